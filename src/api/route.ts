@@ -1,0 +1,95 @@
+import type { Static, TObject, TSchema } from 'typebox'
+import type { Credentials } from '../registry/port.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** Who may call: anybody, holders of any key, holders of a secret key. */
+export type AuthLevel = 'none' | 'publishable' | 'secret'
+
+/** A token bucket: `perSecond` requests, by key or by the requester's address. */
+export interface RateLimit {
+  readonly perSecond: number
+  readonly by: 'key' | 'address'
+}
+
+type ParsedOf<T extends TSchema | undefined> = T extends TSchema ? Static<T> : undefined
+
+/** One authenticated, validated request, as a handler sees it. */
+export interface Call<
+  P extends TObject | undefined,
+  Q extends TObject | undefined,
+  B extends TSchema | undefined,
+> {
+  readonly params: ParsedOf<P>
+  readonly query: ParsedOf<Q>
+  readonly body: ParsedOf<B>
+  /** Undefined only on routes of auth level `none`. */
+  readonly credentials: Credentials | undefined
+  /** The requester's address: the peer's, or X-Forwarded-For where the peer is a trusted proxy. */
+  readonly ip: string
+  /** Epoch milliseconds when the request had arrived whole. */
+  readonly receivedAt: number
+  readonly requestId: string
+  /** The request carries an SDK's version, in a header or its body. */
+  readonly fromSdk: boolean
+}
+
+/** What a handler answers: members beside `meta`, and members of `meta` beside `code`. */
+export interface Answer {
+  /** Default 200. */
+  readonly status?: number
+  readonly meta?: Readonly<Record<string, unknown>>
+  readonly body?: Readonly<Record<string, unknown>>
+  /** In place of `body`: finished JSON text of the members beside `meta`, e.g. `"user":{…},"events":[]`. */
+  readonly json?: string
+  /** In place of all: a text that is not the API's JSON. */
+  readonly text?: { readonly contentType: string; readonly content: string }
+}
+
+/**
+ * The definition of one endpoint: from it come routing, authentication, limits, validation, static types and the
+ * OpenAPI document. Write it through {@link route} so that the handler's types follow the schemas.
+ */
+export interface Route<
+  P extends TObject | undefined = TObject | undefined,
+  Q extends TObject | undefined = TObject | undefined,
+  B extends TSchema | undefined = TSchema | undefined,
+> {
+  readonly method: Method
+  /** `/v1/geofences/:tag/:externalId`; a parameter fills one segment. */
+  readonly path: string
+  readonly auth: AuthLevel
+  readonly limit?: RateLimit
+  /** Heads the OpenAPI operation. */
+  readonly summary: string
+  readonly description?: string
+  /** Groups operations in the reference. */
+  readonly tag: string
+  readonly params?: P
+  readonly query?: Q
+  readonly body?: B
+  /** By status: the schema of the members beside `meta`. */
+  readonly answers: Readonly<Record<number, TObject>>
+  /** Sync, a promise, or — where a promise per request costs too much — through `call.later`. */
+  handler(call: Call<P, Q, B>, reply: Reply): Answer | Promise<Answer> | typeof LATER
+}
+
+/** Returned by a handler that answers through its {@link Reply} later on. */
+export const LATER: unique symbol = Symbol('later')
+
+/** The other end of one request. Sending after the client has gone is harmless. */
+export interface Reply {
+  send(answer: Answer): void
+  fail(error: Error): void
+  /** The client has hung up. */
+  readonly aborted: boolean
+}
+
+/** Defines a route with its handler's types inferred from the schemas. */
+export function route<
+  P extends TObject | undefined = undefined,
+  Q extends TObject | undefined = undefined,
+  B extends TSchema | undefined = undefined,
+>(definition: Route<P, Q, B>): Route {
+  return definition as unknown as Route
+}

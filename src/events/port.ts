@@ -1,0 +1,50 @@
+import type { ScopeId } from '../model/scope.ts'
+
+/** An event as the log holds it: its public JSON and what it is looked up by. */
+export interface StoredEvent {
+  readonly scope: ScopeId
+  /** 24 hex. */
+  readonly id: string
+  readonly type: string
+  readonly deviceId: string
+  readonly userId?: string | undefined
+  /** Record id of the user. */
+  readonly userRecordId: string
+  /** Epoch milliseconds: the time t of the update. */
+  readonly createdAt: number
+  /** Epoch milliseconds: the server's clock. */
+  readonly actualCreatedAt: number
+  /** The record as the API answers it. */
+  readonly json: string
+}
+
+/** Filter and page of an event list; bounds are exclusive, epoch milliseconds. */
+export interface EventQuery {
+  readonly userId?: string | undefined
+  readonly deviceId?: string | undefined
+  readonly type?: string | undefined
+  readonly createdBefore?: number | undefined
+  readonly createdAfter?: number | undefined
+  readonly updatedBefore?: number | undefined
+  readonly updatedAfter?: number | undefined
+  readonly limit: number
+}
+
+/**
+ * The query index over the event log: off the acknowledgement path, rebuilt from its cursor after a crash.
+ * What was passed to `add` before a query is seen by it.
+ */
+export interface EventIndex {
+  /** Log position up to which the index is durable; the log must not be trimmed beyond it. */
+  readonly durablePosition: number
+  /** Adds the events of the frame at `position`; positions ascend, one seen before is ignored. */
+  add(position: number, events: readonly StoredEvent[]): void
+  /** Newest first by createdAt, then id. Each item is the event's JSON. */
+  list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }>
+  get(scope: ScopeId, id: string): Promise<string | undefined>
+  /** Whether it was there. */
+  delete(scope: ScopeId, id: string): Promise<boolean>
+  /** Removes events that the server created before that time (epoch milliseconds); resolves to how many. */
+  prune(before: number): Promise<number>
+  close(): Promise<void>
+}

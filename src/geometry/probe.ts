@@ -1,0 +1,41 @@
+/**
+ * The point that is asked about, with what every geometry question needs of it computed once:
+ * its place on the WGS84 ellipsoid in Earth-centred coordinates, so that a distance costs no trigonometry.
+ *
+ * One probe is reused for many points; {@link Probe.set} returns the same object.
+ */
+export class Probe {
+  /** Degrees, −90 to 90. */
+  latitude = 0
+  /** Degrees, −180 to 180. */
+  longitude = 0
+  /** Earth-centred, Earth-fixed, metres, at ellipsoid height 0. */
+  x = 0
+  y = 0
+  z = 0
+  sinLatitude = 0
+  cosLatitude = 1
+
+  set(latitude: number, longitude: number): this {
+    const phi = (latitude * Math.PI) / 180
+    const lambda = (longitude * Math.PI) / 180
+    const sin = Math.sin(phi)
+    const cos = Math.cos(phi)
+    const primeVertical = WGS84_A / Math.sqrt(1 - WGS84_E2 * sin * sin)
+    this.latitude = latitude
+    this.longitude = longitude
+    this.sinLatitude = sin
+    this.cosLatitude = cos
+    this.x = primeVertical * cos * Math.cos(lambda)
+    this.y = primeVertical * cos * Math.sin(lambda)
+    this.z = primeVertical * (1 - WGS84_E2) * sin
+    return this
+  }
+}
+
+/** WGS84 semi-major axis, metres. */
+export const WGS84_A = 6378137
+/** WGS84 flattening. */
+export const WGS84_F = 1 / 298.257223563
+/** WGS84 first eccentricity squared. */
+export const WGS84_E2 = WGS84_F * (2 - WGS84_F)

@@ -1,0 +1,46 @@
+import type { Metadata } from './metadata.ts'
+import type { DeviceType } from './update.ts'
+
+/** One stay of a user inside a geofence. Immutable: a change makes a new one. */
+export interface Visit {
+  readonly geofenceId: string
+  /** Epoch milliseconds, the time t of the update that entered. */
+  readonly enteredAt: number
+  /** The dwell event of this visit has been generated. */
+  readonly dwelled: boolean
+}
+
+/** The highest sequence number applied of a sender's stream. */
+export interface StreamMark {
+  readonly stream: string
+  readonly sequence: number
+}
+
+/** How many streams a device remembers to recognise a resend (G9). */
+export const STREAM_MARKS = 4
+
+/**
+ * The part of a user record that seldom changes: who it is and where it stays.
+ * What every update changes (position, times, flags) lives in columns of the device table.
+ */
+export interface Profile {
+  /** 24 hex. */
+  readonly id: string
+  readonly deviceId: string
+  readonly userId?: string | undefined
+  readonly installId?: string | undefined
+  readonly description?: string | undefined
+  readonly metadata?: Metadata | undefined
+  readonly deviceType?: DeviceType | undefined
+  readonly deviceOS?: string | undefined
+  readonly deviceMake?: string | undefined
+  readonly deviceModel?: string | undefined
+  /** Address of the last requester. */
+  readonly ip: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  /** Current stays, in the order of entry. */
+  readonly visits: readonly Visit[]
+  /** At most {@link STREAM_MARKS}, the latest used last. */
+  readonly marks: readonly StreamMark[]
+}

@@ -1,0 +1,52 @@
+/**
+ * Project settings of one environment: the table of GET and PATCH /v1/settings.
+ * They decide how updates are evaluated; a change reaches the next update.
+ */
+export interface Settings {
+  /** Entries need `stopped` or `foreground`; a geofence's own `stopDetection` overrides it. */
+  readonly stopDetection: boolean
+  /** An entry also happens within the update's accuracy outside the boundary. */
+  readonly bufferEntries: boolean
+  /** An exit needs more than the update's accuracy outside the boundary. */
+  readonly bufferExits: boolean
+  /** No geofence events outside operating hours. */
+  readonly restrictToOperatingHours: boolean
+  /** `user.dwelled_in_geofence` is generated. */
+  readonly dwellEvents: boolean
+  /** Minutes, > 0, for geofences without their own; `null`: none. */
+  readonly dwellThreshold: number | null
+  /** iBeacon UUIDs handed to clients. */
+  readonly beaconUuids: readonly string[]
+  /** Eddystone UIDs handed to clients. */
+  readonly beaconUids: readonly string[]
+  /** 1 to 3: an entry or exit below it does not happen yet. */
+  readonly minimumConfidence: number
+  /** Seconds, ≥ 0, that the entry condition must have held across updates. */
+  readonly entryDelaySeconds: number
+  /** Seconds, ≥ 0, that the exit condition must have held across updates. */
+  readonly exitDelaySeconds: number
+  /** Metres, > 0: a worse update moves the device but touches no geofence; `null`: no bound. */
+  readonly maxAccuracyMeters: number | null
+  /** Geofences crossed between two updates give entered + exited. */
+  readonly detectCrossings: boolean
+  /** Seconds, > 0: the longest gap between two updates that is searched for crossings. */
+  readonly maxGapSeconds: number
+}
+
+/** What an environment starts with. */
+export const DEFAULT_SETTINGS: Settings = {
+  stopDetection: false,
+  bufferEntries: false,
+  bufferExits: false,
+  restrictToOperatingHours: false,
+  dwellEvents: false,
+  dwellThreshold: null,
+  beaconUuids: [],
+  beaconUids: [],
+  minimumConfidence: 1,
+  entryDelaySeconds: 0,
+  exitDelaySeconds: 0,
+  maxAccuracyMeters: null,
+  detectCrossings: false,
+  maxGapSeconds: 300,
+}

@@ -1,0 +1,29 @@
+import type { Geofence } from '../model/geofence.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { Settings } from '../model/settings.ts'
+import type { GeofenceIndex } from '../spatial/port.ts'
+
+/** What the engine reads of one scope. The objects are replaced, never changed, by an edit. */
+export interface ScopeView {
+  readonly settings: Settings
+  /** Rises with every change of this scope's geofences or settings. */
+  readonly revision: number
+  readonly index: GeofenceIndex
+  /** By `_id`; undefined when absent or past `deleteAfter`. */
+  geofence(id: string): Geofence | undefined
+}
+
+/** The read side of the registry, as the actors use it. A batch reads one revision: changes happen between batches. */
+export interface RegistryView {
+  /** Rises with every change of any scope; commits carry it (G10). */
+  readonly revision: number
+  scope(scope: ScopeId): ScopeView
+}
+
+/** Who calls: the answer of a key look-up. */
+export interface Credentials {
+  readonly scope: ScopeId
+  readonly level: 'publishable' | 'secret'
+  /** Names the key without revealing it, for rate limits and logs: environment, level and last four characters. */
+  readonly keyId: string
+}
