@@ -1,0 +1,435 @@
+/**
+ * Every setting of the process, in one table: from it come the types, the flags, the environment variables, the keys
+ * of the configuration file, their checks and the text of `--help`. Nothing else in the program reads the environment.
+ *
+ * A value is taken from the first that has it: flag, environment variable, file of `--config`, default.
+ */
+import { isIP } from 'node:net'
+
+interface OptionBase {
+  /** The environment variable; one that is set to nothing counts as not set. */
+  readonly env: string
+  /** What the value is, as `--help` shows it: `BYTES`, `on|off`. */
+  readonly value: string
+  /** One sentence, without the default. */
+  readonly help: string
+}
+
+interface IntegerOption extends OptionBase {
+  readonly type: 'integer'
+  readonly default: number
+  readonly low: number
+  readonly high: number
+}
+
+interface TextOption extends OptionBase {
+  readonly type: 'text'
+  readonly default: string
+}
+
+interface ChoiceOption extends OptionBase {
+  readonly type: 'choice'
+  readonly default: string
+  readonly values: readonly string[]
+}
+
+/** `on` or `off`, to a boolean. */
+interface SwitchOption extends OptionBase {
+  readonly type: 'switch'
+  readonly default: boolean
+}
+
+/** Comma-separated; in a file also an array. An empty list is the default of all. */
+interface ListOption extends OptionBase {
+  readonly type: 'list'
+  readonly default: readonly string[]
+  /** What is wrong with the list, or undefined. The sentence never repeats a secret. */
+  readonly problem: (list: readonly string[]) => string | undefined
+}
+
+type Option = IntegerOption | TextOption | ChoiceOption | SwitchOption | ListOption
+
+const MIB = 1024 * 1024
+
+/** The option table. Flags are the names in kebab case: `maxBodyBytes` is `--max-body-bytes`. */
+export const OPTIONS = {
+  port: {
+    type: 'integer',
+    default: 8080,
+    low: 0,
+    high: 65535,
+    env: 'RINGFENCE_PORT',
+    value: 'NUMBER',
+    help: 'Port of the HTTP API; 0 takes a free one.',
+  },
+  host: {
+    type: 'text',
+    default: '127.0.0.1',
+    env: 'RINGFENCE_HOST',
+    value: 'ADDRESS',
+    help: 'Address to listen on.',
+  },
+  data: {
+    type: 'text',
+    default: './data',
+    env: 'RINGFENCE_DATA',
+    value: 'FOLDER',
+    help: 'Data folder, created when absent. One process at a time.',
+  },
+  keys: {
+    type: 'list',
+    default: [],
+    problem: keysProblem,
+    env: 'RINGFENCE_KEYS',
+    value: 'KEYS',
+    help:
+      'Four API keys to install at the first start instead of generated ones: test publishable, ' +
+      'live publishable, test secret, live secret.',
+  },
+  rateLimits: {
+    type: 'switch',
+    default: true,
+    env: 'RINGFENCE_RATE_LIMITS',
+    value: 'on|off',
+    help: 'Rate limits of the API.',
+  },
+  trustedProxies: {
+    type: 'list',
+    default: [],
+    problem: proxiesProblem,
+    env: 'RINGFENCE_TRUSTED_PROXIES',
+    value: 'ADDRESSES',
+    help: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.',
+  },
+  durability: {
+    type: 'choice',
+    default: 'fsync',
+    values: ['fsync', 'os'],
+    env: 'RINGFENCE_DURABILITY',
+    value: 'fsync|os',
+    help:
+      'What an acknowledged update survives: fsync power loss, os the end of the process only ' +
+      '(the operating system flushes when it likes).',
+  },
+  partitions: {
+    type: 'integer',
+    default: 64,
+    low: 1,
+    high: 1024,
+    env: 'RINGFENCE_PARTITIONS',
+    value: 'NUMBER',
+    help: 'Partitions that devices are spread over. Fixed when the data folder is created.',
+  },
+  segmentBytes: {
+    type: 'integer',
+    default: 64 * MIB,
+    low: 64 * 1024,
+    high: 1024 * MIB,
+    env: 'RINGFENCE_SEGMENT_BYTES',
+    value: 'BYTES',
+    help: 'Size at which the commit log starts a new segment file.',
+  },
+  snapshotBytes: {
+    type: 'integer',
+    default: 256 * MIB,
+    low: 64 * 1024,
+    high: 65536 * MIB,
+    env: 'RINGFENCE_SNAPSHOT_BYTES',
+    value: 'BYTES',
+    help: 'Commit log written between two rounds of snapshots.',
+  },
+  mailboxBytes: {
+    type: 'integer',
+    default: 64 * MIB,
+    low: 16 * MIB,
+    high: 16384 * MIB,
+    env: 'RINGFENCE_MAILBOX_BYTES',
+    value: 'BYTES',
+    help: 'Bound of the updates that wait; past it the answer is 503.',
+  },
+  maxBodyBytes: {
+    type: 'integer',
+    default: MIB,
+    low: 1024,
+    high: 16 * MIB,
+    env: 'RINGFENCE_MAX_BODY_BYTES',
+    value: 'BYTES',
+    help: 'Largest request body; a larger one is answered 413.',
+  },
+  idleMinutes: {
+    type: 'integer',
+    default: 15,
+    low: 1,
+    high: 1440,
+    env: 'RINGFENCE_IDLE_MINUTES',
+    value: 'MINUTES',
+    help: 'Time without an update after which a device is packed.',
+  },
+  eventsDays: {
+    type: 'integer',
+    default: 365,
+    low: 1,
+    high: 36500,
+    env: 'RINGFENCE_EVENTS_DAYS',
+    value: 'DAYS',
+    help: 'Events older than this are deleted.',
+  },
+  usersDays: {
+    type: 'integer',
+    default: 365,
+    low: 1,
+    high: 36500,
+    env: 'RINGFENCE_USERS_DAYS',
+    value: 'DAYS',
+    help: 'Users without an update for this long are deleted.',
+  },
+  logLevel: {
+    type: 'choice',
+    default: 'info',
+    values: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
+    env: 'RINGFENCE_LOG_LEVEL',
+    value: 'LEVEL',
+    help: 'Least severe messages that are logged: trace, debug, info, warn, error, silent.',
+  },
+} as const satisfies Record<string, Option>
+
+type OptionName = keyof typeof OPTIONS
+
+type ValueOf<O extends Option> = O extends IntegerOption
+  ? number
+  : O extends SwitchOption
+    ? boolean
+    : O extends ListOption
+      ? readonly string[]
+      : O extends ChoiceOption
+        ? O['values'][number]
+        : string
+
+/** The settings of the process, checked; lists are empty where nothing was given. */
+export type Options = { readonly [N in OptionName]: ValueOf<(typeof OPTIONS)[N]> }
+
+/** A setting that cannot be used. The message names it and where it came from; the process exits with code 2. */
+export class OptionError extends Error {
+  readonly exitCode = 2
+
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'OptionError'
+  }
+}
+
+export interface OptionSources {
+  /** Arguments after the script's name. */
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Reads the file of `--config` as text; what it throws becomes the cause of an {@link OptionError}. */
+  readonly readFile: (path: string) => string
+}
+
+export interface LoadedOptions {
+  readonly options: Options
+  /** Arguments that are no flags, in order: the subcommand and what it takes. */
+  readonly positionals: readonly string[]
+  /** Print this and exit instead of doing anything; `options` are then the defaults. */
+  readonly show: 'help' | 'version' | undefined
+}
+
+/**
+ * The settings out of flags, environment, file and defaults, in this precedence.
+ * Flags are written `--port 80` or `--port=80`; what follows `--` is positional.
+ * @throws {OptionError} for an unknown flag or key and for a value that cannot be used
+ */
+export function loadOptions(sources: OptionSources): LoadedOptions {
+  const { flags, positionals, config, show } = readArguments(sources.argv)
+  const file = config === undefined || show !== undefined ? {} : readConfig(config, sources.readFile)
+  const options: Record<string, unknown> = {}
+  for (const name of OPTION_NAMES) {
+    const option: Option = OPTIONS[name]
+    options[name] = option.default
+    if (show !== undefined) continue
+    const flag = flags.get(name)
+    const variable = sources.env[option.env]
+    if (flag !== undefined) options[name] = parse(option, flag, flagOf(name))
+    else if (variable !== undefined && variable !== '') options[name] = parse(option, variable, option.env)
+    else if (Object.hasOwn(file, name)) options[name] = parse(option, file[name], `${config}: "${name}"`)
+  }
+  return { options: options as Options, positionals, show }
+}
+
+/** The text of `--help`, made from the table. */
+export function helpText(): string {
+  const lines = [
+    'Usage: npm start -- [options]                 run the server',
+    '       npm run keys -- <command> [options]    list and rotate API keys',
+    '',
+    'A setting is taken from the first that has it: flag, environment variable, file, default.',
+    '',
+  ]
+  for (const name of OPTION_NAMES) {
+    const option: Option = OPTIONS[name]
+    lines.push(`  ${flagOf(name)} ${option.value}`)
+    for (const line of wrap(`${option.help} ${boundsText(option)}`, 84)) lines.push(`      ${line}`)
+    lines.push(`      ${option.env}`)
+  }
+  lines.push(
+    '  --config FILE',
+    '      JSON object of settings by name, as in config/embedded.json.',
+    '  --version',
+    '  --help',
+  )
+  return lines.join('\n')
+}
+
+const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
+
+/** `maxBodyBytes` → `--max-body-bytes`. */
+function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+function readArguments(argv: readonly string[]) {
+  const names = new Map<string, string>(OPTION_NAMES.map((name) => [flagOf(name), name]))
+  const flags = new Map<string, string>()
+  const positionals: string[] = []
+  let config: string | undefined
+  let show: 'help' | 'version' | undefined
+  for (let i = 0; i < argv.length; i++) {
+    const argument = argv[i] as string
+    if (argument === '--') {
+      positionals.push(...argv.slice(i + 1))
+      break
+    }
+    if (!argument.startsWith('-') || argument === '-') {
+      positionals.push(argument)
+      continue
+    }
+    if (argument === '--help' || argument === '-h') {
+      show = 'help'
+      continue
+    }
+    if (argument === '--version') {
+      show ??= 'version'
+      continue
+    }
+    const equals = argument.indexOf('=')
+    const flag = equals < 0 ? argument : argument.slice(0, equals)
+    const name = names.get(flag)
+    if (name === undefined && flag !== '--config') {
+      throw new OptionError(`unknown option ${flag}; --help lists them`)
+    }
+    const value = equals < 0 ? argv[++i] : argument.slice(equals + 1)
+    if (value === undefined || (equals < 0 && value.startsWith('--'))) {
+      throw new OptionError(`${flag} needs a value`)
+    }
+    if (name === undefined) config = value
+    else flags.set(name, value)
+  }
+  return { flags, positionals, config, show }
+}
+
+function readConfig(path: string, readFile: (path: string) => string): Record<string, unknown> {
+  let file: unknown
+  try {
+    file = JSON.parse(readFile(path))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new OptionError(`${path}: cannot be read as JSON: ${reason}`, error)
+  }
+  if (typeof file !== 'object' || file === null || Array.isArray(file)) {
+    throw new OptionError(`${path}: must hold a JSON object of settings`)
+  }
+  for (const key of Object.keys(file)) {
+    if (!Object.hasOwn(OPTIONS, key)) throw new OptionError(`${path}: unknown setting "${key}"`)
+  }
+  return file as Record<string, unknown>
+}
+
+/** A raw value (text, or what a JSON file holds) as the option's type; `source` heads the error's message. */
+function parse(option: Option, raw: unknown, source: string): unknown {
+  switch (option.type) {
+    case 'integer': {
+      const number = typeof raw === 'string' && /^-?\d+$/.test(raw.trim()) ? Number(raw) : raw
+      if (!Number.isSafeInteger(number)) throw bad(source, 'must be a whole number', raw)
+      if ((number as number) < option.low || (number as number) > option.high) {
+        throw bad(source, `must be from ${option.low} to ${option.high}`, raw)
+      }
+      return number
+    }
+    case 'switch':
+      if (raw !== 'on' && raw !== 'off') throw bad(source, 'must be on or off', raw)
+      return raw === 'on'
+    case 'choice':
+      if (typeof raw !== 'string' || !option.values.includes(raw)) {
+        throw bad(source, `must be one of ${option.values.join(', ')}`, raw)
+      }
+      return raw
+    case 'text':
+      if (typeof raw !== 'string' || raw.trim() === '') throw bad(source, 'must be a text', raw)
+      return raw
+    case 'list': {
+      const items: unknown = typeof raw === 'string' ? raw.split(',') : raw
+      if (!Array.isArray(items) || !items.every((item) => typeof item === 'string')) {
+        throw new OptionError(`${source} must be a comma-separated list`)
+      }
+      const list = items.map((item) => item.trim()).filter((item) => item !== '')
+      const problem = option.problem(list)
+      if (problem !== undefined) throw new OptionError(`${source} ${problem}`)
+      return list
+    }
+  }
+}
+
+function bad(source: string, sentence: string, raw: unknown): OptionError {
+  return new OptionError(`${source} ${sentence}, not ${JSON.stringify(raw)}`)
+}
+
+function keysProblem(keys: readonly string[]): string | undefined {
+  if (keys.length === 0) return undefined
+  const prefixes = ['prj_test_pk_', 'prj_live_pk_', 'prj_test_sk_', 'prj_live_sk_']
+  if (keys.length !== prefixes.length) return `must hold four keys, not ${keys.length}`
+  for (const [i, prefix] of prefixes.entries()) {
+    const key = keys[i] as string
+    if (!key.startsWith(prefix) || !/^[0-9A-Za-z]{16,64}$/.test(key.slice(prefix.length))) {
+      return `must hold ${prefix} followed by 40 hex characters in place ${i + 1}`
+    }
+  }
+  return undefined
+}
+
+function proxiesProblem(ranges: readonly string[]): string | undefined {
+  for (const range of ranges) {
+    const [address = '', prefix] = range.split('/', 2)
+    const bits = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
+    const valid = bits > 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits))
+    if (!valid) return `must hold addresses or CIDR ranges, not ${JSON.stringify(range)}`
+  }
+  return undefined
+}
+
+function boundsText(option: Option): string {
+  switch (option.type) {
+    case 'integer':
+      return `From ${option.low} to ${option.high}, default ${option.default}.`
+    case 'switch':
+      return `Default ${option.default ? 'on' : 'off'}.`
+    case 'list':
+      return 'Comma-separated, default none.'
+    case 'choice':
+    case 'text':
+      return `Default ${option.default}.`
+  }
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  return [...lines, line]
+}

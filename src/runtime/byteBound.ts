@@ -1,0 +1,34 @@
+/**
+ * A budget of bytes shared by everything that waits in one place (G7): what is past the bound is refused whole, so
+ * that the caller can tell the client at once, and nothing is ever dropped that had been taken.
+ */
+export class ByteBound {
+  /** Bytes that may be held at once, > 0. */
+  readonly limit: number
+  #used = 0
+
+  constructor(limit: number) {
+    if (!Number.isSafeInteger(limit) || limit <= 0)
+      throw new RangeError(`limit must be bytes > 0, not ${limit}`)
+    this.limit = limit
+  }
+
+  /** Bytes held now. */
+  get used(): number {
+    return this.#used
+  }
+
+  /** Takes the bytes, all or none of them. */
+  tryAcquire(bytes: number): boolean {
+    const used = this.#used + bytes
+    if (used > this.limit) return false
+    this.#used = used
+    return true
+  }
+
+  /** Gives back bytes of a former {@link tryAcquire}; more than is held is a programming error. */
+  release(bytes: number): void {
+    if (bytes > this.#used) throw new RangeError(`release of ${bytes} bytes while ${this.#used} are held`)
+    this.#used -= bytes
+  }
+}

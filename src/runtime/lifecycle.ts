@@ -1,0 +1,120 @@
+/**
+ * The order in which the parts of the process come up and go down.
+ *
+ * Owns: the order, the bound on the time that draining may take, the exit code. Does not own: what draining means to
+ * a service; each finishes what it has accepted.
+ *
+ * 1. Services start in the order in which they were added and stop in the reverse: what users face starts last and
+ *    drains first.
+ * 2. Stopping happens once, however often it is asked for.
+ * 3. A service that fails to stop keeps none of the others from stopping.
+ */
+import type { Logger } from './logger.ts'
+
+/** A part of the process. */
+export interface Service {
+  readonly name: string
+  start?(): void | Promise<void>
+  /** Finishes what was accepted, then lets go of files, sockets and threads. */
+  stop(): void | Promise<void>
+}
+
+export class Lifecycle {
+  readonly #logger: Logger
+  readonly #drainMilliseconds: number
+  readonly #services: Service[] = []
+  #started = 0
+  #stopping: Promise<number> | undefined
+
+  /** @param drainMilliseconds bound on the time that stopping all services may take, > 0 */
+  constructor(logger: Logger, drainMilliseconds: number) {
+    this.#logger = logger
+    this.#drainMilliseconds = drainMilliseconds
+  }
+
+  add(service: Service): void {
+    this.#services.push(service)
+  }
+
+  /** Starts all services. If one fails, those that had started are stopped and its error is thrown. */
+  async start(): Promise<void> {
+    for (const service of this.#services) {
+      // A signal during start-up: what is up goes down again, nothing more comes up.
+      if (this.#stopping !== undefined) return
+      try {
+        await service.start?.()
+      } catch (error) {
+        await this.stop()
+        throw error
+      }
+      this.#started++
+    }
+  }
+
+  /**
+   * Stops the started services, last started first. Never rejects.
+   * @returns the exit code: 0 when all stopped in time, else 1
+   */
+  stop(): Promise<number> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  async #stop(): Promise<number> {
+    let current = ''
+    let failed = false
+    const drain = async () => {
+      while (this.#started > 0) {
+        const service = this.#services[--this.#started] as Service
+        current = service.name
+        try {
+          await service.stop()
+        } catch (error) {
+          failed = true
+          this.#logger.error({ err: error, service: service.name }, 'service failed to stop')
+        }
+      }
+      return true
+    }
+    let timer: NodeJS.Timeout | undefined
+    const bound = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), this.#drainMilliseconds)
+    })
+    const drained = await Promise.race([drain(), bound])
+    clearTimeout(timer)
+    if (!drained) {
+      const seconds = this.#drainMilliseconds / 1000
+      this.#logger.error({ service: current }, `${current} did not drain within ${seconds} s; giving up`)
+    }
+    return drained && !failed ? 0 : 1
+  }
+
+  /**
+   * SIGTERM and SIGINT drain the process and end it; a second signal ends it at once.
+   * @param host the process; a test passes its own
+   */
+  handleSignals(host: SignalHost = process): void {
+    let asked = false
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (asked) {
+        this.#logger.warn({ signal }, 'second signal, exiting without draining')
+        host.exit(1)
+        return
+      }
+      asked = true
+      this.#logger.info({ signal }, 'draining')
+      void this.stop().then((code) => {
+        this.#logger.info({ code }, 'stopped')
+        host.exit(code)
+      })
+    }
+    host.on('SIGTERM', onSignal)
+    host.on('SIGINT', onSignal)
+  }
+}
+
+/** The part of `process` that signal handling needs. */
+export interface SignalHost {
+  on(signal: 'SIGTERM' | 'SIGINT', listener: (signal: NodeJS.Signals) => void): unknown
+  exit(code: number): void
+}

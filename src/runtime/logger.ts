@@ -1,0 +1,50 @@
+import { pino, type Logger } from 'pino'
+
+export type { Logger } from 'pino'
+
+/** Where log lines go: the part of a writable stream that logging needs. */
+export interface LogTarget {
+  write(text: string): unknown
+  /** A person reads along: short lines instead of JSON. */
+  readonly isTTY?: boolean
+}
+
+/**
+ * The process's logger: one JSON object per line (`time`, `level`, `msg`, further fields), or short readable lines
+ * where the target is a terminal. API keys are masked whatever field or message they appear in, so that no call site
+ * has to think of it.
+ *
+ * Writing is synchronous: log lines are rare (never one per update) and the last one before a crash matters most.
+ */
+export function createLogger(level: string, target: LogTarget = process.stderr): Logger {
+  const readable = target.isTTY === true
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: (line: string) => void target.write(maskKeys(readable ? shortLine(line) : line)) },
+  )
+}
+
+/** Replaces every API key in the text by its prefix and its last four characters. */
+export function maskKeys(text: string): string {
+  return text.replace(
+    /(prj_(?:test|live)_[ps]k_)([\w-]+)/g,
+    (_, prefix: string, secret: string) => `${prefix}…${secret.length > 8 ? secret.slice(-4) : ''}`,
+  )
+}
+
+/** `12:34:56.789 INFO listening port=8080`; an error's stack follows on lines of its own. */
+function shortLine(line: string): string {
+  const { time, level, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const words = [String(time).slice(11, 23), String(level).toUpperCase()]
+  if (msg !== undefined) words.push(String(msg))
+  for (const [name, value] of Object.entries(fields)) {
+    words.push(`${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  }
+  const stack = (err as { stack?: unknown } | undefined)?.stack
+  return `${words.join(' ')}\n${typeof stack === 'string' ? `${stack}\n` : ''}`
+}
