@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { layerViolations } from './kit/layers.ts'
+
+const ROOT = new URL('../', import.meta.url)
+
+t.test('src/ keeps the import rules', async (t) => {
+  const sources = new Map<string, string>()
+  for (const path of readdirSync(fileURLToPath(new URL('src', ROOT)), {
+    recursive: true,
+    encoding: 'utf8',
+  })) {
+    const name = `src/${path.replaceAll('\\', '/')}`
+    if (name.endsWith('.ts')) sources.set(name, readFileSync(new URL(name, ROOT), 'utf8'))
+  }
+  t.ok(sources.size > 10, 'the sources were found')
+  t.strictSame(layerViolations(sources), [])
+})
+
+t.test('each rule catches a planted violation', async (t) => {
+  const PLANTED: readonly (readonly [path: string, source: string, complaint: RegExp])[] = [
+    ['src/model/a.ts', `import { x } from '../runtime/clock.ts'`, /model may import nothing, not runtime/],
+    ['src/model/a.ts', `import type { L } from '../log/port.ts'`, /model may import nothing, not log/],
+    ['src/geometry/a.ts', `export * from '../spatial/cells.ts'`, /geometry may import model, not spatial/],
+    [
+      'src/log/a.ts',
+      `const x = await import('../actor/host.ts')`,
+      /log may import model, runtime, not actor/,
+    ],
+    ['src/ops/a.ts', `type L = import('../log/frames.ts').L`, /ops may import .*, not log/],
+    [
+      'src/actor/a.ts',
+      `import { L } from '../log/commitLog.ts'`,
+      /a technology is imported by main\.ts only/,
+    ],
+    ['src/actor/a.ts', `import { S } from '../log/store.ts'`, /a technology is imported by main\.ts only/],
+    ['src/api/a.ts', `import { x } from '../../config/options.ts'`, /src\/ imports nothing outside of it/],
+    ['src/api/a.ts', `import { x } from '../main.ts'`, /src\/ imports nothing outside of it/],
+    ['src/novel/a.ts', `import { x } from '../model/scope.ts'`, /no row in the import rules/],
+    ['src/geometry/a.ts', `import { hash } from 'node:crypto'`, /pure code imports no node: module/],
+    ['src/geometry/a.ts', `export const x = () => Date.now()`, /must not use Date\.now/],
+    ['src/events/a.ts', `export const x = new Date()`, /must not use new Date\(\)/],
+    ['src/events/a.ts', `export const x = Math.random() < 0.5`, /must not use Math\.random/],
+    ['src/model/a.ts', `export const x = performance.now()`, /must not use performance\.now/],
+    ['src/model/a.ts', `export const x = process.env.HOME`, /must not use process/],
+    ['src/actor/device.ts', `export const x = Date.now()`, /must not use Date\.now/],
+  ]
+  for (const [path, source, complaint] of PLANTED) {
+    const found = layerViolations(new Map([...BACKGROUND, [path, source]]))
+    t.equal(found.length, 1, `${path}: ${source}`)
+    t.match(found[0], complaint)
+  }
+})
+
+t.test('what the rules allow raises no complaint', async (t) => {
+  const ALLOWED: readonly (readonly [path: string, source: string])[] = [
+    [
+      'src/main.ts',
+      `import { L } from './log/commitLog.ts'; import { o } from '../config/options.ts'; Date.now()`,
+    ],
+    ['src/log/a.ts', `import { L } from './commitLog.ts'`],
+    ['src/actor/a.ts', `import type { L } from '../log/port.ts'; export const x = Date.now()`],
+    ['src/api/a.ts', `import type { C } from '../registry/port.ts'`],
+    ['src/model/a.ts', `// Date.now()\nexport const x = [new Date(0), 'Math.random']`],
+    ['src/events/eventIndexWorker.ts', `import { parentPort } from 'node:worker_threads'`],
+  ]
+  for (const [path, source] of ALLOWED) {
+    t.strictSame(layerViolations(new Map([...BACKGROUND, [path, source]])), [], `${path}: ${source}`)
+  }
+})
+
+/** A small world around the planted files. */
+const BACKGROUND: readonly (readonly [string, string])[] = [
+  ['src/log/port.ts', 'export interface L {}'],
+  ['src/log/commitLog.ts', `import { openSync } from 'node:fs'`],
+  ['src/log/store.ts', `import { L } from './commitLog.ts'`],
+  ['src/log/frames.ts', 'export interface L {}'],
+]
