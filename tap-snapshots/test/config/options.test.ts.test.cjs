@@ -1,0 +1,76 @@
+/* IMPORTANT
+ * This snapshot file is auto-generated, but designed for humans.
+ * It should be checked into source control and tracked carefully.
+ * Re-generate by setting TAP_SNAPSHOT=1 and running tests.
+ * Make sure to inspect the output below.  Do not ignore changes!
+ */
+'use strict'
+exports[`test/config/options.test.ts > TAP > the text of --help > must match snapshot 1`] = `
+Usage: npm start -- [options]                 run the server
+       npm run keys -- <command> [options]    list and rotate API keys
+
+A setting is taken from the first that has it: flag, environment variable, file, default.
+
+  --port NUMBER
+      Port of the HTTP API; 0 takes a free one. From 0 to 65535, default 8080.
+      RINGFENCE_PORT
+  --host ADDRESS
+      Address to listen on. Default 127.0.0.1.
+      RINGFENCE_HOST
+  --data FOLDER
+      Data folder, created when absent. One process at a time. Default ./data.
+      RINGFENCE_DATA
+  --keys KEYS
+      Four API keys to install at the first start instead of generated ones: test
+      publishable, live publishable, test secret, live secret. Comma-separated, default
+      none.
+      RINGFENCE_KEYS
+  --rate-limits on|off
+      Rate limits of the API. Default on.
+      RINGFENCE_RATE_LIMITS
+  --trusted-proxies ADDRESSES
+      Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.
+      Comma-separated, default none.
+      RINGFENCE_TRUSTED_PROXIES
+  --durability fsync|os
+      What an acknowledged update survives: fsync power loss, os the end of the process
+      only (the operating system flushes when it likes). Default fsync.
+      RINGFENCE_DURABILITY
+  --partitions NUMBER
+      Partitions that devices are spread over. Fixed when the data folder is created. From
+      1 to 1024, default 64.
+      RINGFENCE_PARTITIONS
+  --segment-bytes BYTES
+      Size at which the commit log starts a new segment file. From 65536 to 1073741824,
+      default 67108864.
+      RINGFENCE_SEGMENT_BYTES
+  --snapshot-bytes BYTES
+      Commit log written between two rounds of snapshots. From 65536 to 68719476736,
+      default 268435456.
+      RINGFENCE_SNAPSHOT_BYTES
+  --mailbox-bytes BYTES
+      Bound of the updates that wait; past it the answer is 503. From 16777216 to
+      17179869184, default 67108864.
+      RINGFENCE_MAILBOX_BYTES
+  --max-body-bytes BYTES
+      Largest request body; a larger one is answered 413. From 1024 to 16777216, default
+      1048576.
+      RINGFENCE_MAX_BODY_BYTES
+  --idle-minutes MINUTES
+      Time without an update after which a device is packed. From 1 to 1440, default 15.
+      RINGFENCE_IDLE_MINUTES
+  --events-days DAYS
+      Events older than this are deleted. From 1 to 36500, default 365.
+      RINGFENCE_EVENTS_DAYS
+  --users-days DAYS
+      Users without an update for this long are deleted. From 1 to 36500, default 365.
+      RINGFENCE_USERS_DAYS
+  --log-level LEVEL
+      Least severe messages that are logged: trace, debug, info, warn, error, silent.
+      Default info.
+      RINGFENCE_LOG_LEVEL
+  --config FILE
+      JSON object of settings by name, as in config/embedded.json.
+  --version
+  --help
+`

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { helpText, loadOptions, OptionError, OPTIONS } from '../../config/options.ts'
+
+const NO_FILE = () => {
+  throw new Error('no such file')
+}
+
+/** Loads from the given sources; whatever is absent is empty. */
+function load(sources: { argv?: string[]; env?: Record<string, string>; file?: unknown }) {
+  const { argv = [], env = {}, file } = sources
+  const text = typeof file === 'string' ? file : JSON.stringify(file)
+  return loadOptions({
+    argv: file === undefined ? argv : ['--config', 'my.json', ...argv],
+    env,
+    readFile: file === undefined ? NO_FILE : () => text,
+  })
+}
+
+const KEYS = ['prj_test_pk_', 'prj_live_pk_', 'prj_test_sk_', 'prj_live_sk_'].map(
+  (prefix) => prefix + 'a'.repeat(40),
+)
+
+t.test('config/embedded.json holds the defaults of the table, all of them', async (t) => {
+  const text = readFileSync(new URL('../../config/embedded.json', import.meta.url), 'utf8')
+  t.strictSame(load({ file: text }).options, load({}).options)
+  t.strictSame(Object.keys(JSON.parse(text)), Object.keys(OPTIONS))
+})
+
+t.test('a flag wins over the environment, that over the file, that over the default', async (t) => {
+  const file = { port: 3, host: '::1' }
+  const env = { RINGFENCE_PORT: '2' }
+  t.equal(load({}).options.port, 8080)
+  t.equal(load({ file }).options.port, 3)
+  t.equal(load({ file, env }).options.port, 2)
+  t.equal(load({ file, env, argv: ['--port', '1'] }).options.port, 1)
+  t.equal(load({ file, env }).options.host, '::1', 'each setting for itself')
+  t.equal(load({ env: { RINGFENCE_PORT: '' } }).options.port, 8080, 'set to nothing is not set')
+})
+
+t.test('every setting is read from its flag, its variable and its key', async (t) => {
+  const VALUES: Record<keyof typeof OPTIONS, [text: string, value: unknown, json?: unknown]> = {
+    port: ['0', 0, 0],
+    host: ['0.0.0.0', '0.0.0.0'],
+    data: ['/var/lib/ringfence', '/var/lib/ringfence'],
+    keys: [KEYS.join(','), KEYS, KEYS],
+    rateLimits: ['off', false],
+    trustedProxies: ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1'], ['10.0.0.0/8', '::1']],
+    durability: ['os', 'os'],
+    partitions: ['16', 16, 16],
+    segmentBytes: ['1048576', 1048576, 1048576],
+    snapshotBytes: ['1048576', 1048576, 1048576],
+    mailboxBytes: ['33554432', 33554432, 33554432],
+    maxBodyBytes: ['4096', 4096, 4096],
+    idleMinutes: ['1', 1, 1],
+    eventsDays: ['30', 30, 30],
+    usersDays: ['31', 31, 31],
+    logLevel: ['silent', 'silent'],
+  }
+  for (const [name, [text, value, json = text]] of Object.entries(VALUES)) {
+    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+    const option = OPTIONS[name as keyof typeof OPTIONS]
+    const read = (from: Parameters<typeof load>[0]) => load(from).options[name as keyof typeof OPTIONS]
+    t.strictSame(read({ argv: [flag, text] }), value, flag)
+    t.strictSame(read({ argv: [`${flag}=${text}`] }), value, `${flag}=`)
+    t.strictSame(read({ env: { [option.env]: text } }), value, option.env)
+    t.strictSame(read({ file: { [name]: json } }), value, `"${name}"`)
+    t.notSame(
+      value,
+      load({}).options[name as keyof typeof OPTIONS],
+      `${name}: the example is not the default`,
+    )
+  }
+})
+
+t.test('what is no flag is positional, as is all after --', async (t) => {
+  const { positionals, options } = load({ argv: ['keys', '--port', '7', 'rotate', '--', '--port', '-x'] })
+  t.strictSame(positionals, ['keys', 'rotate', '--port', '-x'])
+  t.equal(options.port, 7)
+})
+
+t.test('--help and --version are told apart and need no valid settings', async (t) => {
+  t.equal(load({}).show, undefined)
+  t.equal(load({ argv: ['--version'] }).show, 'version')
+  t.equal(load({ argv: ['--version', '-h'], env: { RINGFENCE_PORT: 'x' } }).show, 'help')
+  t.equal(load({ argv: ['--config', 'absent.json', '--help'] }).show, 'help')
+})
+
+t.test('what cannot be used is named, with where it came from', async (t) => {
+  const CASES: readonly (readonly [Parameters<typeof load>[0], RegExp])[] = [
+    [{ argv: ['--prot', '1'] }, /^unknown option --prot; --help lists them$/],
+    [{ argv: ['-p'] }, /^unknown option -p/],
+    [{ argv: ['--constructor', '1'] }, /^unknown option --constructor/],
+    [{ argv: ['--port'] }, /^--port needs a value$/],
+    [{ argv: ['--port', '--host'] }, /^--port needs a value$/],
+    [{ argv: ['--port', 'http'] }, /^--port must be a whole number, not "http"$/],
+    [{ argv: ['--port', '1e3'] }, /^--port must be a whole number/],
+    [{ argv: ['--port='] }, /^--port must be a whole number/],
+    [{ argv: ['--port', '-1'] }, /^--port must be from 0 to 65535, not "-1"$/],
+    [{ env: { RINGFENCE_PORT: '65536' } }, /^RINGFENCE_PORT must be from 0 to 65535, not "65536"$/],
+    [{ env: { RINGFENCE_RATE_LIMITS: 'no' } }, /^RINGFENCE_RATE_LIMITS must be on or off, not "no"$/],
+    [
+      { env: { RINGFENCE_DURABILITY: 'none' } },
+      /^RINGFENCE_DURABILITY must be one of fsync, os, not "none"$/,
+    ],
+    [{ env: { RINGFENCE_DATA: ' ' } }, /^RINGFENCE_DATA must be a text/],
+    [{ env: { RINGFENCE_TRUSTED_PROXIES: '10.0.0.0/33' } }, /^RINGFENCE_TRUSTED_PROXIES must hold .*33"$/],
+    [{ env: { RINGFENCE_TRUSTED_PROXIES: 'proxy.local' } }, /must hold addresses or CIDR ranges/],
+    [{ env: { RINGFENCE_TRUSTED_PROXIES: '::1/' } }, /must hold addresses or CIDR ranges/],
+    [{ env: { RINGFENCE_KEYS: KEYS.slice(1).join(',') } }, /^RINGFENCE_KEYS must hold four keys, not 3$/],
+    [{ env: { RINGFENCE_KEYS: KEYS.toReversed().join(',') } }, /must hold prj_test_pk_ .* in place 1$/],
+    [{ file: { prot: 1 } }, /^my\.json: unknown setting "prot"$/],
+    [{ file: '{"__proto__": 1}' }, /^my\.json: unknown setting "__proto__"$/],
+    [{ file: { port: 1.5 } }, /^my\.json: "port" must be a whole number, not 1\.5$/],
+    [{ file: { port: null } }, /^my\.json: "port" must be a whole number, not null$/],
+    [{ file: { keys: [1, 2, 3, 4] } }, /^my\.json: "keys" must be a comma-separated list$/],
+    [{ file: { rateLimits: true } }, /^my\.json: "rateLimits" must be on or off, not true$/],
+    [{ file: [] }, /^my\.json: must hold a JSON object/],
+    [{ file: '{' }, /^my\.json: cannot be read as JSON/],
+    [{ argv: ['--config', 'absent.json'] }, /^absent\.json: cannot be read as JSON: no such file$/],
+  ]
+  for (const [sources, message] of CASES) {
+    try {
+      load(sources)
+      t.fail(`${JSON.stringify(sources)} was taken`)
+    } catch (error) {
+      t.ok(error instanceof OptionError, 'an OptionError')
+      t.match((error as OptionError).message, message)
+      t.equal((error as OptionError).exitCode, 2)
+    }
+  }
+})
+
+t.test('a refused key is not repeated in the message', async (t) => {
+  t.throws(() => load({ env: { RINGFENCE_KEYS: 'prj_live_sk_secretsecretsecret' } }), {
+    message: /^((?!secretsec).)*$/,
+  })
+})
+
+t.test('the text of --help', async (t) => {
+  t.matchSnapshot(helpText())
+  for (const name of Object.keys(OPTIONS) as (keyof typeof OPTIONS)[]) t.match(helpText(), OPTIONS[name].env)
+})
