@@ -7,3 +7,180 @@ export interface OperatingHours {
   /** The definition as it was given, for answers. */
   readonly source: Readonly<Record<string, readonly (readonly [string, string])[]>>
 }
+
+/** Opening hours that break a rule; the message is one sentence about which and where. */
+export class OperatingHoursError extends Error {
+  override name = 'OperatingHoursError'
+}
+
+/** More pairs than this on one day are a mistake. */
+export const MAX_PAIRS_PER_DAY = 48
+
+const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
+const MINUTES_PER_DAY = 1440
+const MINUTES_PER_WEEK = 7 * MINUTES_PER_DAY
+
+/**
+ * Reads a dictionary from day names (full or three letters, any case) to lists of [open, close] pairs, with times as
+ * `h:mm aa` (`9:00 AM`) or `HH:mm` (`17:30`).
+ *
+ * - The open minute belongs to the pair, the close minute does not; `24:00` is a valid close.
+ * - A close at or before its open is on the next day; so equal times are open for 24 hours.
+ * - Pairs may overlap. A day that is not listed, or has an empty list, is closed while another key is there.
+ *
+ * @returns undefined for a dictionary without days: no hours, always open
+ * @throws {OperatingHoursError}
+ */
+export function parseOperatingHours(value: unknown): OperatingHours | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new OperatingHoursError('must be a dictionary from day names to lists of [open, close] pairs.')
+  }
+  const week: OpenPair[][] = [[], [], [], [], [], [], []]
+  const source: Record<string, [string, string][]> = {}
+  const nameOf = new Map<number, string>()
+  for (const [name, pairs] of Object.entries(value)) {
+    if (pairs === null) continue
+    const day = dayOf(name)
+    const before = nameOf.get(day)
+    if (before !== undefined) throw new OperatingHoursError(`${before} and ${name} are the same day.`)
+    nameOf.set(day, name)
+    if (!Array.isArray(pairs)) throw new OperatingHoursError(`${name} must be a list of [open, close] pairs.`)
+    if (pairs.length > MAX_PAIRS_PER_DAY) {
+      throw new OperatingHoursError(`${name} has ${pairs.length} pairs; at most ${MAX_PAIRS_PER_DAY}.`)
+    }
+    const given: [string, string][] = pairs.map((pair) => textPair(name, pair))
+    week[day] = given.map(([open, close]) => minutesOf(name, open, close))
+    source[name] = given
+  }
+  return nameOf.size === 0 ? undefined : { week, source }
+}
+
+/** Whether a place with these hours in this IANA time zone is open at `timeMs` (epoch milliseconds). */
+export function isOpen(hours: OperatingHours, timeZone: string, timeMs: number): boolean {
+  const weekMinute = localWeekMinute(timeZone, timeMs)
+  const day = Math.floor(weekMinute / MINUTES_PER_DAY)
+  const minute = weekMinute - day * MINUTES_PER_DAY
+  for (const pair of hours.week[day] ?? []) {
+    if (pair[0] <= minute && minute < pair[1]) return true
+  }
+  for (const pair of hours.week[(day + 6) % 7] ?? []) {
+    if (minute + MINUTES_PER_DAY < pair[1]) return true
+  }
+  return false
+}
+
+function dayOf(name: string): number {
+  const lower = name.toLowerCase()
+  const day = DAYS.findIndex((full) => lower === full || lower === full.slice(0, 3))
+  if (day === -1) {
+    throw new OperatingHoursError(
+      `${JSON.stringify(name.slice(0, 40))} is no day; use names such as Sunday or Sun.`,
+    )
+  }
+  return day
+}
+
+function textPair(name: string, pair: unknown): [string, string] {
+  if (!Array.isArray(pair) || pair.length !== 2) {
+    throw new OperatingHoursError(`${name} must be a list of [open, close] pairs.`)
+  }
+  const [open, close]: unknown[] = pair
+  if (typeof open !== 'string' || typeof close !== 'string') {
+    throw new OperatingHoursError(`${name} must give its times as text such as 9:00 AM or 17:30.`)
+  }
+  return [open, close]
+}
+
+function minutesOf(name: string, openText: string, closeText: string): OpenPair {
+  const open = minuteOf(name, openText)
+  const close = minuteOf(name, closeText)
+  if (open === MINUTES_PER_DAY) throw new OperatingHoursError(`${name} cannot open at 24:00; use 00:00.`)
+  return [open, close <= open ? close + MINUTES_PER_DAY : close]
+}
+
+const TIME = /^(\d{1,2}):([0-5]\d)(?: ?([ap])m)?$/i
+
+/** Minutes after midnight, 0 to 1440. */
+function minuteOf(name: string, text: string): number {
+  const match = TIME.exec(text.trim())
+  const hour = Number(match?.[1])
+  const minute = Number(match?.[2])
+  const half = match?.[3]?.toLowerCase()
+  const valid = half === undefined ? hour < 24 || (hour === 24 && minute === 0) : hour >= 1 && hour <= 12
+  if (match === null || !valid) {
+    const shown = JSON.stringify(text.slice(0, 40))
+    throw new OperatingHoursError(`${name} has ${shown}, which is no time such as 9:00 AM or 17:30.`)
+  }
+  if (half === undefined) return hour * 60 + minute
+  return ((hour % 12) + (half === 'p' ? 12 : 0)) * 60 + minute
+}
+
+/**
+ * A zone's offset changes at most once in a quarter of an hour, and in our century only on its edges; so where both
+ * edges agree the offset holds between them, and asking Intl (microseconds) is needed once per quarter and zone.
+ */
+const QUARTER_MS = 15 * 60_000
+const MAX_CACHED_QUARTERS = 4096
+
+interface ZoneClock {
+  readonly format: Intl.DateTimeFormat
+  /** Quarter number → offset in milliseconds; NaN where it changes within. */
+  readonly offsets: Map<number, number>
+}
+
+const zones = new Map<string, ZoneClock>()
+
+/** Whole minutes since Sunday 00:00 on the zone's wall clock, 0 to 10079. */
+function localWeekMinute(timeZone: string, timeMs: number): number {
+  const minute = Math.floor((timeMs + offsetMs(timeZone, timeMs)) / 60_000)
+  return mod(minute + EPOCH_WEEK_MINUTE, MINUTES_PER_WEEK)
+}
+
+/** 1970-01-01 was a Thursday. */
+const EPOCH_WEEK_MINUTE = 4 * MINUTES_PER_DAY
+
+function offsetMs(timeZone: string, timeMs: number): number {
+  let zone = zones.get(timeZone)
+  if (zone === undefined) {
+    const format = new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      hourCycle: 'h23',
+      weekday: 'short',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+    zone = { format, offsets: new Map() }
+    zones.set(timeZone, zone)
+  }
+  const quarter = Math.floor(timeMs / QUARTER_MS)
+  let offset = zone.offsets.get(quarter)
+  if (offset === undefined) {
+    offset = exactOffsetMs(zone.format, quarter * QUARTER_MS)
+    if (exactOffsetMs(zone.format, (quarter + 1) * QUARTER_MS - 1) !== offset) offset = Number.NaN
+    if (zone.offsets.size >= MAX_CACHED_QUARTERS) zone.offsets.clear()
+    zone.offsets.set(quarter, offset)
+  }
+  return Number.isNaN(offset) ? exactOffsetMs(zone.format, timeMs) : offset
+}
+
+/** Wall clock minus UTC, from weekday and time alone, which needs no calendar: offsets are less than half a week. */
+function exactOffsetMs(format: Intl.DateTimeFormat, timeMs: number): number {
+  const second = Math.floor(timeMs / 1000)
+  let local = 0
+  for (const { type, value } of format.formatToParts(second * 1000)) {
+    if (type === 'weekday') local += SHORT_DAYS.indexOf(value) * 86_400
+    else if (type === 'hour') local += Number(value) * 3600
+    else if (type === 'minute') local += Number(value) * 60
+    else if (type === 'second') local += Number(value)
+  }
+  const week = MINUTES_PER_WEEK * 60
+  const difference = mod(local - second - EPOCH_WEEK_MINUTE * 60, week)
+  return (difference > week / 2 ? difference - week : difference) * 1000
+}
+
+const SHORT_DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+
+function mod(value: number, modulus: number): number {
+  return ((value % modulus) + modulus) % modulus
+}

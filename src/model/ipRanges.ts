@@ -1,0 +1,78 @@
+import ipaddr from 'ipaddr.js'
+
+/** One range: addresses of a family whose first `bits` bits are those of `base`. */
+interface IpRange {
+  readonly base: ipaddr.IPv4 | ipaddr.IPv6
+  readonly bits: number
+}
+
+/** What {@link parseIpRanges} read; an address matches when it is in any of them. */
+export type IpRanges = readonly IpRange[]
+
+/** A list of IP ranges that breaks a rule; the message is one sentence. */
+export class IpRangesError extends Error {
+  override name = 'IpRangesError'
+}
+
+/** More ranges than this on one geofence are a mistake. */
+export const MAX_IP_RANGES = 1000
+
+/**
+ * Reads comma-separated ranges, each a single address (`203.0.113.7`, `2001:db8::1`), a wildcard for the last group
+ * (`203.0.113.*`, `2001:db8::1:*`) or CIDR (`203.0.113.0/24`, `2001:db8::/32`). An IPv4-mapped IPv6 address or range
+ * means the IPv4 one; otherwise a range matches its own family only.
+ * @throws {IpRangesError}
+ */
+export function parseIpRanges(text: string): IpRanges {
+  const items = text.split(',').map((item) => item.trim())
+  if (items.length > MAX_IP_RANGES) {
+    throw new IpRangesError(`has ${items.length} ranges; at most ${MAX_IP_RANGES}.`)
+  }
+  return items.map(parseRange)
+}
+
+/** Whether an address lies in one of the ranges; a text that is no address lies in none. */
+export function matchesIp(ranges: IpRanges, ip: string): boolean {
+  const address = parseAddress(ip)
+  if (address === undefined) return false
+  for (const { base, bits } of ranges) {
+    if (address instanceof ipaddr.IPv4) {
+      if (base instanceof ipaddr.IPv4 && address.match(base, bits)) return true
+    } else if (base instanceof ipaddr.IPv6 && address.match(base, bits)) return true
+  }
+  return false
+}
+
+function parseRange(item: string): IpRange {
+  const broken = new IpRangesError(
+    `${JSON.stringify(item.slice(0, 60))} is no IP address, wildcard such as 203.0.113.* or CIDR range.`,
+  )
+  const wildcard = /^(.*[.:])\*$/.exec(item)
+  const cidr = /^(.*)\/(\d{1,3})$/.exec(item)
+  const text = wildcard === null ? (cidr?.[1] ?? item) : `${wildcard[1]}0`
+  const given = parseExact(text)
+  if (given === undefined) throw broken
+  const isV4 = given instanceof ipaddr.IPv4
+  const size = isV4 ? 32 : 128
+  let bits = size
+  if (wildcard !== null) bits = size - (text.includes('.') ? 8 : 16)
+  else if (cidr !== null) bits = Number(cidr[2])
+  if (bits > size) throw broken
+  if (!isV4 && given.isIPv4MappedAddress() && bits >= 96)
+    return { base: given.toIPv4Address(), bits: bits - 96 }
+  return { base: given, bits }
+}
+
+/** IPv4 in four decimal parts only (no octal, no short forms), or IPv6 without a zone. */
+function parseExact(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
+  if (text.includes(':') && !text.includes('%') && ipaddr.IPv6.isValid(text)) return ipaddr.IPv6.parse(text)
+  return undefined
+}
+
+function parseAddress(ip: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  const zone = ip.indexOf('%')
+  const address = parseExact(zone === -1 ? ip : ip.slice(0, zone))
+  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress()) return address.toIPv4Address()
+  return address
+}

@@ -1,0 +1,201 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { ApiError } from '../runtime/errors.ts'
+
+/** The registry's file in the data folder. */
+export const REGISTRY_FILE = 'registry.sqlite'
+
+/** `RFNC` in the SQLite header: tells our file from anybody else's. */
+const APPLICATION_ID = 0x52464e43
+/** Raised with every change of the tables below; older files are brought up by {@link MIGRATIONS}. */
+export const SCHEMA_VERSION = 1
+/** How long a start waits for the process before it to let go of the file. */
+const LOCK_WAIT_MS = 500
+
+/** Statement lists by the version that they lead to. */
+const MIGRATIONS: Readonly<Record<number, string>> = {
+  1: `
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+    INSERT INTO meta VALUES ('revision', 0);
+    CREATE TABLE projects (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      name TEXT NOT NULL,
+      createdAt INTEGER NOT NULL
+    );
+    CREATE TABLE keys (
+      project INTEGER NOT NULL REFERENCES projects (id),
+      kind TEXT NOT NULL,
+      digest BLOB NOT NULL UNIQUE,
+      lastFour TEXT NOT NULL,
+      createdAt INTEGER NOT NULL,
+      PRIMARY KEY (project, kind)
+    ) WITHOUT ROWID;
+    CREATE TABLE geofences (
+      id TEXT NOT NULL UNIQUE,
+      scope INTEGER NOT NULL,
+      tag TEXT NOT NULL,
+      externalId TEXT NOT NULL,
+      createdAt INTEGER NOT NULL,
+      updatedAt INTEGER NOT NULL,
+      definition TEXT NOT NULL,
+      UNIQUE (scope, tag, externalId)
+    );
+    CREATE TABLE settings (scope INTEGER PRIMARY KEY, definition TEXT NOT NULL);
+  `,
+}
+
+/** Another process (a running server, as a rule) has the data folder. */
+export class RegistryLocked extends Error {
+  override name = 'RegistryLocked'
+
+  constructor(file: string, cause: unknown) {
+    super(`${file} is in use by another process: stop the server that runs on this data folder first.`, {
+      cause,
+    })
+  }
+}
+
+/** The file is not a registry, or a part of it cannot be read. */
+export class RegistryDamaged extends Error {
+  override name = 'RegistryDamaged'
+
+  constructor(file: string, sentence: string, cause?: unknown) {
+    super(`${file}: ${sentence}`, { cause })
+  }
+}
+
+/** The file was written by a newer Ringfence. */
+export class RegistryTooNew extends Error {
+  override name = 'RegistryTooNew'
+
+  constructor(file: string, version: number) {
+    super(
+      `${file} has data format ${version}, written by a newer Ringfence; ` +
+        `this one reads formats up to ${SCHEMA_VERSION}.`,
+    )
+  }
+}
+
+/**
+ * The registry's SQLite file, held exclusively by this process for as long as it is open; the lock is the operating
+ * system's, so that `kill -9` releases it. WAL with synchronous=FULL: what {@link write} returned survives power loss.
+ */
+export class RegistryDatabase {
+  readonly file: string
+  readonly #db: Database.Database
+  readonly #raise: Database.Statement
+  #revision: number
+
+  /**
+   * Opens or creates the file in `folder`.
+   * @throws {RegistryLocked} {@link RegistryDamaged} {@link RegistryTooNew}
+   */
+  constructor(folder: string) {
+    mkdirSync(folder, { recursive: true })
+    this.file = join(folder, REGISTRY_FILE)
+    this.#db = openFile(this.file)
+    this.#raise = this.#db.prepare(`UPDATE meta SET value = value + 1 WHERE name = 'revision'`)
+    this.#revision = this.#db
+      .prepare(`SELECT value FROM meta WHERE name = 'revision'`)
+      .pluck()
+      .get() as number
+  }
+
+  /** Rises by one with every {@link write}. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  prepare(sql: string): Database.Statement {
+    return this.#db.prepare(sql)
+  }
+
+  /** Runs `read` with a failing page or row named as damage of this file. */
+  read<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      throw isDamage(error)
+        ? new RegistryDamaged(this.file, 'cannot be read; restore a backup.', error)
+        : error
+    }
+  }
+
+  /**
+   * Runs `change` in one transaction that also raises the revision; durable when it returns, undone when it throws.
+   * @throws {ApiError} 503 when the disk does not take it
+   */
+  write<T>(change: () => T): T {
+    let result: T
+    try {
+      this.#db.exec('BEGIN IMMEDIATE')
+      result = change()
+      this.#raise.run()
+      this.#db.exec('COMMIT')
+    } catch (error) {
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
+      if (isFullDisk(error)) {
+        const message = 'The registry cannot be written: the disk is full or failing. Nothing was changed.'
+        throw new ApiError(503, message, { retryAfter: 10, cause: error })
+      }
+      throw error
+    }
+    this.#revision += 1
+    return result
+  }
+
+  /** Folds the write-ahead log into the file and lets go of it. */
+  close(): void {
+    this.#db.close()
+  }
+}
+
+function openFile(file: string): Database.Database {
+  let db: Database.Database | undefined
+  try {
+    db = new Database(file, { timeout: LOCK_WAIT_MS })
+    // Exclusive mode before the first access: the lock is taken once, for good, and needs no shared-memory file.
+    db.pragma('locking_mode = EXCLUSIVE')
+    const version = db.pragma('user_version', { simple: true }) as number
+    const owner = db.pragma('application_id', { simple: true }) as number
+    const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
+    if (owner !== APPLICATION_ID && (owner !== 0 || version !== 0 || tables !== 0)) {
+      throw new RegistryDamaged(file, 'is not a Ringfence registry.')
+    }
+    if (version > SCHEMA_VERSION) throw new RegistryTooNew(file, version)
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = FULL')
+    db.pragma('foreign_keys = ON')
+    migrate(db, version)
+    return db
+  } catch (error) {
+    db?.close()
+    if (codeOf(error).startsWith('SQLITE_BUSY')) throw new RegistryLocked(file, error)
+    if (isDamage(error)) throw new RegistryDamaged(file, 'is not a readable SQLite database.', error)
+    throw error
+  }
+}
+
+/** Also takes the exclusive lock, by writing even where there is nothing to bring up. */
+function migrate(db: Database.Database, from: number): void {
+  db.exec('BEGIN EXCLUSIVE')
+  for (let version = from + 1; version <= SCHEMA_VERSION; version++) db.exec(MIGRATIONS[version] ?? '')
+  db.pragma(`application_id = ${APPLICATION_ID}`)
+  db.pragma(`user_version = ${SCHEMA_VERSION}`)
+  db.exec('COMMIT')
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Database.SqliteError ? error.code : ''
+}
+
+function isDamage(error: unknown): boolean {
+  const code = codeOf(error)
+  return code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB'
+}
+
+function isFullDisk(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === 'SQLITE_FULL' || code.startsWith('SQLITE_IOERR') || code === 'SQLITE_READONLY'
+}

@@ -1,0 +1,186 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../runtime/clock.ts'
+import { scopeId } from '../model/scope.ts'
+import type { RegistryDatabase } from './database.ts'
+import type { Credentials } from './port.ts'
+
+/** The four keys of a project, in the order of `RINGFENCE_KEYS`. */
+export const KEY_KINDS = ['testPublishable', 'livePublishable', 'testSecret', 'liveSecret'] as const
+export type KeyKind = (typeof KEY_KINDS)[number]
+
+/** The four keys in full: seen once, when they are made. */
+export type KeySet = Readonly<Record<KeyKind, string>>
+
+/** What is kept of a key: never the key. */
+export interface KeyRecord {
+  readonly project: number
+  readonly kind: KeyKind
+  readonly lastFour: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+}
+
+export interface Project {
+  readonly id: number
+  readonly name: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+}
+
+/** Keys to be installed that cannot be; the message says which and why. */
+export class InvalidKeys extends Error {
+  override name = 'InvalidKeys'
+}
+
+const PREFIXES: KeySet = {
+  testPublishable: 'prj_test_pk_',
+  livePublishable: 'prj_live_pk_',
+  testSecret: 'prj_test_sk_',
+  liveSecret: 'prj_live_sk_',
+}
+const RANDOM_BYTES = 20
+const MAX_KEY_LENGTH = 128
+
+interface Entry {
+  readonly digest: Buffer
+  readonly credentials: Credentials
+}
+
+interface KeyRow extends KeyRecord {
+  readonly digest: Buffer
+}
+
+/**
+ * Projects and their keys. A key is kept as its SHA-256 only: 160 random bits need no slow hash, and the look-up by
+ * digest tells an attacker's clock nothing about the key.
+ */
+export class Keys {
+  readonly #database: RegistryDatabase
+  readonly #clock: Clock
+  readonly #byDigest = new Map<string, Entry>()
+
+  constructor(database: RegistryDatabase, clock: Clock) {
+    this.#database = database
+    this.#clock = clock
+    const rows = database.read(() => database.prepare('SELECT * FROM keys').all()) as KeyRow[]
+    for (const row of rows) this.#remember(row)
+  }
+
+  /** Whose key it is; undefined for an unknown one. About a microsecond. */
+  authenticate(key: string): Credentials | undefined {
+    if (key.length > MAX_KEY_LENGTH) return undefined
+    const digest = hash('sha256', key, 'hex')
+    const entry = this.#byDigest.get(digest)
+    if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(digest, 'hex'))) return undefined
+    return entry.credentials
+  }
+
+  projects(): Project[] {
+    return this.#database.prepare('SELECT id, name, createdAt FROM projects ORDER BY id').all() as Project[]
+  }
+
+  /** The keys of one project in the order of {@link KEY_KINDS}; empty when there is no such project. */
+  list(project: number): KeyRecord[] {
+    const rows = this.#database
+      .prepare('SELECT project, kind, lastFour, createdAt FROM keys WHERE project = ?')
+      .all(project) as KeyRecord[]
+    return rows.toSorted((a, b) => KEY_KINDS.indexOf(a.kind) - KEY_KINDS.indexOf(b.kind))
+  }
+
+  /** A new project with the given keys, or with generated ones. */
+  createProject(name: string, keys: KeySet = generateKeys()): { project: Project; keys: KeySet } {
+    const createdAt = this.#clock.now()
+    const { project, rows } = this.#database.write(() => {
+      const insert = this.#database.prepare('INSERT INTO projects (name, createdAt) VALUES (?, ?)')
+      const id = Number(insert.run(name, createdAt).lastInsertRowid)
+      return { project: id, rows: KEY_KINDS.map((kind) => this.#store(id, kind, keys[kind], createdAt)) }
+    })
+    for (const row of rows) this.#remember(row)
+    return { project: { id: project, name, createdAt }, keys }
+  }
+
+  /**
+   * Replaces one key by a generated one; the old one is invalid from now on.
+   * Undefined when there is no such project.
+   */
+  rotate(project: number, kind: KeyKind): { key: string; record: KeyRecord } | undefined {
+    const old = this.#database
+      .prepare('SELECT * FROM keys WHERE project = ? AND kind = ?')
+      .get(project, kind) as KeyRow | undefined
+    if (old === undefined) return undefined
+    const key = generateKey(kind)
+    const row = this.#database.write(() => this.#store(project, kind, key, this.#clock.now()))
+    this.#byDigest.delete(old.digest.toString('hex'))
+    this.#remember(row)
+    const { digest: _, ...record } = row
+    return { key, record }
+  }
+
+  #store(project: number, kind: KeyKind, key: string, createdAt: number): KeyRow {
+    const digest = hash('sha256', key, 'buffer')
+    const lastFour = key.slice(-4)
+    this.#database
+      .prepare(
+        `INSERT INTO keys (project, kind, digest, lastFour, createdAt) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (project, kind) DO UPDATE SET
+           digest = excluded.digest, lastFour = excluded.lastFour, createdAt = excluded.createdAt`,
+      )
+      .run(project, kind, digest, lastFour, createdAt)
+    return { project, kind, digest, lastFour, createdAt }
+  }
+
+  #remember(row: KeyRow): void {
+    const live = row.kind.startsWith('live')
+    const level = row.kind.endsWith('Secret') ? 'secret' : 'publishable'
+    const keyId = `${row.project}:${live ? 'live' : 'test'}:${level}:${row.lastFour}`
+    const credentials: Credentials = { scope: scopeId(row.project, live), level, keyId }
+    this.#byDigest.set(row.digest.toString('hex'), { digest: row.digest, credentials })
+  }
+}
+
+/** The kind of a key in one environment. */
+export function keyKind(live: boolean, level: Credentials['level']): KeyKind {
+  if (level === 'secret') return live ? 'liveSecret' : 'testSecret'
+  return live ? 'livePublishable' : 'testPublishable'
+}
+
+/** Four fresh keys: prefix and 40 hex characters each. */
+export function generateKeys(): KeySet {
+  return {
+    testPublishable: generateKey('testPublishable'),
+    livePublishable: generateKey('livePublishable'),
+    testSecret: generateKey('testSecret'),
+    liveSecret: generateKey('liveSecret'),
+  }
+}
+
+/**
+ * Reads `RINGFENCE_KEYS`: four comma-separated keys in the order of {@link KEY_KINDS}, each 8 to 128 visible
+ * characters with its kind's prefix.
+ * @throws {InvalidKeys}
+ */
+export function parseKeys(text: string): KeySet {
+  const keys = text.split(',').map((key) => key.trim())
+  if (keys.length !== KEY_KINDS.length) {
+    const order = 'test publishable, live publishable, test secret, live secret'
+    throw new InvalidKeys(`Four comma-separated keys are needed (${order}); there are ${keys.length}.`)
+  }
+  if (new Set(keys).size !== keys.length) throw new InvalidKeys('The four keys must all be different.')
+  const set = {} as Record<KeyKind, string>
+  for (const [index, kind] of KEY_KINDS.entries()) set[kind] = checkKey(kind, keys[index] ?? '')
+  return set
+}
+
+function checkKey(kind: KeyKind, key: string): string {
+  const prefix = PREFIXES[kind]
+  if (!key.startsWith(prefix)) throw new InvalidKeys(`The ${kind} key must start with ${prefix}.`)
+  if (key.length === prefix.length) throw new InvalidKeys(`The ${kind} key ends after ${prefix}.`)
+  if (key.length > MAX_KEY_LENGTH || !/^[\x21-\x7e]+$/.test(key)) {
+    throw new InvalidKeys(`The ${kind} key must be 8 to ${MAX_KEY_LENGTH} visible ASCII characters.`)
+  }
+  return key
+}
+
+function generateKey(kind: KeyKind): string {
+  return PREFIXES[kind] + randomBytes(RANDOM_BYTES).toString('hex')
+}
