@@ -44,7 +44,8 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   const server = await Server.start(options)
   t.teardown(async () => {
     await server.dispose()
-    if (!t.passing()) t.comment(`output of the server:\n${server.output}`)
+    // To stderr: the terse reporter hides comments.
+    if (!t.passing()) console.error(`output of the server:\n${server.output}`)
   })
   return server
 }
