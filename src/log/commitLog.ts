@@ -1,0 +1,322 @@
+import type { CommitLog, LogFrame } from './port.ts'
+import type { Files } from './files.ts'
+import type { FrameHeader } from './frame.ts'
+import type { Store } from './store.ts'
+import { LogDamaged, LogTrimmed } from './errors.ts'
+import {
+  readAt,
+  replaceFile,
+  syncFolder,
+  syncFolderBlocking,
+  synced,
+  systemFiles,
+  writeAll,
+} from './files.ts'
+import {
+  FrameEncoder,
+  frameBytes,
+  HEADER_BYTES,
+  isBodyWhole,
+  MAX_PAYLOAD_BYTES,
+  readHeader,
+  readPayload,
+  storeSeed,
+} from './frame.ts'
+import { recover, Segment } from './recovery.ts'
+import type { Recovered } from './recovery.ts'
+import {
+  encodeManifest,
+  encodeSegmentHeader,
+  logFolder,
+  manifestPath,
+  SEGMENT_HEADER_BYTES,
+} from './segments.ts'
+
+export interface CommitLogOptions {
+  readonly store: Pick<Store, 'folder' | 'storeId'>
+  /** `fsync`: durable means flushed to the disk. `os`: handed to the system; survives `kill -9`, not power loss. */
+  readonly durability: 'fsync' | 'os'
+  /** A segment is closed before the frame that would make it larger. At least 4096. */
+  readonly segmentBytes: number
+  /**
+   * Called once, with the first error of a write or a flush. The log accepts nothing afterwards and the process must
+   * end. A failed flush is never tried again: the system marks the pages clean when it reports the error, so a second
+   * flush succeeds without having written them, and the next start reads from the disk what is really there.
+   */
+  readonly failed: (error: Error) => void
+  readonly files?: Files
+}
+
+const READ_BYTES = 64 * 1024
+
+/**
+ * Opens the log of a store that {@link openStore} has created and locked; reads and checks all of it.
+ * Throws {@link LogDamaged} with the file's name where an acknowledged frame may be lost.
+ */
+export function openCommitLog(options: CommitLogOptions): CommitLog {
+  if (!(options.segmentBytes >= 4096)) {
+    throw new RangeError(`segmentBytes: ${options.segmentBytes} is less than 4096`)
+  }
+  const files = options.files ?? systemFiles
+  const folder = logFolder(options.store.folder)
+  const recovered = recover(files, folder, options.store.storeId)
+  for (const path of recovered.leftovers) files.unlink(path)
+  const newest = recovered.segments.at(-1)!
+  const descriptor = files.open(newest.path, 'r+')
+  if (recovered.torn) files.truncate(descriptor, newest.end)
+  // A flush that failed before a crash left the last frame in the system's cache, clean but not on the disk: written
+  // again, it is flushed for certain. Every earlier frame was flushed before the last one was begun.
+  if (recovered.lastFrame !== undefined) {
+    writeAll(files, descriptor, recovered.lastFrame, newest.end - recovered.lastFrame.length)
+  }
+  preallocate(files, descriptor, options.segmentBytes)
+  files.syncBlocking(descriptor)
+  syncFolderBlocking(files, folder)
+  return new SegmentLog(options, files, folder, recovered, descriptor)
+}
+
+/**
+ * Gives a segment its size in advance, as zeros that take no space: a flush then has no change of size to record.
+ * Measured on ext4, one frame in flight, 2 KB: 121 against 160 µs until durable, 59 against 78 µs CPU.
+ */
+function preallocate(files: Files, descriptor: number, bytes: number): void {
+  if (files.size(descriptor) < bytes) files.truncate(descriptor, bytes)
+}
+
+/**
+ * Append-only segments with one writer.
+ *
+ * 1. A frame is written at the newest segment's end, flushed, and only then counts: `position`, readers and `done`.
+ * 2. A segment that is full is cut to its length and flushed, the next one is created and flushed, and MANIFEST
+ *    names it, before its first frame is written. So only the newest segment can end in a torn frame.
+ * 3. MANIFEST stops naming a segment before it is unlinked. Rotation and trimming never run at the same time.
+ */
+class SegmentLog implements CommitLog {
+  readonly #files: Files
+  readonly #folder: string
+  readonly #storeId: string
+  readonly #seed: number
+  readonly #flushes: boolean
+  readonly #segmentBytes: number
+  readonly #failed: (error: Error) => void
+  readonly #encoder: FrameEncoder
+  readonly #segments: Segment[]
+  #newest: Segment
+  #descriptor: number
+  #position: number
+  #failure: Error | undefined
+  #closed = false
+  /** Of the frame in flight; `done` is undefined when there is none. */
+  #done: (() => void) | undefined
+  #size = 0
+  /** Rotations and trims, one after the other; never rejects. */
+  #maintenance: Promise<void> = Promise.resolve()
+  #idle: (() => void) | undefined
+
+  constructor(
+    options: CommitLogOptions,
+    files: Files,
+    folder: string,
+    recovered: Recovered,
+    descriptor: number,
+  ) {
+    this.#files = files
+    this.#folder = folder
+    this.#storeId = options.store.storeId
+    this.#seed = storeSeed(this.#storeId)
+    this.#flushes = options.durability === 'fsync'
+    this.#segmentBytes = options.segmentBytes
+    this.#failed = options.failed
+    this.#encoder = new FrameEncoder(this.#storeId)
+    this.#segments = recovered.segments
+    this.#newest = recovered.segments.at(-1)!
+    this.#descriptor = descriptor
+    this.#position = recovered.position
+  }
+
+  get position(): number {
+    return this.#position
+  }
+
+  /** Of the frames and headers; what the newest segment has in advance takes no space and is not counted. */
+  get bytes(): number {
+    let bytes = 0
+    for (const segment of this.#segments) bytes += segment.end
+    return bytes
+  }
+
+  /** The parts are copied before it returns. */
+  append(parts: readonly Uint8Array[], done: () => void): void {
+    if (this.#failure !== undefined) throw new Error('The log has failed.', { cause: this.#failure })
+    if (this.#closed) throw new Error('The log is closed.')
+    if (this.#done !== undefined) throw new Error('The log has an append in flight.')
+    let payloadBytes = 0
+    for (let i = 0; i < parts.length; i++) payloadBytes += parts[i]!.length
+    if (payloadBytes > MAX_PAYLOAD_BYTES) {
+      throw new RangeError(`A frame of ${payloadBytes} bytes is over ${MAX_PAYLOAD_BYTES}.`)
+    }
+    const size = frameBytes(payloadBytes)
+    this.#done = done
+    this.#size = size
+    const end = this.#newest.end
+    if (end > SEGMENT_HEADER_BYTES && end + size > this.#segmentBytes) {
+      const frame = this.#encoder.encode(parts, payloadBytes, this.#position + 1, SEGMENT_HEADER_BYTES)
+      this.#maintain(async () => {
+        await this.#rotate(size)
+        this.#write(frame)
+      })
+    } else {
+      this.#write(this.#encoder.encode(parts, payloadBytes, this.#position + 1, end))
+    }
+  }
+
+  #write(frame: Uint8Array): void {
+    try {
+      writeAll(this.#files, this.#descriptor, frame, this.#newest.end)
+      if (this.#flushes) this.#files.datasync(this.#descriptor, this.#flushed)
+      else setImmediate(this.#flushed, null)
+    } catch (error) {
+      this.#fail(error as Error)
+    }
+  }
+
+  readonly #flushed = (error: Error | null): void => {
+    if (error !== null) {
+      this.#fail(error)
+      return
+    }
+    if (this.#failure !== undefined) return
+    const done = this.#done!
+    this.#done = undefined
+    this.#position++
+    this.#newest.add(this.#position, this.#size)
+    done()
+    if (this.#done === undefined) this.#idle?.()
+  }
+
+  #fail(error: Error): void {
+    if (this.#failure !== undefined) return
+    this.#failure = error
+    this.#idle?.()
+    this.#failed(error)
+  }
+
+  #maintain(work: () => Promise<void>): void {
+    this.#maintenance = this.#maintenance.then(async () => {
+      if (this.#failure !== undefined) return
+      try {
+        await work()
+      } catch (error) {
+        this.#fail(error as Error)
+      }
+    })
+  }
+
+  async #rotate(nextFrameBytes: number): Promise<void> {
+    const files = this.#files
+    files.truncate(this.#descriptor, this.#newest.end)
+    await synced(files, this.#descriptor)
+    const next = new Segment(this.#folder, this.#position + 1)
+    const descriptor = files.open(next.path, 'wx+')
+    writeAll(files, descriptor, encodeSegmentHeader(this.#storeId, next.first), 0)
+    preallocate(files, descriptor, Math.max(this.#segmentBytes, SEGMENT_HEADER_BYTES + nextFrameBytes))
+    await synced(files, descriptor)
+    await syncFolder(files, this.#folder)
+    await this.#writeManifest(this.#segments[0]!.first, next.first)
+    files.close(this.#descriptor)
+    this.#segments.push(next)
+    this.#newest = next
+    this.#descriptor = descriptor
+  }
+
+  #writeManifest(oldest: number, newest: number): Promise<void> {
+    const bytes = encodeManifest(this.#storeId, { oldest, newest })
+    return replaceFile(this.#files, manifestPath(this.#folder), bytes)
+  }
+
+  /** Yields up to the last durable frame there is when it gets there. Payloads stay valid. */
+  *read(position: number): Generator<LogFrame, void, undefined> {
+    for (let next = Math.max(1, position); next <= this.#position;) {
+      const segment = this.#segments.findLast(({ first }) => first <= next)
+      if (segment === undefined) throw new LogTrimmed(next, this.#segments[0]!.first)
+      for (const frame of this.#readSegment(segment, next)) {
+        yield frame
+        next = frame.position + 1
+      }
+    }
+  }
+
+  *#readSegment(segment: Segment, position: number): Generator<LogFrame, void, undefined> {
+    const descriptor = this.#files.open(segment.path, 'r')
+    try {
+      let offset = segment.offsetBefore(position)
+      let chunk: Buffer = Buffer.alloc(0)
+      let chunkOffset = offset
+      let header: FrameHeader | undefined
+      // Durable frames only: the end moves while a reader is under way.
+      while (offset < segment.end) {
+        header = undefined
+        let size = HEADER_BYTES
+        for (;;) {
+          const at = offset - chunkOffset
+          if (at + size > chunk.length) {
+            chunk = this.#readChunk(descriptor, offset, Math.max(size, READ_BYTES), segment)
+            chunkOffset = offset
+          } else if (header === undefined) {
+            header = readHeader(chunk, at, this.#seed)
+            if (header === undefined) throw damaged(segment, offset)
+            size = header.size
+            if (offset + size > segment.end) throw damaged(segment, offset)
+          } else {
+            break
+          }
+        }
+        const at = offset - chunkOffset
+        if (header.position >= position) {
+          if (!isBodyWhole(chunk, at, header)) throw damaged(segment, offset)
+          yield { position: header.position, payload: readPayload(chunk, at, header) }
+        }
+        offset += size
+      }
+    } finally {
+      this.#files.close(descriptor)
+    }
+  }
+
+  /** A new buffer each time: the payloads handed out are views of it. */
+  #readChunk(descriptor: number, offset: number, wanted: number, segment: Segment): Buffer {
+    const chunk = Buffer.allocUnsafeSlow(Math.min(wanted, segment.end - offset))
+    if (readAt(this.#files, descriptor, chunk, offset) < chunk.length) throw damaged(segment, offset)
+    return chunk
+  }
+
+  /** The unlinking happens in the background, one call after the other. */
+  trim(position: number): void {
+    this.#maintain(async () => {
+      const kept = this.#segments.findIndex(
+        (_, i) => !((this.#segments[i + 1]?.first ?? Infinity) <= position),
+      )
+      if (kept <= 0) return
+      await this.#writeManifest(this.#segments[kept]!.first, this.#newest.first)
+      for (const segment of this.#segments.splice(0, kept)) this.#files.unlink(segment.path)
+      await syncFolder(this.#files, this.#folder)
+    })
+  }
+
+  /** Waits for the append in flight. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    if (this.#done !== undefined && this.#failure === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve
+      })
+    }
+    await this.#maintenance
+    this.#files.close(this.#descriptor)
+  }
+}
+
+function damaged(segment: Segment, offset: number): LogDamaged {
+  return new LogDamaged(segment.path, `the frame at byte ${offset} is damaged`)
+}

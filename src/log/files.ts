@@ -1,0 +1,133 @@
+import fs from 'node:fs'
+import { dirname } from 'node:path'
+
+/**
+ * The file system calls of the durable state, as one page, so that tests can inject a full disk, a failed flush and
+ * torn writes. Each throws (or hands over) the error of the system call.
+ */
+export interface Files {
+  /** `flags` as in fs.open. */
+  open(path: string, flags: string): number
+  close(descriptor: number): void
+  /** Bytes read; 0 at the end of the file. */
+  read(descriptor: number, into: Uint8Array, length: number, position: number): number
+  /** Bytes written; may be fewer than asked for. */
+  write(descriptor: number, from: Uint8Array, offset: number, length: number, position: number): number
+  size(descriptor: number): number
+  truncate(descriptor: number, length: number): void
+  /** fsync that blocks; for the start of the process only. */
+  syncBlocking(descriptor: number): void
+  sync(descriptor: number, done: (error: Error | null) => void): void
+  datasync(descriptor: number, done: (error: Error | null) => void): void
+  /** Names in a folder, in no order. */
+  list(folder: string): string[]
+  /** Creates the folder; no error when it is there. */
+  makeFolder(folder: string): void
+  rename(from: string, to: string): void
+  unlink(path: string): void
+}
+
+export const systemFiles: Files = {
+  open: (path, flags) => fs.openSync(path, flags, 0o600),
+  close: (descriptor) => fs.closeSync(descriptor),
+  read: (descriptor, into, length, position) => fs.readSync(descriptor, into, 0, length, position),
+  write: (descriptor, from, offset, length, position) =>
+    fs.writeSync(descriptor, from, offset, length, position),
+  size: (descriptor) => fs.fstatSync(descriptor).size,
+  truncate: (descriptor, length) => fs.ftruncateSync(descriptor, length),
+  syncBlocking: (descriptor) => fs.fsyncSync(descriptor),
+  sync: (descriptor, done) => fs.fsync(descriptor, done),
+  datasync: (descriptor, done) => fs.fdatasync(descriptor, done),
+  list: (folder) => fs.readdirSync(folder),
+  makeFolder: (folder) => {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  },
+  rename: (from, to) => fs.renameSync(from, to),
+  unlink: (path) => fs.unlinkSync(path),
+}
+
+/** Writes all of `bytes` at `position`, over as many calls as the system needs. */
+export function writeAll(files: Files, descriptor: number, bytes: Uint8Array, position: number): void {
+  let written = 0
+  while (written < bytes.length) {
+    const count = files.write(descriptor, bytes, written, bytes.length - written, position + written)
+    if (count === 0) throw new Error(`The system wrote 0 of ${bytes.length - written} bytes.`)
+    written += count
+  }
+}
+
+/** The whole file as bytes. */
+export function readWhole(files: Files, path: string): Buffer {
+  const descriptor = files.open(path, 'r')
+  try {
+    const bytes = Buffer.allocUnsafe(files.size(descriptor))
+    const read = readAt(files, descriptor, bytes, 0)
+    return bytes.subarray(0, read)
+  } finally {
+    files.close(descriptor)
+  }
+}
+
+/** Fills `into` from `position` on; answers how much there was before the file ended. */
+export function readAt(files: Files, descriptor: number, into: Uint8Array, position: number): number {
+  let read = 0
+  while (read < into.length) {
+    const count = files.read(descriptor, into.subarray(read), into.length - read, position + read)
+    if (count === 0) break
+    read += count
+  }
+  return read
+}
+
+/** fsync as a promise. */
+export function synced(files: Files, descriptor: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    files.sync(descriptor, (error) => (error === null ? resolve() : reject(error)))
+  })
+}
+
+/** Makes the names in a folder durable: a new, renamed or unlinked file is not before this. */
+export async function syncFolder(files: Files, folder: string): Promise<void> {
+  const descriptor = files.open(folder, 'r')
+  try {
+    await synced(files, descriptor)
+  } finally {
+    files.close(descriptor)
+  }
+}
+
+/** {@link syncFolder} for the start of the process. */
+export function syncFolderBlocking(files: Files, folder: string): void {
+  const descriptor = files.open(folder, 'r')
+  try {
+    files.syncBlocking(descriptor)
+  } finally {
+    files.close(descriptor)
+  }
+}
+
+/** Replaces a small file at once: after a crash it holds the old bytes or the new ones, whole. */
+export async function replaceFile(files: Files, path: string, bytes: Uint8Array): Promise<void> {
+  const descriptor = files.open(`${path}.tmp`, 'w')
+  try {
+    writeAll(files, descriptor, bytes, 0)
+    await synced(files, descriptor)
+  } finally {
+    files.close(descriptor)
+  }
+  files.rename(`${path}.tmp`, path)
+  await syncFolder(files, dirname(path))
+}
+
+/** {@link replaceFile} for the start of the process. */
+export function replaceFileBlocking(files: Files, path: string, bytes: Uint8Array): void {
+  const descriptor = files.open(`${path}.tmp`, 'w')
+  try {
+    writeAll(files, descriptor, bytes, 0)
+    files.syncBlocking(descriptor)
+  } finally {
+    files.close(descriptor)
+  }
+  files.rename(`${path}.tmp`, path)
+  syncFolderBlocking(files, dirname(path))
+}

@@ -1,0 +1,195 @@
+/**
+ * Layout of one frame, little-endian, aligned to 32 bytes in its file:
+ *
+ *     0  u32 magic "RFfr"        32  payload, then zeros up to the tail
+ *     4  u32 payload bytes        …  u32 CRC-32 of payload and zeros, seeded with the header's CRC
+ *     8  u64 position             …  u32 "TAIL"
+ *    16  u32 flags: 1 = masked
+ *    20  u32 0
+ *    24  u32 CRC-32 of bytes 0–23, seeded with the store's id
+ *    28  u32 "HEAD"
+ *
+ * Recovery must tell a frame that was cut off while it was written (never acknowledged: dropped) from one that was
+ * damaged later (perhaps acknowledged: refused). Disks write whole sectors of 512 bytes, and an unwritten part of a
+ * segment reads as zeros. Hence three properties:
+ * - A header never crosses a sector (32 divides 512), so it is there whole or not at all. A write that the system cut
+ *   short may end anywhere: then "HEAD" or "TAIL", which are written last, are incomplete.
+ * - No written sector is ever blank, whatever the payload: a frame that would have a sector with fewer than two
+ *   non-zero words is stored masked (XOR with a pseudo-random sequence). So a blank sector was never written.
+ * - No single flipped bit makes a sector blank or one of the words incomplete.
+ */
+import { crc32 } from 'node:zlib'
+
+export const HEADER_BYTES = 32
+export const TAIL_BYTES = 8
+export const ALIGNMENT_BYTES = 32
+export const SECTOR_BYTES = 512
+/** Of one frame; a batch is far below it. It bounds what a reader allocates. */
+export const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024
+
+const MAGIC = Buffer.from('RFfr').readUInt32LE(0)
+const HEAD = Buffer.from('HEAD')
+const TAIL = Buffer.from('TAIL')
+const MASKED = 1
+const TWO_32 = 2 ** 32
+/** A larger frame is encoded in a buffer of its own, so that one of them does not stay allocated forever. */
+const KEPT_BUFFER_BYTES = 4 * 1024 * 1024
+
+/** Bytes that a frame takes in its segment. */
+export function frameBytes(payloadBytes: number): number {
+  const bytes = HEADER_BYTES + payloadBytes + TAIL_BYTES
+  return Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+}
+
+/** Seed of the header CRCs of a store: a frame of another store does not pass for one of this. */
+export function storeSeed(storeId: string): number {
+  return crc32(storeId)
+}
+
+/** Encodes frames of one store into a buffer that the next call overwrites. */
+export class FrameEncoder {
+  readonly #seed: number
+  #kept = Buffer.alloc(64 * 1024)
+
+  constructor(storeId: string) {
+    this.#seed = storeSeed(storeId)
+  }
+
+  /** @param offset where in its file the frame will be; decides which of its bytes share a sector. */
+  encode(parts: readonly Uint8Array[], payloadBytes: number, position: number, offset: number): Buffer {
+    const size = frameBytes(payloadBytes)
+    const bytes = this.#buffer(size)
+    let end = HEADER_BYTES
+    for (let i = 0; i < parts.length; i++) {
+      const part = parts[i]!
+      bytes.set(part, end)
+      end += part.length
+    }
+    const tail = size - TAIL_BYTES
+    bytes.fill(0, end, tail)
+
+    bytes.writeUInt32LE(MAGIC, 0)
+    bytes.writeUInt32LE(payloadBytes, 4)
+    bytes.writeUInt32LE(position % TWO_32, 8)
+    bytes.writeUInt32LE(Math.floor(position / TWO_32), 12)
+    const masked = hasSparseSector(bytes, tail, offset)
+    bytes.writeUInt32LE(masked ? MASKED : 0, 16)
+    bytes.writeUInt32LE(0, 20)
+    const headerCrc = crc32(bytes.subarray(0, 24), this.#seed)
+    bytes.writeUInt32LE(headerCrc, 24)
+    bytes.set(HEAD, 28)
+    if (masked) mask(bytes, HEADER_BYTES, tail, headerCrc)
+
+    bytes.writeUInt32LE(crc32(bytes.subarray(HEADER_BYTES, tail), headerCrc), tail)
+    bytes.set(TAIL, tail + 4)
+    return bytes
+  }
+
+  #buffer(size: number): Buffer {
+    if (size > KEPT_BUFFER_BYTES) return Buffer.allocUnsafe(size)
+    if (size > this.#kept.length) this.#kept = Buffer.alloc(2 ** Math.ceil(Math.log2(size)))
+    return this.#kept.subarray(0, size)
+  }
+}
+
+/** What a complete header with a right CRC says. */
+export interface FrameHeader {
+  readonly position: number
+  readonly payloadBytes: number
+  readonly masked: boolean
+  /** Of the frame, with header, padding and tail. */
+  readonly size: number
+  readonly crc: number
+}
+
+/** The header at `offset`, or undefined where there is none that is right. 32 bytes must be there. */
+export function readHeader(bytes: Buffer, offset: number, seed: number): FrameHeader | undefined {
+  if (bytes.readUInt32LE(offset) !== MAGIC || !isComplete(bytes, offset + 28, HEAD)) return undefined
+  const crc = bytes.readUInt32LE(offset + 24)
+  if (crc !== crc32(bytes.subarray(offset, offset + 24), seed)) return undefined
+  const payloadBytes = bytes.readUInt32LE(offset + 4)
+  return {
+    position: bytes.readUInt32LE(offset + 8) + bytes.readUInt32LE(offset + 12) * TWO_32,
+    payloadBytes,
+    masked: bytes.readUInt32LE(offset + 16) === MASKED,
+    size: frameBytes(payloadBytes),
+    crc,
+  }
+}
+
+/** Whether the 32 bytes at `offset` are a header that was never written, or only in part. */
+export function isHeaderUnwritten(bytes: Buffer, offset: number): boolean {
+  return isCutOff(bytes, offset + 28, HEAD)
+}
+
+/** Whether payload and tail of the frame at `offset` are as they were written. All of it must be in `bytes`. */
+export function isBodyWhole(bytes: Buffer, offset: number, header: FrameHeader): boolean {
+  const tail = offset + header.size - TAIL_BYTES
+  return (
+    isComplete(bytes, tail + 4, TAIL) &&
+    bytes.readUInt32LE(tail) === crc32(bytes.subarray(offset + HEADER_BYTES, tail), header.crc)
+  )
+}
+
+/**
+ * Whether a part of the frame at `offset` was never written: its tail is cut off, or a sector's share of it is blank.
+ * `offset` must be the frame's offset in its file.
+ */
+export function isBodyUnwritten(bytes: Buffer, offset: number, header: FrameHeader): boolean {
+  const end = offset + header.size
+  if (isCutOff(bytes, end - 4, TAIL)) return true
+  for (let from = offset; from < end;) {
+    const to = Math.min(end, from + SECTOR_BYTES - (from % SECTOR_BYTES))
+    if (isBlank(bytes, from, to)) return true
+    from = to
+  }
+  return false
+}
+
+/** The payload of a whole frame at `offset`: a view of `bytes`, unmasked in place. */
+export function readPayload(bytes: Buffer, offset: number, header: FrameHeader): Uint8Array {
+  const from = offset + HEADER_BYTES
+  if (header.masked) mask(bytes, from, offset + header.size - TAIL_BYTES, header.crc)
+  return bytes.subarray(from, from + header.payloadBytes)
+}
+
+export function isBlank(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) if (bytes[i] !== 0) return false
+  return true
+}
+
+function isComplete(bytes: Uint8Array, offset: number, word: Uint8Array): boolean {
+  for (let i = 0; i < 4; i++) if (bytes[offset + i] !== word[i]) return false
+  return true
+}
+
+/** The word's first n bytes, n from 0 to 3, then zeros. */
+function isCutOff(bytes: Uint8Array, offset: number, word: Uint8Array): boolean {
+  let written = 0
+  while (written < 4 && bytes[offset + written] === word[written]) written++
+  return written < 4 && isBlank(bytes, offset + written, offset + 4)
+}
+
+/** Whether a sector that holds neither the header nor the tail has fewer than two non-zero words. */
+function hasSparseSector(bytes: Buffer, tail: number, offset: number): boolean {
+  const first = SECTOR_BYTES - (offset % SECTOR_BYTES)
+  for (let from = first; from + SECTOR_BYTES <= tail; from += SECTOR_BYTES) {
+    let found = 0
+    for (let i = from; i < from + SECTOR_BYTES && found < 2; i += 4) {
+      if (bytes.readUInt32LE(i) !== 0) found++
+    }
+    if (found < 2) return true
+  }
+  return false
+}
+
+/** XOR with a xorshift32 sequence (Marsaglia 2003): its own inverse. */
+function mask(bytes: Uint8Array, from: number, to: number, seed: number): void {
+  let state = seed | 1
+  for (let i = from; i < to; i++) {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    bytes[i] = bytes[i]! ^ (state & 255)
+  }
+}

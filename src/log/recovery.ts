@@ -1,0 +1,176 @@
+/**
+ * What is on disk when a log is opened: every frame that was ever acknowledged, or a {@link LogDamaged}.
+ *
+ * One append is in flight at a time, so every frame but the last of the newest segment is known to be durable, and
+ * anything wrong with one is damage. At the end of the newest segment the frame in flight at a crash may be there in
+ * part. It was never acknowledged and is cut off, if it is recognisable as such: the file ends before the frame does,
+ * or a part of it was never written (see frame.ts), and no frame follows it.
+ */
+import { LogDamaged } from './errors.ts'
+import { readWhole } from './files.ts'
+import type { Files } from './files.ts'
+import {
+  ALIGNMENT_BYTES,
+  HEADER_BYTES,
+  isBlank,
+  isBodyUnwritten,
+  isBodyWhole,
+  isHeaderUnwritten,
+  readHeader,
+  storeSeed,
+} from './frame.ts'
+import {
+  checkSegmentHeader,
+  listSegments,
+  manifestPath,
+  readManifest,
+  SEGMENT_HEADER_BYTES,
+  segmentPath,
+} from './segments.ts'
+
+/** Bytes between two entries of a segment's index: what a reader scans at most before its first frame. */
+const INDEX_STRIDE_BYTES = 64 * 1024
+
+/** A segment in use. Its frames are `first` up to the next segment's first. */
+export class Segment {
+  readonly first: number
+  readonly path: string
+  /** Offset behind its last durable frame. */
+  end = SEGMENT_HEADER_BYTES
+  readonly #positions: number[] = []
+  readonly #offsets: number[] = []
+
+  constructor(folder: string, first: number) {
+    this.first = first
+    this.path = segmentPath(folder, first)
+  }
+
+  /** Takes in the durable frame at the segment's end. */
+  add(position: number, size: number): void {
+    const last = this.#offsets.at(-1)
+    if (last === undefined || this.end - last >= INDEX_STRIDE_BYTES) {
+      this.#positions.push(position)
+      this.#offsets.push(this.end)
+    }
+    this.end += size
+  }
+
+  /** Offset of a frame at or shortly before `position`, which must be in the segment. */
+  offsetBefore(position: number): number {
+    let low = 0
+    let high = this.#positions.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#positions[middle]! <= position) low = middle + 1
+      else high = middle
+    }
+    return this.#offsets[low - 1] ?? SEGMENT_HEADER_BYTES
+  }
+}
+
+export interface Recovered {
+  /** Oldest first, at least one. */
+  readonly segments: Segment[]
+  /** Of the last whole frame; 0 when there was never one. */
+  readonly position: number
+  /** The last frame's bytes as stored, when it is in the newest segment. */
+  readonly lastFrame: Uint8Array | undefined
+  /** Whether something other than zeros follows the last frame in the newest segment: to be cut off. */
+  readonly torn: boolean
+  /** Files that are not in use, left behind by a crash: to be unlinked. */
+  readonly leftovers: readonly string[]
+}
+
+/** Reads and checks the whole log in `folder`. Changes nothing. */
+export function recover(files: Files, folder: string, storeId: string): Recovered {
+  const manifest = readManifest(files, folder, storeId)
+  const firsts = listSegments(files, folder)
+  const leftovers = firsts
+    .filter((first) => first < manifest.oldest)
+    .map((first) => segmentPath(folder, first))
+  const used = firsts.filter((first) => first >= manifest.oldest && first <= manifest.newest)
+  const newer = firsts.filter((first) => first > manifest.newest)
+  if (used[0] !== manifest.oldest) throw new LogDamaged(segmentPath(folder, manifest.oldest), 'is missing')
+  if (used.at(-1) !== manifest.newest) {
+    throw new LogDamaged(segmentPath(folder, manifest.newest), 'is missing')
+  }
+
+  const seed = storeSeed(storeId)
+  const segments: Segment[] = []
+  let next = manifest.oldest
+  let tail: Tail = { lastFrame: undefined, torn: false }
+  for (const first of used) {
+    if (first !== next) {
+      throw new LogDamaged(segmentPath(folder, next), `is missing, or frames ${next} to ${first - 1} are`)
+    }
+    const segment = new Segment(folder, first)
+    const bytes = readWhole(files, segment.path)
+    checkSegmentHeader(bytes, segment.path, storeId, first)
+    const scanned = scan(bytes, segment, seed, first === manifest.newest)
+    next = scanned.next
+    tail = scanned
+    segments.push(segment)
+  }
+
+  for (const first of newer) {
+    const path = segmentPath(folder, first)
+    if (first !== next) {
+      throw new LogDamaged(path, `does not follow frame ${next - 1}, the last of ${manifestPath(folder)}`)
+    }
+    if (findHeader(readWhole(files, path), SEGMENT_HEADER_BYTES, seed) !== undefined) {
+      throw new LogDamaged(manifestPath(folder), `is older than ${path}, which holds frames`)
+    }
+    leftovers.push(path)
+  }
+  return { segments, position: next - 1, lastFrame: tail.lastFrame, torn: tail.torn, leftovers }
+}
+
+interface Tail {
+  readonly lastFrame: Uint8Array | undefined
+  readonly torn: boolean
+}
+
+/** Checks the frames of one segment and adds them to it. */
+function scan(bytes: Buffer, segment: Segment, seed: number, newest: boolean): Tail & { next: number } {
+  let next = segment.first
+  let lastFrame: Uint8Array | undefined
+  for (;;) {
+    const offset = segment.end
+    if (offset === bytes.length) return { next, lastFrame, torn: false }
+    const header = offset + HEADER_BYTES <= bytes.length ? readHeader(bytes, offset, seed) : undefined
+    const whole =
+      header !== undefined && offset + header.size <= bytes.length && isBodyWhole(bytes, offset, header)
+    if (!whole) {
+      if (!newest || !isTorn(bytes, offset, header, seed)) {
+        throw new LogDamaged(segment.path, `frame ${next} at byte ${offset} is damaged`)
+      }
+      return { next, lastFrame, torn: !isBlank(bytes, offset, bytes.length) }
+    }
+    if (header.position !== next) {
+      throw new LogDamaged(segment.path, `frame ${header.position} at byte ${offset}, expected frame ${next}`)
+    }
+    segment.add(next, header.size)
+    lastFrame = bytes.subarray(offset, segment.end)
+    next++
+  }
+}
+
+/** Whether what is at `offset`, no whole frame, was being written when the process or the machine stopped. */
+function isTorn(bytes: Buffer, offset: number, header: ReturnType<typeof readHeader>, seed: number): boolean {
+  if (offset + HEADER_BYTES > bytes.length) return true
+  if (header === undefined) {
+    const rest = offset + ALIGNMENT_BYTES
+    return isHeaderUnwritten(bytes, offset) && findHeader(bytes, rest, seed) === undefined
+  }
+  const end = offset + header.size
+  if (end > bytes.length) return true
+  return isBodyUnwritten(bytes, offset, header) && isBlank(bytes, end, bytes.length)
+}
+
+/** Offset of the first frame header at or after `from`. */
+function findHeader(bytes: Buffer, from: number, seed: number): number | undefined {
+  for (let offset = from; offset + HEADER_BYTES <= bytes.length; offset += ALIGNMENT_BYTES) {
+    if (readHeader(bytes, offset, seed) !== undefined) return offset
+  }
+  return undefined
+}

@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import { dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
+import { replaceFileBlocking, syncFolderBlocking, systemFiles } from './files.ts'
+import { createLog, logFolder } from './segments.ts'
+
+/** A data folder that belongs to this process. */
+export interface Store {
+  readonly folder: string
+  /** 16 hexadecimal digits, random, drawn when the store was created. */
+  readonly storeId: string
+  readonly partitions: number
+  /** Lets go of the lock. Everything in the folder must be closed before. */
+  release(): void
+}
+
+/** Another process has the data folder. */
+export class StoreLocked extends Error {
+  constructor(folder: string, cause: unknown) {
+    super(`The data folder ${folder} is in use by another process.`, { cause })
+    this.name = 'StoreLocked'
+  }
+}
+
+/** The data folder cannot be used as it is; nothing in it was changed. */
+export class StoreRefused extends Error {
+  /** Path of the file that is the reason. */
+  readonly file: string
+
+  constructor(file: string, reason: string) {
+    super(`${file}: ${reason}`)
+    this.name = 'StoreRefused'
+    this.file = file
+  }
+}
+
+const FORMAT = 1
+/** How long a start waits for the lock, in milliseconds: two at the same moment may each see the other's try. */
+const LOCK_WAIT = 500
+
+/** What store.json holds. `creating` is there until the empty log is. */
+interface Description {
+  readonly format: number
+  readonly storeId: string
+  readonly partitions: number
+  readonly creating?: true
+}
+
+/**
+ * Takes the data folder for this process, and creates the store in it when there is none.
+ *
+ * @param options.partitions 1 to 65536; must be what the store was created with.
+ * @throws {StoreLocked} while another process has it. The lock is one of SQLite's on the file `lock`, so the system
+ *   lets go of it however the process ends. It needs a file system with POSIX locks: local, or NFS 4.
+ * @throws {StoreRefused} for a newer format, other partitions, or a damaged or missing store.json.
+ */
+export function openStore(folder: string, options: { partitions: number }): Store {
+  const { partitions } = options
+  if (!(Number.isInteger(partitions) && partitions >= 1 && partitions <= 65_536)) {
+    throw new RangeError(`partitions: ${partitions} is not an integer from 1 to 65536`)
+  }
+  const made = fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (made !== undefined) syncFolderBlocking(systemFiles, dirname(made))
+  const release = lock(folder)
+  try {
+    const { storeId } = readDescription(folder, partitions) ?? create(folder, partitions)
+    return { folder, storeId, partitions, release }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+/** An exclusive transaction that is never committed. */
+function lock(folder: string): () => void {
+  const database = new Database(join(folder, 'lock'), { timeout: LOCK_WAIT })
+  try {
+    database.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    if ((error as { code?: string }).code === 'SQLITE_BUSY') throw new StoreLocked(folder, error)
+    throw error
+  }
+  return () => {
+    database.close()
+  }
+}
+
+/** The store's description; undefined where there is no store yet, or one whose creation was interrupted. */
+function readDescription(folder: string, partitions: number): Description | undefined {
+  const path = join(folder, 'store.json')
+  if (!fs.existsSync(path)) {
+    if (!fs.existsSync(logFolder(folder))) return undefined
+    throw new StoreRefused(path, `is missing, but ${logFolder(folder)} is there`)
+  }
+  let found: Partial<Description> | null
+  try {
+    found = JSON.parse(fs.readFileSync(path, 'utf8')) as Partial<Description> | null
+  } catch (error) {
+    throw new StoreRefused(path, `is damaged: ${(error as Error).message}`)
+  }
+  const format = found?.format
+  if (typeof format === 'number' && format > FORMAT) {
+    throw new StoreRefused(path, `store format ${format} is newer than this version reads (${FORMAT})`)
+  }
+  if (
+    format !== FORMAT ||
+    typeof found?.storeId !== 'string' ||
+    !/^[0-9a-f]{16}$/.test(found.storeId) ||
+    !Number.isInteger(found.partitions)
+  ) {
+    throw new StoreRefused(
+      path,
+      'is damaged: it must hold format 1, a storeId of 16 hex digits and partitions',
+    )
+  }
+  if (found.partitions !== partitions) {
+    throw new StoreRefused(
+      path,
+      `the store was created with ${found.partitions} partitions and cannot be opened with ${partitions}`,
+    )
+  }
+  return found.creating ? undefined : (found as Description)
+}
+
+/** store.json says `creating` first, so that later a log that is missing is never taken for one not yet there. */
+function create(folder: string, partitions: number): Description {
+  const path = join(folder, 'store.json')
+  const description = { format: FORMAT, storeId: randomBytes(8).toString('hex'), partitions }
+  const write = (content: Description): void => {
+    replaceFileBlocking(systemFiles, path, Buffer.from(`${JSON.stringify(content, null, 2)}\n`))
+  }
+  write({ ...description, creating: true })
+  fs.rmSync(logFolder(folder), { recursive: true, force: true })
+  createLog(systemFiles, folder, description.storeId)
+  write(description)
+  return description
+}
