@@ -41,6 +41,8 @@ export interface Profile {
   readonly createdAt: number
   /** Current stays, in the order of entry. */
   readonly visits: readonly Visit[]
+  /** The stays before the last update; the same array where it changed none. What `explain` starts from. */
+  readonly visitsBefore: readonly Visit[]
   /** At most {@link STREAM_MARKS}, the latest used last. */
   readonly marks: readonly StreamMark[]
 }

@@ -1,0 +1,66 @@
+import type { EventIndex } from '../events/port.ts'
+import type { CommitLog, SnapshotStore } from '../log/port.ts'
+import type { RegistryView } from '../registry/port.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { ActorHost } from './host.ts'
+import { snapshotOf } from './recovery.ts'
+
+/**
+ * Keeps the log short: when enough has been written, a snapshot of each partition in turn, then the log is trimmed to
+ * what the older snapshots and the event index no longer need.
+ */
+export class Checkpointer {
+  private readonly parts: {
+    readonly host: ActorHost
+    readonly log: CommitLog
+    readonly snapshots: SnapshotStore
+    readonly events: EventIndex
+    readonly registry: RegistryView
+    readonly clock: Clock
+    readonly logger: Logger
+  }
+  private readonly everyBytes: number
+  private lastBytes: number
+  private running: Promise<void> | undefined
+
+  /** @param everyBytes bytes of commits between two rounds */
+  constructor(parts: Checkpointer['parts'], everyBytes: number) {
+    this.parts = parts
+    this.everyBytes = everyBytes
+    this.lastBytes = parts.host.counters.frameBytes
+  }
+
+  /** Starts a round if one is due; to be called every few seconds. */
+  tick(): void {
+    const { frameBytes } = this.parts.host.counters
+    if (this.running !== undefined || frameBytes - this.lastBytes < this.everyBytes) return
+    this.lastBytes = frameBytes
+    this.running = this.round()
+      .catch((error) => this.parts.logger.error({ err: error }, 'snapshot failed; the log keeps everything'))
+      .finally(() => (this.running = undefined))
+  }
+
+  /** Snapshots every partition and trims the log. */
+  async round(): Promise<void> {
+    const { host, log, snapshots, events, registry, clock, logger } = this.parts
+    const started = clock.now()
+    let bytes = 0
+    for (const partition of host.partitions) {
+      const snapshot = await host.read(() => ({
+        position: log.position,
+        bytes: snapshotOf(partition, registry.revision, clock.now()),
+      }))
+      bytes += snapshot.bytes.length
+      await snapshots.write(partition.number, snapshot)
+    }
+    const needed = host.partitions.map((partition) => snapshots.trimPosition(partition.number))
+    log.trim(Math.min(events.durablePosition + 1, ...needed))
+    logger.info({ bytes, milliseconds: clock.now() - started }, 'snapshots written')
+  }
+
+  /** Waits for a round that is under way. */
+  async stop(): Promise<void> {
+    await this.running
+  }
+}

@@ -1,0 +1,65 @@
+import { Probe } from '../geometry/probe.ts'
+import type { Circumstances, Fact } from '../events/transitions.ts'
+import type { Visit } from '../model/device.ts'
+import type { GeofenceIndex } from '../spatial/port.ts'
+import { staysIneligible } from './zone.ts'
+
+/** What the step and the zone need to know of the world for one update. */
+export interface Facts {
+  /** Of the device's stays, index by index; undefined where the geofence is gone. */
+  readonly visited: readonly (Fact | undefined)[]
+  /** Of the other geofences that the update may enter. */
+  readonly candidates: readonly Fact[]
+  /** Metres that the device may move before a geofence that is not among the facts can matter. */
+  readonly clearance: number
+}
+
+/** Asks index and geometry; one finder is reused for every update of a partition. */
+export class FactFinder {
+  private readonly probe = new Probe()
+  private readonly slots: number[] = []
+
+  /**
+   * @param everyCandidate also those that are out of reach, which `explain` shows; the step has no use for them
+   */
+  find(
+    index: GeofenceIndex,
+    latitude: number,
+    longitude: number,
+    visits: readonly Visit[],
+    now: Circumstances,
+    everyCandidate = false,
+  ): Facts {
+    const { probe, slots } = this
+    probe.set(latitude, longitude)
+    const visitedSlots: number[] = []
+    const visited: (Fact | undefined)[] = []
+    for (const visit of visits) {
+      const slot = index.slotOf(visit.geofenceId)
+      visitedSlots.push(slot)
+      visited.push(slot < 0 ? undefined : this.fact(index, slot, index.distance(slot, probe), now))
+    }
+    // A crowd of stays is looked up in a set; the usual handful is quicker in an array.
+    const seen = visitedSlots.length > 16 ? new Set(visitedSlots) : undefined
+
+    const reach = now.settings.bufferEntries ? now.accuracy : 0
+    const candidates: Fact[] = []
+    slots.length = 0
+    let clearance = index.candidates(probe, reach, slots)
+    for (const slot of slots) {
+      if (seen === undefined ? visitedSlots.includes(slot) : seen.has(slot)) continue
+      const distance = index.distance(slot, probe)
+      if (everyCandidate || distance <= reach) candidates.push(this.fact(index, slot, distance, now))
+      else if (distance - reach < clearance && !staysIneligible(index.geofence(slot), now))
+        clearance = distance - reach
+    }
+    return { visited, candidates, clearance }
+  }
+
+  private fact(index: GeofenceIndex, slot: number, distance: number, now: Circumstances): Fact {
+    const { accuracy } = now
+    let coverage = distance <= 0 ? 1 : 0
+    if (accuracy > Math.abs(distance)) coverage = index.coverage(slot, this.probe, accuracy)
+    return { geofence: index.geofence(slot), distance, coverage }
+  }
+}

@@ -1,0 +1,297 @@
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError } from '../runtime/errors.ts'
+import type { ByteBound } from '../runtime/byteBound.ts'
+import type { EventIndex, StoredEvent } from '../events/port.ts'
+import type { CommitLog } from '../log/port.ts'
+import type { Update } from '../model/update.ts'
+import type { RegistryView } from '../registry/port.ts'
+import { FrameWriter } from './commitCodec.ts'
+import { Partition, RATE_LIMITED, type Applied } from './partition.ts'
+
+/**
+ * The host of the device actors: from mailbox to commit.
+ *
+ * The naive way makes each update durable before the next is looked at: one flush per update, 0.2 ms each. Here what
+ * arrives while a flush is under way waits in the mailboxes of its partitions and is the next batch. So there is one
+ * flush in flight, no timer, and batches grow by themselves with the load.
+ *
+ * Owns: mailboxes and their bound, batching, the order evaluate → commit → flush → tell.
+ * Does not own: what an update means (partition.ts), recovery (recovery.ts), snapshots (checkpoint.ts).
+ *
+ * Invariants
+ * 1. Nobody is told of an update, an event or a removal before its frame is durable (G1, G5).
+ * 2. Updates of a device are applied in the order of submission, because a device has one partition (G3).
+ * 3. A batch reads one registry revision: it is evaluated in one go, and edits happen between batches (G10).
+ * 4. Readers run between batches, so they see committed state only.
+ * 5. What waits is bounded in bytes; past the bound a submission is refused whole (G7).
+ */
+
+/** Who submitted an update. One object may stand for many updates. */
+export interface Submitter {
+  /** Whether the limit of one update per second and device applies. */
+  readonly rateLimited: boolean
+  /** The update is durable. */
+  applied(result: Applied, update: Update): void
+  /** The update was refused and changed nothing. */
+  refused(error: ApiError, update: Update): void
+}
+
+export interface HostParts {
+  readonly partitions: readonly Partition[]
+  readonly log: CommitLog
+  readonly registry: RegistryView
+  readonly events: EventIndex
+  readonly mailbox: ByteBound
+  readonly clock: Clock
+}
+
+/** Counters for metrics; they only rise. */
+export interface HostCounters {
+  updates: number
+  repeats: number
+  rateLimited: number
+  events: number
+  frames: number
+  frameBytes: number
+}
+
+/** A frame is closed when it has grown this large; what is left waits for the next. */
+const FRAME_BYTES = 4 * 1024 * 1024
+/** What a waiting update takes beside the bytes it came in. */
+const UPDATE_OVERHEAD_BYTES = 512
+
+interface Mail {
+  readonly update: Update
+  readonly bytes: number
+  readonly submitter: Submitter
+}
+
+interface Removal {
+  readonly partition: Partition
+  readonly row: number
+  /** The record that is meant: the row may have been freed, and used again, meanwhile. */
+  readonly id: string
+  readonly done: (removed: boolean) => void
+}
+
+export class ActorHost {
+  readonly counters: HostCounters = {
+    updates: 0,
+    repeats: 0,
+    rateLimited: 0,
+    events: 0,
+    frames: 0,
+    frameBytes: 0,
+  }
+
+  private readonly parts: HostParts
+  private readonly mailboxes: Mail[][]
+  /** Numbers of the partitions with mail, in the order in which it arrived. */
+  private waiting: number[] = []
+  private removals: Removal[] = []
+  private readers: (() => void)[] = []
+  private flushing = false
+  private scheduled = false
+
+  // The batch in flight.
+  private readonly writer = new FrameWriter()
+  private readonly told: Mail[] = []
+  private readonly results: (Applied | ApiError)[] = []
+  private readonly removed: { readonly removal: Removal; readonly done: boolean }[] = []
+  private batchEvents: StoredEvent[] = []
+  private batchBytes = 0
+
+  constructor(parts: HostParts) {
+    this.parts = parts
+    this.mailboxes = parts.partitions.map(() => [])
+  }
+
+  /** The partition that all updates of a device go through. */
+  partitionOf(deviceId: string): Partition {
+    return this.parts.partitions[partitionNumber(deviceId, this.parts.partitions.length)]!
+  }
+
+  /**
+   * Takes updates in, all or none.
+   * @param bytes what the updates came in with, for the bound
+   * @throws {ApiError} 503 when the mailbox is full
+   */
+  submit(updates: readonly Update[], bytes: number, submitter: Submitter): void {
+    const share = Math.ceil(bytes / updates.length) + UPDATE_OVERHEAD_BYTES
+    if (!this.parts.mailbox.tryAcquire(share * updates.length)) throw overloaded()
+    for (const update of updates) this.post({ update, bytes: share, submitter })
+    this.schedule()
+  }
+
+  /** As {@link submit}, for the one update of most requests. */
+  submitOne(update: Update, bytes: number, submitter: Submitter): void {
+    const share = bytes + UPDATE_OVERHEAD_BYTES
+    if (!this.parts.mailbox.tryAcquire(share)) throw overloaded()
+    this.post({ update, bytes: share, submitter })
+    this.schedule()
+  }
+
+  /** Removes a user record; resolves, once that is durable, to whether it was there. */
+  remove(partition: Partition, row: number, id: string): Promise<boolean> {
+    return new Promise((done) => {
+      this.removals.push({ partition, row, id, done })
+      this.schedule()
+    })
+  }
+
+  /** Runs `read` on committed state: now, or when the batch in flight is durable. */
+  read<T>(read: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const run = () => {
+        try {
+          resolve(read())
+        } catch (error) {
+          reject(error as Error)
+        }
+      }
+      if (this.flushing) this.readers.push(run)
+      else run()
+    })
+  }
+
+  /** Resolves when nothing waits and nothing is in flight. */
+  async drained(): Promise<void> {
+    while (this.flushing || this.scheduled || this.waiting.length > 0 || this.removals.length > 0)
+      await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  get partitions(): readonly Partition[] {
+    return this.parts.partitions
+  }
+
+  private post(mail: Mail): void {
+    const number = partitionNumber(mail.update.deviceId, this.mailboxes.length)
+    const mailbox = this.mailboxes[number]!
+    if (mailbox.length === 0) this.waiting.push(number)
+    mailbox.push(mail)
+  }
+
+  /** After the sockets of this turn of the event loop have been read, so that what arrived together goes together. */
+  private schedule(): void {
+    if (this.flushing || this.scheduled) return
+    this.scheduled = true
+    setImmediate(this.turn)
+  }
+
+  private readonly turn = (): void => {
+    this.scheduled = false
+    if (this.waiting.length === 0 && this.removals.length === 0) return
+    this.evaluate()
+    if (this.batchBytes === 0) return this.tell()
+    this.flushing = true
+    this.counters.frames++
+    this.counters.frameBytes += this.batchBytes
+    this.parts.log.append([this.writer.take()], this.committed)
+  }
+
+  private readonly committed = (): void => {
+    this.flushing = false
+    if (this.batchEvents.length > 0) {
+      this.counters.events += this.batchEvents.length
+      this.parts.events.add(this.parts.log.position, this.batchEvents)
+      this.batchEvents = []
+    }
+    this.tell()
+  }
+
+  /** Empties the mailboxes into one frame, up to its bound. */
+  private evaluate(): void {
+    const { writer } = this
+    const time = this.parts.clock.now()
+    writer.begin(time)
+    const empty = writer.bytes
+    this.applyRemovals(time)
+    const waiting = this.waiting
+    this.waiting = []
+    for (const number of waiting) {
+      if (writer.bytes < FRAME_BYTES) this.applyMail(number, time)
+      if (this.mailboxes[number]!.length > 0) this.waiting.push(number)
+    }
+    this.batchBytes = writer.bytes === empty ? 0 : writer.bytes
+  }
+
+  private applyMail(number: number, time: number): void {
+    const { writer } = this
+    const { registry } = this.parts
+    const partition = this.parts.partitions[number]!
+    const mailbox = this.mailboxes[number]!
+    partition.begin(writer, time, registry.revision)
+    let taken = 0
+    while (taken < mailbox.length && writer.bytes + partition.eventBytes < FRAME_BYTES) {
+      const mail = mailbox[taken++]!
+      const { update, submitter } = mail
+      const result = partition.apply(update, registry.scope(update.scope), writer, submitter.rateLimited)
+      this.told.push(mail)
+      if (result === RATE_LIMITED) {
+        this.counters.rateLimited++
+        this.results.push(tooFast())
+      } else {
+        if (result.repeated) this.counters.repeats++
+        else this.counters.updates++
+        this.results.push(result)
+      }
+    }
+    partition.end(writer, this.batchEvents)
+    if (taken === mailbox.length) mailbox.length = 0
+    else mailbox.splice(0, taken)
+  }
+
+  private applyRemovals(time: number): void {
+    const removals = this.removals
+    this.removals = []
+    for (const removal of removals) {
+      const { partition, row, id } = removal
+      const found = partition.table.exists(row) && partition.table.profile(row).id === id
+      if (found) {
+        partition.begin(this.writer, time, this.parts.registry.revision)
+        partition.remove(row, this.writer, time)
+        partition.end(this.writer, this.batchEvents)
+      }
+      this.removed.push({ removal, done: found })
+    }
+  }
+
+  /** The batch is durable: tells everybody, lets readers in, and goes on. */
+  private tell(): void {
+    const { told, results, removed } = this
+    for (let i = 0; i < told.length; i++) {
+      const { update, submitter, bytes } = told[i]!
+      this.parts.mailbox.release(bytes)
+      const result = results[i]!
+      if (result instanceof ApiError) submitter.refused(result, update)
+      else submitter.applied(result, update)
+    }
+    told.length = 0
+    results.length = 0
+    for (const { removal, done } of removed) removal.done(done)
+    removed.length = 0
+    const readers = this.readers
+    this.readers = []
+    for (const read of readers) read()
+    if (this.waiting.length > 0 || this.removals.length > 0) this.schedule()
+  }
+}
+
+/** FNV-1a over the UTF-16 units of the device's id; the partition of a device never changes in a store. */
+export function partitionNumber(deviceId: string, partitions: number): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < deviceId.length; i++) hash = Math.imul(hash ^ deviceId.charCodeAt(i), 0x01000193)
+  return (hash >>> 0) % partitions
+}
+
+function overloaded(): ApiError {
+  return new ApiError(503, 'Too many updates are waiting. Try again.', { retryAfter: 1 })
+}
+
+function tooFast(): ApiError {
+  return new ApiError(429, 'Rate limit exceeded: 1 update per second and device.', {
+    param: 'deviceId',
+    type: 'second',
+    retryAfter: 1,
+  })
+}

@@ -1,0 +1,48 @@
+import type { StreamMark } from '../model/device.ts'
+import type { Update } from '../model/update.ts'
+import type { DeviceTable } from './deviceTable.ts'
+
+/** Which record of a device an update belongs to (evaluation.md, "Identity"). */
+export interface Identity {
+  /** −1: a new record. */
+  readonly row: number
+  /** The latest time t of any record of the device, epoch milliseconds; −Infinity when it has none. */
+  readonly latestTime: number
+  /** A record of the device that has applied this very update before (G9); −1: it is new. */
+  readonly repeatOf: number
+}
+
+/**
+ * An existing record of (deviceId, userId or none) wins; else the first userId on an anonymous record attaches to
+ * it; else it is a new record. installId separates records only where both sides have one and they differ. Among
+ * several that match, the one with the very installId wins, then the latest updated.
+ */
+export function identify(table: DeviceTable, update: Update): Identity {
+  let latestTime = -Infinity
+  let same = -1
+  let anonymous = -1
+  let repeatOf = -1
+  for (let row = table.firstOf(update.scope, update.deviceId); row >= 0; row = table.nextOf(row)) {
+    latestTime = Math.max(latestTime, table.updatedAt[row]!)
+    const { userId, installId, marks } = table.profile(row)
+    // On every record of the device, because a login between sending and resending changes the record.
+    if (update.stream !== undefined && isMarked(marks, update.stream, update.sequence!)) repeatOf = row
+    if (installId !== undefined && update.installId !== undefined && installId !== update.installId) continue
+    if (userId === update.userId) same = preferred(table, same, row, update)
+    else if (userId === undefined) anonymous = preferred(table, anonymous, row, update)
+  }
+  return { row: same >= 0 ? same : anonymous, latestTime, repeatOf }
+}
+
+function isMarked(marks: readonly StreamMark[], stream: string, sequence: number): boolean {
+  for (const mark of marks) if (mark.stream === stream) return sequence <= mark.sequence
+  return false
+}
+
+function preferred(table: DeviceTable, held: number, row: number, update: Update): number {
+  if (held < 0) return row
+  const heldMatches = table.profile(held).installId === update.installId
+  const rowMatches = table.profile(row).installId === update.installId
+  if (heldMatches !== rowMatches) return rowMatches ? row : held
+  return table.updatedAt[row]! > table.updatedAt[held]! ? row : held
+}

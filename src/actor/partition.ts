@@ -1,0 +1,353 @@
+import type { Profile, StreamMark } from '../model/device.ts'
+import { STREAM_MARKS } from '../model/device.ts'
+import type { Metadata } from '../model/metadata.ts'
+import { isLive } from '../model/scope.ts'
+import type { Settings } from '../model/settings.ts'
+import type { Update } from '../model/update.ts'
+import { evaluatedAccuracy } from '../geometry/confidence.ts'
+import { eventId, userRecordId, type StoreSalt } from '../events/ids.ts'
+import { eventJson, type EventContext } from '../events/record.ts'
+import type { StoredEvent } from '../events/port.ts'
+import type { Circumstances } from '../events/transitions.ts'
+import type { ScopeView } from '../registry/port.ts'
+import type { FrameWriter } from './commitCodec.ts'
+import { step } from './device.ts'
+import { DeviceTable, FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_STOPPED } from './deviceTable.ts'
+import { FactFinder } from './facts.ts'
+import { identify } from './identity.ts'
+import { packProfile } from './profileCodec.ts'
+import { userHead, userJson } from './userRecord.ts'
+import { movedMeters, NO_ZONE, zoneCosine, zoneOf, type Zone } from './zone.ts'
+
+/**
+ * The device actors of one partition: applies updates one at a time, in two tiers.
+ *
+ * First tier: within the device's zone an update changes position, times and flags, and no more.
+ * Second tier: identity, time, facts and the pure step.
+ *
+ * Owns: device states, the sequence of commits, what a commit holds. Does not own: when a commit is made durable,
+ * who is told (host.ts).
+ */
+
+/** The interface's limit: one update per second and device. */
+const UPDATE_INTERVAL_MS = 1000
+/** Phones keep time badly: an update may come that much early, as long as the average holds. */
+const EARLY_MS = 100
+
+/** What an update came to. The strings are finished JSON. */
+export interface Applied {
+  readonly user: string
+  readonly events: readonly string[]
+  /** A resend: acknowledged, not evaluated (G9). */
+  readonly repeated: boolean
+}
+
+/** The device has sent more than its rate allows; nothing was changed. */
+export const RATE_LIMITED: unique symbol = Symbol('rate limited')
+
+const NO_EVENTS: readonly string[] = []
+
+export class Partition {
+  readonly number: number
+  readonly table = new DeviceTable()
+  /** Of the last commit. */
+  sequence = 0
+  /** Updates that the first tier answered; for metrics. */
+  zoneHits = 0
+
+  private readonly salt: StoreSalt
+  private readonly finder = new FactFinder()
+  private readonly newEvents: StoredEvent[] = []
+  private commitTime = 0
+  private eventIndex = 0
+  /** Bytes (roughly) of the events of the commit under way, which are written at its end. */
+  eventBytes = 0
+
+  constructor(number: number, salt: StoreSalt) {
+    this.number = number
+    this.salt = salt
+  }
+
+  /** Starts a commit; `time` is the server's. */
+  begin(writer: FrameWriter, time: number, revision: number): void {
+    this.commitTime = time
+    this.eventIndex = 0
+    this.eventBytes = 0
+    this.newEvents.length = 0
+    writer.beginCommit(this.number, this.sequence + 1, revision)
+  }
+
+  /** Ends the commit and appends its events to `events`; returns whether there is one. */
+  end(writer: FrameWriter, events: StoredEvent[]): boolean {
+    for (const event of this.newEvents) {
+      writer.event(event)
+      events.push(event)
+    }
+    const stands = writer.endCommit()
+    if (stands) this.sequence++
+    return stands
+  }
+
+  /**
+   * Applies one update: changes the state and writes the row that makes the change durable.
+   * @param limited whether the device's rate limit applies
+   */
+  apply(
+    update: Update,
+    view: ScopeView,
+    writer: FrameWriter,
+    limited: boolean,
+  ): Applied | typeof RATE_LIMITED {
+    const { table } = this
+    const { row, latestTime, repeatOf } = identify(table, update)
+    if (repeatOf >= 0) {
+      const known = row >= 0 ? row : repeatOf
+      return { user: this.userOf(known, view, update.receivedAt), events: NO_EVENTS, repeated: true }
+    }
+    const first = table.firstOf(update.scope, update.deviceId)
+    const allowedAt = first >= 0 ? table.nextAllowedAt[first]! : 0
+    if (limited && update.receivedAt < allowedAt - EARLY_MS) return RATE_LIMITED
+
+    const time = timeOf(update, latestTime)
+    let events = NO_EVENTS
+    let at = row
+    if (row >= 0 && this.isWithinZone(row, update, view, time)) {
+      this.zoneHits++
+      this.move(row, update, time)
+      writer.moved(table, row)
+    } else {
+      if (row < 0) at = table.allocate(update.receivedAt)
+      events = this.evaluate(at, update, view, time, writer)
+    }
+    const head = table.firstOf(update.scope, update.deviceId)
+    table.nextAllowedAt[head] = Math.max(allowedAt, update.receivedAt) + UPDATE_INTERVAL_MS
+    return { user: this.userOf(at, view, update.receivedAt), events, repeated: false }
+  }
+
+  /** Removes a record; writes the row that makes it durable. */
+  remove(row: number, writer: FrameWriter, now: number): void {
+    this.table.remove(row, now)
+    writer.removed(row)
+  }
+
+  /** The public JSON of a record; `now` is the server's time. */
+  userOf(row: number, view: ScopeView, now: number): string {
+    const { table } = this
+    // A head is kept only with the zone it was made in: then nothing that it shows can have changed.
+    const kept = table.zoneRevision[row] === view.revision && table.zoneRadius[row]! > 0
+    let head = kept && now < table.zoneUntilReceived[row]! ? table.replyHead[row] : undefined
+    if (head === undefined) head = table.replyHead[row] = userHead(table, row, view, now)
+    return userJson(table, row, head)
+  }
+
+  private isWithinZone(row: number, update: Update, view: ScopeView, time: number): boolean {
+    const { table } = this
+    const radius = table.zoneRadius[row]!
+    if (radius === 0 || table.zoneRevision[row] !== view.revision) return false
+    if (time > table.zoneUntil[row]! || update.receivedAt >= table.zoneUntilReceived[row]!) return false
+    const { accuracy } = update
+    if (accuracy === undefined || !(accuracy <= table.zoneAccuracy[row]!)) return false
+    if (flagsOf(update) !== table.flags[row]) return false
+    const cosine = table.zoneCosine[row]!
+    const { latitude, longitude } = update
+    if (
+      movedMeters(table.zoneLatitude[row]!, table.zoneLongitude[row]!, cosine, latitude, longitude) > radius
+    )
+      return false
+    return update.stream === undefined && saysNothingNew(table.profile(row), update)
+  }
+
+  private move(row: number, update: Update, time: number): void {
+    const { table } = this
+    table.latitude[row] = update.latitude
+    table.longitude[row] = update.longitude
+    table.accuracy[row] = update.accuracy ?? NaN
+    table.updatedAt[row] = time
+    table.receivedAt[row] = update.receivedAt
+    table.flags[row] = flagsOf(update)
+  }
+
+  private evaluate(
+    row: number,
+    update: Update,
+    view: ScopeView,
+    time: number,
+    writer: FrameWriter,
+  ): readonly string[] {
+    const { table } = this
+    const before = table.exists(row) ? table.profile(row) : undefined
+    const now = circumstancesOf(update, time, view.settings)
+    let zone: Zone = NO_ZONE
+    let visits = before?.visits ?? []
+    let transitions: ReturnType<typeof step>['transitions'] = []
+    if (!isTooInaccurate(update, view.settings)) {
+      const facts = this.finder.find(view.index, update.latitude, update.longitude, visits, now)
+      const result = step(visits, facts.visited, facts.candidates, now)
+      if (result.visits === visits)
+        zone = zoneOf(visits, facts.visited, facts.candidates, facts.clearance, update.latitude, now)
+      ;({ visits, transitions } = result)
+    }
+
+    const profile = profileAfter(before, update, visits, () =>
+      userRecordId(this.salt, update.receivedAt, this.number, row),
+    )
+    if (profile !== before) table.setProfile(row, update.scope, profile)
+    this.move(row, update, time)
+    this.setZone(row, update, zone, now, view)
+    if (profile === before) writer.moved(table, row)
+    else writer.whole(table, row, packProfile(profile))
+    return transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, time)
+  }
+
+  private setZone(row: number, update: Update, zone: Zone, now: Circumstances, view: ScopeView): void {
+    const { table } = this
+    table.zoneRadius[row] = now.accuracyKnown ? zone.radiusMeters : 0
+    table.zoneRevision[row] = view.revision
+    table.zoneLatitude[row] = update.latitude
+    table.zoneLongitude[row] = update.longitude
+    table.zoneCosine[row] = zoneCosine(update.latitude)
+    table.zoneAccuracy[row] = now.accuracy
+    table.zoneUntil[row] = zone.until
+    table.zoneUntilReceived[row] = zone.untilReceived
+    table.replyHead[row] = undefined
+  }
+
+  private emit(
+    transitions: ReturnType<typeof step>['transitions'],
+    profile: Profile,
+    update: Update,
+    time: number,
+  ): readonly string[] {
+    const context: EventContext = {
+      live: isLive(update.scope),
+      user: profile,
+      latitude: update.latitude,
+      longitude: update.longitude,
+      accuracy: update.accuracy,
+      foreground: update.foreground,
+      stopped: update.stopped,
+      replayed: update.replayed,
+      time,
+      receivedAt: update.receivedAt,
+    }
+    const texts: string[] = []
+    for (const transition of transitions) {
+      const id = eventId(this.salt, this.commitTime, this.number, this.sequence + 1, this.eventIndex++)
+      const json = eventJson(id, transition, context)
+      texts.push(json)
+      this.eventBytes += json.length
+      this.newEvents.push({
+        scope: update.scope,
+        id,
+        type: transition.type,
+        deviceId: profile.deviceId,
+        userId: profile.userId,
+        userRecordId: profile.id,
+        createdAt: time,
+        actualCreatedAt: update.receivedAt,
+        json,
+      })
+    }
+    return texts
+  }
+}
+
+/** What the update means for every geofence; the same on every evaluation of it. */
+export function circumstancesOf(update: Update, time: number, settings: Settings): Circumstances {
+  return {
+    time,
+    receivedAt: update.receivedAt,
+    accuracy: evaluatedAccuracy(update.accuracy),
+    accuracyKnown: update.accuracy !== undefined,
+    userId: update.userId,
+    ip: update.ip,
+    stopped: update.stopped,
+    foreground: update.foreground,
+    settings,
+  }
+}
+
+/** Time t: as sent, unless it is missing or before the device's last; then the server's, never below the last. */
+function timeOf(update: Update, latestTime: number): number {
+  if (update.updatedAt !== undefined && update.updatedAt >= latestTime) return update.updatedAt
+  return Math.max(update.receivedAt, latestTime)
+}
+
+function isTooInaccurate(update: Update, settings: Settings): boolean {
+  const { maxAccuracyMeters } = settings
+  return maxAccuracyMeters !== null && update.accuracy !== undefined && update.accuracy > maxAccuracyMeters
+}
+
+function flagsOf(update: Update): number {
+  return (
+    (update.foreground ? FLAG_FOREGROUND : 0) |
+    (update.stopped ? FLAG_STOPPED : 0) |
+    (update.replayed ? FLAG_REPLAYED : 0)
+  )
+}
+
+/** Whether the profile stays as it is: a field that the update lacks keeps its value. */
+function saysNothingNew(p: Profile, u: Update): boolean {
+  return (
+    u.userId === p.userId &&
+    u.ip === p.ip &&
+    (u.installId === undefined || u.installId === p.installId) &&
+    (u.description === undefined || u.description === p.description) &&
+    (u.deviceType === undefined || u.deviceType === p.deviceType) &&
+    (u.deviceOS === undefined || u.deviceOS === p.deviceOS) &&
+    (u.deviceMake === undefined || u.deviceMake === p.deviceMake) &&
+    (u.deviceModel === undefined || u.deviceModel === p.deviceModel) &&
+    (u.metadata === undefined || sameMetadata(u.metadata, p.metadata))
+  )
+}
+
+function sameMetadata(a: Metadata, b: Metadata | undefined): boolean {
+  if (b === undefined) return false
+  let keys = 0
+  for (const key in a) {
+    if (a[key] !== b[key]) return false
+    keys++
+  }
+  return keys === Object.keys(b).length
+}
+
+/** The profile after an update; the same object where nothing in it changes. */
+function profileAfter(
+  before: Profile | undefined,
+  update: Update,
+  visits: Profile['visits'],
+  newId: () => string,
+): Profile {
+  const visitsBefore = before?.visits ?? visits
+  if (
+    before !== undefined &&
+    update.stream === undefined &&
+    before.visits === visits &&
+    before.visitsBefore === visits &&
+    saysNothingNew(before, update)
+  )
+    return before
+  return {
+    id: before?.id ?? newId(),
+    deviceId: update.deviceId,
+    userId: update.userId ?? before?.userId,
+    installId: update.installId ?? before?.installId,
+    description: update.description ?? before?.description,
+    metadata: update.metadata ?? before?.metadata,
+    deviceType: update.deviceType ?? before?.deviceType,
+    deviceOS: update.deviceOS ?? before?.deviceOS,
+    deviceMake: update.deviceMake ?? before?.deviceMake,
+    deviceModel: update.deviceModel ?? before?.deviceModel,
+    ip: update.ip,
+    createdAt: before?.createdAt ?? update.receivedAt,
+    visits,
+    visitsBefore,
+    marks: marksAfter(before?.marks ?? [], update),
+  }
+}
+
+function marksAfter(marks: readonly StreamMark[], update: Update): readonly StreamMark[] {
+  if (update.stream === undefined) return marks
+  const others = marks.filter((mark) => mark.stream !== update.stream)
+  return [...others.slice(1 - STREAM_MARKS), { stream: update.stream, sequence: update.sequence! }]
+}

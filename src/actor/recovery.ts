@@ -1,0 +1,121 @@
+import type { EventIndex, StoredEvent } from '../events/port.ts'
+import type { CommitLog, SnapshotStore } from '../log/port.ts'
+import { FrameWriter, readFrame, writeTable, type CommittedEvent } from './commitCodec.ts'
+import type { Partition } from './partition.ts'
+
+/**
+ * Recovery: newest snapshot of each partition plus the commits after it, applied as data, never evaluated again.
+ *
+ * A snapshot's bytes are a frame of one commit that holds every row of the partition.
+ */
+
+/** What is on disk does not fit together; the message names the part. */
+export class RecoveryError extends Error {
+  override name = 'RecoveryError'
+}
+
+export interface Recovered {
+  /** Frames read from the log. */
+  readonly frames: number
+  /** The highest registry revision that a commit was made with (G10). */
+  readonly revision: number
+}
+
+/**
+ * Fills the partitions' tables and hands the index the events that it lacks.
+ * @param now server time, epoch milliseconds
+ * @throws {RecoveryError} when the log does not reach back to where a snapshot or the event index ends
+ */
+export function recover(
+  partitions: readonly Partition[],
+  log: CommitLog,
+  snapshots: SnapshotStore,
+  events: EventIndex,
+  now: number,
+): Recovered {
+  let revision = 0
+  let partition: Partition | undefined
+  let onlyAfter: readonly number[] = partitions.map(() => -1)
+  let position = 0
+  let frameEvents: StoredEvent[] = []
+  const visitor = {
+    commit(number: number, sequence: number, madeWith: number): boolean {
+      partition = partitions[number]
+      if (partition === undefined)
+        throw new RecoveryError(`commit of partition ${number}: there is no such partition`)
+      revision = Math.max(revision, madeWith)
+      if (position <= onlyAfter[number]!) return false
+      partition.sequence = sequence
+      return true
+    },
+    get table() {
+      return partition!.table
+    },
+    event(event: CommittedEvent): void {
+      if (position > events.durablePosition) frameEvents.push(storedEvent(event))
+    },
+  }
+
+  const snapshotPositions = partitions.map((p) => {
+    const snapshot = snapshots.newest(p.number)
+    if (snapshot === undefined) return 0
+    if (snapshot.position > log.position)
+      throw new RecoveryError(
+        `the snapshot of partition ${p.number} is at position ${snapshot.position}, but the log ends at ${log.position}: frames are missing`,
+      )
+    readFrame(snapshot.bytes, visitor)
+    return snapshot.position
+  })
+  onlyAfter = snapshotPositions
+
+  if (events.durablePosition > log.position)
+    throw new RecoveryError(
+      `the event index is at position ${events.durablePosition}, but the log ends at ${log.position}: frames are missing`,
+    )
+  const from = Math.min(events.durablePosition, ...snapshotPositions) + 1
+  let frames = 0
+  for (const frame of log.read(from)) {
+    if (frame.position !== from + frames)
+      throw new RecoveryError(
+        `the log goes on at position ${frame.position}, but frames from ${from + frames} are needed`,
+      )
+    position = frame.position
+    frameEvents = []
+    readFrame(frame.payload, visitor)
+    if (position > events.durablePosition) events.add(position, frameEvents)
+    frames++
+  }
+  if (from + frames - 1 !== log.position)
+    throw new RecoveryError(
+      `the log ends at position ${log.position}, but reading stopped at ${from + frames - 1}`,
+    )
+  for (const p of partitions) p.table.recoverFreeRows(now)
+  return { frames, revision }
+}
+
+/** The partition's states as a snapshot; to be taken between batches. */
+export function snapshotOf(partition: Partition, revision: number, now: number): Uint8Array {
+  const writer = new FrameWriter()
+  writer.begin(now)
+  // A commit without rows would be taken back, and with it the sequence: an empty partition still has one.
+  writer.beginCommit(partition.number, partition.sequence, revision)
+  writeTable(writer, partition.table)
+  writer.sealCommit()
+  return writer.take()
+}
+
+/** What the index looks an event up by, read back out of its JSON. */
+function storedEvent({ scope, json }: CommittedEvent): StoredEvent {
+  const event = JSON.parse(json)
+  return {
+    scope,
+    id: event._id,
+    type: event.type,
+    deviceId: event.user.deviceId,
+    userId: event.user.userId,
+    userRecordId: event.user._id,
+    createdAt: Date.parse(event.createdAt),
+    actualCreatedAt: Date.parse(event.actualCreatedAt),
+    json,
+  }
+}

@@ -1,0 +1,64 @@
+import type { Profile } from '../model/device.ts'
+import { isLive } from '../model/scope.ts'
+import { geofenceContext } from '../events/record.ts'
+import { isMeantFor } from '../events/transitions.ts'
+import type { ScopeView } from '../registry/port.ts'
+import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
+
+/**
+ * The public JSON of a user, in two parts: the head, which seldom changes and is kept beside an active device, and
+ * the tail, which every update changes. Written by hand, because it is the reply to every update.
+ */
+export function userJson(table: DeviceTable, row: number, head: string): string {
+  const flags = table.flags[row]!
+  const accuracy = table.accuracy[row]!
+  return (
+    head +
+    table.longitude[row]! +
+    ',' +
+    table.latitude[row]! +
+    (accuracy === accuracy ? `]},"locationAccuracy":${accuracy},"foreground":` : ']},"foreground":') +
+    ((flags & FLAG_FOREGROUND) !== 0) +
+    ',"stopped":' +
+    ((flags & FLAG_STOPPED) !== 0) +
+    ',"updatedAt":"' +
+    new Date(table.updatedAt[row]!).toISOString() +
+    '"}'
+  )
+}
+
+/** Everything up to the coordinates; `now` is the server's time: what has expired by then is hidden. */
+export function userHead(table: DeviceTable, row: number, view: ScopeView, now: number): string {
+  const profile = table.profile(row)
+  const head = JSON.stringify({
+    _id: profile.id,
+    live: isLive(table.scope[row]!),
+    userId: profile.userId,
+    deviceId: profile.deviceId,
+    description: profile.description,
+    metadata: profile.metadata,
+    deviceType: profile.deviceType,
+    deviceOS: profile.deviceOS,
+    deviceMake: profile.deviceMake,
+    deviceModel: profile.deviceModel,
+    ip: profile.ip,
+    createdAt: new Date(profile.createdAt).toISOString(),
+    geofences: currentGeofences(profile, view, now),
+    beacons: [],
+    segments: [],
+    topChains: [],
+  })
+  return head.slice(0, -1) + ',"location":{"type":"Point","coordinates":['
+}
+
+/** The geofences that the user is in and that still count, in the order of entry. */
+function currentGeofences(profile: Profile, view: ScopeView, now: number) {
+  const geofences = []
+  for (const { geofenceId } of profile.visits) {
+    const geofence = view.geofence(geofenceId)
+    if (geofence === undefined || !geofence.enabled || !isMeantFor(geofence, profile.userId)) continue
+    if (geofence.disableAfter !== undefined && geofence.disableAfter <= now) continue
+    geofences.push(geofenceContext(geofence))
+  }
+  return geofences
+}

@@ -1,0 +1,110 @@
+import type { Visit } from '../model/device.ts'
+import {
+  dwellMinutes,
+  isMeantFor,
+  isMeantForAddress,
+  type Circumstances,
+  type Fact,
+} from '../events/transitions.ts'
+
+/**
+ * Hysteresis by safe distance (architecture.md section 4): after an evaluation, how far the device may move, and
+ * until when, before anything can change. Within the zone an update touches position, time and flags, and no more;
+ * the result is the same as without it, which a property test holds.
+ *
+ * The zone ends of itself with a larger accuracy, a change of userId, address, stopped, foreground, of the scope's
+ * registry or settings, and after an update that changed the visits: those the host compares.
+ */
+export interface Zone {
+  /** Metres from the evaluated point, ≥ 0; 0: no zone. */
+  readonly radiusMeters: number
+  /** The last time t (epoch milliseconds) that it holds for. */
+  readonly until: number
+  /** It holds before this server time, epoch milliseconds. */
+  readonly untilReceived: number
+}
+
+export const NO_ZONE: Zone = { radiusMeters: 0, until: 0, untilReceived: 0 }
+
+/** Larger zones gain nothing, and the flat measure of {@link movedMeters} is only good for short ways. */
+const MAX_RADIUS_METERS = 20_000
+/** Distances to boundaries may be off by a tenth of a percent and a millimetre. */
+const MARGIN_SHARE = 0.998
+const MARGIN_METERS = 0.01
+/** Nearer to a pole the flat measure is not good enough. */
+const MAX_LATITUDE = 80
+
+/**
+ * @param visits the stays after the update, unchanged by it
+ * @param visited their facts, index by index
+ * @param candidates the facts of all other candidates
+ * @param clearance metres that the index vouches for its candidates
+ */
+export function zoneOf(
+  visits: readonly Visit[],
+  visited: readonly (Fact | undefined)[],
+  candidates: readonly Fact[],
+  clearance: number,
+  latitude: number,
+  now: Circumstances,
+): Zone {
+  if (Math.abs(latitude) > MAX_LATITUDE) return NO_ZONE
+  const { settings } = now
+  let radius = Math.min(clearance, MAX_RADIUS_METERS)
+  let until = Infinity
+  let untilReceived = Infinity
+
+  for (let i = 0; i < visits.length; i++) {
+    const fact = visited[i]
+    if (fact === undefined) return NO_ZONE
+    const { geofence, distance } = fact
+    // Inside the boundary no exit is possible, whatever buffers and accuracy say.
+    radius = Math.min(radius, -distance)
+    untilReceived = Math.min(
+      untilReceived,
+      geofence.disableAfter ?? Infinity,
+      geofence.deleteAfter ?? Infinity,
+    )
+    const minutes = dwellMinutes(geofence, settings)
+    if (minutes !== undefined && !visits[i]!.dwelled) {
+      until = Math.min(until, visits[i]!.enteredAt + minutes * 60_000)
+    }
+  }
+  for (const { geofence, distance } of candidates) {
+    if (staysIneligible(geofence, now)) continue
+    radius = Math.min(radius, settings.bufferEntries ? distance - now.accuracy : distance)
+  }
+  radius = radius * MARGIN_SHARE - MARGIN_METERS
+  if (!(radius > 0) || until < now.time) return NO_ZONE
+  return { radiusMeters: radius, until, untilReceived }
+}
+
+/** What only an edit, another user or another address could make eligible: each of those ends the zone by itself. */
+export function staysIneligible(geofence: Fact['geofence'], now: Circumstances): boolean {
+  return !geofence.enabled || !isMeantFor(geofence, now.userId) || !isMeantForAddress(geofence, now.ip)
+}
+
+/**
+ * The cosine that {@link movedMeters} needs for ways from this latitude: of the parallel nearer to the equator by the
+ * largest radius, where a degree of longitude is longest.
+ */
+export function zoneCosine(latitude: number): number {
+  const equatorward = Math.max(0, Math.abs(latitude) - MAX_RADIUS_METERS / 110_000)
+  return Math.cos((equatorward * Math.PI) / 180)
+}
+
+/** Metres moved within a zone: never less than the true distance, at most some percent more. */
+export function movedMeters(
+  fromLat: number,
+  fromLon: number,
+  cosine: number,
+  lat: number,
+  lon: number,
+): number {
+  const dy = (lat - fromLat) * LONGEST_DEGREE_METERS
+  const dx = (lon - fromLon) * LONGEST_DEGREE_METERS * cosine
+  return Math.sqrt(dx * dx + dy * dy)
+}
+
+/** A degree of latitude at the pole (111,694 m) is the longest degree on WGS84; of longitude, 111,320 m. */
+const LONGEST_DEGREE_METERS = 111_700

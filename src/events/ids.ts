@@ -1,0 +1,57 @@
+/**
+ * Ids of 24 hex digits that are derived, not drawn, so that applying a commit twice gives the same ids (G2):
+ * 8 digits of seconds, then 64 bits that say where in the store the thing is, XORed with the store's random id.
+ *
+ * Event:  partition (10 bits) · commit sequence mod 2^26 (26) · index in the commit (28)
+ * User:   partition (10 bits) · zeros (22) · row in the partition's device table (32)
+ *
+ * The sequence may wrap: 2^26 commits of one partition do not fit into one second, and the seconds differ.
+ */
+
+export const MAX_PARTITIONS = 1024
+
+/** The store's random id, as two unsigned 32-bit halves. */
+export interface StoreSalt {
+  readonly high: number
+  readonly low: number
+}
+
+/** Reads the salt out of the store id (16 hex digits). */
+export function storeSalt(storeId: string): StoreSalt {
+  if (!/^[0-9a-f]{16}$/.test(storeId)) throw new Error(`store id must be 16 hex digits, got "${storeId}"`)
+  return { high: Number.parseInt(storeId.slice(0, 8), 16), low: Number.parseInt(storeId.slice(8), 16) }
+}
+
+/** The id of an event: the `index`th of the commit with that sequence; `time` is the server's, epoch milliseconds. */
+export function eventId(
+  salt: StoreSalt,
+  time: number,
+  partition: number,
+  sequence: number,
+  index: number,
+): string {
+  const wrapped = sequence % 0x4000000
+  const high = (partition << 22) | (wrapped >>> 4)
+  const low = ((wrapped & 15) << 28) | index
+  return hex8(Math.floor(time / 1000)) + hex8(high ^ salt.high) + hex8(low ^ salt.low)
+}
+
+/** The id of a user record; `createdAt` is the server's time, epoch milliseconds. */
+export function userRecordId(salt: StoreSalt, createdAt: number, partition: number, row: number): string {
+  return hex8(Math.floor(createdAt / 1000)) + hex8((partition << 22) ^ salt.high) + hex8(row ^ salt.low)
+}
+
+/** Where a user record with this id would be; undefined when no record of this store can have it. */
+export function locateUserRecord(
+  salt: StoreSalt,
+  id: string,
+): { readonly partition: number; readonly row: number } | undefined {
+  if (!/^[0-9a-f]{24}$/.test(id)) return undefined
+  const high = (Number.parseInt(id.slice(8, 16), 16) ^ salt.high) >>> 0
+  if ((high & 0x3fffff) !== 0) return undefined
+  return { partition: high >>> 22, row: (Number.parseInt(id.slice(16), 16) ^ salt.low) >>> 0 }
+}
+
+function hex8(value: number): string {
+  return (value >>> 0).toString(16).padStart(8, '0')
+}

@@ -1,0 +1,187 @@
+import type { Visit } from '../model/device.ts'
+import type { GeofenceEventType } from '../model/event.ts'
+import type { Geofence } from '../model/geofence.ts'
+import type { Settings } from '../model/settings.ts'
+import { entryConfidence, exitConfidence } from '../geometry/confidence.ts'
+import { isOpen } from '../model/operatingHours.ts'
+import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
+
+/**
+ * What happens between one device and one geofence on one update: the transition table of evaluation.md, pure.
+ *
+ * Owns: eligibility, entry, exit, dwell, and the name of the reason for each outcome (`explain` prints it).
+ * Does not own: finding candidates, the order of events, the device's state.
+ *
+ * Invariants
+ * 1. An entry needs no visit, an exit and a dwell need one; so entries and exits alternate.
+ * 2. An ineligible geofence makes no event.
+ * 3. The outcome depends on the arguments alone.
+ */
+
+/** What geometry says of a geofence for this update. */
+export interface Fact {
+  readonly geofence: Geofence
+  /** Signed metres to the boundary, negative inside. */
+  readonly distance: number
+  /** Share of the accuracy disc that it covers, 0 to 1. */
+  readonly coverage: number
+}
+
+/** What one update means for every geofence alike. */
+export interface Circumstances {
+  /** Time t of the update, epoch milliseconds. */
+  readonly time: number
+  /** Server time, epoch milliseconds. */
+  readonly receivedAt: number
+  /** Metres, at most 50 km; 0 when the update came without one. */
+  readonly accuracy: number
+  /** False when the update came without accuracy: then every confidence is 1. */
+  readonly accuracyKnown: boolean
+  readonly userId: string | undefined
+  readonly ip: string
+  readonly stopped: boolean
+  readonly foreground: boolean
+  readonly settings: Settings
+}
+
+/** The first rule, in this order, that keeps a geofence from making events. */
+export type Ineligibility = 'disabled' | 'expired' | 'otherUser' | 'otherAddress' | 'closed'
+
+export type Outcome =
+  /** Outside, and stays so. */
+  | 'outside'
+  /** On the inside, but the entry does not happen yet. */
+  | 'entryWithheld'
+  | 'entered'
+  /** Inside, and stays so. */
+  | 'inside'
+  /** On the outside, but the exit does not happen yet. */
+  | 'exitWithheld'
+  | 'dwelled'
+  | 'exited'
+  /** Left without an event: closed or from another address. */
+  | 'leftSilently'
+  /** Taken out of the state without an event: disabled, expired, or not meant for this user. */
+  | 'dropped'
+
+/** Why an entry, exit or dwell did not happen although the device is in the place for it. */
+export type Withheld = Ineligibility | 'notStopped' | 'lowConfidence'
+
+export interface Decision {
+  readonly outcome: Outcome
+  readonly event: GeofenceEventType | undefined
+  /** Of the event that happened or was withheld: 1 low, 2 medium, 3 high. */
+  readonly confidence: 1 | 2 | 3
+  readonly ineligible: Ineligibility | undefined
+  readonly withheld: Withheld | undefined
+  /** Defined for geofences with operating hours. */
+  readonly currentlyOperating: boolean | undefined
+}
+
+/** The first failing rule of eligibility, in the order of evaluation.md; undefined when the geofence may make events. */
+export function ineligibility(geofence: Geofence, now: Circumstances): Ineligibility | undefined {
+  if (!geofence.enabled) return 'disabled'
+  if (geofence.disableAfter !== undefined && now.receivedAt >= geofence.disableAfter) return 'expired'
+  if (geofence.deleteAfter !== undefined && now.receivedAt >= geofence.deleteAfter) return 'expired'
+  if (!isMeantFor(geofence, now.userId)) return 'otherUser'
+  if (!isMeantForAddress(geofence, now.ip)) return 'otherAddress'
+  if (now.settings.restrictToOperatingHours && operatingAt(geofence, now.time) === false) return 'closed'
+  return undefined
+}
+
+/** Whether the geofence is for this user: for all, or the user is among `userIds` united with `userId`. */
+export function isMeantFor(geofence: Geofence, userId: string | undefined): boolean {
+  if (geofence.userIds === undefined && geofence.userId === undefined) return true
+  if (userId === undefined) return false
+  return geofence.userId === userId || (geofence.userIds?.includes(userId) ?? false)
+}
+
+// Geofences are immutable, so what their text says is read once.
+const parsedRanges = new WeakMap<Geofence, IpRanges>()
+
+/** Whether the geofence is for requests from this address: from all, or from one in its ranges. */
+export function isMeantForAddress(geofence: Geofence, ip: string): boolean {
+  if (geofence.ip === undefined) return true
+  let ranges = parsedRanges.get(geofence)
+  if (ranges === undefined) parsedRanges.set(geofence, (ranges = parseIpRanges(geofence.ip)))
+  return matchesIp(ranges, ip)
+}
+
+/** Whether time t lies within the geofence's operating hours; undefined when it has none. */
+export function operatingAt(geofence: Geofence, time: number): boolean | undefined {
+  if (geofence.operatingHours === undefined) return undefined
+  return isOpen(geofence.operatingHours, geofence.timeZone, time)
+}
+
+/** Minutes after which a stay makes a dwell event; undefined when it never does. */
+export function dwellMinutes(geofence: Geofence, settings: Settings): number | undefined {
+  if (!settings.dwellEvents) return undefined
+  return geofence.dwellThreshold ?? settings.dwellThreshold ?? undefined
+}
+
+/** Decides the transition of one geofence. `visit` is the device's current stay in it, if any. */
+export function decide(visit: Visit | undefined, fact: Fact, now: Circumstances): Decision {
+  return visit === undefined ? decideOutside(fact, now) : decideInside(visit, fact, now)
+}
+
+function decideOutside(fact: Fact, now: Circumstances): Decision {
+  const { geofence, distance } = fact
+  const reach = now.settings.bufferEntries ? now.accuracy : 0
+  const ineligible = ineligibility(geofence, now)
+  if (distance > reach) return decision('outside', undefined, 1, ineligible, undefined, undefined)
+  const confidence = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
+  const open = operatingAt(geofence, now.time)
+  const withheld =
+    ineligible ??
+    (stopRuleMet(geofence, now)
+      ? confidence < now.settings.minimumConfidence
+        ? 'lowConfidence'
+        : undefined
+      : 'notStopped')
+  if (withheld !== undefined)
+    return decision('entryWithheld', undefined, confidence, ineligible, withheld, open)
+  return decision('entered', 'user.entered_geofence', confidence, undefined, undefined, open)
+}
+
+function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
+  const { geofence, distance } = fact
+  const { settings } = now
+  const ineligible = ineligibility(geofence, now)
+  if (ineligible === 'disabled' || ineligible === 'expired' || ineligible === 'otherUser')
+    return decision('dropped', undefined, 1, ineligible, undefined, undefined)
+
+  const open = operatingAt(geofence, now.time)
+  // A buffered entry lies up to A outside: leaving must then take more than A too, or the state flaps in the zone.
+  const threshold = settings.bufferExits || settings.bufferEntries ? now.accuracy : 0
+  if (distance > threshold) {
+    const confidence = now.accuracyKnown ? exitConfidence(distance, now.accuracy) : 1
+    if (confidence < settings.minimumConfidence)
+      return decision('exitWithheld', undefined, confidence, ineligible, 'lowConfidence', open)
+    if (ineligible !== undefined)
+      return decision('leftSilently', undefined, confidence, ineligible, ineligible, open)
+    return decision('exited', 'user.exited_geofence', confidence, undefined, undefined, open)
+  }
+
+  const confidence = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
+  const minutes = dwellMinutes(geofence, settings)
+  const due = minutes !== undefined && !visit.dwelled && now.time - visit.enteredAt > minutes * 60_000
+  if (!due) return decision('inside', undefined, confidence, ineligible, undefined, open)
+  if (ineligible !== undefined) return decision('inside', undefined, confidence, ineligible, ineligible, open)
+  return decision('dwelled', 'user.dwelled_in_geofence', confidence, undefined, undefined, open)
+}
+
+/** With stop detection on, an entry needs the device to have stopped or its app to be in the foreground. */
+function stopRuleMet(geofence: Geofence, now: Circumstances): boolean {
+  return !(geofence.stopDetection ?? now.settings.stopDetection) || now.stopped || now.foreground
+}
+
+function decision(
+  outcome: Outcome,
+  event: GeofenceEventType | undefined,
+  confidence: 1 | 2 | 3,
+  ineligible: Ineligibility | undefined,
+  withheld: Withheld | undefined,
+  currentlyOperating: boolean | undefined,
+): Decision {
+  return { outcome, event, confidence, ineligible, withheld, currentlyOperating }
+}

@@ -1,0 +1,74 @@
+import Type from 'typebox'
+
+/** Schemas of what is answered, for the OpenAPI document; answers are not checked against them at run time. */
+
+const PointSchema = Type.Object({
+  type: Type.Literal('Point'),
+  coordinates: Type.Array(Type.Number(), { minItems: 2, maxItems: 2, description: '[longitude, latitude]' }),
+})
+
+const MetadataSchema = Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean(), Type.Number()]))
+
+const DateSchema = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
+
+/** A geofence as it appears in user context and in events. */
+export const GeofenceContextSchema = Type.Object({
+  _id: Type.String(),
+  tag: Type.String(),
+  externalId: Type.String(),
+  description: Type.String(),
+  metadata: Type.Optional(MetadataSchema),
+})
+
+export const UserSchema = Type.Object(
+  {
+    _id: Type.String(),
+    live: Type.Boolean(),
+    userId: Type.Optional(Type.String()),
+    deviceId: Type.String(),
+    description: Type.Optional(Type.String()),
+    metadata: Type.Optional(MetadataSchema),
+    location: PointSchema,
+    locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
+    foreground: Type.Boolean(),
+    stopped: Type.Boolean(),
+    deviceType: Type.Optional(Type.String()),
+    deviceOS: Type.Optional(Type.String()),
+    deviceMake: Type.Optional(Type.String()),
+    deviceModel: Type.Optional(Type.String()),
+    createdAt: DateSchema,
+    updatedAt: DateSchema,
+    ip: Type.String(),
+    geofences: Type.Array(GeofenceContextSchema),
+    beacons: Type.Array(Type.Object({})),
+    segments: Type.Array(Type.Object({})),
+    topChains: Type.Array(Type.Object({})),
+  },
+  { title: 'User' },
+)
+
+export const EventSchema = Type.Object(
+  {
+    _id: Type.String(),
+    type: Type.String({ examples: ['user.entered_geofence'] }),
+    createdAt: DateSchema,
+    actualCreatedAt: DateSchema,
+    live: Type.Boolean(),
+    user: Type.Object({
+      _id: Type.String(),
+      userId: Type.Optional(Type.String()),
+      deviceId: Type.String(),
+      metadata: Type.Optional(MetadataSchema),
+    }),
+    geofence: Type.Optional(GeofenceContextSchema),
+    location: PointSchema,
+    locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
+    confidence: Type.Integer({ minimum: 1, maximum: 3 }),
+    currentlyOperating: Type.Optional(Type.Boolean()),
+    duration: Type.Optional(Type.Number({ description: 'Minutes since entry; on exits.' })),
+    replayed: Type.Boolean(),
+    foreground: Type.Boolean(),
+    stopped: Type.Boolean(),
+  },
+  { title: 'Event' },
+)

@@ -1,0 +1,121 @@
+import Type from 'typebox'
+import { LATER, route, type Reply, type Route } from '../api/route.ts'
+import type { Update } from '../model/update.ts'
+import type { ActorHost, Submitter } from '../actor/host.ts'
+import type { Applied } from '../actor/partition.ts'
+import type { ApiError } from '../runtime/errors.ts'
+import { EventSchema, UserSchema } from './answerSchemas.ts'
+import { TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
+
+/** More updates than this in one replay are refused: an SDK buffers 120. */
+const MAX_REPLAYS = 1000
+
+/** POST /v1/track and /v1/track/replay. `rateLimits`: whether a device may send one update per second only. */
+export function trackRoutes(host: ActorHost, rateLimits: boolean): Route[] {
+  const answers = { 200: Type.Object({ user: UserSchema, events: Type.Array(EventSchema) }) }
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/track',
+      auth: 'publishable',
+      tag: 'Track',
+      summary: 'Track a location update',
+      description:
+        'Evaluates the update and answers the user and the events that it caused, once both are durable. ' +
+        'One update per second and device.',
+      body: TrackBody,
+      answers,
+      handler(call, reply) {
+        const update = updateFrom(call.body, stampOf(call))
+        host.submitOne(update, sizeOf(update), new TrackExchange(reply, rateLimits))
+        return LATER
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/track/replay',
+      auth: 'publishable',
+      tag: 'Track',
+      summary: 'Track updates that were recorded earlier',
+      description:
+        'Applies the updates by their time (`updatedAtMs` or `updatedAt`), all or none of them. Answers every event ' +
+        'that they caused, and the user of the latest.',
+      body: Type.Object({ replays: Type.Array(TrackBody, { minItems: 1, maxItems: MAX_REPLAYS }) }),
+      answers,
+      handler(call, reply) {
+        const stamp = stampOf(call)
+        const updates = call.body.replays.map((body, i) =>
+          updateFrom({ ...body, replayed: body.replayed ?? true }, stamp, `replays.${i}.`),
+        )
+        updates.sort((a, b) => (a.updatedAt ?? a.receivedAt) - (b.updatedAt ?? b.receivedAt))
+        let bytes = 0
+        for (const update of updates) bytes += sizeOf(update)
+        host.submit(updates, bytes, new ReplayExchange(reply, updates))
+        return LATER
+      },
+    }),
+  ]
+}
+
+/** One update's request. */
+class TrackExchange implements Submitter {
+  readonly rateLimited: boolean
+  private readonly reply: Reply
+
+  constructor(reply: Reply, rateLimited: boolean) {
+    this.reply = reply
+    this.rateLimited = rateLimited
+  }
+
+  applied({ user, events }: Applied): void {
+    const list = events.length === 0 ? '' : events.join(',')
+    this.reply.send({ json: `"events":[${list}],"user":${user}` })
+  }
+
+  refused(error: ApiError): void {
+    this.reply.fail(error)
+  }
+}
+
+/** A replay's request: answers when the last of its updates is durable. */
+class ReplayExchange implements Submitter {
+  readonly rateLimited = false
+  private readonly reply: Reply
+  private readonly places: Map<Update, number>
+  private readonly results: Applied[] = []
+  private open: number
+
+  constructor(reply: Reply, updates: readonly Update[]) {
+    this.reply = reply
+    this.places = new Map(updates.map((update, i) => [update, i]))
+    this.open = updates.length
+  }
+
+  applied(result: Applied, update: Update): void {
+    this.results[this.places.get(update)!] = result
+    if (--this.open > 0) return
+    const events = this.results.flatMap((r) => r.events).join(',')
+    this.reply.send({ json: `"events":[${events}],"user":${this.results.at(-1)!.user}` })
+  }
+
+  refused(error: ApiError): void {
+    this.reply.fail(error)
+  }
+}
+
+function stampOf(call: {
+  readonly credentials: { readonly scope: number } | undefined
+  readonly ip: string
+  readonly receivedAt: number
+  readonly fromSdk: boolean
+}): Stamp {
+  return { scope: call.credentials!.scope, ip: call.ip, receivedAt: call.receivedAt, fromSdk: call.fromSdk }
+}
+
+/** Bytes, roughly, of what a sender chooses in an update; the host adds what every update takes. */
+function sizeOf(update: Update): number {
+  let bytes = update.deviceId.length + (update.description?.length ?? 0)
+  const { metadata } = update
+  if (metadata !== undefined) for (const key in metadata) bytes += key.length + String(metadata[key]).length
+  return bytes
+}

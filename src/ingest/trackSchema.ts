@@ -1,0 +1,116 @@
+import Type, { type Static } from 'typebox'
+import { DateText, Latitude, Longitude, Name, parseDate, Text } from '../api/schemas.ts'
+import { USER_METADATA_KEYS } from '../model/metadata.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { Update } from '../model/update.ts'
+import { badParam } from '../runtime/errors.ts'
+
+/** The body of POST /v1/track, and of each item of a replay. What SDKs send beyond it is ignored. */
+export const TrackBody = Type.Object({
+  deviceId: Name(256, 'Names the device; alone, it names a logged-out user.'),
+  userId: Type.Optional(Text(256, 'Stable unique id of the user. No personal data.')),
+  latitude: Latitude,
+  longitude: Longitude,
+  accuracy: Type.Optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      description:
+        'Metres, greater than 0. Required, unless an SDK calls: then a missing one means confidence 1.',
+    }),
+  ),
+  foreground: Type.Optional(Type.Boolean()),
+  stopped: Type.Optional(Type.Boolean()),
+  description: Type.Optional(Text(2000)),
+  metadata: Type.Optional(
+    Type.Record(
+      Type.String({ minLength: 1, maxLength: 256 }),
+      Type.Union([Type.String({ maxLength: 4096 }), Type.Boolean(), Type.Number()]),
+      { maxProperties: USER_METADATA_KEYS, description: `Up to ${USER_METADATA_KEYS} keys.` },
+    ),
+  ),
+  deviceType: Type.Optional(Type.Union([Type.Literal('iOS'), Type.Literal('Android'), Type.Literal('Web')])),
+  updatedAt: Type.Optional(DateText),
+  updatedAtMs: Type.Optional(
+    Type.Number({ description: 'Unix time in milliseconds; counts when `replayed`.' }),
+  ),
+  replayed: Type.Optional(Type.Boolean({ description: 'Sent later than it happened. Default false.' })),
+  deviceOS: Type.Optional(Text(256)),
+  deviceMake: Type.Optional(Text(256)),
+  deviceModel: Type.Optional(Text(256)),
+  installId: Type.Optional(Text(256)),
+  sdkVersion: Type.Optional(Text(64)),
+  stream: Type.Optional(
+    Name(64, 'Names the sender’s stream. With `sequence`: an update that is sent again is applied once.'),
+  ),
+  sequence: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Ascends within the stream.' }),
+  ),
+})
+
+export type TrackBody = Static<typeof TrackBody>
+
+/** How far ahead of the server a device's clock may be. */
+const MAX_AHEAD_MS = 24 * 3_600_000
+
+/** What of a request the update is stamped with. */
+export interface Stamp {
+  readonly scope: ScopeId
+  readonly ip: string
+  /** Epoch milliseconds. */
+  readonly receivedAt: number
+  readonly fromSdk: boolean
+}
+
+/**
+ * The update that a checked body stands for.
+ * @param at goes before parameter names in messages: `replays.3.`, or nothing
+ * @throws ApiError 400 for what a schema cannot say
+ */
+export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
+  if (body.accuracy === undefined && !stamp.fromSdk && body.sdkVersion === undefined)
+    throw badParam(`${at}accuracy`, 'Required.')
+  if ((body.stream === undefined) !== (body.sequence === undefined))
+    throw badParam(
+      `${at}${body.stream === undefined ? 'stream' : 'sequence'}`,
+      'Required beside the other of the two.',
+    )
+  const replayed = body.replayed ?? false
+  return {
+    scope: stamp.scope,
+    deviceId: body.deviceId,
+    // An empty text is what logged-out apps send for "nobody".
+    userId: body.userId || undefined,
+    installId: body.installId || undefined,
+    latitude: body.latitude,
+    longitude: body.longitude,
+    accuracy: body.accuracy,
+    foreground: body.foreground ?? false,
+    stopped: body.stopped ?? false,
+    replayed,
+    updatedAt: timeOf(body, replayed, stamp.receivedAt, at),
+    description: body.description,
+    metadata: body.metadata,
+    deviceType: body.deviceType,
+    deviceOS: body.deviceOS,
+    deviceMake: body.deviceMake,
+    deviceModel: body.deviceModel,
+    stream: body.stream,
+    sequence: body.sequence,
+    receivedAt: stamp.receivedAt,
+    ip: stamp.ip,
+  }
+}
+
+function timeOf(body: TrackBody, replayed: boolean, receivedAt: number, at: string): number | undefined {
+  let time: number
+  let param: string
+  if (replayed && body.updatedAtMs !== undefined) {
+    param = `${at}updatedAtMs`
+    time = parseDate(param, body.updatedAtMs)
+  } else if (body.updatedAt !== undefined) {
+    param = `${at}updatedAt`
+    time = parseDate(param, body.updatedAt)
+  } else return undefined
+  if (time > receivedAt + MAX_AHEAD_MS) throw badParam(param, 'Must not be more than 24 hours in the future.')
+  return time
+}
