@@ -1,0 +1,32 @@
+import { ApiError } from '../runtime/errors.ts'
+import type { Credentials } from '../registry/port.ts'
+
+/** Looks up a key; undefined when nobody holds it. Called for every request, so it must be fast. */
+export type KeyLookup = (key: string) => Credentials | undefined
+
+/**
+ * The credentials of a request.
+ * @param authorization value of the Authorization header: the key itself, or `Bearer` and the key
+ * @throws ApiError 401 where the key is missing or unknown, 403 where its level does not suffice
+ */
+export function authenticate(
+  authorization: string,
+  level: 'publishable' | 'secret',
+  lookUp: KeyLookup,
+): Credentials {
+  const key = keyOf(authorization)
+  if (key === '') throw new ApiError(401, 'Unauthorized. Send your API key in the Authorization header.')
+  const credentials = lookUp(key)
+  if (credentials === undefined) throw new ApiError(401, 'Unauthorized. Invalid API key.')
+  if (level === 'secret' && credentials.level !== 'secret') {
+    throw new ApiError(403, 'Forbidden. This endpoint needs a secret key.')
+  }
+  return credentials
+}
+
+/** Keys contain no space, so a space means that there is a scheme before it. */
+function keyOf(authorization: string): string {
+  const space = authorization.indexOf(' ')
+  if (space < 0) return authorization
+  return authorization.slice(0, space).toLowerCase() === 'bearer' ? authorization.slice(space + 1).trim() : ''
+}

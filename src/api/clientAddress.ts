@@ -1,0 +1,109 @@
+import ipaddr from 'ipaddr.js'
+
+type Address = ReturnType<typeof ipaddr.process>
+type Range = ReturnType<typeof ipaddr.parseCIDR>
+
+/** How many peers' texts are remembered; past it the memory starts afresh. */
+const REMEMBERED_PEERS = 4096
+
+/**
+ * Who sent a request. The peer's word about others (X-Forwarded-For) counts only where the peer is a trusted proxy,
+ * because anybody can write that header; of the hops it names the rightmost that is not itself trusted is the
+ * requester: everything left of it is hearsay.
+ *
+ * Addresses are given in their usual text form; IPv4 mapped into IPv6 (`::ffff:1.2.3.4`) is given as IPv4.
+ */
+export class ClientAddress {
+  /** False: X-Forwarded-For need not be read at all. */
+  readonly trustsAnybody: boolean
+  readonly #trusted: readonly Range[]
+  readonly #texts = new Map<number, string>()
+
+  /**
+   * @param trustedProxies addresses or CIDR ranges, IPv4 or IPv6
+   * @throws Error naming an entry that is neither
+   */
+  constructor(trustedProxies: readonly string[]) {
+    this.#trusted = trustedProxies.map(parseRange)
+    this.trustsAnybody = trustedProxies.length > 0
+  }
+
+  /** The text of a peer's binary address, 4 or 16 bytes; `''` for anything else (a Unix socket). */
+  peer(bytes: ArrayBuffer): string {
+    const view = new Uint8Array(bytes)
+    if (view.length !== 4) {
+      return view.length === 16 ? normalize(ipaddr.fromByteArray([...view])) : ''
+    }
+    const number = ((view[0]! << 24) | (view[1]! << 16) | (view[2]! << 8) | view[3]!) >>> 0
+    let text = this.#texts.get(number)
+    if (text === undefined) {
+      text = view.join('.')
+      if (this.#texts.size >= REMEMBERED_PEERS) this.#texts.clear()
+      this.#texts.set(number, text)
+    }
+    return text
+  }
+
+  /** The requester, given the peer's text and the value of X-Forwarded-For (`''` when there is none). */
+  requester(peer: string, forwardedFor: string): string {
+    let client = peer
+    const hops = forwardedFor === '' ? [] : forwardedFor.split(',')
+    for (let i = hops.length - 1; i >= 0; i--) {
+      if (!this.#isTrusted(client)) return client
+      const hop = parseHop(hops[i]!)
+      if (hop === undefined) return client
+      client = hop
+    }
+    return client
+  }
+
+  #isTrusted(text: string): boolean {
+    if (text === '') return false
+    const address = ipaddr.process(text)
+    return this.#trusted.some((range) => range[0].kind() === address.kind() && address.match(range))
+  }
+}
+
+function parseRange(text: string): Range {
+  const trimmed = text.trim()
+  if (ipaddr.isValidCIDR(trimmed)) {
+    const [address, bits] = ipaddr.parseCIDR(trimmed)
+    // A range written in mapped form covers the IPv4 addresses that it means.
+    if (
+      address.kind() === 'ipv6' &&
+      bits >= 96 &&
+      (address as InstanceType<typeof ipaddr.IPv6>).isIPv4MappedAddress()
+    ) {
+      return [(address as InstanceType<typeof ipaddr.IPv6>).toIPv4Address(), bits - 96]
+    }
+    return [address, bits]
+  }
+  if (isAddress(trimmed)) {
+    const address = ipaddr.process(trimmed)
+    return [address, address.kind() === 'ipv4' ? 32 : 128]
+  }
+  throw new Error(`Trusted proxy "${text}" is neither an address nor a CIDR range.`)
+}
+
+/** One entry of X-Forwarded-For: an address, perhaps with a port, IPv6 then in brackets. */
+function parseHop(text: string): string | undefined {
+  let hop = text.trim()
+  if (hop.startsWith('[')) {
+    const end = hop.indexOf(']')
+    hop = end < 0 ? hop : hop.slice(1, end)
+  } else if (hop.includes('.') && hop.indexOf(':') === hop.lastIndexOf(':') && hop.includes(':')) {
+    hop = hop.slice(0, hop.indexOf(':'))
+  }
+  return isAddress(hop) ? normalize(ipaddr.process(hop)) : undefined
+}
+
+/** The four-part form only: `ipaddr.js` would also take `127.1` and `0x7f000001`. */
+function isAddress(text: string): boolean {
+  return text.includes(':') ? ipaddr.IPv6.isValid(text) : ipaddr.IPv4.isValidFourPartDecimal(text)
+}
+
+function normalize(address: Address): string {
+  if (address.kind() === 'ipv4') return address.toString()
+  const six = address as InstanceType<typeof ipaddr.IPv6>
+  return six.isIPv4MappedAddress() ? six.toIPv4Address().toString() : six.toRFC5952String()
+}

@@ -1,0 +1,31 @@
+/**
+ * Cross-origin rules: browsers call the API from any page, with a publishable key in `Authorization`. No cookies are
+ * read, so any origin may be answered. Calls carry `X-Radar-*` headers and are therefore preflighted.
+ */
+
+/** Sent with every answer; one string, because each header written costs a call into native code. */
+export const CORS_HEADERS =
+  'Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: X-Radar-Request-Id, Retry-After'
+
+const ALLOWED_METHODS = 'GET, POST, PUT, PATCH, DELETE, OPTIONS'
+/** Seconds; browsers cap it themselves (Chromium at two hours). */
+const MAX_AGE = '86400'
+const ALWAYS_ALLOWED =
+  'Authorization, Content-Type, X-Radar-Device-Type, X-Radar-SDK-Version, X-Radar-Product'
+const NAME = /^(?:authorization|content-type|x-radar-[a-z0-9-]+)$/i
+
+/**
+ * The headers of a preflight's answer, as lines joined by CRLF.
+ * @param requested the value of Access-Control-Request-Headers; of it, what the API reads is echoed
+ */
+export function preflightHeaders(requested: string): string {
+  const names = requested
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => NAME.test(name))
+  const allowed = names.length > 0 ? names.join(', ') : ALWAYS_ALLOWED
+  return (
+    `Access-Control-Allow-Methods: ${ALLOWED_METHODS}\r\nAccess-Control-Allow-Headers: ${allowed}\r\n` +
+    `Access-Control-Max-Age: ${MAX_AGE}\r\nVary: Access-Control-Request-Headers`
+  )
+}

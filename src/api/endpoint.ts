@@ -1,0 +1,128 @@
+import { ApiError, badParam } from '../runtime/errors.ts'
+import { checkText, decodeText, parseJsonObject } from './jsonBody.ts'
+import { readPairs } from './pairs.ts'
+import { RateLimiter } from './rateLimit.ts'
+import type { Route } from './route.ts'
+import { Validator } from './validate.ts'
+
+/** Told once per request of a route: the answer's status (499: the client hung up first) and how long it took. */
+export type RequestObserver = (status: number, milliseconds: number) => void
+
+/** What a body is written in. */
+export type BodyFormat = 'json' | 'form'
+
+const FORM = 'application/x-www-form-urlencoded'
+const JSON_TYPE = 'application/json'
+
+/** A route made ready to serve: its schemas compiled, its parameters' names listed, its limiter set up. */
+export class Endpoint {
+  readonly route: Route
+  readonly limiter: RateLimiter | undefined
+  readonly observe: RequestObserver
+  /** A path without parameters. */
+  readonly isFixed: boolean
+  readonly #paramNames: readonly string[]
+  readonly #params: Validator | undefined
+  readonly #query: Validator | undefined
+  readonly #body: Validator | undefined
+
+  constructor(route: Route, rateLimits: boolean, observe: RequestObserver) {
+    this.route = route
+    this.observe = observe
+    this.limiter =
+      rateLimits && route.limit !== undefined ? new RateLimiter(route.limit.perSecond) : undefined
+    this.#paramNames = route.path
+      .split('/')
+      .filter((segment) => segment.startsWith(':'))
+      .map((segment) => segment.slice(1))
+    this.isFixed = this.#paramNames.length === 0
+    this.#params = route.params === undefined ? undefined : new Validator(route.params)
+    this.#query = route.query === undefined ? undefined : new Validator(route.query)
+    if (route.body !== undefined && !('properties' in route.body)) {
+      throw new Error(`The body schema of ${route.method} ${route.path} is not an object.`)
+    }
+    this.#body = route.body === undefined ? undefined : new Validator(route.body as never)
+  }
+
+  get takesBody(): boolean {
+    return this.#body !== undefined
+  }
+
+  get takesQuery(): boolean {
+    return this.#query !== undefined
+  }
+
+  /**
+   * The parameters of the path from the raw texts of its segments.
+   * @throws ApiError 400 naming the parameter
+   */
+  readParams(segments: readonly string[]): Record<string, unknown> | undefined {
+    if (this.isFixed) return undefined
+    const params: Record<string, unknown> = {}
+    for (let i = 0; i < this.#paramNames.length; i++) {
+      const name = this.#paramNames[i]!
+      params[name] = decodeSegment(segments[i]!, name)
+    }
+    this.#params?.check(params)
+    return params
+  }
+
+  /** @throws ApiError 400 naming the parameter */
+  readQuery(text: string): Record<string, unknown> | undefined {
+    if (this.#query === undefined) return undefined
+    const query = readPairs(text, this.#query.properties)
+    this.#query.check(query)
+    return query
+  }
+
+  /**
+   * @param bytes the whole body; not kept
+   * @throws ApiError 400 naming the parameter
+   */
+  readBody(bytes: Uint8Array, format: BodyFormat): Record<string, unknown> | undefined {
+    const validator = this.#body
+    if (validator === undefined) return undefined
+    if (format === 'json' && this.route.parse !== undefined) {
+      const parsed = this.route.parse(bytes)
+      if (parsed !== undefined) return parsed as Record<string, unknown>
+    }
+    const text = decodeText(bytes)
+    let body: Record<string, unknown>
+    if (text === undefined) body = {}
+    else if (format === 'json') body = parseJsonObject(text)
+    else body = readPairs(text.trimEnd(), validator.properties)
+    try {
+      validator.check(body)
+    } catch (error) {
+      if (text === undefined) throw badParam('body', 'Required.')
+      throw error
+    }
+    return body
+  }
+}
+
+/**
+ * What a body is written in by its Content-Type; without one it is JSON.
+ * @throws ApiError 415 for a type that the API does not read
+ */
+export function bodyFormat(contentType: string): BodyFormat {
+  if (contentType === JSON_TYPE || contentType === '') return 'json'
+  const semicolon = contentType.indexOf(';')
+  const type = (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase()
+  if (type === JSON_TYPE) return 'json'
+  if (type === FORM) return 'form'
+  throw new ApiError(415, `Unsupported content type. Send ${JSON_TYPE} or ${FORM}.`)
+}
+
+function decodeSegment(segment: string, name: string): string {
+  let text = segment
+  if (segment.includes('%')) {
+    try {
+      text = decodeURIComponent(segment)
+    } catch (cause) {
+      throw new ApiError(400, `${name}: Invalid escape sequence.`, { param: name, cause })
+    }
+  }
+  checkText(text, [name])
+  return text
+}

@@ -1,0 +1,51 @@
+import { ApiError } from '../runtime/errors.ts'
+
+/** What an error becomes on the wire. */
+export interface ErrorAnswer {
+  readonly status: number
+  readonly json: string
+  /** Seconds. */
+  readonly retryAfter: number | undefined
+}
+
+/** `{meta: {code, param?, message, type?}}` of an error; of anything but an ApiError only that it happened. */
+export function errorAnswer(error: unknown): ErrorAnswer {
+  if (!(error instanceof ApiError)) {
+    return {
+      status: 500,
+      json: '{"meta":{"code":500,"message":"Internal server error."}}',
+      retryAfter: undefined,
+    }
+  }
+  const { code, param, message, type } = error
+  return {
+    status: code,
+    json: JSON.stringify({ meta: { code, param, message, type } }),
+    retryAfter: error.retryAfter,
+  }
+}
+
+/** The status line's text of every status that the API answers. */
+const REASONS: Readonly<Record<number, string>> = {
+  200: 'OK',
+  202: 'Accepted',
+  204: 'No Content',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
+  451: 'Unavailable For Legal Reasons',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+}
+
+/** `200 OK`, as a status line wants it. */
+export function statusLine(status: number): string {
+  return `${status} ${REASONS[status] ?? 'Unknown'}`
+}

@@ -1,0 +1,104 @@
+import { ApiError, badParam } from '../runtime/errors.ts'
+
+/** Deeper JSON than this is refused: nothing in the interface needs more than a few levels. */
+export const MAX_DEPTH = 64
+
+/** Names that reach into prototypes when careless code copies them. */
+const POLLUTING = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** How much of a sender's own key is repeated in a message. */
+const SHOWN_KEY_LENGTH = 64
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * The text of a body or undefined when it is blank. A byte order mark is dropped.
+ * @throws ApiError 400 where it is not UTF-8
+ */
+export function decodeText(bytes: Uint8Array): string | undefined {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch (cause) {
+    throw new ApiError(400, 'body: Must be valid UTF-8.', { param: 'body', cause })
+  }
+  return text.length < 64 && text.trim() === '' ? undefined : text
+}
+
+/**
+ * The object that a JSON text holds, without its `null` members: null means absent.
+ * @throws ApiError 400 for anything else, and for values that {@link cleanValue} refuses
+ */
+export function parseJsonObject(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new ApiError(400, 'body: Invalid JSON.', { param: 'body', cause })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badParam('body', 'Must be a JSON object.')
+  }
+  // Within valid UTF-8 only an escape can make a NUL or a lone surrogate.
+  cleanValue(value, [], text.includes('\\u'))
+  return value as Record<string, unknown>
+}
+
+/**
+ * Removes `null` members of objects at every depth.
+ * @param path where the value is; given back as it was
+ * @param strings whether strings have to be looked at
+ * @throws ApiError 400 naming the place of: nesting over {@link MAX_DEPTH}, a polluting key, NUL, a lone surrogate
+ */
+export function cleanValue(value: unknown, path: string[], strings: boolean): void {
+  if (typeof value === 'string') {
+    if (strings) checkText(value, path)
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  if (path.length >= MAX_DEPTH)
+    throw badParam(path[0] ?? 'body', `Must not be nested deeper than ${MAX_DEPTH} levels.`)
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const item: unknown = value[i]
+      if (typeof item === 'number') continue
+      path.push(String(i))
+      cleanValue(item, path, strings)
+      path.pop()
+    }
+    return
+  }
+  const record = value as Record<string, unknown>
+  for (const key of Object.keys(record)) {
+    const member = record[key]
+    path.push(key)
+    if (POLLUTING.has(key)) throw badParam(pathText(path), 'Key not allowed.')
+    if (strings) checkText(key, path)
+    if (member === null) delete record[key]
+    else cleanValue(member, path, strings)
+    path.pop()
+  }
+}
+
+/** @throws ApiError 400 where a key may not be used */
+export function checkKey(key: string, param: string): void {
+  if (POLLUTING.has(key)) throw badParam(`${param}.${key}`, 'Key not allowed.')
+}
+
+/** @throws ApiError 400 for a text with NUL characters or lone surrogates, which no store keeps faithfully */
+export function checkText(text: string, path: readonly string[]): void {
+  if (text.includes('\0')) throw badParam(pathText(path), 'Must not contain NUL characters.')
+  if (!text.isWellFormed()) throw badParam(pathText(path), 'Must be valid Unicode.')
+}
+
+/** `metadata.color`: the dotted name of a place in a body; the body itself is `body`. */
+export function pathText(path: readonly string[]): string {
+  if (path.length === 0) return 'body'
+  return path.map(shownKey).join('.')
+}
+
+/** A sender's key as messages show it: bounded, and free of what would not survive printing. */
+export function shownKey(key: string): string {
+  const text = key.length > SHOWN_KEY_LENGTH ? `${key.slice(0, SHOWN_KEY_LENGTH)}…` : key
+  return text.toWellFormed().replaceAll('\0', '\u{FFFD}')
+}

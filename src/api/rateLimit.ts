@@ -1,0 +1,56 @@
+import { ApiError } from '../runtime/errors.ts'
+
+/** How many callers one limiter remembers; 100,000 entries are about 10 MB. */
+const REMEMBERED_CALLERS = 100_000
+
+/**
+ * A token bucket per caller that holds `perSecond` tokens and refills at that rate, kept as one number: the time at
+ * which the bucket will be full again (the generic cell rate algorithm, ITU-T I.371). A full bucket needs no entry,
+ * so memory is what called within the last second, and bounded.
+ */
+export class RateLimiter {
+  readonly #intervalMs: number
+  /** By caller, epoch milliseconds; in the order of first insertion. */
+  readonly #fullAt = new Map<string, number>()
+  readonly #capacity: number
+
+  constructor(perSecond: number, capacity = REMEMBERED_CALLERS) {
+    this.#intervalMs = 1000 / perSecond
+    this.#capacity = capacity
+  }
+
+  /**
+   * Takes one token of the caller's.
+   * @param now epoch milliseconds
+   * @throws ApiError 429 with `type: 'second'` when there is none
+   */
+  take(caller: string, now: number): void {
+    const known = this.#fullAt.get(caller)
+    // A clock set back must not lock callers out: an entry lies at most one second ahead.
+    const stale = known === undefined || known < now || known > now + 1000 + this.#intervalMs
+    const fullAt = stale ? now : known
+    // Half an interval of slack: sums of intervals are inexact, and no further token fits into it.
+    if (fullAt - now > 1000 - this.#intervalMs / 2) {
+      const retryAfter = Math.max(1, Math.ceil((fullAt - now + this.#intervalMs - 1000) / 1000))
+      throw new ApiError(429, 'Rate limit exceeded.', { type: 'second', retryAfter })
+    }
+    if (known === undefined && this.#fullAt.size >= this.#capacity) this.#forget(now)
+    this.#fullAt.set(caller, fullAt + this.#intervalMs)
+  }
+
+  /** How many callers are remembered. */
+  get size(): number {
+    return this.#fullAt.size
+  }
+
+  /** Drops full buckets; where all are in use, the tenth that has been known longest. */
+  #forget(now: number): void {
+    for (const [caller, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(caller)
+    if (this.#fullAt.size < this.#capacity) return
+    let excess = Math.ceil(this.#capacity / 10)
+    for (const caller of this.#fullAt.keys()) {
+      if (excess-- <= 0) return
+      this.#fullAt.delete(caller)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import type { Method } from './route.ts'
+
+interface Node<T> {
+  readonly children: Map<string, Node<T>>
+  parameter: Node<T> | undefined
+  readonly byMethod: Map<Method, T>
+}
+
+/** What a path leads to: a route with the raw texts of its parameters, or only the methods that it knows. */
+export type Match<T> =
+  | { readonly value: T; readonly segments: readonly string[] }
+  | { readonly value: undefined; readonly allowed: readonly Method[] }
+
+/**
+ * The route table as a tree of path segments. A fixed segment wins over a parameter, but a fixed one that leads to no
+ * route of the method does not hide a parameter that does: `GET /a/:x/users` stands beside `PUT /a/:x/:y`.
+ */
+export class Router<T> {
+  readonly #root: Node<T> = newNode()
+
+  /** @throws Error when method and path are taken */
+  add(method: Method, path: string, value: T): void {
+    let node = this.#root
+    for (const segment of segmentsOf(path)) {
+      if (segment.startsWith(':')) {
+        node = node.parameter ??= newNode()
+      } else {
+        let child = node.children.get(segment)
+        if (child === undefined) node.children.set(segment, (child = newNode()))
+        node = child
+      }
+    }
+    if (node.byMethod.has(method)) throw new Error(`Two routes for ${method} ${path}.`)
+    node.byMethod.set(method, value)
+  }
+
+  /** Undefined when no route has that path. Escapes (`%20`) are left to the reader of the segments. */
+  match(method: Method | undefined, path: string): Match<T> | undefined {
+    const segments = segmentsOf(path)
+    const parameters: string[] = []
+    const allowed = new Set<Method>()
+    const value = find(this.#root, segments, 0, method, parameters, allowed)
+    if (value !== undefined) return { value, segments: parameters }
+    return allowed.size > 0 ? { value: undefined, allowed: [...allowed] } : undefined
+  }
+}
+
+function find<T>(
+  node: Node<T>,
+  segments: readonly string[],
+  depth: number,
+  method: Method | undefined,
+  parameters: string[],
+  allowed: Set<Method>,
+): T | undefined {
+  if (depth === segments.length) {
+    const value = method === undefined ? undefined : node.byMethod.get(method)
+    if (value === undefined) for (const known of node.byMethod.keys()) allowed.add(known)
+    return value
+  }
+  const segment = segments[depth]!
+  const child = node.children.get(segment) ?? node.children.get(unescaped(segment))
+  if (child !== undefined) {
+    const value = find(child, segments, depth + 1, method, parameters, allowed)
+    if (value !== undefined) return value
+  }
+  if (node.parameter === undefined || segment === '') return undefined
+  parameters.push(segment)
+  const value = find(node.parameter, segments, depth + 1, method, parameters, allowed)
+  if (value === undefined) parameters.pop()
+  return value
+}
+
+function newNode<T>(): Node<T> {
+  return { children: new Map(), parameter: undefined, byMethod: new Map() }
+}
+
+function segmentsOf(path: string): string[] {
+  return path.slice(1).split('/')
+}
+
+/** A fixed segment may be written with escapes; one that is badly escaped is no fixed segment. */
+function unescaped(segment: string): string {
+  if (!segment.includes('%')) return segment
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

@@ -1,0 +1,121 @@
+import Type from 'typebox'
+import type { TInteger, TString } from 'typebox'
+import { badParam } from '../runtime/errors.ts'
+
+/** Schemas that many routes share, and the readers of texts that a schema cannot describe. */
+
+export const Latitude = Type.Number({ minimum: -90, maximum: 90, description: 'Degrees.' })
+export const Longitude = Type.Number({ minimum: -180, maximum: 180, description: 'Degrees.' })
+
+/** `latitude,longitude` in a query; {@link parseCoordinates} reads it. */
+export const CoordinatesText = Type.String({
+  maxLength: 128,
+  description: '`latitude,longitude` in degrees.',
+  examples: ['40.7342,-73.9911'],
+})
+
+/** A date in a body or query; {@link parseDate} reads it. */
+export const DateText = Type.Union([Type.String({ maxLength: 64 }), Type.Number()], {
+  description: 'ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).',
+  examples: ['2026-11-20T04:21:00.123Z'],
+})
+
+/** A text of at most that many characters. */
+export function Text(maxLength: number, description?: string): TString {
+  return Type.String(description === undefined ? { maxLength } : { maxLength, description })
+}
+
+/** A text of one to that many characters. */
+export function Name(maxLength: number, description?: string): TString {
+  return Type.String(
+    description === undefined ? { minLength: 1, maxLength } : { minLength: 1, maxLength, description },
+  )
+}
+
+/** How many records a list answers; absent, the standard number. */
+export function limitOf(standard: number, max: number): TInteger {
+  return Type.Integer({
+    minimum: 1,
+    maximum: max,
+    default: standard,
+    description: 'How many to answer at most.',
+  })
+}
+
+const DEGREES = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+
+/**
+ * Reads `latitude,longitude`.
+ * @throws ApiError 400 naming the parameter
+ */
+export function parseCoordinates(param: string, text: string): { latitude: number; longitude: number } {
+  const parts = text.split(',').map((part) => part.trim())
+  if (parts.length !== 2 || !parts.every((part) => DEGREES.test(part))) {
+    throw badParam(param, 'Must be latitude,longitude.')
+  }
+  const latitude = Number(parts[0])
+  const longitude = Number(parts[1])
+  if (!(latitude >= -90 && latitude <= 90)) throw badParam(param, 'Invalid latitude. Valid range: [-90, 90].')
+  if (!(longitude >= -180 && longitude <= 180)) {
+    throw badParam(param, 'Invalid longitude. Valid range: [-180, 180].')
+  }
+  return { latitude, longitude }
+}
+
+/** Smaller Unix times than this are seconds: as milliseconds they would lie before March 1973. */
+const SECONDS_BELOW = 1e11
+/** The years that the interface's four-digit dates can say. */
+const EARLIEST = Date.parse('0001-01-01T00:00:00Z')
+const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+const ISO =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
+/** `Fri, 20 Nov 2026 04:21:00 GMT` and `Fri Nov 20 2026 04:21:00 GMT+0100 (CET)`. */
+const PRINTED =
+  /^[a-z]{3},? (?:\d{2} [a-z]{3}|[a-z]{3} \d{2}) \d{4} \d{2}:\d{2}:\d{2} (?:GMT|UTC)(?:[+-]\d{4})?(?: \([^)]*\))?$/i
+
+/**
+ * Reads a date: ISO 8601 (a date alone, or with a time; without an offset it is UTC), a date as JavaScript prints it,
+ * or a Unix time in milliseconds or seconds, as a number or its digits.
+ * @returns epoch milliseconds
+ * @throws ApiError 400 naming the parameter
+ */
+export function parseDate(param: string, value: string | number): number {
+  const time = typeof value === 'number' ? fromUnix(value) : fromDateText(value.trim())
+  if (!(time >= EARLIEST && time <= LATEST)) throw badParam(param, 'Must be a date or ISO 8601 date text.')
+  return time
+}
+
+function fromUnix(value: number): number {
+  return Math.round(Math.abs(value) < SECONDS_BELOW ? value * 1000 : value)
+}
+
+/** NaN where the text is no date. */
+function fromDateText(text: string): number {
+  const match = ISO.exec(text)
+  if (match === null) {
+    if (/^\d{1,16}(?:\.\d{1,6})?$/.test(text)) return fromUnix(Number(text))
+    return PRINTED.test(text) ? Date.parse(text) : Number.NaN
+  }
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone = 'Z'] = match
+  const millisecond = Number(`${fraction}000`.slice(0, 3))
+  const date = new Date(0)
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  // Rolled over: there is no 30 February.
+  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return Number.NaN
+  const [hours, minutes, seconds] = [Number(hour), Number(minute), Number(second)]
+  if (hours > 24 || minutes > 59 || seconds > 60 || (hours === 24 && minutes + seconds + millisecond > 0)) {
+    return Number.NaN
+  }
+  const offset = offsetMinutes(zone)
+  return date.getTime() + ((hours * 60 + minutes - offset) * 60 + seconds) * 1000 + millisecond
+}
+
+/** Minutes east of UTC; NaN where there is no such zone. */
+function offsetMinutes(zone: string): number {
+  if (zone.toUpperCase() === 'Z') return 0
+  const hours = Number(zone.slice(1, 3))
+  const minutes = Number(zone.slice(3).replace(':', '') || '0')
+  if (hours > 14 || minutes > 59) return Number.NaN
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
+}

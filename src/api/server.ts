@@ -1,0 +1,201 @@
+import { randomBytes } from 'node:crypto'
+import * as uWS from 'uWebSockets.js'
+import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError } from '../runtime/errors.ts'
+import type { KeyLookup } from './authenticate.ts'
+import { ClientAddress } from './clientAddress.ts'
+import { preflightHeaders } from './cors.ts'
+import { Endpoint, type RequestObserver } from './endpoint.ts'
+import { errorAnswer } from './errors.ts'
+import { Exchange, shuttingDown, type ErrorLog, type Shared } from './exchange.ts'
+import type { Method, Route } from './route.ts'
+import { Router } from './router.ts'
+import { endHead, JSON_CONTENT_TYPE, writeHead } from './wire.ts'
+
+export interface ServerOptions {
+  readonly routes: readonly Route[]
+  readonly authenticate: KeyLookup
+  /** Addresses or CIDR ranges whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
+  /** Whether the routes' limits are enforced. */
+  readonly rateLimits: boolean
+  /** Bytes of a request's body; default 1 MiB. */
+  readonly maxBodyBytes?: number
+  /** Bytes of all bodies that are being collected at one time; default 64 MiB. */
+  readonly maxHeldBytes?: number
+  readonly clock: Clock
+  readonly logger?: ErrorLog
+  /** Gives the observer of a route's requests; of those to unknown paths where the route is undefined. */
+  readonly observe?: (route: Route | undefined) => RequestObserver
+}
+
+export interface Server {
+  /**
+   * @param port 0: any free one
+   * @returns the port
+   * @throws Error where it cannot listen there; the port is never shared with another process
+   */
+  listen(host: string, port: number): Promise<number>
+  /**
+   * Stops listening, answers what has arrived whole, refuses the rest with 503, and closes every connection. Resolves
+   * when that is done, or after `graceMilliseconds`, when what still has no answer is cut off.
+   */
+  close(graceMilliseconds?: number): Promise<void>
+  /** Requests that have not been answered yet, those included whose body is still arriving. */
+  readonly inFlight: number
+  /** Bytes of buffers that hold bodies still arriving. */
+  readonly heldBytes: number
+}
+
+const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
+const DEFAULT_MAX_HELD_BYTES = 64 * 1024 * 1024
+const DEFAULT_GRACE_MILLISECONDS = 10_000
+
+/** `LIBUS_LISTEN_EXCLUSIVE_PORT`, which the typings lack: otherwise two processes share a port unnoticed. */
+const LISTEN_EXCLUSIVE_PORT = 1
+
+/** The geofence endpoints are documented with and without this prefix: both are served. */
+const API_PREFIX = '/api'
+
+const NATIVE = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
+
+const ignore: RequestObserver = () => undefined
+
+/**
+ * The HTTP server over a route table.
+ *
+ * uWebSockets.js does not answer pipelined requests out of order: a client that sends a request while one on the same
+ * connection still awaits its answer is disconnected, unless both are answered at once.
+ */
+export function createServer(options: ServerOptions): Server {
+  const shared: Shared = {
+    keys: options.authenticate,
+    addresses: new ClientAddress(options.trustedProxies),
+    clock: options.clock,
+    log: options.logger,
+    maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
+    maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
+    heldBytes: 0,
+    inFlight: 0,
+    handling: 0,
+    uploads: new Set(),
+    draining: false,
+    onIdle: undefined,
+  }
+  const observeUnknown = options.observe?.(undefined) ?? ignore
+  const nextRequestId = requestIds()
+  const router = new Router<Endpoint>()
+  const app = uWS.App()
+  let listenSocket: us_listen_socket | undefined
+
+  for (const route of options.routes) {
+    const endpoint = new Endpoint(route, options.rateLimits, options.observe?.(route) ?? ignore)
+    router.add(route.method, route.path, endpoint)
+    // Fixed paths are matched in native code, which spares the hot ones the texts of method and path.
+    if (endpoint.isFixed) {
+      app[NATIVE[route.method]](route.path, (res, req) => {
+        new Exchange(shared, endpoint, res, nextRequestId(), false).start(req, [])
+      })
+    }
+  }
+  app.any('/*', dispatch)
+
+  function dispatch(res: HttpResponse, req: HttpRequest): void {
+    const method = req.getCaseSensitiveMethod()
+    if (method === 'OPTIONS') {
+      preflight(res, req)
+      return
+    }
+    const url = req.getUrl()
+    const path = url.startsWith(`${API_PREFIX}/v1/`) ? url.slice(API_PREFIX.length) : url
+    const isHead = method === 'HEAD'
+    const match = router.match((isHead ? 'GET' : method) as Method, path)
+    if (match === undefined) {
+      refuse(res, isHead, shared.draining ? shuttingDown() : new ApiError(404, 'Not found.'), undefined)
+    } else if (match.value === undefined) {
+      const error = new ApiError(405, `Method not allowed. Allowed: ${allowedText(match.allowed)}.`)
+      refuse(res, isHead, shared.draining ? shuttingDown() : error, `Allow: ${allowedText(match.allowed)}`)
+    } else {
+      new Exchange(shared, match.value, res, nextRequestId(), isHead).start(req, match.segments)
+    }
+  }
+
+  function preflight(res: HttpResponse, req: HttpRequest): void {
+    const headers = preflightHeaders(req.getHeader('access-control-request-headers'))
+    writeHead(res, 204, JSON_CONTENT_TYPE, nextRequestId(), headers)
+    res.endWithoutBody()
+    observeUnknown(204, 0)
+  }
+
+  function refuse(res: HttpResponse, isHead: boolean, error: ApiError, headers: string | undefined): void {
+    const { status, json, retryAfter } = errorAnswer(error)
+    const retry = retryAfter === undefined ? headers : `Retry-After: ${retryAfter}`
+    writeHead(res, status, JSON_CONTENT_TYPE, nextRequestId(), retry)
+    if (isHead) endHead(res, json)
+    else res.end(json, shared.draining)
+    observeUnknown(status, 0)
+  }
+
+  function listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const listening = (socket: us_listen_socket | false): void => {
+        if (socket === false) {
+          reject(
+            new Error(`Cannot listen on ${host}:${port}: the port is in use or the address is not ours.`),
+          )
+          return
+        }
+        listenSocket = socket
+        resolve(uWS.us_socket_local_port(socket as never))
+      }
+      // The typings lack this overload.
+      const listenExclusively = app.listen.bind(app) as unknown as (
+        host: string,
+        port: number,
+        options: number,
+        callback: (socket: us_listen_socket | false) => void,
+      ) => void
+      listenExclusively(host, port, LISTEN_EXCLUSIVE_PORT, listening)
+    })
+  }
+
+  async function close(graceMilliseconds = DEFAULT_GRACE_MILLISECONDS): Promise<void> {
+    if (listenSocket !== undefined) uWS.us_listen_socket_close(listenSocket)
+    listenSocket = undefined
+    shared.draining = true
+    for (const upload of shared.uploads) upload.fail(shuttingDown())
+    if (shared.handling > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, graceMilliseconds)
+        shared.onIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    app.close()
+  }
+
+  return {
+    listen,
+    close,
+    get inFlight() {
+      return shared.inFlight
+    },
+    get heldBytes() {
+      return shared.heldBytes
+    },
+  }
+}
+
+/** Ids that are unique over processes by a random prefix and within one by a counter. */
+function requestIds(): () => string {
+  const prefix = `${randomBytes(6).toString('hex')}-`
+  let count = 0
+  return () => prefix + (++count).toString(36)
+}
+
+function allowedText(methods: readonly Method[]): string {
+  return [...methods.toSorted(), ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+}

@@ -1,0 +1,219 @@
+import { Compile } from 'typebox/compile'
+import { Check } from 'typebox/value'
+import type { TObject, TSchema } from 'typebox'
+import { ApiError, badParam, outOfRange } from '../runtime/errors.ts'
+import { pathText } from './jsonBody.ts'
+
+/** The JSON Schema keywords that the sentences below know of. */
+interface Keywords {
+  readonly type?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly TSchema[]
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly required?: readonly string[]
+  readonly patternProperties?: Readonly<Record<string, TSchema>>
+  readonly items?: TSchema | readonly TSchema[]
+  readonly default?: unknown
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
+  readonly multipleOf?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly uniqueItems?: boolean
+  readonly minProperties?: number
+  readonly maxProperties?: number
+}
+
+/**
+ * Checks values against one schema. Good values pass through compiled code; a bad one is explained by walking the
+ * schema in its order, so that the same input always names the same parameter.
+ */
+export class Validator {
+  readonly properties: Readonly<Record<string, TSchema>>
+  readonly #schema: TObject
+  readonly #compiled: { Check(value: unknown): boolean }
+  readonly #defaults: readonly (readonly [name: string, value: unknown])[]
+
+  constructor(schema: TObject) {
+    this.#schema = schema
+    this.#compiled = Compile(schema)
+    this.properties = schema.properties
+    this.#defaults = Object.entries(schema.properties).flatMap(([name, property]) => {
+      const value = (property as Keywords).default
+      return value === undefined ? [] : [[name, value] as const]
+    })
+  }
+
+  /**
+   * Fills in the defaults of absent fields, then checks.
+   * @throws ApiError 400 for the first offending parameter in the schema's order
+   */
+  check(value: Record<string, unknown>): void {
+    for (const [name, standard] of this.#defaults) value[name] ??= standard
+    if (!this.#compiled.Check(value)) {
+      throw explain(this.#schema, value, []) ?? new ApiError(400, 'body: Invalid.', { param: 'body' })
+    }
+  }
+}
+
+/** The first thing that is wrong with a value, or undefined when nothing is. `path` is given back as it was. */
+function explain(schema: TSchema, value: unknown, path: string[]): ApiError | undefined {
+  if (Check(schema, value)) return undefined
+  const keywords = schema as Keywords
+  const inner =
+    keywords.type === 'object'
+      ? explainMembers(keywords, value, path)
+      : keywords.type === 'array' && Array.isArray(value)
+        ? explainItems(keywords, value, path)
+        : undefined
+  return inner ?? explainSelf(keywords, value, path)
+}
+
+function explainMembers(keywords: Keywords, value: unknown, path: string[]): ApiError | undefined {
+  if (!isRecord(value)) return undefined
+  for (const [name, schema] of Object.entries(keywords.properties ?? {})) {
+    path.push(name)
+    const error =
+      value[name] !== undefined
+        ? explain(schema, value[name], path)
+        : keywords.required?.includes(name)
+          ? badParam(pathText(path), 'Required.')
+          : undefined
+    path.pop()
+    if (error !== undefined) return error
+  }
+  const members = Object.values(keywords.patternProperties ?? {})[0]
+  if (members === undefined || tooMany(Object.keys(value).length, keywords.maxProperties)) return undefined
+  for (const [name, member] of Object.entries(value)) {
+    path.push(name)
+    const error = explain(members, member, path)
+    path.pop()
+    if (error !== undefined) return error
+  }
+  return undefined
+}
+
+function explainItems(keywords: Keywords, value: readonly unknown[], path: string[]): ApiError | undefined {
+  if (tooMany(value.length, keywords.maxItems)) return undefined
+  const { items } = keywords
+  if (items === undefined) return undefined
+  for (let i = 0; i < value.length; i++) {
+    const schema = isTuple(items) ? items[i] : items
+    if (schema === undefined) return undefined
+    path.push(String(i))
+    const error = explain(schema, value[i], path)
+    path.pop()
+    if (error !== undefined) return error
+  }
+  return undefined
+}
+
+/** What is wrong with the value as a whole. */
+function explainSelf(keywords: Keywords, value: unknown, path: readonly string[]): ApiError {
+  const param = pathText(path)
+  if (keywords.anyOf !== undefined) return badParam(param, unionSentence(keywords.anyOf))
+  if (keywords.enum !== undefined) return badParam(param, `Must be one of ${keywords.enum.join(', ')}.`)
+  if (keywords.const !== undefined) return badParam(param, `Must be ${String(keywords.const)}.`)
+  switch (keywords.type) {
+    case 'number':
+    case 'integer':
+      return explainNumber(keywords, value, param)
+    case 'boolean':
+      return badParam(param, 'Must be a boolean.')
+    case 'string':
+      return badParam(
+        param,
+        typeof value === 'string' ? textSentence(keywords, value, param) : 'Must be a string.',
+      )
+    case 'array':
+      return badParam(param, Array.isArray(value) ? listSentence(keywords, value) : 'Must be an array.')
+    case 'object':
+      return badParam(param, isRecord(value) ? recordSentence(keywords, value) : 'Must be an object.')
+    default:
+      return badParam(param, `Invalid ${param}.`)
+  }
+}
+
+function explainNumber(keywords: Keywords, value: unknown, param: string): ApiError {
+  if (typeof value !== 'number' || Number.isNaN(value)) return badParam(param, 'Must be a number.')
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = keywords
+  const low = exclusiveMinimum ?? minimum
+  const high = exclusiveMaximum ?? maximum
+  const tooLow = low !== undefined && (exclusiveMinimum === undefined ? value < low : value <= low)
+  const tooHigh = high !== undefined && (exclusiveMaximum === undefined ? value > high : value >= high)
+  if (tooLow || tooHigh) {
+    if (low === undefined) {
+      return badParam(
+        param,
+        `Invalid ${param}. Must be ${exclusiveMaximum === undefined ? 'at most' : 'less than'} ${high}.`,
+      )
+    }
+    if (high === undefined) {
+      return badParam(
+        param,
+        `Invalid ${param}. Must be ${exclusiveMinimum === undefined ? 'at least' : 'greater than'} ${low}.`,
+      )
+    }
+    if (exclusiveMinimum === undefined && exclusiveMaximum === undefined) return outOfRange(param, low, high)
+    const open = exclusiveMinimum === undefined ? '[' : '('
+    const close = exclusiveMaximum === undefined ? ']' : ')'
+    return badParam(param, `Invalid ${param}. Valid range: ${open}${low}, ${high}${close}.`)
+  }
+  if (!Number.isFinite(value)) return badParam(param, 'Must be a finite number.')
+  if (keywords.type === 'integer') return badParam(param, 'Must be a whole number.')
+  return badParam(param, `Must be a multiple of ${keywords.multipleOf}.`)
+}
+
+function textSentence(keywords: Keywords, value: string, param: string): string {
+  const { minLength = 0, maxLength } = keywords
+  if (value === '' && minLength > 0) return 'Must not be empty.'
+  if (value.length < minLength) return `Must be at least ${minLength} characters.`
+  if (maxLength !== undefined && value.length > maxLength) return `Must be at most ${maxLength} characters.`
+  return `Invalid ${param}.`
+}
+
+function listSentence(keywords: Keywords, value: readonly unknown[]): string {
+  const { minItems = 0, maxItems, items } = keywords
+  if (items !== undefined && isTuple(items)) return `Must have exactly ${items.length} items.`
+  if (value.length < minItems) return `Must have at least ${minItems} items.`
+  if (tooMany(value.length, maxItems)) return `Must have at most ${maxItems} items.`
+  return keywords.uniqueItems ? 'Must not repeat items.' : 'Invalid items.'
+}
+
+function recordSentence(keywords: Keywords, value: Record<string, unknown>): string {
+  const { minProperties = 0, maxProperties } = keywords
+  const count = Object.keys(value).length
+  if (count < minProperties) return `Must have at least ${minProperties} keys.`
+  return tooMany(count, maxProperties) ? `Must have at most ${maxProperties} keys.` : 'Invalid keys.'
+}
+
+/** `Must be one of a, b.` for literals, `Must be a string or a number.` for types. */
+function unionSentence(variants: readonly TSchema[]): string {
+  const literals = variants.map((variant) => (variant as Keywords).const)
+  if (literals.every((literal) => literal !== undefined)) return `Must be one of ${literals.join(', ')}.`
+  const types = [...new Set(variants.map((variant) => typeName((variant as Keywords).type)))]
+  const last = types.pop()
+  return `Must be ${types.length > 0 ? `${types.join(', ')} or ` : ''}${last}.`
+}
+
+function typeName(type: string | undefined): string {
+  if (type === undefined) return 'another value'
+  return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+function tooMany(count: number, most: number | undefined): boolean {
+  return most !== undefined && count > most
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isTuple(items: TSchema | readonly TSchema[]): items is readonly TSchema[] {
+  return Array.isArray(items)
+}
