@@ -1,0 +1,55 @@
+import { MIN_RADIUS_METERS, RADIANS } from './distance.ts'
+
+/** A box in degrees, west ≤ east, within ±180 and ±90. */
+export interface Bounds {
+  readonly west: number
+  readonly south: number
+  readonly east: number
+  readonly north: number
+}
+
+/** A micrometre of boundary counts as inside; degrees of latitude for ten of them. */
+const MARGIN_DEGREES = 1e-10
+
+/**
+ * Boxes that together contain every point within so many metres of a point: one, or two at the antimeridian.
+ *
+ * On a sphere of radius R a disc of angle δ = r/R reaches asin(sin δ / cos φ) east and west (J. P. Matuschek, Finding
+ * points within a distance of a latitude/longitude, 2010). With R the ellipsoid's smallest radius of curvature the
+ * sphere's disc contains the ellipsoid's, since no distance on the ellipsoid is shorter than on that sphere.
+ */
+export function discBounds(latitude: number, longitude: number, radiusMeters: number): Bounds[] {
+  const delta = ((radiusMeters * 1.00001 + 0.001) / MIN_RADIUS_METERS) * (1 / RADIANS)
+  const south = latitude - delta
+  const north = latitude + delta
+  if (south <= -90 || north >= 90) return splitBounds(-180, south, 180, north)
+  const reach = Math.sin(delta * RADIANS) / Math.cos(latitude * RADIANS)
+  const half = reach >= 1 ? 180 : Math.asin(reach) / RADIANS
+  return splitBounds(longitude - half, south, longitude + half, north)
+}
+
+/**
+ * The box of a region as boxes within ±180, widened by some micrometres; what reaches a pole holds it on all meridians.
+ * @param west degrees, any turn; `east` at most 360 further, or all longitudes are meant
+ */
+export function splitBounds(west: number, south: number, east: number, north: number): Bounds[] {
+  const s = Math.max(-90, south - MARGIN_DEGREES)
+  const n = Math.min(90, north + MARGIN_DEGREES)
+  const cos = Math.cos(Math.max(Math.abs(s), Math.abs(n)) * RADIANS)
+  const margin = cos > 1e-8 ? MARGIN_DEGREES / cos : 1
+  const boxes: Bounds[] = []
+  if (east - west + 2 * margin >= 360) {
+    boxes.push({ west: -180, south: s, east: 180, north: n })
+    return boxes
+  }
+  const turn = 360 * Math.floor((west - margin + 180) / 360)
+  const w = Math.max(-180, west - margin - turn)
+  const e = east + margin - turn
+  boxes.push({ west: w, south: s, east: Math.min(180, e), north: n })
+  // ±180 are one meridian: a box that ends on it holds it on the other side too
+  if (e >= 180) boxes.push({ west: -180, south: s, east: Math.min(180, e - 360), north: n })
+  else if (w <= -180) boxes.push({ west: 180, south: s, east: 180, north: n })
+  if (n >= 90) boxes.push({ west: -180, south: 90 - MARGIN_DEGREES, east: 180, north: 90 })
+  if (s <= -90) boxes.push({ west: -180, south: -90, east: 180, north: -90 + MARGIN_DEGREES })
+  return boxes
+}

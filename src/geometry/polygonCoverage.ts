@@ -1,0 +1,136 @@
+import { MEAN_RADIUS_METERS, RADIANS } from './distance.ts'
+import { addPiece, overlapIsUndecided, overlapShare, resetOverlap } from './discOverlap.ts'
+import { FRAME_LATITUDE, boxBound2, longitudeNear, polygonDistance } from './polygonDistance.ts'
+import { addFarPieces } from './polygonFarCoverage.ts'
+import { polygonContains } from './polygonInside.ts'
+import { WGS84_A, WGS84_E2 } from './probe.ts'
+import type { Probe } from './probe.ts'
+import {
+  FLAG_GLOBAL,
+  NODE_SIZE,
+  POLYGON_EDGES,
+  POLYGON_FLAGS,
+  POLYGON_LEAVES,
+  POLYGON_NODES,
+  leafStart,
+  verticesOf,
+} from './shapeLayout.ts'
+
+/** The local frame serves while (radius / Earth radius)·tan φ stays below this: what it leaves out is its square. */
+const FRAME_BEND = 0.03
+const FRAME_RADIUS_METERS = 100_000
+/** Largest deviation of an edge from a straight piece, as a share of the disc's radius. */
+const SAGITTA = 1e-4
+
+const stack = new Int32Array(64)
+const mapped = new Float64Array(2)
+
+/**
+ * Share of the disc about the probe's point that a prepared polygon covers, 0 to 1.
+ * @param accuracyMeters radius of the disc, > 0
+ */
+export function polygonCoverage(
+  store: Float64Array,
+  ref: number,
+  probe: Probe,
+  accuracyMeters: number,
+): number {
+  const bend = (accuracyMeters / MEAN_RADIUS_METERS) * Math.abs(probe.sinLatitude / probe.cosLatitude)
+  const local =
+    (store[ref + POLYGON_FLAGS]! & FLAG_GLOBAL) === 0 &&
+    Math.abs(probe.latitude) <= FRAME_LATITUDE &&
+    bend < FRAME_BEND &&
+    accuracyMeters < FRAME_RADIUS_METERS
+  resetOverlap()
+  const radius2 = local
+    ? addNearPieces(store, ref, probe, accuracyMeters)
+    : addFarPieces(store, ref, probe, accuracyMeters)
+  if (overlapIsUndecided()) return polygonContains(store, ref, probe) ? 1 : 0
+  const share = overlapShare(radius2)
+  if (share === share) return share
+  // all or nothing: all when the boundary only touches the disc's edge and the point is inside
+  return polygonDistance(store, ref, probe) < -accuracyMeters / 2 ? 1 : 0
+}
+
+/**
+ * Adds the edges that come near the disc, in a frame at the probe: x = N cos φ Δλ, y = M Δφ + N sin φ₀ cos φ₀ Δλ²/2, the
+ * azimuthal equidistant projection to second order (J. P. Snyder, Map Projections: A Working Manual, 1987, chapter 25).
+ * Edges are straight in longitude and latitude, so curved here: they are cut where that matters.
+ * @returns the disc's radius squared in the frame
+ */
+function addNearPieces(store: Float64Array, ref: number, probe: Probe, radius: number): number {
+  const edges = store[ref + POLYGON_EDGES]!
+  const leaves = store[ref + POLYGON_LEAVES]! | 0
+  const nodes = ref + POLYGON_NODES
+  const vertices = verticesOf(ref, leaves)
+  const lon = longitudeNear(store, ref, probe.longitude)
+  const lat = probe.latitude
+  const sinLat = probe.sinLatitude
+  const cosLat = probe.cosLatitude
+  const w2 = 1 - WGS84_E2 * sinLat * sinLat
+  const n = WGS84_A / Math.sqrt(w2)
+  const kx0 = n * RADIANS * cosLat
+  const ky = (n * RADIANS * (1 - WGS84_E2)) / w2
+  // seconds of the frame along an edge: x″ and y″ by the square of the degrees that it moves
+  const bendX = 2 * n * Math.abs(sinLat) * RADIANS * RADIANS
+  const bendY = n * Math.abs(sinLat) * cosLat * RADIANS * RADIANS
+  const radius2 = radius * radius
+  const reach2 = 1.2 * radius2
+  const boundary2 = 1.001 * radius2
+  let top = 0
+  stack[top++] = 0
+  while (top > 0) {
+    const node = stack[--top]!
+    if (boxBound2(store, nodes + NODE_SIZE * node, lon, lat, cosLat) > boundary2) continue
+    if (node < leaves - 1) {
+      stack[top++] = 2 * node + 1
+      stack[top++] = 2 * node + 2
+      continue
+    }
+    const leaf = node - (leaves - 1)
+    const last = vertices + 2 * leafStart(leaf + 1, leaves, edges)
+    for (let v = vertices + 2 * leafStart(leaf, leaves, edges); v < last; v += 2) {
+      const u0 = store[v]! - lon
+      const v0 = store[v + 1]! - lat
+      const du = store[v + 2]! - store[v]!
+      const dv = store[v + 3]! - store[v + 1]!
+      // the part of the edge that the linear frame sees within 1.1 radii; the rest cannot meet the disc
+      const ax = kx0 * u0
+      const ay = ky * v0
+      const bx = kx0 * du
+      const by = ky * dv
+      const length2 = bx * bx + by * by
+      const dot = ax * bx + ay * by
+      const cross = ax * by - ay * bx
+      const root2 = length2 * reach2 - cross * cross
+      if (!(root2 > 0)) continue
+      const root = Math.sqrt(root2)
+      const from = Math.max(0, (-dot - root) / length2)
+      const to = Math.min(1, (-dot + root) / length2)
+      if (from >= to) continue
+      const span = to - from
+      const sagitta = ((bendX * Math.abs(du * dv) + bendY * du * du) * span * span) / 8
+      const pieces = sagitta <= SAGITTA * radius ? 1 : Math.ceil(Math.sqrt(sagitta / (SAGITTA * radius)))
+      toFrame(u0 + from * du, v0 + from * dv, n, ky, sinLat, cosLat)
+      let x = mapped[0]!
+      let y = mapped[1]!
+      for (let i = 1; i <= pieces; i++) {
+        const t = from + (i * span) / pieces
+        // a vertex must map to the same numbers from both of its edges
+        if (i === pieces && to === 1) toFrame(store[v + 2]! - lon, store[v + 3]! - lat, n, ky, sinLat, cosLat)
+        else toFrame(u0 + t * du, v0 + t * dv, n, ky, sinLat, cosLat)
+        addPiece(x, y, mapped[0]!, mapped[1]!, radius2)
+        x = mapped[0]!
+        y = mapped[1]!
+      }
+    }
+  }
+  return radius2
+}
+
+function toFrame(dLon: number, dLat: number, n: number, ky: number, sinLat: number, cosLat: number): void {
+  const u = dLon * RADIANS
+  const v = dLat * RADIANS
+  mapped[0] = n * u * (cosLat * (1 - 0.5 * v * v) - sinLat * v * (1 - (v * v) / 6))
+  mapped[1] = ky * dLat + 0.5 * n * u * u * sinLat * cosLat
+}

@@ -1,0 +1,168 @@
+import { MIN_RADIUS_METERS, RADIANS } from './distance.ts'
+import { farBoundary } from './polygonFarDistance.ts'
+import { polygonContains } from './polygonInside.ts'
+import { WGS84_A, WGS84_E2 } from './probe.ts'
+import type { Probe } from './probe.ts'
+import {
+  FLAG_GLOBAL,
+  NODE_SIZE,
+  POLYGON_EDGES,
+  POLYGON_FLAGS,
+  POLYGON_LEAVES,
+  POLYGON_NODES,
+  leafStart,
+  verticesOf,
+} from './shapeLayout.ts'
+
+/** Up to here the local frame is exact enough, metres: mid-latitude errors stay below 10⁻⁴ at 80°. */
+const NEAR_METERS = 50_000
+/** Beyond this latitude, degrees, meridians converge too fast for the local frame. */
+export const FRAME_LATITUDE = 80
+/** Closer to the boundary than this, metres, is on it. */
+export const ON_BOUNDARY_METERS = 1e-6
+
+const stackNode = new Int32Array(64)
+const stackBound = new Float64Array(64)
+
+/**
+ * Signed metres from the probe's point to the boundary of a prepared polygon, negative inside, 0 within a micrometre.
+ *
+ * The naive way asks every edge: 2,000 for one answer. Here branch and bound over the tree of boxes asks a few dozen,
+ * each in a frame at the probe, without trigonometry; what is far away, near a pole or wider than half the Earth goes
+ * to the spherical search of `polygonFarDistance.ts`.
+ */
+export function polygonDistance(store: Float64Array, ref: number, probe: Probe): number {
+  let distance = Infinity
+  if ((store[ref + POLYGON_FLAGS]! & FLAG_GLOBAL) === 0 && Math.abs(probe.latitude) <= FRAME_LATITUDE) {
+    distance = nearBoundary(store, ref, probe)
+  }
+  if (distance === Infinity) distance = farBoundary(store, ref, probe)
+  if (distance < ON_BOUNDARY_METERS) return 0
+  return polygonContains(store, ref, probe) ? -distance : distance
+}
+
+/** The probe's longitude, turned to within ±180° of a polygon's middle. Degrees. */
+export function longitudeNear(store: Float64Array, ref: number, longitude: number): number {
+  const root = ref + POLYGON_NODES
+  const middle = (store[root]! + store[root + 2]!) / 2
+  const offset = longitude - middle
+  if (offset > 180 || offset < -180) return longitude - 360 * Math.round(offset / 360)
+  return longitude
+}
+
+/**
+ * Metres that no point of a box can be closer than, squared. By the haversine formula, hav δ = hav Δφ +
+ * cos φ₁ cos φ₂ hav Δλ with each term at its least in the box, sin x ≥ x − x³/6, and the ellipsoid's smallest radius of
+ * curvature: its metric in geodetic latitude and longitude is nowhere smaller than that sphere's.
+ */
+export function boxBound2(
+  store: Float64Array,
+  box: number,
+  lon: number,
+  lat: number,
+  cosLat: number,
+): number {
+  const west = store[box]! - lon
+  const east = lon - store[box + 2]!
+  const south = store[box + 1]! - lat
+  const north = lat - store[box + 3]!
+  const gapLon = (west > east ? west : east) * (RADIANS / 2)
+  const gapLat = (south > north ? south : north) * (RADIANS / 2)
+  let hav = 0
+  if (gapLat > 0) {
+    const s = gapLat - (gapLat * gapLat * gapLat) / 6
+    hav = s * s
+  }
+  if (gapLon > 0) {
+    const s = gapLon - (gapLon * gapLon * gapLon) / 6
+    hav += s * s * cosLat * store[box + 4]!
+  }
+  return 4 * MIN_RADIUS_METERS * MIN_RADIUS_METERS * hav
+}
+
+/**
+ * Metres from the probe to the nearest edge, Infinity beyond 50 km.
+ *
+ * Distances are mid-latitude ones: Δx = N cos((φ₁ + φ₂)/2) Δλ, Δy = M Δφ (third order errors; see J. P. Snyder, Map
+ * Projections: A Working Manual, 1987, for M and N). On an edge, straight in longitude and latitude, the nearest point
+ * is first sought in the linear frame of the probe, then moved by one Newton step on the mid-latitude distance.
+ */
+function nearBoundary(store: Float64Array, ref: number, probe: Probe): number {
+  const edges = store[ref + POLYGON_EDGES]!
+  const leaves = store[ref + POLYGON_LEAVES]! | 0
+  const nodes = ref + POLYGON_NODES
+  const vertices = verticesOf(ref, leaves)
+  const lon = longitudeNear(store, ref, probe.longitude)
+  const lat = probe.latitude
+  const sinLat = probe.sinLatitude
+  const cosLat = probe.cosLatitude
+  const w2 = 1 - WGS84_E2 * sinLat * sinLat
+  const perRadian = WGS84_A / Math.sqrt(w2)
+  const kx = perRadian * RADIANS
+  const ky = (kx * (1 - WGS84_E2)) / w2
+  const kx0 = kx * cosLat
+  let best2 = NEAR_METERS * NEAR_METERS
+  let found = false
+  let top = 0
+  let node = 0
+  let bound = boxBound2(store, nodes, lon, lat, cosLat)
+  for (;;) {
+    if (bound < best2) {
+      if (node < leaves - 1) {
+        const left = nodes + NODE_SIZE * (2 * node + 1)
+        const boundLeft = boxBound2(store, left, lon, lat, cosLat)
+        const boundRight = boxBound2(store, left + NODE_SIZE, lon, lat, cosLat)
+        const nearer = boundLeft <= boundRight ? 1 : 2
+        stackNode[top] = 2 * node + 3 - nearer
+        stackBound[top++] = nearer === 1 ? boundRight : boundLeft
+        node = 2 * node + nearer
+        bound = nearer === 1 ? boundLeft : boundRight
+        continue
+      }
+      const leaf = node - (leaves - 1)
+      const last = vertices + 2 * leafStart(leaf + 1, leaves, edges)
+      for (let v = vertices + 2 * leafStart(leaf, leaves, edges); v < last; v += 2) {
+        const u0 = store[v]! - lon
+        const v0 = store[v + 1]! - lat
+        const du = store[v + 2]! - store[v]!
+        const dv = store[v + 3]! - store[v + 1]!
+        const ax = kx0 * u0
+        const ay = ky * v0
+        const bx = kx0 * du
+        const by = ky * dv
+        let t = -(ax * bx + ay * by) / (bx * bx + by * by)
+        t = t > 0 ? (t < 1 ? t : 1) : 0
+        const lx = ax + t * bx
+        const ly = ay + t * by
+        // the linear frame is off by at most 2.3 % within 50 km of a probe up to 80°
+        if ((lx * lx + ly * ly) * 0.9 > best2) continue
+        let h = (v0 + t * dv) * (RADIANS / 2)
+        let k = kx * (cosLat * (1 - h * h * 0.5) - sinLat * h)
+        let u = u0 + t * du
+        let x = k * u
+        let y = ly
+        const slope = -kx * (cosLat * h + sinLat) * (RADIANS / 2) * dv
+        const dx = k * du + slope * u
+        const step = (x * dx + y * by) / (dx * dx + by * by + 2 * x * slope * du)
+        let refined = t - step
+        refined = refined > 0 ? (refined < 1 ? refined : 1) : 0
+        if (refined !== t) {
+          h = (v0 + refined * dv) * (RADIANS / 2)
+          k = kx * (cosLat * (1 - h * h * 0.5) - sinLat * h)
+          u = u0 + refined * du
+          x = k * u
+          y = ay + refined * by
+        }
+        const distance2 = x * x + y * y
+        if (distance2 < best2) {
+          best2 = distance2
+          found = true
+        }
+      }
+    }
+    if (top === 0) break
+    node = stackNode[--top]!
+    bound = stackBound[top]!
+  }
+  return found ? Math.sqrt(best2) : Infinity
+}

@@ -1,0 +1,198 @@
+import { MIN_RADIUS_METERS, RADIANS, surfaceDistance } from './distance.ts'
+import { WGS84_A, WGS84_E2 } from './probe.ts'
+import type { Probe } from './probe.ts'
+import {
+  FLAG_SEAM,
+  NODE_SIZE,
+  POLYGON_EDGES,
+  POLYGON_FLAGS,
+  POLYGON_LEAVES,
+  POLYGON_NODES,
+  leafStart,
+  verticesOf,
+} from './shapeLayout.ts'
+
+/** An edge is searched in pieces of at most this, degrees: within one the distance has a single minimum. */
+const PIECE_DEGREES = 2
+/** No degree of longitude or latitude is longer, metres. */
+const MAX_METERS_PER_DEGREE = 111_700
+
+const stackNode = new Int32Array(64)
+const stackBound = new Float64Array(64)
+/** Earth-centred point of an edge, squared chord to the probe, half its derivative along the edge. */
+const at = new Float64Array(5)
+const nearest = new Float64Array(3)
+
+/**
+ * Metres from the probe to the nearest edge of a prepared polygon, wherever both are: poles, the far side of the
+ * Earth, edges round the whole Earth. Correct rather than fast: the same branch and bound as the near search, but
+ * edges are followed in Earth-centred coordinates and the nearest point is where the chord is perpendicular to them.
+ */
+export function farBoundary(store: Float64Array, ref: number, probe: Probe): number {
+  const edges = store[ref + POLYGON_EDGES]!
+  const leaves = store[ref + POLYGON_LEAVES]! | 0
+  const nodes = ref + POLYGON_NODES
+  const vertices = verticesOf(ref, leaves)
+  const seam = (store[ref + POLYGON_FLAGS]! & FLAG_SEAM) !== 0
+  const west = store[nodes]!
+  let best2 = Infinity
+  let top = 0
+  stackNode[top] = 0
+  stackBound[top++] = 0
+  while (top > 0) {
+    const node = stackNode[--top]!
+    if (stackBound[top]! >= best2) continue
+    if (node < leaves - 1) {
+      const left = nodes + NODE_SIZE * (2 * node + 1)
+      const boundLeft = wrappedBoxBound2(store, left, probe)
+      const boundRight = wrappedBoxBound2(store, left + NODE_SIZE, probe)
+      const nearer = boundLeft <= boundRight ? 1 : 2
+      stackNode[top] = 2 * node + 3 - nearer
+      stackBound[top++] = nearer === 1 ? boundRight : boundLeft
+      stackNode[top] = 2 * node + nearer
+      stackBound[top++] = nearer === 1 ? boundLeft : boundRight
+      continue
+    }
+    const leaf = node - (leaves - 1)
+    const last = vertices + 2 * leafStart(leaf + 1, leaves, edges)
+    for (let v = vertices + 2 * leafStart(leaf, leaves, edges); v < last; v += 2) {
+      if (seam && isSeam(store, v, west)) continue
+      best2 = nearestOnEdge(store, v, probe, best2)
+    }
+  }
+  return surfaceDistance(probe.x, probe.y, probe.z, nearest[0]!, nearest[1]!, nearest[2]!)
+}
+
+/** Whether an edge of a ring round the Earth lies where its ends meet, or is no more than the pole. */
+export function isSeam(store: Float64Array, v: number, west: number): boolean {
+  const lon = store[v]!
+  const lat = store[v + 1]!
+  if (Math.abs(lat) === 90 && lat === store[v + 3]!) return true
+  return lon === store[v + 2]! && (lon === west || lon === west + 360)
+}
+
+/**
+ * As `boxBound2` of the near search, for the chord through the Earth and the longitude gap the short way round. It holds
+ * for the chord too: a ball of the smallest radius of curvature rolls freely inside the ellipsoid (W. Blaschke, Kreis und
+ * Kugel, 1916), so chords between points of given normals are no shorter than on that ball.
+ */
+export function wrappedBoxBound2(store: Float64Array, box: number, probe: Probe): number {
+  const west = store[box]!
+  const width = store[box + 2]! - west
+  let past = probe.longitude - west
+  past -= 360 * Math.floor(past / 360)
+  const gapLon = past <= width ? 0 : Math.min(past - width, 360 - past) * (RADIANS / 2)
+  const gapLat =
+    Math.max(store[box + 1]! - probe.latitude, probe.latitude - store[box + 3]!, 0) * (RADIANS / 2)
+  const sinLon = gapLon - (gapLon * gapLon * gapLon) / 6
+  const sinLat = gapLat - (gapLat * gapLat * gapLat) / 6
+  const hav = sinLat * sinLat + sinLon * sinLon * probe.cosLatitude * store[box + 4]!
+  return 4 * MIN_RADIUS_METERS * MIN_RADIUS_METERS * hav
+}
+
+/** Fills `at` for the point at lon, lat of an edge that moves by dLon, dLat degrees per unit. */
+function moveTo(lon: number, lat: number, dLon: number, dLat: number, probe: Probe): void {
+  const phi = lat * RADIANS
+  const lambda = lon * RADIANS
+  const sinPhi = Math.sin(phi)
+  const cosPhi = Math.cos(phi)
+  const sinLambda = Math.sin(lambda)
+  const cosLambda = Math.cos(lambda)
+  const w2 = 1 - WGS84_E2 * sinPhi * sinPhi
+  const n = WGS84_A / Math.sqrt(w2)
+  const x = n * cosPhi * cosLambda
+  const y = n * cosPhi * sinLambda
+  const z = n * (1 - WGS84_E2) * sinPhi
+  const cx = x - probe.x
+  const cy = y - probe.y
+  const cz = z - probe.z
+  // radii of curvature: M = N(1 − e²)/w² along the meridian, N cos φ along the parallel
+  const north = ((n * (1 - WGS84_E2)) / w2) * dLat * RADIANS
+  const east = n * cosPhi * dLon * RADIANS
+  at[0] = x
+  at[1] = y
+  at[2] = z
+  at[3] = cx * cx + cy * cy + cz * cz
+  at[4] =
+    cx * (-sinPhi * cosLambda * north - sinLambda * east) +
+    cy * (-sinPhi * sinLambda * north + cosLambda * east) +
+    cz * cosPhi * north
+}
+
+function keepNearest(best2: number): number {
+  if (!(at[3]! < best2)) return best2
+  nearest[0] = at[0]!
+  nearest[1] = at[1]!
+  nearest[2] = at[2]!
+  return at[3]!
+}
+
+/** The least squared chord from the probe to the edge that begins at index v, or best2 where that is less. */
+function nearestOnEdge(store: Float64Array, v: number, probe: Probe, best2: number): number {
+  const lon = store[v]!
+  const lat = store[v + 1]!
+  const dLon = store[v + 2]! - lon
+  const dLat = store[v + 3]! - lat
+  const pieces = Math.ceil(Math.max(Math.abs(dLon), Math.abs(dLat)) / PIECE_DEGREES)
+  const length = (MAX_METERS_PER_DEGREE * (Math.abs(dLon) + Math.abs(dLat))) / pieces
+  moveTo(lon, lat, dLon, dLat, probe)
+  let best = keepNearest(best2)
+  let chord2 = at[3]!
+  let slope = at[4]!
+  for (let i = 1; i <= pieces; i++) {
+    const end = i / pieces
+    moveTo(lon + end * dLon, lat + end * dLat, dLon, dLat, probe)
+    best = keepNearest(best)
+    const chordEnd2 = at[3]!
+    const slopeEnd = at[4]!
+    if (slope < 0 && slopeEnd > 0 && Math.sqrt(Math.min(chord2, chordEnd2)) - length < Math.sqrt(best)) {
+      best = nearestBetween(lon, lat, dLon, dLat, (i - 1) / pieces, end, slope, slopeEnd, probe, best)
+    }
+    chord2 = chordEnd2
+    slope = slopeEnd
+  }
+  return best
+}
+
+/** Where the slope changes its sign between two places of an edge: regula falsi, Illinois variant (M. Dowell, 1971). */
+function nearestBetween(
+  lon: number,
+  lat: number,
+  dLon: number,
+  dLat: number,
+  from: number,
+  to: number,
+  slopeFrom: number,
+  slopeTo: number,
+  probe: Probe,
+  best2: number,
+): number {
+  let a = from
+  let b = to
+  let fa = slopeFrom
+  let fb = slopeTo
+  let best = best2
+  // a slope of a hundredth of a micrometre times the speed along the edge is where rounding begins
+  const still = 1e-8 * Math.sqrt((slopeTo - slopeFrom) / (to - from))
+  let side = 0
+  for (let i = 0; i < 60; i++) {
+    const t = (a * fb - b * fa) / (fb - fa)
+    if (!(t > a && t < b)) break
+    moveTo(lon + t * dLon, lat + t * dLat, dLon, dLat, probe)
+    best = keepNearest(best)
+    const f = at[4]!
+    if (Math.abs(f) < still) break
+    if (f < 0) {
+      a = t
+      fa = f
+      if (side === -1) fb /= 2
+      side = -1
+    } else {
+      b = t
+      fb = f
+      if (side === 1) fa /= 2
+      side = 1
+    }
+  }
+  return best
+}
