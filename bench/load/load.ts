@@ -1,0 +1,145 @@
+import { execFile, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** What the generator prints. */
+export interface LoadResult {
+  readonly sent: number
+  /** Answers with a 2xx status. */
+  readonly ok: number
+  readonly statuses: Readonly<Record<string, number>>
+  readonly connectionErrors: number
+  /** Sent, but not answered 5 s after the last was sent. */
+  readonly unanswered: number
+  /** Not sent because the run was given up. */
+  readonly unsent: number
+  /** The schedule was more than `maxLagMs` ahead of the server: the run was given up. */
+  readonly saturated: boolean
+  readonly seconds: number
+  /** Answers per second. */
+  readonly perSecond: number
+  readonly bytesReceived: number
+  /** CPU time of the generator itself. */
+  readonly cpuSeconds: number
+  /** From the time when the request was due. */
+  readonly latencyMs: {
+    readonly p50: number
+    readonly p90: number
+    readonly p99: number
+    readonly p999: number
+    readonly max: number
+  }
+  /** How late requests left the generator, waiting for a free connection included. */
+  readonly sendDelayMs: { readonly p50: number; readonly p99: number }
+}
+
+export interface LoadOptions {
+  readonly port: number
+  readonly connections: number
+  readonly requests: string
+  readonly head?: string
+  /** Records per round; absent: the file is read from start to end. */
+  readonly group?: number
+  /** Number of the first request. */
+  readonly offset?: number
+  readonly count: number
+  /** Requests per second; 0: as fast as the connections answer. */
+  readonly rate: number
+  readonly maxLagMs?: number
+}
+
+export interface Generator {
+  readonly kind: 'native' | 'node'
+  /** Why it is not the native one. */
+  readonly reason?: string
+  run(options: LoadOptions, onProgress?: (done: number, total: number) => void): Promise<LoadResult>
+}
+
+const SOURCE = join(import.meta.dirname, 'generator.c')
+const NODE_GENERATOR = join(import.meta.dirname, 'generator.ts')
+const execFileAsync = promisify(execFile)
+
+/** The native generator, compiled when its source is new to this machine; the one in Node where that is impossible. */
+export async function loadGenerator(): Promise<Generator> {
+  try {
+    const program = await compile()
+    return { kind: 'native', run: (options, onProgress) => run([program], options, onProgress) }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('\n')[0]! : String(error)
+    return {
+      kind: 'node',
+      reason,
+      run: (options, onProgress) => run([process.execPath, NODE_GENERATOR], options, onProgress),
+    }
+  }
+}
+
+async function compile(): Promise<string> {
+  const hash = createHash('sha256').update(readFileSync(SOURCE)).digest('hex').slice(0, 16)
+  const folder = join(tmpdir(), 'ringfence-bench')
+  const program = join(folder, `generator-${hash}`)
+  if (existsSync(program)) return program
+  mkdirSync(folder, { recursive: true })
+  const fresh = `${program}.${process.pid}`
+  await execFileAsync('cc', ['-O2', '-o', fresh, SOURCE])
+  renameSync(fresh, program)
+  return program
+}
+
+/**
+ * The processor of the generator and those of the server, where `taskset` is present and there are two: a server that
+ * has to make room for its own load measures the scheduler.
+ */
+export async function processorPins(): Promise<{ generator: string[]; server: string[] }> {
+  const processors = availableParallelism()
+  try {
+    if (processors < 2) return { generator: [], server: [] }
+    await execFileAsync('taskset', ['-c', `0-${processors - 1}`, 'true'])
+  } catch {
+    return { generator: [], server: [] }
+  }
+  const last = processors - 1
+  return { generator: ['taskset', '-c', `${last}`], server: ['taskset', '-c', `0-${last - 1}`] }
+}
+
+async function run(
+  program: string[],
+  options: LoadOptions,
+  onProgress: ((done: number, total: number) => void) | undefined,
+): Promise<LoadResult> {
+  const pins = await processorPins()
+  const [command, ...args] = [...pins.generator, ...program]
+  const child = spawn(
+    command!,
+    [...args, '--port', options.port, '--connections', options.connections, '--requests', options.requests]
+      .concat(options.head === undefined ? [] : ['--head', options.head])
+      .concat(['--group', options.group ?? 0, '--offset', options.offset ?? 0, '--count', options.count])
+      .concat(['--rate', options.rate, '--max-lag-ms', options.maxLagMs ?? 1000])
+      .map(String),
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  const kill = () => child.kill()
+  process.once('exit', kill)
+  let output = ''
+  let complaints = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    for (const line of text.split('\n')) {
+      const [word, done, total] = line.split(' ')
+      if (word === 'progress') onProgress?.(Number(done), Number(total))
+      else if (line !== '') complaints += `${line}\n`
+    }
+  })
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', resolve)
+  })
+  process.off('exit', kill)
+  if (code !== 0) throw new Error(`The load generator ended with ${code}: ${complaints.trim()}`)
+  return JSON.parse(output) as LoadResult
+}

@@ -1,0 +1,134 @@
+import { execFileSync, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { AnswerShape } from './answerShape.ts'
+import { processorPins } from './load.ts'
+
+/** A server under load, in a process of its own. */
+export interface ServerProcess {
+  readonly port: number
+  /** CPU time of all its threads so far, seconds. */
+  cpuSeconds(): number
+  stop(): Promise<void>
+}
+
+/** Four keys for RINGFENCE_KEYS: test publishable, live publishable, test secret, live secret. */
+export const BENCH_KEYS = {
+  testPublishable: `prj_test_pk_${'1'.repeat(40)}`,
+  livePublishable: `prj_live_pk_${'2'.repeat(40)}`,
+  testSecret: `prj_test_sk_${'3'.repeat(40)}`,
+  liveSecret: `prj_live_sk_${'4'.repeat(40)}`,
+}
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const START_TIMEOUT_MS = 60_000
+
+/** Starts Ringfence as a user would, with rate limits off, and waits until it is ready. */
+export async function startRingfence(folder: string): Promise<ServerProcess> {
+  const port = await freePort()
+  const keys = Object.values(BENCH_KEYS).join(',')
+  const server = await launch(['src/main.ts'], join(folder, 'ringfence.log'), {
+    RINGFENCE_PORT: String(port),
+    RINGFENCE_HOST: '127.0.0.1',
+    RINGFENCE_DATA: join(folder, 'data'),
+    RINGFENCE_KEYS: keys,
+    RINGFENCE_RATE_LIMITS: 'off',
+  })
+  return server.ready(async () => ((await answers(`http://127.0.0.1:${port}/readyz`)) ? port : undefined))
+}
+
+/** Starts the bare handler; `durable` makes it flush before it answers. */
+export async function startBare(
+  folder: string,
+  shape: AnswerShape,
+  durable: boolean,
+): Promise<ServerProcess> {
+  const name = durable ? 'bareFsync' : 'bare'
+  const answerFile = join(folder, `${name}.answer.json`)
+  writeFileSync(answerFile, JSON.stringify(shape))
+  const log = join(folder, `${name}.log`)
+  const args = ['bench/load/bare.ts', '--answer', answerFile]
+  const server = await launch(durable ? [...args, '--log', join(folder, 'bare.rows')] : args, log, {})
+  return server.ready(async () => {
+    const match = /listening (\d+)/.exec(readFileSync(log, 'utf8'))
+    return match ? Number(match[1]) : undefined
+  })
+}
+
+async function launch(args: string[], log: string, env: Record<string, string>) {
+  const output = openSync(log, 'w')
+  const { server: pin } = await processorPins()
+  const [command, ...rest] = [...pin, process.execPath, ...args]
+  const child = spawn(command!, rest, {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', output, output],
+  })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      process.off('exit', kill)
+      resolve()
+    })
+  })
+  return {
+    async ready(port: () => Promise<number | undefined>): Promise<ServerProcess> {
+      const deadline = Date.now() + START_TIMEOUT_MS
+      while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
+        const found = await port()
+        if (found !== undefined) return serverProcess(child, found, exited)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      const tail = readFileSync(log, 'utf8').split('\n').slice(-15).join('\n')
+      throw new Error(`${args[0]} did not start. Its output ends with:\n${tail}`)
+    },
+  }
+}
+
+function serverProcess(child: ChildProcess, port: number, exited: Promise<void>): ServerProcess {
+  return {
+    port,
+    cpuSeconds: () => processCpuSeconds(child.pid!),
+    stop() {
+      child.kill('SIGTERM')
+      return exited
+    },
+  }
+}
+
+/** Clock ticks per second of /proc/<pid>/stat; 100 on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100
+
+function processCpuSeconds(pid: number): number {
+  if (existsSync('/proc/self/stat')) {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+  }
+  const time = execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }).trim()
+  return time.split(':').reduce((seconds, part) => seconds * 60 + Number(part), 0)
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      probe.close(() => resolve(port))
+    })
+  })
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(url)
+    await answer.arrayBuffer()
+    return answer.ok
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * The load of the HTTP bench, the same for every run with the same numbers: a square region with geofences strewn over
+ * it and devices that drive its streets. It is written to files that the generator reads: what a request costs to make
+ * is paid before the clock runs.
+ */
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { Driver, placeOf, seededRandom } from '../../demo/streets.ts'
+import type { City } from '../../demo/streets.ts'
+
+/** Rounds of updates in the request file; the generator walks them forward and backward. */
+const ROUNDS = 6
+const SAMPLE_SIZE = 1_000
+/** Seconds of driving between two updates of a device. */
+const STEP_SECONDS = 2
+/** 60 by 60 km, a block every 150 m. */
+const REGION: City = { latitude: 52.2, longitude: 13.1, sizeMeters: 60_000, blockMeters: 150 }
+/** Radius of a geofence, or of the circle around a polygon. Small ones are frequent: density falls with the square. */
+const MIN_RADIUS_METERS = 30
+const MAX_RADIUS_METERS = 300
+const POLYGON_SHARE = 0.3
+
+export interface WorkloadOptions {
+  readonly geofences: number
+  readonly devices: number
+  readonly seed: number
+  /** Where the files go. */
+  readonly folder: string
+  readonly publishableKey: string
+  readonly secretKey: string
+  readonly onProgress: (text: string) => void
+}
+
+export interface Workload {
+  /** One whole PUT request per geofence. */
+  readonly geofenceRequests: string
+  /** Bodies of POST /v1/track, {@link ROUNDS} rounds of one per device. */
+  readonly trackBodies: string
+  /** Request line and headers of POST /v1/track, without Content-Length. */
+  readonly trackHead: string
+  /** The first bodies of the second round, to look at answers of devices that have just moved. */
+  readonly sampleBodies: readonly string[]
+  readonly devices: number
+  readonly geofences: number
+}
+
+/** Appends records (`u32 length, bytes`) to a file in large writes. */
+class RecordFile {
+  private readonly file: number
+  private readonly buffer = Buffer.allocUnsafe(1 << 20)
+  private used = 0
+
+  constructor(path: string) {
+    this.file = openSync(path, 'w')
+  }
+
+  add(text: string): void {
+    const length = Buffer.byteLength(text)
+    if (this.used + 4 + length > this.buffer.length) this.flush()
+    this.buffer.writeUInt32LE(length, this.used)
+    this.buffer.write(text, this.used + 4)
+    this.used += 4 + length
+  }
+
+  close(): void {
+    this.flush()
+    closeSync(this.file)
+  }
+
+  private flush(): void {
+    writeSync(this.file, this.buffer, 0, this.used)
+    this.used = 0
+  }
+}
+
+/** Writes the request files of a run. */
+export function writeWorkload(options: WorkloadOptions): Workload {
+  const geofenceRequests = join(options.folder, 'geofences.requests')
+  const trackBodies = join(options.folder, 'track.requests')
+  const trackHead = join(options.folder, 'track.head')
+  writeFileSync(
+    trackHead,
+    `POST /v1/track HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${options.publishableKey}\r\n` +
+      'Content-Type: application/json\r\nAccept: */*\r\nUser-Agent: ringfence-bench\r\n',
+  )
+  writeGeofences(geofenceRequests, options)
+  const sampleBodies = writeTracks(trackBodies, options)
+  return {
+    geofenceRequests,
+    trackBodies,
+    trackHead,
+    sampleBodies,
+    devices: options.devices,
+    geofences: options.geofences,
+  }
+}
+
+function writeGeofences(path: string, options: WorkloadOptions): void {
+  const random = seededRandom(options.seed)
+  const file = new RecordFile(path)
+  for (let i = 0; i < options.geofences; i++) {
+    const body = JSON.stringify({ description: `Geofence ${i}`, ...geometry(random) })
+    file.add(
+      `PUT /v1/geofences/bench/${i} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${options.secretKey}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    )
+  }
+  file.close()
+  options.onProgress(`${options.geofences} geofences drawn`)
+}
+
+function geometry(random: () => number): object {
+  const east = random() * REGION.sizeMeters
+  const north = random() * REGION.sizeMeters
+  const radius = 1 / (1 / MIN_RADIUS_METERS - random() * (1 / MIN_RADIUS_METERS - 1 / MAX_RADIUS_METERS))
+  if (random() >= POLYGON_SHARE) {
+    return { type: 'circle', coordinates: corner(east, north), radius: Math.round(radius) }
+  }
+  const corners = 4 + Math.floor(random() * 20)
+  const ring: [number, number][] = []
+  for (let i = 0; i < corners; i++) {
+    const angle = (2 * Math.PI * i) / corners
+    const reach = radius * (0.7 + 0.3 * random())
+    ring.push(corner(east + reach * Math.cos(angle), north + reach * Math.sin(angle)))
+  }
+  ring.push(ring[0]!)
+  return { type: 'polygon', coordinates: ring }
+}
+
+function corner(east: number, north: number): [longitude: number, latitude: number] {
+  const { latitude, longitude } = placeOf(REGION, east, north)
+  return [rounded(longitude, 6), rounded(latitude, 6)]
+}
+
+/** @returns the sample */
+function writeTracks(path: string, options: WorkloadOptions): string[] {
+  const random = seededRandom(options.seed + 1)
+  const drivers: Driver[] = []
+  const ids: string[] = []
+  for (let i = 0; i < options.devices; i++) {
+    drivers.push(new Driver(REGION, random))
+    ids.push(uuid(random))
+  }
+  const order = Uint32Array.from(drivers.keys())
+  const file = new RecordFile(path)
+  const sample: string[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    shuffle(order, random)
+    for (const index of order) {
+      const body = trackBody(ids[index]!, drivers[index]!)
+      file.add(body)
+      if (round === 1 && sample.length < SAMPLE_SIZE) sample.push(body)
+    }
+    for (const driver of drivers) driver.advance(STEP_SECONDS)
+    options.onProgress(`${options.devices} devices drive: round ${round + 1} of ${ROUNDS}`)
+  }
+  file.close()
+  return sample
+}
+
+function trackBody(deviceId: string, driver: Driver): string {
+  const { latitude, longitude } = driver.place()
+  return JSON.stringify({
+    deviceId,
+    latitude: rounded(latitude, 7),
+    longitude: rounded(longitude, 7),
+    accuracy: rounded(driver.accuracy, 2),
+    foreground: false,
+    stopped: driver.stopped,
+    deviceType: 'Android',
+  })
+}
+
+function uuid(random: () => number): string {
+  let hex = ''
+  while (hex.length < 32)
+    hex += Math.floor(random() * 65536)
+      .toString(16)
+      .padStart(4, '0')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+/** Updates do not arrive in the order in which devices were created. (Fisher–Yates) */
+function shuffle(order: Uint32Array, random: () => number): void {
+  for (let i = order.length - 1; i > 0; i--) {
+    const other = Math.floor(random() * (i + 1))
+    const kept = order[i]!
+    order[i] = order[other]!
+    order[other] = kept
+  }
+}
+
+function rounded(value: number, digits: number): number {
+  const scale = 10 ** digits
+  return Math.round(value * scale) / scale
+}

@@ -1,0 +1,142 @@
+/**
+ * What a durable frame costs: microseconds from append to `done`, and CPU microseconds of the whole process per frame,
+ * one frame in flight, for frames of 200 B, 2 KB and 16 KB, with durability `fsync` and `os`.
+ *
+ * Not measured: other work of the process beside it, a disk that others use, the price of rotation in isolation (the
+ * segments are small enough that a few fall into each run).
+ *
+ * `node bench/micro/commit.ts [--smoke] [--seed N] [--strict]`. The runs of all six cases take turns, and medians of
+ * the rounds count. `--strict` states no figure here: a disk's flush is not ours.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openCommitLog } from '../../src/log/commitLog.ts'
+import { openStore } from '../../src/log/store.ts'
+import { done } from '../progress.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    strict: { type: 'boolean', default: false },
+    smoke: { type: 'boolean', default: false },
+    seed: { type: 'string', default: '1' },
+  },
+})
+const FRAMES = options.smoke ? 100 : 2_000
+const ROUNDS = options.smoke ? 1 : 5
+const SEGMENT_BYTES = 16 * 1024 * 1024
+const SIZES = [200, 2_048, 16_384] as const
+const DURABILITIES = ['fsync', 'os'] as const
+
+interface Figures {
+  readonly p50Us: number
+  readonly p99Us: number
+  readonly cpuUs: number
+}
+
+async function main(): Promise<void> {
+  const base = join(import.meta.dirname, '..', '..', 'data')
+  mkdirSync(base, { recursive: true })
+  const folder = mkdtempSync(join(base, 'bench-commit-'))
+  const rounds = new Map<string, Figures[]>()
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const durability of DURABILITIES) {
+        for (const size of SIZES) {
+          const name = `${durability}${size}`
+          const figures = await measure(join(folder, `${name}-${round}`), durability, size)
+          rounds.set(name, [...(rounds.get(name) ?? []), figures])
+        }
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const result: Record<string, Figures> = {}
+  for (const [name, figures] of rounds) {
+    const middle = {
+      p50Us: median(figures.map((f) => f.p50Us)),
+      p99Us: median(figures.map((f) => f.p99Us)),
+      cpuUs: median(figures.map((f) => f.cpuUs)),
+    }
+    result[name] = middle
+    done(
+      `${name.padEnd(10)} p50 ${middle.p50Us} µs, p99 ${middle.p99Us} µs until durable, ${middle.cpuUs} µs CPU`,
+    )
+  }
+  console.log(
+    JSON.stringify({
+      bench: 'commit',
+      seed: Number(options.seed),
+      frames: FRAMES,
+      rounds: ROUNDS,
+      ...result,
+    }),
+  )
+}
+
+async function measure(folder: string, durability: 'fsync' | 'os', size: number): Promise<Figures> {
+  const store = openStore(folder, { partitions: 1 })
+  const log = openCommitLog({
+    store,
+    durability,
+    segmentBytes: SEGMENT_BYTES,
+    failed: (error) => {
+      throw error
+    },
+  })
+  const parts = randomParts(size, Number(options.seed))
+  const times = new Float64Array(FRAMES)
+  await append(log, parts, new Float64Array(50))
+  const before = process.cpuUsage()
+  await append(log, parts, times)
+  const used = process.cpuUsage(before)
+  await log.close()
+  store.release()
+  times.sort()
+  return {
+    p50Us: Math.round(times[Math.floor(FRAMES * 0.5)]!),
+    p99Us: Math.round(times[Math.floor(FRAMES * 0.99)]!),
+    cpuUs: Math.round(((used.user + used.system) / FRAMES) * 10) / 10,
+  }
+}
+
+/** Appends one frame after the other and notes the microseconds of each. */
+function append(
+  log: ReturnType<typeof openCommitLog>,
+  parts: readonly Uint8Array[],
+  times: Float64Array,
+): Promise<void> {
+  return new Promise((resolve) => {
+    let i = 0
+    let began = 0
+    const next = (): void => {
+      began = performance.now()
+      log.append(parts, noted)
+    }
+    const noted = (): void => {
+      times[i++] = (performance.now() - began) * 1_000
+      if (i < times.length) next()
+      else resolve()
+    }
+    next()
+  })
+}
+
+/** As the actor host hands them over: some parts of unequal length, together `size` bytes. */
+function randomParts(size: number, seed: number): Uint8Array[] {
+  const bytes = new Uint8Array(size)
+  let state = seed | 1
+  for (let i = 0; i < size; i++) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0
+    bytes[i] = state >>> 24
+  }
+  const cuts = [0, size >> 4, size >> 2, size >> 1, size]
+  return cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end))
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!
+}
+
+await main()

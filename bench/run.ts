@@ -1,0 +1,47 @@
+/**
+ * `npm run bench -- <name> [options]`: runs one bench in a process of its own, shows what it prints, and keeps the JSON
+ * object of its last line, with the machine that it was measured on, in bench/results/<name>.json.
+ *
+ * `--strict` makes a bench exit 1 where a stated figure is missed by more than a tenth; `--smoke` is a short run that
+ * shows that it works and keeps no result. Other options are the bench's own: see bench/README.md.
+ */
+import { spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { machineInfo } from './machine.ts'
+
+const BENCHES: Readonly<Record<string, string>> = {
+  http: 'http.ts',
+  step: 'micro/step.ts',
+  index: 'micro/index.ts',
+  geometry: 'micro/geometry.ts',
+  commit: 'micro/commit.ts',
+}
+
+const [name, ...args] = process.argv.slice(2)
+const file = name === undefined || !Object.hasOwn(BENCHES, name) ? undefined : BENCHES[name]
+if (name === undefined || file === undefined) {
+  console.error(
+    `Usage: npm run bench -- <${Object.keys(BENCHES).join(' | ')}> [--strict] [--smoke] [--seconds N]`,
+  )
+  process.exit(2)
+}
+
+const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
+  stdio: ['inherit', 'pipe', 'inherit'],
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+let output = ''
+child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  output += text
+  process.stdout.write(text)
+})
+child.on('close', (code) => {
+  process.exitCode = code ?? 1
+  const lastLine = output.trimEnd().split('\n').at(-1) ?? ''
+  if (!lastLine.startsWith('{') || args.includes('--smoke')) return
+  const folder = join(import.meta.dirname, 'results')
+  mkdirSync(folder, { recursive: true })
+  const result = { ...(JSON.parse(lastLine) as object), machine: machineInfo() }
+  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(result, null, 2)}\n`)
+})
