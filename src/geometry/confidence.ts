@@ -19,14 +19,13 @@ export function evaluatedAccuracy(accuracy: number | undefined): number {
  * accuracy disc lies completely inside, 2 when at least half of it does, else 1.
  * @param distance signed metres from the point to the boundary, negative inside
  * @param coverage share of the accuracy disc that the geofence covers, 0 to 1
- * @param accuracy metres as evaluated (0 to 50,000); undefined when the update lacked it: confidence 1
+ * @param accuracy metres as evaluated, 0 to 50,000; an update without one has confidence 1 and does not ask
  */
 export function entryConfidence(
   distance: number,
   coverage: number,
   accuracy: number | undefined,
 ): Confidence {
-  if (accuracy === undefined) return 1
   if (distance <= -accuracy) return 3
   return coverage >= 0.5 ? 2 : 1
 }
@@ -35,10 +34,9 @@ export function entryConfidence(
  * Confidence that a device has left (rules of evaluation, section Geometry): 3 when the accuracy disc lies completely
  * outside, 2 when the point is at least half its accuracy away, else 1.
  * @param distance signed metres from the point to the boundary, negative inside
- * @param accuracy metres as evaluated (0 to 50,000); undefined when the update lacked it: confidence 1
+ * @param accuracy metres as evaluated, 0 to 50,000; an update without one has confidence 1 and does not ask
  */
-export function exitConfidence(distance: number, accuracy: number | undefined): Confidence {
-  if (accuracy === undefined) return 1
+export function exitConfidence(distance: number, accuracy: number): Confidence {
   if (distance >= accuracy) return 3
   return distance >= accuracy / 2 ? 2 : 1
 }

@@ -21,7 +21,7 @@ const INITIAL_VALUES = 1024
  * Owns: the bytes. Does not own: which geofence a ref belongs to, and when to start anew.
  * 1. Append-only: what a ref names never changes or moves within a buffer, so other threads may read it while it grows.
  * 2. Growing copies to a buffer of twice the size; readers of the old one keep a complete older state.
- * 3. Removing only counts; the owner builds a new arena when more than half is waste.
+ * 3. Removing only counts; the owner builds a new arena when it is `wasteful`.
  */
 export class ShapeArena {
   #buffer = new SharedArrayBuffer(8 * INITIAL_VALUES)
@@ -47,6 +47,11 @@ export class ShapeArena {
   /** Bytes of removed shapes. */
   get wastedBytes(): number {
     return 8 * this.#wasted
+  }
+
+  /** Whether more than half of the bytes are of removed shapes, so that a new arena is worth building. */
+  get wasteful(): boolean {
+    return 2 * this.#wasted > this.#end
   }
 
   /**
