@@ -9,6 +9,7 @@
 import { LogDamaged } from './errors.ts'
 import { readWhole } from './files.ts'
 import type { Files } from './files.ts'
+import type { FrameHeader } from './frame.ts'
 import {
   ALIGNMENT_BYTES,
   HEADER_BYTES,
@@ -138,6 +139,9 @@ function scan(bytes: Buffer, segment: Segment, seed: number, newest: boolean): T
     const offset = segment.end
     if (offset === bytes.length) return { next, lastFrame, torn: false }
     const header = offset + HEADER_BYTES <= bytes.length ? readHeader(bytes, offset, seed) : undefined
+    if (header !== undefined && header.position !== next) {
+      throw new LogDamaged(segment.path, `frame ${header.position} at byte ${offset}, expected frame ${next}`)
+    }
     const whole =
       header !== undefined && offset + header.size <= bytes.length && isBodyWhole(bytes, offset, header)
     if (!whole) {
@@ -145,9 +149,6 @@ function scan(bytes: Buffer, segment: Segment, seed: number, newest: boolean): T
         throw new LogDamaged(segment.path, `frame ${next} at byte ${offset} is damaged`)
       }
       return { next, lastFrame, torn: !isBlank(bytes, offset, bytes.length) }
-    }
-    if (header.position !== next) {
-      throw new LogDamaged(segment.path, `frame ${header.position} at byte ${offset}, expected frame ${next}`)
     }
     segment.add(next, header.size)
     lastFrame = bytes.subarray(offset, segment.end)
