@@ -1,0 +1,268 @@
+import Database from 'better-sqlite3'
+import type { ScopeId } from '../model/scope.ts'
+import type { EventQuery, StoredEvent } from './port.ts'
+
+/** "RfEv": tells an event index from any other SQLite file. */
+const APPLICATION_ID = 0x52664576
+const SCHEMA_VERSION = 1
+/** Events removed per transaction of a prune, so that what waits behind it waits for milliseconds. */
+const PRUNE_CHUNK = 2_000
+const CACHE_KIB = 32_768
+
+const SCHEMA = `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE events (
+    id BLOB NOT NULL UNIQUE,
+    scope INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    deviceId TEXT NOT NULL,
+    userId TEXT,
+    userRecordId TEXT NOT NULL,
+    createdAt INTEGER NOT NULL,
+    actualCreatedAt INTEGER NOT NULL,
+    json TEXT NOT NULL
+  );
+  CREATE INDEX eventsByTime ON events (scope, createdAt, id);
+  CREATE INDEX eventsByUser ON events (scope, userId, createdAt, id) WHERE userId IS NOT NULL;
+  CREATE INDEX eventsByDevice ON events (scope, deviceId, createdAt, id);
+  CREATE INDEX eventsByType ON events (scope, type, createdAt, id);
+  CREATE INDEX eventsByServerTime ON events (actualCreatedAt, scope);
+  INSERT INTO meta VALUES ('position', 0);
+`
+
+/** The file is no event index, or is damaged. It is left as it is: events before the log's start exist nowhere else. */
+export class EventIndexDamaged extends Error {
+  override readonly name = 'EventIndexDamaged'
+}
+
+/** The file was written by a newer version of this program. */
+export class EventIndexTooNew extends Error {
+  override readonly name = 'EventIndexTooNew'
+}
+
+/**
+ * The SQLite side of the event index, synchronous; one connection, one owner.
+ *
+ * Durability: events and the log position up to which they are complete change in one transaction, so that whatever
+ * a crash leaves is a prefix of the log together with its position, and replaying from there is right. A commit is
+ * not flushed (WAL, synchronous = NORMAL): losing power may lose the last of them, which the log still has.
+ * {@link EventDatabase.checkpoint} flushes the write-ahead log and then the file; only the position that it returns
+ * allows the log to be trimmed. Deletes are flushed at once (FULL): the log could not repeat them.
+ */
+export class EventDatabase {
+  readonly #database: Database.Database
+  readonly #insert: Database.Statement
+  readonly #setPosition: Database.Statement
+  readonly #get: Database.Statement<[Buffer, ScopeId], string>
+  readonly #delete: Database.Statement
+  readonly #prune: Database.Statement
+  readonly #lists = new Map<string, Database.Statement<unknown[], string>>()
+  #position: number
+
+  /**
+   * Opens or creates the file.
+   * @throws {@link EventIndexDamaged}, {@link EventIndexTooNew}
+   */
+  constructor(file: string) {
+    this.#database = open(file)
+    const database = this.#database
+    this.#insert = database.prepare('INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#setPosition = database.prepare(`UPDATE meta SET value = ? WHERE name = 'position'`)
+    this.#get = database
+      .prepare<[Buffer, ScopeId], string>('SELECT json FROM events WHERE id = ? AND scope = ?')
+      .pluck()
+    this.#delete = database.prepare('DELETE FROM events WHERE id = ? AND scope = ?')
+    this.#prune = database.prepare(
+      `DELETE FROM events WHERE rowid IN (SELECT rowid FROM events WHERE actualCreatedAt < ? LIMIT ${PRUNE_CHUNK})`,
+    )
+    this.#position = database
+      .prepare(`SELECT value FROM meta WHERE name = 'position'`)
+      .pluck()
+      .get() as number
+  }
+
+  /** Log position up to which every event is here, in the last committed transaction. */
+  get position(): number {
+    return this.#position
+  }
+
+  /**
+   * Adds events and moves the position, in one transaction. An id that is known is ignored.
+   * @param rows see {@link packEvents}
+   */
+  add(position: number, rows: PackedEvents): void {
+    const database = this.#database
+    database.exec('BEGIN')
+    try {
+      const insert = this.#insert
+      for (let i = 0; i < rows.length; i += COLUMNS) {
+        insert.run(
+          Buffer.from(rows[i] as string, 'hex'),
+          rows[i + 1],
+          rows[i + 2],
+          rows[i + 3],
+          rows[i + 4],
+          rows[i + 5],
+          rows[i + 6],
+          rows[i + 7],
+          rows[i + 8],
+        )
+      }
+      this.#setPosition.run(position)
+      database.exec('COMMIT')
+    } catch (error) {
+      if (database.inTransaction) database.exec('ROLLBACK')
+      throw error
+    }
+    this.#position = position
+  }
+
+  /** Makes all that was added durable; returns the position. */
+  checkpoint(): number {
+    this.#database.pragma('wal_checkpoint(PASSIVE)')
+    return this.#position
+  }
+
+  list(scope: ScopeId, query: EventQuery): { readonly events: string[]; readonly hasMore: boolean } {
+    const conditions = ['scope = ?']
+    const values: unknown[] = [scope]
+    const narrow = (condition: string, value: unknown): void => {
+      if (value === undefined) return
+      conditions.push(condition)
+      values.push(value)
+    }
+    narrow('userId = ?', query.userId)
+    narrow('deviceId = ?', query.deviceId)
+    narrow('type = ?', query.type)
+    narrow('createdAt < ?', query.createdBefore)
+    narrow('createdAt > ?', query.createdAfter)
+    narrow('actualCreatedAt < ?', query.updatedBefore)
+    narrow('actualCreatedAt > ?', query.updatedAfter)
+    const where = conditions.join(' AND ')
+    const index = indexFor(query)
+    const key = `${index} ${where}`
+    let statement = this.#lists.get(key)
+    if (statement === undefined) {
+      statement = this.#database
+        .prepare<unknown[], string>(
+          `SELECT json FROM events INDEXED BY ${index} WHERE ${where} ORDER BY createdAt DESC, id DESC LIMIT ?`,
+        )
+        .pluck()
+      this.#lists.set(key, statement)
+    }
+    const events = statement.all(...values, query.limit + 1)
+    const hasMore = events.length > query.limit
+    if (hasMore) events.pop()
+    return { events, hasMore }
+  }
+
+  get(scope: ScopeId, id: string): string | undefined {
+    return isEventId(id) ? this.#get.get(Buffer.from(id, 'hex'), scope) : undefined
+  }
+
+  /** Whether it was there. Durable when it returns. */
+  delete(scope: ScopeId, id: string): boolean {
+    if (!isEventId(id)) return false
+    this.#database.pragma('synchronous = FULL')
+    try {
+      return this.#delete.run(Buffer.from(id, 'hex'), scope).changes > 0
+    } finally {
+      this.#database.pragma('synchronous = NORMAL')
+    }
+  }
+
+  /** Removes some of the events that the server created before that time; returns how many, 0 when none are left. */
+  pruneSome(before: number): number {
+    return this.#prune.run(before).changes
+  }
+
+  /** Makes all durable and closes. */
+  close(): void {
+    this.checkpoint()
+    this.#database.close()
+  }
+}
+
+/** Events for a transaction, as a flat list of values, {@link COLUMNS} each: crosses a thread faster than objects. */
+export type PackedEvents = (string | number | null)[]
+
+const COLUMNS = 9
+
+/** Appends events to a packed list, in the order of the table's columns. */
+export function packEvents(events: readonly StoredEvent[], into: PackedEvents): void {
+  for (const event of events) {
+    into.push(
+      event.id,
+      event.scope,
+      event.type,
+      event.deviceId,
+      event.userId ?? null,
+      event.userRecordId,
+      event.createdAt,
+      event.actualCreatedAt,
+      event.json,
+    )
+  }
+}
+
+/** SQLite would choose by shape of the query alone: it keeps no statistics here. */
+function indexFor(query: EventQuery): string {
+  if (query.userId !== undefined) return 'eventsByUser'
+  if (query.deviceId !== undefined) return 'eventsByDevice'
+  // Somebody who polls asks for the last minutes of server time, where in the order of createdAt all could be in between.
+  if (query.updatedAfter !== undefined) return 'eventsByServerTime'
+  if (query.type !== undefined) return 'eventsByType'
+  return 'eventsByTime'
+}
+
+function isEventId(id: string): boolean {
+  return /^[0-9a-f]{24}$/.test(id)
+}
+
+function open(file: string): Database.Database {
+  let database: Database.Database | undefined
+  try {
+    database = new Database(file)
+    prepareFile(database, file)
+    return database
+  } catch (error) {
+    database?.close()
+    if (error instanceof EventIndexDamaged || error instanceof EventIndexTooNew) throw error
+    throw new EventIndexDamaged(`The event index ${file} cannot be opened: ${(error as Error).message}.`, {
+      cause: error,
+    })
+  }
+}
+
+function prepareFile(database: Database.Database, file: string): void {
+  const application = database.pragma('application_id', { simple: true }) as number
+  const version = database.pragma('user_version', { simple: true }) as number
+  const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
+  const fresh = application === 0 && version === 0 && tables === 0
+  if (!fresh && application !== APPLICATION_ID) {
+    throw new EventIndexDamaged(`The file ${file} is not an event index.`)
+  }
+  if (version > SCHEMA_VERSION) {
+    throw new EventIndexTooNew(
+      `The event index ${file} has format ${version}; this version of Ringfence reads up to ${SCHEMA_VERSION}.`,
+    )
+  }
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = NORMAL')
+  // Checkpoints are made on purpose, by checkpoint(): the durable position depends on them.
+  database.pragma('wal_autocheckpoint = 0')
+  database.pragma(`cache_size = -${CACHE_KIB}`)
+  if (fresh) {
+    database.transaction(() => {
+      database.exec(SCHEMA)
+      database.pragma(`application_id = ${APPLICATION_ID}`)
+      database.pragma(`user_version = ${SCHEMA_VERSION}`)
+    })()
+  }
+  const indexes = database
+    .prepare(`SELECT count(*) FROM sqlite_schema WHERE name LIKE 'eventsBy%'`)
+    .pluck()
+    .get()
+  const position = database.prepare(`SELECT value FROM meta WHERE name = 'position'`).pluck().get()
+  if (indexes !== 5 || typeof position !== 'number') throw new Error('parts of it are missing')
+}

@@ -1,0 +1,201 @@
+import { Worker } from 'node:worker_threads'
+import { EVENT_INDEX_WORKER } from '../../workers/urls.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { EventIndexDamaged, EventIndexTooNew, packEvents } from './eventDatabase.ts'
+import type { PackedEvents } from './eventDatabase.ts'
+import type { EventReply, EventRequest } from './eventWorker.ts'
+import type { EventIndex, EventQuery, StoredEvent } from './port.ts'
+
+/** Milliseconds that added events wait for more of them; a query does not wait. */
+const GATHER = 20
+/** Bytes of events in one transaction: some ten milliseconds of the thread. */
+const BATCH_BYTES = 1 << 20
+/** Bytes of an event beside its JSON, about. */
+const EVENT_BYTES = 150
+
+/** The thread ended or its database failed; the index answers no more. The log still has what was not durable. */
+export class EventIndexFailed extends Error {
+  override readonly name = 'EventIndexFailed'
+}
+
+/** The event index of the embedded engine, whose lag can be seen. */
+export interface LocalEventIndex extends EventIndex {
+  /** Estimated bytes of events that were added and that the thread has not stored yet. */
+  readonly pendingBytes: number
+}
+
+interface Batch {
+  position: number
+  readonly rows: PackedEvents
+  bytes: number
+}
+
+interface Pending {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+/**
+ * Opens the event index: SQLite in a thread of its own, so that neither inserting nor a long query holds up an update.
+ *
+ * Where `durablePosition` stands after opening, the log is to be read on from there. The file is never removed or
+ * rebuilt: once the log is trimmed, nothing else has its events.
+ * @param options.file created where absent
+ * @param options.failed told once, when the thread or the database fails later on: add() then does nothing, all
+ * queries reject
+ * @throws {@link EventIndexDamaged}, {@link EventIndexTooNew}, {@link EventIndexFailed}
+ */
+export function openEventIndex(options: {
+  readonly file: string
+  readonly failed: (error: Error) => void
+}): Promise<LocalEventIndex> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(EVENT_INDEX_WORKER, { workerData: options.file })
+    let opened = false
+    const index = new ThreadedEventIndex(
+      worker,
+      () => {
+        if (opened) return
+        opened = true
+        resolve(index)
+      },
+      (error) => (opened ? options.failed(error) : reject(error)),
+    )
+  })
+}
+
+/**
+ * Added events gather in a batch for some milliseconds, and for as long as the thread is busy with the one before:
+ * the more there is, the fewer transactions. A query sends what has gathered before itself, and the thread answers in
+ * order, so that it sees all that was added before it.
+ */
+class ThreadedEventIndex implements LocalEventIndex {
+  durablePosition = 0
+  pendingBytes = 0
+  #position = 0
+  readonly #worker: Worker
+  #batches: Batch[] = []
+  /** Batches that the thread has not stored yet. */
+  #underWay = 0
+  #timer: NodeJS.Timeout | undefined
+  readonly #calls = new Map<number, Pending>()
+  #lastCall = 0
+  #ended: Error | undefined
+  readonly #exited: Promise<void>
+  readonly #failed: (error: Error) => void
+
+  constructor(worker: Worker, durable: () => void, failed: (error: Error) => void) {
+    this.#worker = worker
+    this.#failed = failed
+    worker.on('message', (reply: EventReply) => {
+      if (reply.is === 'added') {
+        this.pendingBytes -= reply.bytes
+        this.#underWay--
+        if (this.#underWay === 0 && this.#batches.length > 0) this.#gather()
+      } else if (reply.is === 'durable') {
+        this.durablePosition = reply.position
+        if (reply.position > this.#position) this.#position = reply.position
+        durable()
+      } else if (reply.is === 'answer') {
+        this.#calls.get(reply.call)?.resolve(reply.value)
+        this.#calls.delete(reply.call)
+      } else {
+        this.#fail(errorOf(reply))
+      }
+    })
+    worker.on('error', (cause) => {
+      this.#fail(new EventIndexFailed(`The event index's thread failed: ${String(cause)}.`, { cause }))
+    })
+    this.#exited = new Promise((resolve) => {
+      worker.on('exit', (code) => {
+        this.#fail(new EventIndexFailed(`The event index's thread ended with code ${code}.`))
+        resolve()
+      })
+    })
+  }
+
+  add(position: number, events: readonly StoredEvent[]): void {
+    if (position <= this.#position || this.#ended !== undefined) return
+    this.#position = position
+    let batch = this.#batches.at(-1)
+    if (batch === undefined || batch.bytes >= BATCH_BYTES) {
+      batch = { position, rows: [], bytes: 0 }
+      this.#batches.push(batch)
+    }
+    batch.position = position
+    packEvents(events, batch.rows)
+    let bytes = 0
+    for (const event of events) bytes += EVENT_BYTES + event.json.length
+    batch.bytes += bytes
+    this.pendingBytes += bytes
+    if (this.#underWay === 0) this.#gather()
+  }
+
+  list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }> {
+    return this.#ask((call) => ({ do: 'list', call, scope, query }))
+  }
+
+  get(scope: ScopeId, id: string): Promise<string | undefined> {
+    return this.#ask((call) => ({ do: 'get', call, scope, id }))
+  }
+
+  delete(scope: ScopeId, id: string): Promise<boolean> {
+    return this.#ask((call) => ({ do: 'delete', call, scope, id }))
+  }
+
+  prune(before: number): Promise<number> {
+    return this.#ask((call) => ({ do: 'prune', call, before }))
+  }
+
+  close(): Promise<void> {
+    if (this.#ended === undefined) {
+      this.#send()
+      this.#worker.postMessage({ do: 'close' } satisfies EventRequest)
+      this.#ended = new EventIndexFailed('The event index is closed.')
+    }
+    return this.#exited
+  }
+
+  #ask<T>(request: (call: number) => EventRequest): Promise<T> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended)
+    this.#send()
+    const call = ++this.#lastCall
+    this.#worker.postMessage(request(call))
+    return new Promise<T>((resolve, reject) => {
+      this.#calls.set(call, { resolve: resolve as (value: unknown) => void, reject })
+    })
+  }
+
+  #gather(): void {
+    if (this.#batches.length > 1 || this.#batches[0]!.bytes >= BATCH_BYTES) this.#send()
+    else this.#timer ??= setTimeout(() => this.#send(), GATHER)
+  }
+
+  #send(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const batch of this.#batches) {
+      this.#underWay++
+      this.#worker.postMessage({ do: 'add', ...batch } satisfies EventRequest)
+    }
+    this.#batches = []
+  }
+
+  #fail(error: Error): void {
+    const unexpected = this.#ended === undefined
+    this.#ended ??= error
+    clearTimeout(this.#timer)
+    this.#batches = []
+    for (const { reject } of this.#calls.values()) reject(this.#ended)
+    this.#calls.clear()
+    if (unexpected) this.#failed(error)
+  }
+}
+
+function errorOf(reply: { readonly name: string; readonly message: string; readonly stack: string }): Error {
+  if (reply.name === 'EventIndexDamaged') return new EventIndexDamaged(reply.message)
+  if (reply.name === 'EventIndexTooNew') return new EventIndexTooNew(reply.message)
+  const error = new EventIndexFailed(`The event index failed: ${reply.message}.`)
+  error.stack = reply.stack
+  return error
+}

@@ -1,0 +1,88 @@
+import Type from 'typebox'
+import { route } from '../api/route.ts'
+import type { Route } from '../api/route.ts'
+import { DateText, limitOf, Name, parseDate } from '../api/schemas.ts'
+import { notFound } from '../runtime/errors.ts'
+import type { EventIndex } from './port.ts'
+
+const EventId = Type.Object({ id: Name(256, 'The `_id` of the event.') })
+
+const EventRecord = Type.Object(
+  {
+    _id: Type.String({ pattern: '^[0-9a-f]{24}$' }),
+    type: Type.String({ description: '`user.entered_geofence`, …, or the name of a conversion.' }),
+    createdAt: Type.String({ format: 'date-time', description: 'The time of the update.' }),
+    actualCreatedAt: Type.String({ format: 'date-time', description: "The server's time." }),
+    live: Type.Boolean(),
+  },
+  { additionalProperties: true },
+)
+
+/** `GET /v1/events`, `GET /v1/events/:id` and `DELETE /v1/events/:id`. */
+export function eventRoutes(index: EventIndex): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/events',
+      auth: 'secret',
+      summary: 'List events, newest first',
+      description: '`meta.hasMore` tells whether more events match than `limit`.',
+      tag: 'Events',
+      query: Type.Object({
+        userId: Type.Optional(Name(256)),
+        deviceId: Type.Optional(Name(256)),
+        type: Type.Optional(Name(256)),
+        createdBefore: Type.Optional(DateText),
+        createdAfter: Type.Optional(DateText),
+        updatedBefore: Type.Optional(DateText),
+        updatedAfter: Type.Optional(DateText),
+        limit: limitOf(100, 1000),
+      }),
+      answers: { 200: Type.Object({ events: Type.Array(EventRecord) }) },
+      async handler({ credentials, query }) {
+        const { events, hasMore } = await index.list(credentials!.scope, {
+          userId: query.userId,
+          deviceId: query.deviceId,
+          type: query.type,
+          createdBefore: timeOf('createdBefore', query.createdBefore),
+          createdAfter: timeOf('createdAfter', query.createdAfter),
+          updatedBefore: timeOf('updatedBefore', query.updatedBefore),
+          updatedAfter: timeOf('updatedAfter', query.updatedAfter),
+          limit: query.limit,
+        })
+        return { meta: { hasMore }, json: `"events":[${events.join(',')}]` }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/events/:id',
+      auth: 'secret',
+      summary: 'Get an event',
+      tag: 'Events',
+      params: EventId,
+      answers: { 200: Type.Object({ event: EventRecord }) },
+      async handler({ credentials, params }) {
+        const event = await index.get(credentials!.scope, params.id)
+        if (event === undefined) throw notFound('Event')
+        return { json: `"event":${event}` }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/events/:id',
+      auth: 'secret',
+      summary: 'Delete an event',
+      tag: 'Events',
+      params: EventId,
+      answers: { 200: Type.Object({}) },
+      async handler({ credentials, params }) {
+        if (!(await index.delete(credentials!.scope, params.id))) throw notFound('Event')
+        return {}
+      },
+    }),
+  ]
+}
+
+function timeOf(param: string, text: string | number | undefined): number | undefined {
+  return text === undefined ? undefined : parseDate(param, text)
+}

@@ -1,0 +1,92 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { ScopeId } from '../model/scope.ts'
+import { EventDatabase } from './eventDatabase.ts'
+import type { PackedEvents } from './eventDatabase.ts'
+import type { EventQuery } from './port.ts'
+
+/** What the index asks of its thread; answered in order, but for a prune, which lets others pass. */
+export type EventRequest =
+  | { readonly do: 'add'; readonly position: number; readonly rows: PackedEvents; readonly bytes: number }
+  | { readonly do: 'list'; readonly call: number; readonly scope: ScopeId; readonly query: EventQuery }
+  | { readonly do: 'get'; readonly call: number; readonly scope: ScopeId; readonly id: string }
+  | { readonly do: 'delete'; readonly call: number; readonly scope: ScopeId; readonly id: string }
+  | { readonly do: 'prune'; readonly call: number; readonly before: number }
+  | { readonly do: 'close' }
+
+export type EventReply =
+  | { readonly is: 'added'; readonly bytes: number }
+  | { readonly is: 'durable'; readonly position: number }
+  | { readonly is: 'answer'; readonly call: number; readonly value: unknown }
+  /** The last word: an error whose class is told by its name. */
+  | { readonly is: 'failed'; readonly name: string; readonly message: string; readonly stack: string }
+
+/** Milliseconds that something added waits for its checkpoint at most, */
+const CHECKPOINT_AFTER = 500
+/** or so many bytes of events. */
+const CHECKPOINT_BYTES = 8 << 20
+
+/** Serves an event database to the thread at the other end of the port until it is closed or fails. */
+export function serveEventDatabase(port: MessagePort, file: string): void {
+  const reply = (message: EventReply): void => port.postMessage(message)
+  let timer: NodeJS.Timeout | undefined
+  let unflushedBytes = 0
+
+  const guard = (work: () => void): void => {
+    try {
+      work()
+    } catch (error) {
+      clearTimeout(timer)
+      const { name, message, stack } = error as Error
+      reply({ is: 'failed', name, message, stack: stack ?? message })
+      port.close()
+    }
+  }
+
+  guard(() => {
+    const database = new EventDatabase(file)
+    // What a killed process left may be in the page cache only.
+    reply({ is: 'durable', position: database.checkpoint() })
+
+    const checkpoint = (): void => {
+      clearTimeout(timer)
+      timer = undefined
+      unflushedBytes = 0
+      reply({ is: 'durable', position: database.checkpoint() })
+    }
+
+    const prune = (call: number, before: number, removed: number): void => {
+      const some = database.pruneSome(before)
+      if (some === 0) reply({ is: 'answer', call, value: removed })
+      else setImmediate(() => guard(() => prune(call, before, removed + some)))
+    }
+
+    const serve = (request: EventRequest): void => {
+      switch (request.do) {
+        case 'add':
+          database.add(request.position, request.rows)
+          reply({ is: 'added', bytes: request.bytes })
+          unflushedBytes += request.bytes
+          if (unflushedBytes >= CHECKPOINT_BYTES) checkpoint()
+          else timer ??= setTimeout(() => guard(checkpoint), CHECKPOINT_AFTER)
+          return
+        case 'list':
+          reply({ is: 'answer', call: request.call, value: database.list(request.scope, request.query) })
+          return
+        case 'get':
+          reply({ is: 'answer', call: request.call, value: database.get(request.scope, request.id) })
+          return
+        case 'delete':
+          reply({ is: 'answer', call: request.call, value: database.delete(request.scope, request.id) })
+          return
+        case 'prune':
+          prune(request.call, request.before, 0)
+          return
+        case 'close':
+          checkpoint()
+          database.close()
+          port.close()
+      }
+    }
+    port.on('message', (request: EventRequest) => guard(() => serve(request)))
+  })
+}

@@ -1,0 +1,174 @@
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { EventIndex, EventQuery, StoredEvent } from '../../src/events/port.ts'
+
+const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 25)
+
+/** An event with the given number as its id. */
+export function event(number: number, detail: Partial<StoredEvent> = {}): StoredEvent {
+  const id = number.toString(16).padStart(24, '0')
+  return {
+    scope: 0,
+    id,
+    type: 'user.entered_geofence',
+    deviceId: 'device',
+    userRecordId: 'f'.repeat(24),
+    createdAt: 1_000_000 + number,
+    actualCreatedAt: 2_000_000 + number,
+    json: JSON.stringify({ _id: id, note: '“quoted” \\ \u0000 🚲' }),
+    ...detail,
+  }
+}
+
+/** The slow, obvious twin: an array. */
+function oracle(events: readonly StoredEvent[], scope: number, query: EventQuery) {
+  const matching = events
+    .filter(
+      (each) =>
+        each.scope === scope &&
+        (query.userId === undefined || each.userId === query.userId) &&
+        (query.deviceId === undefined || each.deviceId === query.deviceId) &&
+        (query.type === undefined || each.type === query.type) &&
+        (query.createdBefore === undefined || each.createdAt < query.createdBefore) &&
+        (query.createdAfter === undefined || each.createdAt > query.createdAfter) &&
+        (query.updatedBefore === undefined || each.actualCreatedAt < query.updatedBefore) &&
+        (query.updatedAfter === undefined || each.actualCreatedAt > query.updatedAfter),
+    )
+    .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+  return {
+    events: matching.slice(0, query.limit).map(({ json }) => json),
+    hasMore: matching.length > query.limit,
+  }
+}
+
+const time = fc.integer({ min: 0, max: 12 })
+const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
+const text = fc.constantFrom('a', 'A', 'a ', 'ü', '%', '\u0000')
+
+const drafts = fc.array(
+  fc.record({
+    scope: fc.constantFrom(0, 1, 2),
+    type: fc.constantFrom('user.entered_geofence', 'user.exited_geofence', 'bought'),
+    deviceId: text,
+    userId: optional(text),
+    createdAt: time,
+    actualCreatedAt: time,
+  }),
+  { maxLength: 60, size: 'max' },
+)
+
+const queries = fc.array(
+  fc.record({
+    scope: fc.constantFrom(0, 1, 2),
+    query: fc.record({
+      userId: optional(text),
+      deviceId: optional(text),
+      type: optional(fc.constantFrom('user.entered_geofence', 'bought', 'unknown')),
+      createdBefore: optional(time),
+      createdAfter: optional(time),
+      updatedBefore: optional(time),
+      updatedAfter: optional(time),
+      limit: fc.integer({ min: 1, max: 20 }),
+    }),
+  }),
+  { minLength: 1, maxLength: 20, size: 'max' },
+)
+
+/** What every implementation of the event index is held to. `open` makes an empty one. */
+export function eventIndexContract(t: Test, name: string, open: () => Promise<EventIndex>): void {
+  t.test(`${name}: lists what an array would, seeing all that was added before`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    let position = 0
+    let round = 0
+    await fc.assert(
+      fc.asyncProperty(drafts, queries, fc.integer({ min: 1, max: 9 }), async (details, asked, frame) => {
+        // Each round has scopes, and so a world, of its own.
+        const base = ++round * 3
+        const events = details.map((detail, i) =>
+          event(round * 1000 + i, { ...detail, scope: base + detail.scope }),
+        )
+        for (let i = 0; i < events.length; i += frame) index.add(++position, events.slice(i, i + frame))
+        const answers = await Promise.all(asked.map(({ scope, query }) => index.list(base + scope, query)))
+        for (const [i, { scope, query }] of asked.entries()) {
+          const expected = oracle(events, base + scope, query)
+          if (JSON.stringify(answers[i]) !== JSON.stringify(expected)) {
+            throw new Error(
+              `listed ${JSON.stringify(answers[i])}, expected ${JSON.stringify(expected)} for ${JSON.stringify(query)}`,
+            )
+          }
+        }
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  t.test(`${name}: an event is got and deleted by id within its scope alone`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    index.add(1, [event(1), event(2)])
+    t.equal(await index.get(0, event(1).id), event(1).json)
+    t.equal(await index.get(1, event(1).id), undefined)
+    t.equal(await index.delete(1, event(1).id), false)
+    t.equal(await index.delete(0, event(1).id), true)
+    t.equal(await index.delete(0, event(1).id), false)
+    t.equal(await index.get(0, event(1).id), undefined)
+    t.equal(await index.get(0, event(2).id), event(2).json)
+    for (const id of ['', 'x', event(2).id.toUpperCase() + '0', '0'.repeat(23) + 'g', '\u0000'.repeat(24)]) {
+      t.equal(await index.get(0, id), undefined, JSON.stringify(id))
+      t.equal(await index.delete(0, id), false)
+    }
+  })
+
+  t.test(`${name}: a frame seen before is ignored, and so is an event with a known id`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    index.add(5, [event(1, { json: '"first"' })])
+    index.add(5, [event(2)])
+    index.add(4, [event(3)])
+    index.add(6, [event(1, { json: '"second"' }), event(4, { json: '"fourth"' })])
+    t.same(await index.list(0, { limit: 10 }), { events: ['"fourth"', '"first"'], hasMore: false })
+  })
+
+  t.test(`${name}: prune removes what the server created before that time, in every scope`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    const events = Array.from({ length: 5000 }, (_, i) =>
+      event(i, { scope: i % 2, createdAt: 7, actualCreatedAt: i }),
+    )
+    index.add(1, events)
+    t.equal(await index.prune(4990), 4990)
+    t.equal(await index.prune(4990), 0)
+    t.same(await index.list(1, { limit: 10 }), oracle(events.slice(4990), 1, { limit: 10 }))
+  })
+
+  t.test(`${name}: pages by createdBefore meet every event once where times differ`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    for (let i = 0; i < 250; i++) index.add(i + 1, [event(i)])
+    const seen: string[] = []
+    let createdBefore: number | undefined
+    for (;;) {
+      const { events, hasMore } = await index.list(0, { limit: 100, createdBefore })
+      seen.push(...events)
+      createdBefore = 1_000_000 + Number.parseInt(JSON.parse(events.at(-1)!)._id, 16)
+      if (!hasMore) break
+    }
+    t.same(
+      seen,
+      Array.from({ length: 250 }, (_, i) => event(249 - i).json),
+    )
+  })
+
+  t.test(`${name}: all that was added becomes durable`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    t.equal(index.durablePosition, 0)
+    index.add(1, [event(1)])
+    index.add(2, [])
+    index.add(9, [event(2)])
+    index.add(10, [])
+    while (index.durablePosition < 10) await new Promise((resolve) => setTimeout(resolve, 5))
+    t.equal(index.durablePosition, 10)
+  })
+}

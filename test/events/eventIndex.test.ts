@@ -1,0 +1,180 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { EventIndexDamaged, EventIndexTooNew } from '../../src/events/eventDatabase.ts'
+import { EventIndexFailed, openEventIndex } from '../../src/events/eventIndex.ts'
+import { eventRoutes } from '../../src/events/eventRoutes.ts'
+import type { EventIndex } from '../../src/events/port.ts'
+import { event, eventIndexContract } from './contract.ts'
+import { framesFor } from './indexingChild.ts'
+
+const unexpected = (error: Error) => t.fail(`the index failed: ${error.stack}`)
+
+let files = 0
+const folder = t.testdir()
+const newFile = () => join(folder, `events${++files}.sqlite`)
+
+eventIndexContract(t, 'SQLite', () => openEventIndex({ file: newFile(), failed: unexpected }))
+
+t.test('a reopened index has its events and goes on from its position', async (t) => {
+  const file = newFile()
+  const first = await openEventIndex({ file, failed: unexpected })
+  for (let position = 1; position <= 300; position++) first.add(position, [event(position)])
+  t.ok(first.pendingBytes > 0, 'the lag can be seen')
+  await first.list(0, { limit: 1 })
+  t.equal(first.pendingBytes, 0, 'a query waits for what was added before')
+  t.equal(await first.delete(0, event(7).id), true)
+  await first.close()
+  t.equal(first.durablePosition, 300)
+  await t.rejects(first.list(0, { limit: 1 }), EventIndexFailed)
+  first.add(301, [event(301)])
+  await first.close()
+
+  const second = await openEventIndex({ file, failed: unexpected })
+  t.equal(second.durablePosition, 300)
+  second.add(300, [event(7)])
+  t.equal(
+    await second.get(0, event(7).id),
+    undefined,
+    'a replayed frame does not bring back what was deleted',
+  )
+  second.add(301, [event(301)])
+  const { events } = await second.list(0, { limit: 1000 })
+  t.equal(events.length, 300)
+  await second.close()
+})
+
+t.test('killed at any moment, it replays from its position to the same events', async (t) => {
+  const file = newFile()
+  let survived = 0
+  for (let round = 0; round < 6; round++) {
+    const child = fork(join(import.meta.dirname, 'indexingChild.ts'), [file], { stdio: 'inherit' })
+    const [from] = (await once(child, 'message')) as [number]
+    t.ok(from >= survived, `round ${round}: position ${from} is not behind what was durable, ${survived}`)
+    let durable = from
+    child.on('message', (position: number) => (durable = position))
+    await new Promise((resolve) => setTimeout(resolve, 60 + round * 130))
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+    survived = durable
+  }
+  t.ok(survived > 0, `${survived} frames were durable before the last kill`)
+
+  const index = await openEventIndex({ file, failed: unexpected })
+  t.teardown(() => index.close())
+  const end = index.durablePosition + 20
+  for (let position = index.durablePosition + 1; position <= end; position++) {
+    index.add(position, framesFor(position))
+  }
+  const stored = new Map<string, number>()
+  let createdBefore: number | undefined
+  for (;;) {
+    const { events, hasMore } = await index.list(0, { limit: 1000, createdBefore })
+    for (const json of events) stored.set(json, (stored.get(json) ?? 0) + 1)
+    if (!hasMore) break
+    createdBefore = JSON.parse(events.at(-1)!).createdAt
+  }
+  let expected = 0
+  for (let position = 1; position <= end; position++) {
+    for (const { json } of framesFor(position)) {
+      if (stored.get(json) !== 1) t.fail(`${json} is there ${stored.get(json) ?? 0} times`)
+      expected++
+    }
+  }
+  t.equal(stored.size, expected, `${end} frames hold ${expected} events, each there once`)
+})
+
+t.test('what cannot be read is refused by name and left alone', async (t) => {
+  const cases: [string, (file: string) => void, typeof EventIndexDamaged | typeof EventIndexTooNew][] = [
+    ['not SQLite', (file) => writeFileSync(file, 'GPX or something else '.repeat(100)), EventIndexDamaged],
+    [
+      'another application',
+      (file) => new Database(file).exec('CREATE TABLE places (name TEXT)').close(),
+      EventIndexDamaged,
+    ],
+    [
+      'a newer format',
+      (file) => {
+        const database = new Database(file)
+        database.pragma('user_version = 99')
+        database.close()
+      },
+      EventIndexTooNew,
+    ],
+    ['a table is missing', (file) => new Database(file).exec('DROP TABLE events').close(), EventIndexDamaged],
+  ]
+  for (const [what, spoil, expected] of cases) {
+    const file = newFile()
+    await (await openEventIndex({ file, failed: unexpected })).close()
+    if (what === 'not SQLite' || what === 'another application') rmSync(file)
+    spoil(file)
+    const before = readFileSync(file)
+    const error: unknown = await openEventIndex({ file, failed: unexpected }).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    )
+    t.ok(error instanceof expected, `${what}: ${String(error)}`)
+    t.ok(String(error).includes(file), 'the message names the file')
+    t.ok(readFileSync(file).equals(before), 'the file is as it was')
+  }
+})
+
+t.test('a database that fails later on is told once, and nothing hangs', async (t) => {
+  const file = newFile()
+  const failures: Error[] = []
+  const index = await openEventIndex({ file, failed: (error) => failures.push(error) })
+  index.add(1, [event(1)])
+  await index.list(0, { limit: 1 })
+  const thief = new Database(file)
+  thief.exec('DROP TABLE events')
+  thief.close()
+  index.add(2, [event(2)])
+  await t.rejects(index.list(0, { limit: 1 }), EventIndexFailed)
+  await t.rejects(index.get(0, event(1).id), EventIndexFailed)
+  index.add(3, [event(3)])
+  await index.close()
+  t.equal(failures.length, 1)
+  t.match(failures[0]!.message, /no such table/)
+  t.ok(index.durablePosition < 2, 'what failed is not durable')
+})
+
+t.test('the routes answer stored JSON as it is', async (t) => {
+  const index = await openEventIndex({ file: newFile(), failed: unexpected })
+  t.teardown(() => index.close())
+  index.add(1, [event(1), event(2, { userId: 'u' }), event(3, { scope: 1 })])
+  const ask = caller(index)
+  t.same(await ask('GET /v1/events', {}, { limit: 1 }), {
+    meta: { hasMore: true },
+    json: `"events":[${event(2).json}]`,
+  })
+  t.same(await ask('GET /v1/events', {}, { limit: 5, createdBefore: '1970-01-01T00:16:40.002Z' }), {
+    meta: { hasMore: false },
+    json: `"events":[${event(1).json}]`,
+  })
+  await t.rejects(ask('GET /v1/events', {}, { limit: 5, updatedAfter: 'soon' }), {
+    code: 400,
+    param: 'updatedAfter',
+  })
+  t.same(await ask('GET /v1/events/:id', { id: event(2).id }, {}), { json: `"event":${event(2).json}` })
+  await t.rejects(ask('GET /v1/events/:id', { id: event(3).id }, {}), { code: 404 })
+  t.same(await ask('DELETE /v1/events/:id', { id: event(2).id }, {}), {})
+  await t.rejects(ask('DELETE /v1/events/:id', { id: event(2).id }, {}), { code: 404 })
+})
+
+/** Calls a route's handler as the API would after validation, with a secret key of scope 0. */
+function caller(index: EventIndex) {
+  const routes = eventRoutes(index)
+  return async (name: string, params: object, query: object) => {
+    const found = routes.find((each) => `${each.method} ${each.path}` === name)!
+    const credentials = { scope: 0, level: 'secret', keyId: 'test' } as const
+    const call = { params, query, body: undefined, credentials, ip: '::1', receivedAt: 0 }
+    return found.handler(
+      { ...call, requestId: 'r', fromSdk: false } as Parameters<typeof found.handler>[0],
+      undefined as never,
+    )
+  }
+}

@@ -1,0 +1,31 @@
+import { openEventIndex } from '../../src/events/eventIndex.ts'
+import type { StoredEvent } from '../../src/events/port.ts'
+import { event } from './contract.ts'
+
+/** The events of a frame of the imagined log: none, one, two or three. */
+export function framesFor(position: number): StoredEvent[] {
+  return Array.from({ length: position % 4 }, (_, i) => {
+    const number = position * 4 + i
+    return event(number, { createdAt: number, json: JSON.stringify({ number, createdAt: number }) })
+  })
+}
+
+// Started with a file: indexes frames without end, telling first where it starts, then what is durable.
+const file = process.argv[2]
+if (process.send !== undefined && file !== undefined && import.meta.filename === process.argv[1]) {
+  const index = await openEventIndex({
+    file,
+    failed: (error) => {
+      throw error
+    },
+  })
+  process.send(index.durablePosition)
+  let position = index.durablePosition
+  let told = position
+  setInterval(() => {
+    for (let i = 0; i < 20; i++) index.add(++position, framesFor(position))
+    if (index.durablePosition === told) return
+    told = index.durablePosition
+    process.send!(told)
+  }, 2)
+}

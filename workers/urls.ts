@@ -1,0 +1,2 @@
+/** Where the threads and child processes start: each file is a few lines. */
+export const EVENT_INDEX_WORKER = new URL('./eventIndexWorker.ts', import.meta.url)
