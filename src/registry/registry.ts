@@ -1,5 +1,5 @@
 import tzLookup from '@photostructure/tz-lookup'
-import { shapeCenter } from '../geometry/ring.ts'
+import { shapeCenter } from '../geometry/shape.ts'
 import type { Geofence, Shape } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
@@ -146,6 +146,7 @@ export class Registry implements RegistryView {
   /** Changes the named settings; the rest stay. */
   updateSettings(scope: ScopeId, change: Partial<Settings>): Settings {
     const store = this.scope(scope)
+    if (Object.keys(change).length === 0) return store.settings
     const settings: Settings = { ...store.settings, ...change }
     this.#database.write(() => this.#statements.putSettings.run(scope, JSON.stringify(settings)))
     store.settings = settings

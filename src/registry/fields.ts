@@ -1,0 +1,155 @@
+import { parseDate } from '../api/schemas.ts'
+import { badParam, outOfRange } from '../runtime/errors.ts'
+
+/**
+ * Readers of single fields of a body or query, for definitions that come as JSON, as a form or from a file: a number or
+ * boolean may be text, a dictionary or list may be JSON text. Each answers undefined for an absent field (missing, null
+ * or empty text) and throws the ApiError 400 that names the field.
+ */
+
+/** A dictionary as a body has it, before anything is known of it. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** The value of a field; undefined when it is missing, null or the empty text. */
+export function present(fields: Fields, name: string): unknown {
+  if (!Object.hasOwn(fields, name)) return undefined
+  const value = fields[name]
+  return value === null || value === '' ? undefined : value
+}
+
+/** Throws the 400 of a field that must be there. */
+export function required<T>(name: string, value: T | undefined, sentence = `${name} is required.`): T {
+  if (value === undefined) throw badParam(name, sentence)
+  return value
+}
+
+/** Text of 1 to `maxLength` UTF-16 units without NUL and lone surrogates, which no store keeps as they are. */
+export function textField(fields: Fields, name: string, maxLength: number): string | undefined {
+  const value = present(fields, name)
+  return value === undefined ? undefined : checkText(name, value, maxLength)
+}
+
+/** @param name the field that is blamed */
+export function checkText(name: string, value: unknown, maxLength: number): string {
+  if (typeof value !== 'string') throw badParam(name, `Invalid ${name}. It must be text.`)
+  if (value.length > maxLength) {
+    throw badParam(name, `Invalid ${name}. It must be at most ${maxLength} characters long.`)
+  }
+  if (value.includes('\0') || !value.isWellFormed()) {
+    throw badParam(name, `Invalid ${name}. It must be Unicode text without NUL.`)
+  }
+  return value
+}
+
+/** `true`, `false`, or either as text. */
+export function booleanField(fields: Fields, name: string): boolean | undefined {
+  const value = present(fields, name)
+  if (value === undefined || typeof value === 'boolean') return value
+  const lower = typeof value === 'string' ? value.trim().toLowerCase() : ''
+  if (lower !== 'true' && lower !== 'false')
+    throw badParam(name, `Invalid ${name}. It must be true or false.`)
+  return lower === 'true'
+}
+
+/** A finite number within [low, high], or its decimal text. */
+export function numberField(fields: Fields, name: string, low: number, high: number): number | undefined {
+  const value = present(fields, name)
+  if (value === undefined) return undefined
+  const number = checkNumber(name, value)
+  if (number < low || number > high) throw outOfRange(name, low, high)
+  return number
+}
+
+/** A finite number above 0, or its decimal text. */
+export function positiveField(fields: Fields, name: string): number | undefined {
+  const value = present(fields, name)
+  if (value === undefined) return undefined
+  const number = checkNumber(name, value)
+  if (number <= 0) throw badParam(name, `Invalid ${name}. It must be greater than 0.`)
+  return number
+}
+
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+
+/** @param name the field that is blamed */
+export function checkNumber(name: string, value: unknown): number {
+  const text = typeof value === 'string' ? value.trim() : ''
+  const number = typeof value === 'number' ? value : DECIMAL.test(text) ? Number(text) : Number.NaN
+  if (!Number.isFinite(number)) throw badParam(name, `Invalid ${name}. It must be a number.`)
+  return number
+}
+
+/** One of `choices`. */
+export function choiceField<T extends string>(
+  fields: Fields,
+  name: string,
+  choices: readonly T[],
+): T | undefined {
+  const value = present(fields, name)
+  if (value === undefined) return undefined
+  const choice = choices.find((one) => one === value)
+  if (choice === undefined) throw badParam(name, `Invalid ${name}. Valid values: ${choices.join(', ')}.`)
+  return choice
+}
+
+/** A dictionary, or its JSON text. */
+export function dictionaryField(fields: Fields, name: string): Fields | undefined {
+  const value = jsonField(fields, name)
+  if (value === undefined) return undefined
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badParam(name, `Invalid ${name}. It must be a dictionary.`)
+  }
+  return value as Fields
+}
+
+/** A list, or its JSON text. */
+export function listField(fields: Fields, name: string): readonly unknown[] | undefined {
+  const value = jsonField(fields, name)
+  if (value !== undefined && !Array.isArray(value))
+    throw badParam(name, `Invalid ${name}. It must be a list.`)
+  return value
+}
+
+function jsonField(fields: Fields, name: string): unknown {
+  const value = present(fields, name)
+  if (typeof value !== 'string') return value
+  try {
+    return JSON.parse(value) ?? undefined
+  } catch {
+    throw badParam(name, `Invalid ${name}. It must be valid JSON.`)
+  }
+}
+
+/**
+ * Texts given as a list or comma-separated, trimmed, each once, in their order; undefined when there are none.
+ */
+export function textsField(
+  fields: Fields,
+  name: string,
+  maxCount: number,
+  maxLength: number,
+): readonly string[] | undefined {
+  const value = present(fields, name)
+  if (value === undefined) return undefined
+  if (typeof value !== 'string' && !Array.isArray(value)) {
+    throw badParam(name, `Invalid ${name}. It must be a list or comma-separated text.`)
+  }
+  const given: readonly unknown[] = typeof value === 'string' ? value.split(',') : value
+  const texts = new Set<string>()
+  for (const item of given) {
+    const text = checkText(name, item, maxLength).trim()
+    if (text !== '') texts.add(text)
+  }
+  if (texts.size > maxCount) throw badParam(name, `Invalid ${name}. It must have at most ${maxCount} items.`)
+  return texts.size === 0 ? undefined : [...texts]
+}
+
+/** A date in any form that the interface takes; epoch milliseconds. */
+export function dateField(fields: Fields, name: string): number | undefined {
+  const value = present(fields, name)
+  if (value === undefined) return undefined
+  if (typeof value !== 'string' && typeof value !== 'number') {
+    throw badParam(name, `Invalid ${name}. It must be a date or ISO 8601 date text.`)
+  }
+  return parseDate(name, value)
+}

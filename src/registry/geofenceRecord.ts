@@ -1,0 +1,90 @@
+import Type from 'typebox'
+import { shapeCenter, shapeRadius, shapeRing } from '../geometry/shape.ts'
+import type { Geofence } from '../model/geofence.ts'
+import { isLive } from '../model/scope.ts'
+
+/** The geofence as contexts and users carry it. */
+export function geofenceContext(geofence: Geofence): Record<string, unknown> {
+  const { id, tag, externalId, description, metadata } = geofence
+  return { _id: id, tag, externalId, description, metadata }
+}
+
+/**
+ * The geofence as the API answers it; what is undefined is left out of the JSON. The geometry is always a polygon of
+ * one ring: a circle has 33 points.
+ */
+export function geofenceRecord(
+  geofence: Geofence,
+  include: { readonly geometry: boolean } = { geometry: true },
+): Record<string, unknown> {
+  const { shape } = geofence
+  return {
+    _id: geofence.id,
+    createdAt: isoTime(geofence.createdAt),
+    updatedAt: isoTime(geofence.updatedAt),
+    live: isLive(geofence.scope),
+    tag: geofence.tag,
+    externalId: geofence.externalId,
+    description: geofence.description,
+    type: geofence.type,
+    geometry: include.geometry ? { type: 'Polygon', coordinates: [shapeRing(shape)] } : undefined,
+    geometryCenter: { type: 'Point', coordinates: shapeCenter(shape) },
+    geometryRadius: shapeRadius(shape),
+    mode: geofence.mode,
+    metadata: geofence.metadata,
+    userId: geofence.userId,
+    userIds: geofence.userIds,
+    ip: geofence.ip,
+    enabled: geofence.enabled,
+    operatingHours: geofence.operatingHours?.source,
+    stopDetection: geofence.stopDetection,
+    dwellThreshold: geofence.dwellThreshold,
+    disableAfter: isoTime(geofence.disableAfter),
+    deleteAfter: isoTime(geofence.deleteAfter),
+    placeId: geofence.placeId,
+    tripApproachingThreshold: geofence.tripApproachingThreshold,
+  }
+}
+
+function isoTime(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString()
+}
+
+const DateTime = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
+const LonLat = Type.Array(Type.Number(), { minItems: 2, maxItems: 2, description: '[longitude, latitude]' })
+
+/** What {@link geofenceRecord} makes, for the reference. */
+export const GeofenceRecord = Type.Object(
+  {
+    _id: Type.String({ description: '24 hex; kept by edits.' }),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+    live: Type.Boolean(),
+    tag: Type.String(),
+    externalId: Type.String(),
+    description: Type.String(),
+    type: Type.Enum(['circle', 'polygon', 'isochrone']),
+    geometry: Type.Optional(
+      Type.Object({ type: Type.Literal('Polygon'), coordinates: Type.Array(Type.Array(LonLat)) }),
+    ),
+    geometryCenter: Type.Object({ type: Type.Literal('Point'), coordinates: LonLat }),
+    geometryRadius: Type.Number({ description: 'Metres: of the circle, or of a circle around the polygon.' }),
+    mode: Type.Optional(Type.String()),
+    metadata: Type.Optional(
+      Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+    ),
+    userId: Type.Optional(Type.String()),
+    userIds: Type.Optional(Type.Array(Type.String())),
+    ip: Type.Optional(Type.String()),
+    enabled: Type.Boolean(),
+    operatingHours: Type.Optional(Type.Record(Type.String(), Type.Array(Type.Array(Type.String())))),
+    stopDetection: Type.Optional(Type.Boolean()),
+    dwellThreshold: Type.Optional(Type.Number({ description: 'Minutes.' })),
+    disableAfter: Type.Optional(DateTime),
+    deleteAfter: Type.Optional(DateTime),
+    placeId: Type.Optional(Type.String()),
+    tripApproachingThreshold: Type.Optional(Type.Number({ description: 'Minutes.' })),
+    distance: Type.Optional(Type.Number({ description: 'Metres to the boundary, 0 inside; in searches.' })),
+  },
+  { $id: 'Geofence' },
+)

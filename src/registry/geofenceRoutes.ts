@@ -1,0 +1,276 @@
+import Type from 'typebox'
+import type { Call, Route } from '../api/route.ts'
+import { route } from '../api/route.ts'
+import {
+  CoordinatesText,
+  DateText,
+  limitOf,
+  Name,
+  parseCoordinates,
+  parseDate,
+  Text,
+} from '../api/schemas.ts'
+import { Probe } from '../geometry/probe.ts'
+import type { Geofence } from '../model/geofence.ts'
+import { matchesMetadata } from '../model/metadata.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { ApiError, badParam, notFound } from '../runtime/errors.ts'
+import type { Fields } from './fields.ts'
+import { present } from './fields.ts'
+import { GeofenceBody } from './geofenceBody.ts'
+import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
+import { asOf } from './geofenceRow.ts'
+import { MAX_ID_LENGTH, parseGeofence } from './geofenceSchema.ts'
+import type { Registry } from './registry.ts'
+import { GeofenceExists } from './registry.ts'
+
+const Id = Type.Object({ id: Name(MAX_ID_LENGTH) })
+const PairParams = Type.Object({ tag: Name(MAX_ID_LENGTH), externalId: Name(MAX_ID_LENGTH) })
+const OneGeofence = Type.Object({ geofence: GeofenceRecord })
+const Geofences = Type.Object({ geofences: Type.Array(GeofenceRecord) })
+const Nothing = Type.Object({})
+const MetadataFilter = Type.Record(Type.String(), Type.String(), {
+  description: '`metadata[key]=value`: as text, or as the boolean or number that it reads as.',
+})
+
+const TAG = 'Geofences'
+/** More than this with geometry is refused: the interface's rule. */
+const MAX_WITH_GEOMETRY = 100
+
+/** Management of geofences (secret keys) and the search near a point (any key). */
+export function geofenceRoutes(registry: Registry): Route[] {
+  return [...editRoutes(registry), ...readRoutes(registry), ...deleteRoutes(registry), searchRoute(registry)]
+}
+
+function editRoutes(registry: Registry): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/geofences',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Create a geofence',
+      body: GeofenceBody,
+      answers: { 200: OneGeofence, 409: Nothing },
+      handler: (call) => {
+        const definition = parseGeofence(call.body as Fields)
+        return answer(refusingTaken(() => registry.createGeofence(scopeOf(call), definition)))
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/geofences/:tag/:externalId',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Create or replace a geofence by its pair',
+      description: 'Replaces the whole definition: what is absent, null or empty is at its default.',
+      params: PairParams,
+      body: GeofenceBody,
+      answers: { 200: OneGeofence },
+      handler: (call) => {
+        const definition = parseGeofence(call.body as Fields, call.params)
+        return answer(registry.putGeofence(scopeOf(call), definition).geofence)
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/geofences/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Replace a geofence by its id',
+      description:
+        'Replaces the whole definition; tag and externalId stay where the body does not name them.',
+      params: Id,
+      body: GeofenceBody,
+      answers: { 200: OneGeofence, 404: Nothing, 409: Nothing },
+      handler: (call) => {
+        const { id } = call.params
+        const before = found(registry.scope(scopeOf(call)).geofence(id))
+        const body = call.body as Fields
+        const tag = present(body, 'tag') ?? before.tag
+        const externalId = present(body, 'externalId') ?? before.externalId
+        const definition = parseGeofence({ ...body, tag, externalId })
+        return answer(refusingTaken(() => found(registry.replaceGeofence(scopeOf(call), id, definition))))
+      },
+    }),
+  ]
+}
+
+function readRoutes(registry: Registry): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/geofences',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'List geofences, newest first',
+      query: Type.Object({
+        tag: Type.Optional(Text(MAX_ID_LENGTH)),
+        externalId: Type.Optional(Text(MAX_ID_LENGTH)),
+        metadata: Type.Optional(MetadataFilter),
+        limit: Type.Optional(limitOf(100, 1000)),
+        createdBefore: Type.Optional(DateText),
+        createdAfter: Type.Optional(DateText),
+        updatedBefore: Type.Optional(DateText),
+        updatedAfter: Type.Optional(DateText),
+      }),
+      answers: { 200: Geofences },
+      handler: (call) => {
+        const { tag, externalId, metadata, limit = 100 } = call.query
+        const bound = (name: 'createdBefore' | 'createdAfter' | 'updatedBefore' | 'updatedAfter') => {
+          const value = call.query[name]
+          return value === undefined ? undefined : parseDate(name, value)
+        }
+        const { geofences, hasMore } = registry.scope(scopeOf(call)).list({
+          tag,
+          externalId,
+          limit,
+          createdBefore: bound('createdBefore'),
+          createdAfter: bound('createdAfter'),
+          updatedBefore: bound('updatedBefore'),
+          updatedAfter: bound('updatedAfter'),
+          accept: metadata && ((geofence) => matchesMetadata(geofence.metadata, metadata)),
+        })
+        return {
+          meta: { hasMore },
+          body: { geofences: geofences.map((geofence) => geofenceRecord(geofence)) },
+        }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/geofences/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Get a geofence by its id',
+      params: Id,
+      answers: { 200: OneGeofence, 404: Nothing },
+      handler: (call) => answer(found(registry.scope(scopeOf(call)).geofence(call.params.id))),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/geofences/:tag/:externalId',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Get a geofence by its pair',
+      params: PairParams,
+      answers: { 200: OneGeofence, 404: Nothing },
+      handler: (call) => {
+        const { tag, externalId } = call.params
+        return answer(found(registry.scope(scopeOf(call)).geofenceByPair(tag, externalId)))
+      },
+    }),
+  ]
+}
+
+function deleteRoutes(registry: Registry): Route[] {
+  const remove = (scope: ScopeId, geofence: Geofence | undefined) => {
+    registry.deleteGeofence(scope, found(geofence).id)
+    return {}
+  }
+  return [
+    route({
+      method: 'DELETE',
+      path: '/v1/geofences/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Delete a geofence by its id',
+      params: Id,
+      answers: { 200: Nothing, 404: Nothing },
+      handler: (call) => {
+        const scope = scopeOf(call)
+        return remove(scope, registry.scope(scope).geofence(call.params.id))
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/geofences/:tag/:externalId',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Delete a geofence by its pair',
+      params: PairParams,
+      answers: { 200: Nothing, 404: Nothing },
+      handler: (call) => {
+        const scope = scopeOf(call)
+        return remove(scope, registry.scope(scope).geofenceByPair(call.params.tag, call.params.externalId))
+      },
+    }),
+  ]
+}
+
+function searchRoute(registry: Registry): Route {
+  const probe = new Probe()
+  return route({
+    method: 'GET',
+    path: '/v1/search/geofences',
+    auth: 'publishable',
+    limit: { perSecond: 100, by: 'key' },
+    tag: TAG,
+    summary: 'Find the enabled geofences nearest to a point',
+    description: 'Sorted by distance to the boundary, 0 inside.',
+    query: Type.Object({
+      near: CoordinatesText,
+      limit: Type.Optional(limitOf(100, 1000)),
+      radius: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Metres; absent: unbounded.' })),
+      tags: Type.Optional(Type.String({ description: 'Comma-separated; geofences of any of them.' })),
+      metadata: Type.Optional(MetadataFilter),
+      includeGeometry: Type.Optional(
+        Type.Boolean({ default: true, description: 'More than 100 results need it to be false.' }),
+      ),
+    }),
+    answers: { 200: Geofences },
+    handler: (call) => {
+      const { limit = 100, radius, metadata = {}, includeGeometry = true } = call.query
+      const { latitude, longitude } = parseCoordinates('near', call.query.near)
+      if (includeGeometry && limit > MAX_WITH_GEOMETRY) {
+        const sentence = `Invalid limit. Valid range: [1, ${MAX_WITH_GEOMETRY}]; more needs includeGeometry=false.`
+        throw badParam('limit', sentence)
+      }
+      const tags = tagSet(call.query.tags)
+      const accept = (geofence: Geofence) =>
+        asOf(geofence, call.receivedAt)?.enabled === true &&
+        (tags === undefined || tags.has(geofence.tag)) &&
+        matchesMetadata(geofence.metadata, metadata)
+      const { index } = registry.scope(scopeOf(call))
+      const nearest = index.nearest(probe.set(latitude, longitude), limit, radius, accept)
+      return {
+        body: {
+          geofences: nearest.map(({ geofence, distance }) => ({
+            ...geofenceRecord(geofence, { geometry: includeGeometry }),
+            distance,
+          })),
+        },
+      }
+    },
+  })
+}
+
+/** Undefined where no tag is named. */
+function tagSet(text: string | undefined): ReadonlySet<string> | undefined {
+  const tags = new Set(text?.split(',').map((tag) => tag.trim()))
+  tags.delete('')
+  return tags.size === 0 ? undefined : tags
+}
+
+function scopeOf(call: Pick<Call<undefined, undefined, undefined>, 'credentials'>): ScopeId {
+  return call.credentials!.scope
+}
+
+function answer(geofence: Geofence) {
+  return { body: { geofence: geofenceRecord(geofence) } }
+}
+
+function found(geofence: Geofence | undefined): Geofence {
+  if (geofence === undefined) throw notFound('Geofence')
+  return geofence
+}
+
+/** Runs an edit, with a taken pair as the answer 409. */
+function refusingTaken(edit: () => Geofence): Geofence {
+  try {
+    return edit()
+  } catch (error) {
+    if (!(error instanceof GeofenceExists)) throw error
+    throw new ApiError(409, error.message, { param: 'externalId', cause: error })
+  }
+}

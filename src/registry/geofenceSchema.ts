@@ -1,0 +1,208 @@
+import { checkRing } from '../geometry/ring.ts'
+import type { GeofenceType, Position, Shape, TravelMode } from '../model/geofence.ts'
+import { IpRangesError, parseIpRanges } from '../model/ipRanges.ts'
+import type { Metadata } from '../model/metadata.ts'
+import { GEOFENCE_METADATA_KEYS } from '../model/metadata.ts'
+import type { OperatingHours } from '../model/operatingHours.ts'
+import { OperatingHoursError, parseOperatingHours } from '../model/operatingHours.ts'
+import { ApiError, badParam } from '../runtime/errors.ts'
+import type { Fields } from './fields.ts'
+import {
+  booleanField,
+  checkNumber,
+  checkText,
+  choiceField,
+  dateField,
+  dictionaryField,
+  listField,
+  numberField,
+  positiveField,
+  present,
+  required,
+  textField,
+  textsField,
+} from './fields.ts'
+import type { GeofenceDefinition } from './geofenceRow.ts'
+
+/** Characters of a tag, externalId, userId or placeId. */
+export const MAX_ID_LENGTH = 256
+const MAX_DESCRIPTION_LENGTH = 1000
+const MAX_ADDRESS_LENGTH = 1000
+const MAX_METADATA_KEY_LENGTH = 256
+const MAX_METADATA_TEXT_LENGTH = 4096
+const MAX_USER_IDS = 10_000
+const MAX_IP_LENGTH = 45 + 4
+const MAX_IPS = 1000
+const MIN_RADIUS_METERS = 10
+const MAX_RADIUS_METERS = 10_000
+
+const GEOFENCE_TYPES: readonly GeofenceType[] = ['circle', 'polygon', 'isochrone']
+const TRAVEL_MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike']
+
+/** Tag and externalId of a geofence. */
+export interface Pair {
+  readonly tag: string
+  readonly externalId: string
+}
+
+/**
+ * Reads the definition of a geofence from a body or row: every rule of the interface's field table.
+ * Absent, null and empty fields are at their defaults; unknown ones are ignored.
+ *
+ * @param known the pair where the request names it elsewhere; a field that says otherwise is refused
+ * @throws ApiError 400 naming the field; 503 where the geometry would have to come from an engine that is not there
+ */
+export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition {
+  const description = required('description', textField(fields, 'description', MAX_DESCRIPTION_LENGTH))
+  const type = required('type', choiceField(fields, 'type', GEOFENCE_TYPES))
+  const optional = {
+    mode: choiceField(fields, 'mode', TRAVEL_MODES),
+    metadata: parseMetadata(fields),
+    operatingHours: parseHours(fields),
+    stopDetection: booleanField(fields, 'stopDetection'),
+    disableAfter: dateField(fields, 'disableAfter'),
+    deleteAfter: dateField(fields, 'deleteAfter'),
+    userId: textField(fields, 'userId', MAX_ID_LENGTH),
+    userIds: textsField(fields, 'userIds', MAX_USER_IDS, MAX_ID_LENGTH),
+    ip: parseIp(fields),
+    dwellThreshold: positiveField(fields, 'dwellThreshold'),
+    placeId: textField(fields, 'placeId', MAX_ID_LENGTH),
+    tripApproachingThreshold: positiveField(fields, 'tripApproachingThreshold'),
+  }
+  return {
+    tag: pairField(fields, 'tag', known),
+    externalId: pairField(fields, 'externalId', known),
+    description,
+    type,
+    enabled: booleanField(fields, 'enabled') ?? true,
+    ...withoutUndefined(optional),
+    shape: parseShape(fields, type),
+  }
+}
+
+function pairField(fields: Fields, name: 'tag' | 'externalId', known: Pair | undefined): string {
+  const value = textField(fields, name, MAX_ID_LENGTH)
+  if (known === undefined) return required(name, value)
+  if (value !== undefined && value !== known[name]) {
+    throw badParam(name, `Invalid ${name}. It differs from the ${name} of the address.`)
+  }
+  return checkText(name, known[name], MAX_ID_LENGTH)
+}
+
+function parseShape(fields: Fields, type: GeofenceType): Shape {
+  const coordinates = listField(fields, 'coordinates')
+  if (type === 'polygon') {
+    if (coordinates !== undefined) return { kind: 'polygon', ring: parseRing(coordinates) }
+    if (present(fields, 'placeId') !== undefined) throw noPlaces()
+    throw badParam('coordinates', 'coordinates is required for a polygon.')
+  }
+  const center = coordinates === undefined ? undefined : parseCenter(coordinates)
+  const address = textField(fields, 'address', MAX_ADDRESS_LENGTH)
+  if (type === 'isochrone') {
+    required('radius', positiveField(fields, 'radius'), 'radius is required for an isochrone, in minutes.')
+    required('mode', present(fields, 'mode'), 'mode is required for an isochrone.')
+  }
+  const radius = type === 'circle' ? numberField(fields, 'radius', MIN_RADIUS_METERS, MAX_RADIUS_METERS) : 0
+  required('radius', radius, 'radius is required for a circle, in metres.')
+  if (center === undefined) {
+    if (address !== undefined) throw missing('address', 'no geocoder to find the address; give coordinates')
+    if (present(fields, 'placeId') !== undefined) throw noPlaces()
+    throw badParam('coordinates', 'One of coordinates, address and placeId is required.')
+  }
+  if (type === 'isochrone') throw missing('type', 'no routing engine, which an isochrone needs')
+  return { kind: 'circle', center, radius: radius as number }
+}
+
+function noPlaces(): ApiError {
+  return missing('placeId', 'no places to take the geometry from; give coordinates')
+}
+
+function missing(param: string, what: string): ApiError {
+  return new ApiError(503, `${param}: There is ${what}.`, { param })
+}
+
+/** `[longitude, latitude]`, of any size. */
+function parsePosition(value: unknown): Position {
+  if (!Array.isArray(value) || value.length !== 2) {
+    throw badParam('coordinates', 'Invalid coordinates. A position must be [longitude, latitude].')
+  }
+  return [checkNumber('coordinates', value[0]), checkNumber('coordinates', value[1])]
+}
+
+function parseCenter(coordinates: readonly unknown[]): Position {
+  const center = parsePosition(coordinates)
+  const [longitude, latitude] = center
+  if (Math.abs(longitude) > 180) throw badParam('coordinates', 'Invalid longitude. Valid range: [-180, 180].')
+  if (Math.abs(latitude) > 90) throw badParam('coordinates', 'Invalid latitude. Valid range: [-90, 90].')
+  return center
+}
+
+function parseRing(coordinates: readonly unknown[]): readonly Position[] {
+  const ring = unnest(coordinates).map(parsePosition)
+  const sentence = checkRing(ring)
+  if (sentence !== undefined) throw badParam('coordinates', `Invalid coordinates. ${sentence}`)
+  return ring
+}
+
+/** GeoJSON's form of a polygon is a list of rings: taken where it is one ring. */
+function unnest(coordinates: readonly unknown[]): readonly unknown[] {
+  const first = coordinates[0]
+  if (!Array.isArray(first) || !Array.isArray(first[0])) return coordinates
+  if (coordinates.length !== 1) {
+    throw badParam(
+      'coordinates',
+      `Invalid coordinates. One ring is allowed; there are ${coordinates.length}.`,
+    )
+  }
+  return first
+}
+
+function parseMetadata(fields: Fields): Metadata | undefined {
+  const given = dictionaryField(fields, 'metadata')
+  if (given === undefined) return undefined
+  const entries = Object.entries(given).filter(([, value]) => value !== null)
+  if (entries.length > GEOFENCE_METADATA_KEYS) {
+    throw badParam('metadata', `Invalid metadata. It must have at most ${GEOFENCE_METADATA_KEYS} keys.`)
+  }
+  for (const [key, value] of entries) {
+    checkText('metadata', key, MAX_METADATA_KEY_LENGTH)
+    if (key === '' || key === '__proto__')
+      throw badParam('metadata', `Invalid metadata. No key may be "${key}".`)
+    if (typeof value === 'string') checkText('metadata', value, MAX_METADATA_TEXT_LENGTH)
+    else if (typeof value !== 'boolean' && !Number.isFinite(value)) {
+      throw badParam('metadata', 'Invalid metadata. Values must be text, booleans or numbers.')
+    }
+  }
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Metadata)
+}
+
+function parseHours(fields: Fields): OperatingHours | undefined {
+  const given = dictionaryField(fields, 'operatingHours')
+  if (given === undefined) return undefined
+  try {
+    return parseOperatingHours(given)
+  } catch (error) {
+    if (!(error instanceof OperatingHoursError)) throw error
+    throw badParam('operatingHours', `Invalid operatingHours: ${error.message}`)
+  }
+}
+
+function parseIp(fields: Fields): string | undefined {
+  const ip = textsField(fields, 'ip', MAX_IPS, MAX_IP_LENGTH)?.join(',')
+  if (ip === undefined) return undefined
+  try {
+    parseIpRanges(ip)
+  } catch (error) {
+    if (!(error instanceof IpRangesError)) throw error
+    throw badParam('ip', `Invalid ip: ${error.message}`)
+  }
+  return ip
+}
+
+type WithoutUndefined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+function withoutUndefined<T extends object>(object: T): WithoutUndefined<T> {
+  return Object.fromEntries(
+    Object.entries(object).filter(([, value]) => value !== undefined),
+  ) as WithoutUndefined<T>
+}

@@ -1,0 +1,62 @@
+import Type from 'typebox'
+import type { Route } from '../api/route.ts'
+import { route } from '../api/route.ts'
+import { isLive, projectOf } from '../model/scope.ts'
+import { notFound } from '../runtime/errors.ts'
+import type { KeyRecord } from './keys.ts'
+import { keyKind } from './keys.ts'
+import type { Registry } from './registry.ts'
+
+const Level = Type.Union([Type.Literal('publishable'), Type.Literal('secret')])
+const KeyAnswer = Type.Object({
+  kind: Level,
+  live: Type.Boolean(),
+  lastFour: Type.String(),
+  createdAt: Type.String({ format: 'date-time' }),
+  key: Type.Optional(Type.String({ description: 'The whole key; in the answer to a rotation only.' })),
+})
+const TAG = 'Keys'
+
+/** The two keys of the caller's own project and environment: a test key learns nothing of the live ones. */
+export function keyRoutes(registry: Registry): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/keys',
+      auth: 'secret',
+      tag: TAG,
+      summary: "List the environment's keys by their last four characters",
+      answers: { 200: Type.Object({ keys: Type.Array(KeyAnswer) }) },
+      handler: (call) => {
+        const { scope } = call.credentials!
+        const keys = registry.keys.list(projectOf(scope)).map(keyAnswer)
+        return { body: { keys: keys.filter(({ live }) => live === isLive(scope)) } }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/keys/:kind/rotate',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Replace a key',
+      description: 'The old key is invalid at once. The new one is in this answer and nowhere else.',
+      params: Type.Object({ kind: Level }),
+      answers: { 200: Type.Object({ key: KeyAnswer }) },
+      handler: (call) => {
+        const { scope } = call.credentials!
+        const rotated = registry.keys.rotate(projectOf(scope), keyKind(isLive(scope), call.params.kind))
+        if (rotated === undefined) throw notFound('Key')
+        return { body: { key: { ...keyAnswer(rotated.record), key: rotated.key } } }
+      },
+    }),
+  ]
+}
+
+function keyAnswer({ kind, lastFour, createdAt }: KeyRecord) {
+  return {
+    kind: kind.endsWith('Secret') ? 'secret' : 'publishable',
+    live: kind.startsWith('live'),
+    lastFour,
+    createdAt: new Date(createdAt).toISOString(),
+  }
+}

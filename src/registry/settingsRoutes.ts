@@ -1,0 +1,52 @@
+import Type from 'typebox'
+import type { Route } from '../api/route.ts'
+import { route } from '../api/route.ts'
+import type { Fields } from './fields.ts'
+import type { Registry } from './registry.ts'
+import { parseSettingsChange, SettingsRecord } from './settingsSchema.ts'
+
+const Answer = Type.Object({ settings: SettingsRecord })
+const TAG = 'Settings'
+
+/** Settings of the key's environment. */
+export function settingsRoutes(registry: Registry): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/settings',
+      auth: 'secret',
+      tag: TAG,
+      summary: "Get the environment's settings",
+      answers: { 200: Answer },
+      handler: (call) => ({ body: { settings: registry.scope(call.credentials!.scope).settings } }),
+    }),
+    route({
+      method: 'PATCH',
+      path: '/v1/settings',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Change settings',
+      description:
+        'The named ones change, the rest stay; null takes away dwellThreshold and maxAccuracyMeters.',
+      body: Type.Partial(SettingsRecord),
+      answers: { 200: Answer },
+      // The usual reading drops null members, which here have a meaning. parseSettingsChange checks every member.
+      parse: parseObject,
+      handler: (call) => {
+        const change = parseSettingsChange(call.body as Fields)
+        return { body: { settings: registry.updateSettings(call.credentials!.scope, change) } }
+      },
+    }),
+  ]
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function parseObject(bytes: Uint8Array): Record<string, never> | undefined {
+  try {
+    const value = JSON.parse(utf8.decode(bytes))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
