@@ -70,7 +70,7 @@ export interface Route<
   readonly query?: Q
   /** An empty body stands for `{}`. Fields the schema does not know are left alone and ignored. */
   readonly body?: B
-  /** By status: the schema of the members beside `meta`. */
+  /** By status: the schema of the members beside `meta`; with a `contentType` where the answer is another text. */
   readonly answers: Readonly<Record<number, TObject>>
   /**
    * A faster way for the usual body: gets the bytes (valid during the call only) before anything else does, and

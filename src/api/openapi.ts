@@ -1,0 +1,222 @@
+import Type from 'typebox'
+import type { TSchema } from 'typebox'
+import { route, type Route } from './route.ts'
+
+type Json = Record<string, unknown>
+
+const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
+  400: 'Bad request: a parameter is missing or invalid; `meta.param` names it.',
+  401: 'Unauthorized: the API key is missing or unknown.',
+  403: 'Forbidden: the endpoint needs a secret key.',
+  404: 'Not found.',
+  413: 'The body is too large.',
+  415: 'The content type is not one that the API reads.',
+  429: 'Too many requests; `meta.type` names the window.',
+  500: 'Internal server error.',
+  503: 'Temporarily unavailable; `Retry-After` says for how long.',
+}
+
+const ERROR_SCHEMA: Json = {
+  type: 'object',
+  required: ['meta'],
+  properties: {
+    meta: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: {
+        code: { type: 'integer', description: 'The HTTP status.' },
+        param: { type: 'string', description: 'The offending parameter.' },
+        message: { type: 'string' },
+        type: { type: 'string', description: 'On 429: the window that was exceeded.' },
+      },
+    },
+  },
+}
+
+/** GET /v1/openapi.json over the given routes and itself; the text is made once, when first asked for. */
+export function openApiRoute(routes: readonly Route[], version: string): Route {
+  let content: string | undefined
+  const self: Route = route({
+    method: 'GET',
+    path: '/v1/openapi.json',
+    auth: 'none',
+    summary: 'This description of the API',
+    tag: 'Operations',
+    answers: { 200: Type.Object({}, { description: 'An OpenAPI 3.1 document, without `meta`.' }) },
+    handler() {
+      content ??= JSON.stringify(openApiDocument([...routes, self], version))
+      return { text: { contentType: 'application/json; charset=utf-8', content } }
+    },
+  })
+  return self
+}
+
+/**
+ * The OpenAPI 3.1 document of a route table. Schemas with a `title` become named components: the same title must
+ * mean the same schema everywhere.
+ * @param version of the server
+ * @throws Error where two different schemas share a title
+ */
+export function openApiDocument(routes: readonly Route[], version: string): Json {
+  const schemas: Record<string, Json> = { Error: ERROR_SCHEMA }
+  const paths: Record<string, Json> = {}
+  for (const definition of routes) {
+    const path = definition.path.replaceAll(/:(\w+)/g, '{$1}')
+    const operations = (paths[path] ??= {})
+    operations[definition.method.toLowerCase()] = operation(definition, schemas)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Ringfence',
+      version,
+      description:
+        'Location updates in, geofence events out. Every answer carries `meta.code`, the HTTP status.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(routes.map((definition) => definition.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas,
+      responses: Object.fromEntries(
+        Object.entries(ERROR_DESCRIPTIONS).map(([status, description]) => [
+          `Error${status}`,
+          {
+            description,
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+          },
+        ]),
+      ),
+      securitySchemes: {
+        publishableKey: keyScheme('A publishable key, or a secret one. `Bearer` before it is accepted.'),
+        secretKey: keyScheme('A secret key. `Bearer` before it is accepted.'),
+      },
+    },
+  }
+}
+
+function keyScheme(description: string): Json {
+  return { type: 'apiKey', in: 'header', name: 'Authorization', description }
+}
+
+function operation(definition: Route, schemas: Record<string, Json>): Json {
+  const { auth, body, limit } = definition
+  const errors = [400, 500, 503]
+  if (auth !== 'none') errors.push(401)
+  if (auth === 'secret') errors.push(403)
+  if (definition.path.includes(':')) errors.push(404)
+  if (body !== undefined) errors.push(413, 415)
+  if (limit !== undefined) errors.push(429)
+  const responses: Json = {}
+  for (const status of errors) responses[status] = { $ref: `#/components/responses/Error${status}` }
+  for (const [status, members] of Object.entries(definition.answers)) {
+    const { contentType, description } = members as { contentType?: string; description?: string }
+    responses[status] = {
+      description: description ?? 'Success.',
+      content:
+        contentType === undefined
+          ? { 'application/json': { schema: withMeta(toJsonSchema(members, schemas), definition) } }
+          : { [contentType]: { schema: { type: 'string' } } },
+    }
+  }
+  const notes = [
+    definition.description,
+    limit && `At most ${limit.perSecond} requests a second by ${limit.by}.`,
+  ]
+  const description = notes.filter(Boolean).join('\n\n')
+  return {
+    operationId: operationId(definition),
+    summary: definition.summary,
+    ...(description === '' ? {} : { description }),
+    tags: [definition.tag],
+    security: auth === 'none' ? [] : [{ [auth === 'secret' ? 'secretKey' : 'publishableKey']: [] }],
+    parameters: parameters(definition, schemas),
+    ...(body === undefined ? {} : { requestBody: requestBody(body, schemas) }),
+    responses,
+  }
+}
+
+/** `postV1Track`, `getV1GeofencesByTagByExternalId`: unique because method and path are. */
+function operationId(definition: Route): string {
+  const words = definition.path.split('/').map((segment) => {
+    const name = segment.replace(/^:/, '').replaceAll(/\W+(\w?)/g, (_, next: string) => next.toUpperCase())
+    return (segment.startsWith(':') ? 'By' : '') + name.charAt(0).toUpperCase() + name.slice(1)
+  })
+  return definition.method.toLowerCase() + words.join('')
+}
+
+function withMeta(members: unknown, definition: Route): unknown {
+  if (definition.path === '/v1/openapi.json') return members
+  const meta = {
+    type: 'object',
+    required: ['meta'],
+    properties: { meta: { type: 'object', required: ['code'], properties: { code: { type: 'integer' } } } },
+  }
+  return { allOf: [meta, members] }
+}
+
+function parameters(definition: Route, schemas: Record<string, Json>): Json[] {
+  const list: Json[] = []
+  for (const match of definition.path.matchAll(/:(\w+)/g)) {
+    const name = match[1]!
+    const schema = definition.params?.properties[name] ?? Type.String()
+    list.push({ name, in: 'path', required: true, ...described(schema, schemas) })
+  }
+  const { query } = definition
+  if (query === undefined) return list
+  const required = new Set<string>(query.required as readonly string[] | undefined)
+  for (const [name, schema] of Object.entries(query.properties)) {
+    const isObject = (schema as Json).type === 'object'
+    list.push({
+      name,
+      in: 'query',
+      required: required.has(name) && (schema as Json).default === undefined,
+      // `metadata[key]=value`
+      ...(isObject ? { style: 'deepObject', explode: true } : {}),
+      ...described(schema, schemas),
+    })
+  }
+  return list
+}
+
+/** A schema with its description moved to where the reference shows it. */
+function described(schema: TSchema, schemas: Record<string, Json>): Json {
+  const json = toJsonSchema(schema, schemas) as Json
+  const { description, ...rest } = json
+  return description === undefined ? { schema: json } : { description, schema: rest }
+}
+
+function requestBody(body: TSchema, schemas: Record<string, Json>): Json {
+  const schema = toJsonSchema(body, schemas) as Json
+  const required = (schema.required as readonly string[] | undefined) ?? []
+  return {
+    required: '$ref' in schema || required.length > 0,
+    content: { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } },
+  }
+}
+
+/** A plain copy of a schema in which titled schemas are references and what has a default is optional. */
+function toJsonSchema(value: unknown, schemas: Record<string, Json>): unknown {
+  if (Array.isArray(value)) return value.map((item) => toJsonSchema(item, schemas))
+  if (typeof value !== 'object' || value === null) return value
+  const copy: Json = {}
+  for (const [key, member] of Object.entries(value)) {
+    copy[key] = key === 'default' || key === 'examples' ? member : toJsonSchema(member, schemas)
+  }
+  if (copy.type === 'object' && Array.isArray(copy.required)) {
+    const properties = copy.properties as Record<string, Json>
+    const required = copy.required.filter((name: string) => properties[name]?.default === undefined)
+    if (required.length > 0) copy.required = required
+    else delete copy.required
+  }
+  const { title } = copy
+  if (typeof title !== 'string') return copy
+  const name = title.replaceAll(/\W+/g, '')
+  const known = schemas[name]
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(copy)) {
+    throw new Error(`Two different schemas are titled "${title}".`)
+  }
+  schemas[name] = copy
+  return { $ref: `#/components/schemas/${name}` }
+}

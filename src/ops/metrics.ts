@@ -1,0 +1,123 @@
+import { Registry, type MetricObjectWithValues, type MetricValueWithName } from 'prom-client'
+import type { RequestObserver } from '../api/endpoint.ts'
+import type { Route } from '../api/route.ts'
+
+/** Upper bounds of the latency buckets, milliseconds. */
+const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 5000]
+
+type Values = MetricValueWithName<string>[]
+
+/** What the requests of one route came to: plain numbers, because a labelled counter costs more than a request may. */
+interface RouteCounts {
+  readonly method: string
+  readonly path: string
+  readonly byStatus: Map<number, number>
+  /** One per bucket and one for what is slower; not cumulative. */
+  readonly buckets: Float64Array
+  totalMs: number
+}
+
+/**
+ * The process's metrics in a registry of its own. Names begin with `ringfence_`; times are in seconds, as Prometheus
+ * has it. Requests are labelled by route, never by raw path, so the number of series is bounded.
+ */
+export class Metrics {
+  readonly registry = new Registry()
+  readonly #routes: RouteCounts[] = []
+
+  constructor() {
+    this.#register('ringfence_http_requests_total', 'counter', 'Requests by route and status.', () =>
+      this.#requests(),
+    )
+    this.#register(
+      'ringfence_http_request_duration_seconds',
+      'histogram',
+      'Time to the answer, by route.',
+      (name) => this.#durations(name),
+    )
+  }
+
+  /** The observer of a route's requests; requests to unknown paths count under `unknown`. */
+  observe(route: Route | undefined): RequestObserver {
+    const counts: RouteCounts = {
+      method: route?.method ?? 'any',
+      path: route?.path ?? 'unknown',
+      byStatus: new Map(),
+      buckets: new Float64Array(BUCKETS_MS.length + 1),
+      totalMs: 0,
+    }
+    this.#routes.push(counts)
+    const { byStatus, buckets } = counts
+    return (status, milliseconds) => {
+      byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+      let bucket = 0
+      while (bucket < BUCKETS_MS.length && milliseconds > BUCKETS_MS[bucket]!) bucket++
+      buckets[bucket]! += 1
+      counts.totalMs += milliseconds
+    }
+  }
+
+  /** A value that is read when somebody asks for it, e.g. `('mailbox_bytes', 'Bytes waiting.', () => …)`. */
+  gauge(name: string, help: string, read: () => number): void {
+    this.#register(`ringfence_${name}`, 'gauge', help, (metricName) => [
+      { metricName, labels: {}, value: read() },
+    ])
+  }
+
+  /** A number that only rises and is read when somebody asks for it; the name ends in `_total`. */
+  total(name: string, help: string, read: () => number): void {
+    this.#register(`ringfence_${name}`, 'counter', help, (metricName) => [
+      { metricName, labels: {}, value: read() },
+    ])
+  }
+
+  /** All metrics in the Prometheus text format. */
+  text(): Promise<string> {
+    return this.registry.metrics()
+  }
+
+  /** Registers a metric whose values are made when asked for: the library's own keep theirs. */
+  #register(
+    name: string,
+    type: 'counter' | 'gauge' | 'histogram',
+    help: string,
+    read: (name: string) => Values,
+  ): void {
+    const metric = {
+      name,
+      get: (): Promise<MetricObjectWithValues<MetricValueWithName<string>>> =>
+        Promise.resolve({ name, help, type, aggregator: 'sum', values: read(name) } as never),
+    }
+    this.registry.registerMetric(metric as never)
+  }
+
+  #requests(): Values {
+    const values: Values = []
+    for (const { method, path, byStatus } of this.#routes) {
+      for (const [status, value] of byStatus) {
+        values.push({
+          metricName: 'ringfence_http_requests_total',
+          labels: { method, route: path, status },
+          value,
+        })
+      }
+    }
+    return values
+  }
+
+  #durations(name: string): Values {
+    const values: Values = []
+    for (const { method, path, buckets, totalMs } of this.#routes) {
+      const labels = { method, route: path }
+      let count = 0
+      for (let i = 0; i <= BUCKETS_MS.length; i++) {
+        count += buckets[i]!
+        const le = i < BUCKETS_MS.length ? String(BUCKETS_MS[i]! / 1000) : '+Inf'
+        values.push({ metricName: `${name}_bucket`, labels: { ...labels, le }, value: count })
+      }
+      values.push({ metricName: `${name}_sum`, labels, value: totalMs / 1000 })
+      values.push({ metricName: `${name}_count`, labels, value: count })
+    }
+    return values
+  }
+}
