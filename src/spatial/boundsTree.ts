@@ -1,0 +1,117 @@
+import Flatbush from 'flatbush'
+import type { Box } from './cellGrid.ts'
+import { SlotMarks } from './slotMarks.ts'
+
+/** Up to so many additions since the tree was built are searched one by one, */
+const LEAST_RECENT = 1024
+/** or this share of all, if that is more. Then the next search builds the tree anew. */
+const RECENT_SHARE = 1 / 8
+
+/**
+ * Bounds of slots for searches of wide boxes: a packed R-tree of what was there when it was built, beside a list of
+ * what came since. A set or clear costs nothing; building is left to the search that needs it, and is proportionate
+ * to the changes before it. Every hit is checked against the slot's present bounds, so that the tree may be stale.
+ */
+export class BoundsTree {
+  /** West, south, east, north by slot, degrees, east past 180 across the antimeridian; west is NaN where free. */
+  #boxes = new Float64Array(4 * 64)
+  readonly #marks = new SlotMarks()
+  /** One past the highest slot that was ever set. */
+  #end = 0
+  #count = 0
+  #tree: Flatbush | undefined
+  #slotOfItem = new Int32Array(0)
+  #recent: number[] = []
+  #stale = false
+
+  set(slot: number, box: Box): void {
+    if (slot * 4 >= this.#boxes.length) this.#grow(slot)
+    const at = slot * 4
+    this.#boxes[at] = box.west
+    this.#boxes[at + 1] = box.south
+    this.#boxes[at + 2] = box.east
+    this.#boxes[at + 3] = box.north
+    if (slot >= this.#end) this.#end = slot + 1
+    this.#count++
+    if (this.#stale) return
+    this.#recent.push(slot)
+    if (this.#recent.length <= LEAST_RECENT || this.#recent.length <= this.#count * RECENT_SHARE) return
+    this.#stale = true
+    this.#recent = []
+    this.#tree = undefined
+  }
+
+  /** Frees the slot and sets `box` to what it was. */
+  clear(slot: number, box: Box): void {
+    const at = slot * 4
+    box.west = this.#boxes[at]!
+    box.south = this.#boxes[at + 1]!
+    box.east = this.#boxes[at + 2]!
+    box.north = this.#boxes[at + 3]!
+    this.#boxes[at] = NaN
+    this.#count--
+  }
+
+  /** Appends the slots whose bounds meet the box, each once. */
+  search(box: Box, out: number[]): void {
+    if (this.#stale) this.#build()
+    this.#marks.clear(this.#end)
+    for (const slot of this.#recent) this.#take(slot, box, out)
+    if (this.#tree === undefined) return
+    for (let turn = -360; turn <= 360; turn += 360) {
+      const west = Math.max(-180, box.west + turn)
+      const east = Math.min(180, box.east + turn)
+      if (west > east) continue
+      for (const item of this.#tree.search(west, box.south, east, box.north)) {
+        this.#take(this.#slotOfItem[item]!, box, out)
+      }
+    }
+  }
+
+  #take(slot: number, box: Box, out: number[]): void {
+    const boxes = this.#boxes
+    const at = slot * 4
+    const west = boxes[at]!
+    const east = boxes[at + 2]!
+    if (Number.isNaN(west) || boxes[at + 1]! > box.north || boxes[at + 3]! < box.south) return
+    const apart =
+      (west > box.east || east < box.west) &&
+      (west + 360 > box.east || east + 360 < box.west) &&
+      (west - 360 > box.east || east - 360 < box.west)
+    if (!apart && this.#marks.mark(slot)) out.push(slot)
+  }
+
+  #build(): void {
+    const boxes = this.#boxes
+    this.#stale = false
+    this.#recent = []
+    if (this.#count <= LEAST_RECENT) {
+      for (let slot = 0; slot < this.#end; slot++) {
+        if (!Number.isNaN(boxes[slot * 4])) this.#recent.push(slot)
+      }
+      return
+    }
+    let items = this.#count
+    for (let at = 0; at < this.#end * 4; at += 4)
+      if (boxes[at + 2]! > 180 && !Number.isNaN(boxes[at])) items++
+    const tree = new Flatbush(items)
+    this.#slotOfItem = new Int32Array(items)
+    for (let slot = 0; slot < this.#end; slot++) {
+      const west = boxes[slot * 4]!
+      if (Number.isNaN(west)) continue
+      const south = boxes[slot * 4 + 1]!
+      const east = boxes[slot * 4 + 2]!
+      const north = boxes[slot * 4 + 3]!
+      this.#slotOfItem[tree.add(west, south, Math.min(180, east), north)] = slot
+      if (east > 180) this.#slotOfItem[tree.add(-180, south, east - 360, north)] = slot
+    }
+    tree.finish()
+    this.#tree = tree
+  }
+
+  #grow(slot: number): void {
+    const boxes = new Float64Array(Math.max((slot + 1) * 4, this.#boxes.length * 2))
+    boxes.set(this.#boxes)
+    this.#boxes = boxes
+  }
+}

@@ -1,0 +1,142 @@
+import { MIN_RADIUS_METERS, RADIANS } from '../geometry/distance.ts'
+
+/**
+ * The grids that geofences are sorted into: at level ℓ the globe is 2^ℓ columns by 2^(ℓ−1) rows of equal degrees.
+ *
+ * All bounds here are conservative on the ellipsoid: its radii of curvature are nowhere smaller than that of the
+ * meridian at the equator, so with geodetic latitudes every true distance is at least that of a sphere of this radius.
+ * One radius therefore serves all directions and latitudes: it may only make a padding larger, a clearance smaller.
+ */
+
+/** Metres that a degree of a great circle is at least long. */
+const LEAST_DEGREE_METERS = MIN_RADIUS_METERS * RADIANS
+
+/** Cells of 45°: what fits nowhere else is here, in at most 32 cells, so that no geofence has many cells. */
+export const COARSEST_LEVEL = 3
+/** Cells of 305 m of latitude. */
+export const FINEST_LEVEL = 17
+/** A geofence goes to the finest level where it takes at most this many cells. */
+const MOST_CELLS = 9
+/** Padding of a level's geofences as a share of the cell's height. */
+const PAD_SHARE = 0.25
+const LEAST_PAD_METERS = 100
+
+/** Degrees: height and width of the cells by level. Each is exact in binary. */
+export const CELL_DEGREES = new Float64Array(FINEST_LEVEL + 1)
+/** Metres by level: a geofence is in every cell that comes within this distance of its bounds. */
+export const PAD_METERS = new Float64Array(FINEST_LEVEL + 1)
+
+for (let level = 0; level <= FINEST_LEVEL; level++) {
+  const degrees = 360 / 2 ** level
+  CELL_DEGREES[level] = degrees
+  PAD_METERS[level] = Math.max(LEAST_PAD_METERS, degrees * LEAST_DEGREE_METERS * PAD_SHARE)
+}
+
+/** A box in degrees; `east` ≥ `west`, past 180 where the box crosses the antimeridian. */
+export interface Box {
+  west: number
+  south: number
+  east: number
+  north: number
+}
+
+/** The cells of one level that a box touches; columns count from `column` eastwards, modulo the level's columns. */
+export interface CellRange {
+  level: number
+  row: number
+  rows: number
+  column: number
+  columns: number
+}
+
+/**
+ * Sets `box` to what holds every point within `meters` of the given box.
+ * A point that a path of that length reaches stays within the latitudes so widened, and there a degree of longitude
+ * is at least LEAST_DEGREE_METERS × cos(latitude) long; past a pole it can be at any longitude.
+ */
+export function widen(box: Box, meters: number): void {
+  const degrees = meters / LEAST_DEGREE_METERS
+  box.south -= degrees
+  box.north += degrees
+  const steepest = Math.max(-box.south, box.north)
+  const cos = steepest < 90 ? Math.cos(steepest * RADIANS) : 0
+  const along = cos > 0 ? degrees / cos : 360
+  box.west -= along
+  box.east += along
+  if (box.east - box.west >= 360) {
+    box.west = -180
+    box.east = 180
+  }
+  if (box.south < -90) box.south = -90
+  if (box.north > 90) box.north = 90
+}
+
+/** Sets `range` to the cells of a level that the box touches. */
+export function cellsOf(box: Box, level: number, range: CellRange): void {
+  const size = CELL_DEGREES[level]!
+  const columns = 1 << level
+  const lastRow = (columns >> 1) - 1
+  const top = Math.min(lastRow, Math.floor((box.north + 90) / size))
+  const row = Math.min(lastRow, Math.max(0, Math.floor((box.south + 90) / size)))
+  const first = Math.floor((box.west + 180) / size)
+  const last = Math.floor((box.east + 180) / size)
+  range.level = level
+  range.row = row
+  range.rows = top - row + 1
+  range.column = ((first % columns) + columns) % columns
+  range.columns = Math.min(columns, last - first + 1)
+}
+
+const padded: Box = { west: 0, south: 0, east: 0, north: 0 }
+
+/** Sets `range` to the level that fits a geofence's bounds, and its cells there, padding included. */
+export function fitCells(bounds: Box, range: CellRange): void {
+  const extent = Math.max(bounds.north - bounds.south, bounds.east - bounds.west)
+  // No finer level can do: even all of MOST_CELLS in one line would be shorter than the extent.
+  const finest = extent > 0 ? Math.floor(Math.log2((360 * MOST_CELLS) / extent)) : FINEST_LEVEL
+  let level = Math.max(COARSEST_LEVEL, Math.min(FINEST_LEVEL, finest))
+  for (;;) {
+    padded.west = bounds.west
+    padded.south = bounds.south
+    padded.east = bounds.east
+    padded.north = bounds.north
+    widen(padded, PAD_METERS[level]!)
+    cellsOf(padded, level, range)
+    if (level === COARSEST_LEVEL || range.rows * range.columns <= MOST_CELLS) return
+    level--
+  }
+}
+
+/**
+ * Metres, a lower bound of the way from a point to the nearest edge of a range of cells that holds it: how far it can
+ * move and still be in one of them. A pole is no edge, nor is any meridian when the range goes round the globe.
+ */
+export function edgeMeters(
+  latitude: number,
+  longitude: number,
+  cosLatitude: number,
+  level: number,
+  row: number,
+  rows: number,
+  column: number,
+  columns: number,
+): number {
+  const size = CELL_DEGREES[level]!
+  let meters = Infinity
+  if (row > 0) meters = (latitude + 90 - row * size) * LEAST_DEGREE_METERS
+  if (row + rows < 1 << (level - 1)) {
+    const north = ((row + rows) * size - 90 - latitude) * LEAST_DEGREE_METERS
+    if (north < meters) meters = north
+  }
+  if (columns < 1 << level) {
+    let west = longitude + 180 - column * size
+    if (west < 0) west += 360
+    const east = columns * size - west
+    // The great circle from a point to the meridian Δλ away is asin(cos φ · sin Δλ); asin x ≥ x, sin x ≥ x − x³/6,
+    // and that cubic rises until √2.
+    const angle = Math.min(1.4, (west < east ? west : east) * RADIANS)
+    const across = MIN_RADIUS_METERS * cosLatitude * angle * (1 - (angle * angle) / 6)
+    if (across < meters) meters = across
+  }
+  return meters
+}

@@ -1,0 +1,315 @@
+import type { Probe } from '../geometry/probe.ts'
+import { ShapeArena } from '../geometry/shapeArena.ts'
+import type { Geofence, Shape } from '../model/geofence.ts'
+import { BoundsTree } from './boundsTree.ts'
+import { CELL_DEGREES, cellsOf, edgeMeters, FINEST_LEVEL, fitCells, PAD_METERS, widen } from './cellGrid.ts'
+import type { Box, CellRange } from './cellGrid.ts'
+import { CellTable } from './cellTable.ts'
+import type { GeofenceIndex } from './port.ts'
+import { SlotMarks } from './slotMarks.ts'
+
+/** An empty cell is answered for its region of 8 by 8 cells, when that is empty too. */
+const REGION_SHIFT = 3
+/** A wide reach looks into at most so many cells of a level; beyond that the tree is cheaper. */
+const MOST_CELLS_LOOKED_UP = 64
+/** The geometry kernel's distances are within 0.1 % up to 20 km, within 0.5 % anywhere. */
+const KERNEL_ERROR = 0.006
+const KERNEL_ERROR_METERS = 0.01
+/** Metres, the radius that a search for the nearest begins with; it doubles. */
+const FIRST_RADIUS_METERS = 250
+/** Metres, more than any two points are apart. */
+const HALF_GLOBE_METERS = 20_100_000
+
+/** An empty index of the geofences of one scope, kept in memory as hierarchical cells. */
+export function createGeofenceIndex(): GeofenceIndex {
+  return new CellIndex()
+}
+
+/**
+ * The naive way, an R-tree search per update, walks a dozen nodes to find what is mostly nothing; and a change has
+ * to rebuild or rebalance it. Instead every geofence is written, when it is put, into the few cells of the level that
+ * fits its size, padded, so that an update looks into one cell per level in use and takes the list as it stands.
+ * What a cell and its padding hold stays right until the point leaves the cell: that is the clearance.
+ *
+ * Searches wider than the padding look into several cells, or, wider still, into an R-tree of the bounds.
+ */
+class CellIndex implements GeofenceIndex {
+  readonly #slots = new Map<string, number>()
+  readonly #geofences: (Geofence | undefined)[] = []
+  /** Arena reference by slot. */
+  readonly #shapes: number[] = []
+  readonly #freeSlots: number[] = []
+  #arena = new ShapeArena()
+  readonly #tree = new BoundsTree()
+  readonly #table = new CellTable()
+  /** By level: geofences there. */
+  readonly #counts = new Int32Array(FINEST_LEVEL + 1)
+  /** Levels with geofences, the finest first. */
+  #levels: number[] = []
+
+  // Scratch of one call each, so that none allocates.
+  readonly #box: Box = { west: 0, south: 0, east: 0, north: 0 }
+  readonly #range: CellRange = { level: 0, row: 0, rows: 0, column: 0, columns: 0 }
+  readonly #ranges: CellRange[] = []
+  readonly #found: number[] = []
+  readonly #marks = new SlotMarks()
+
+  get size(): number {
+    return this.#slots.size
+  }
+
+  slotOf(id: string): number {
+    return this.#slots.get(id) ?? -1
+  }
+
+  geofence(slot: number): Geofence {
+    return this.#geofences[slot]!
+  }
+
+  distance(slot: number, probe: Probe): number {
+    return this.#arena.distance(this.#shapes[slot]!, probe)
+  }
+
+  coverage(slot: number, probe: Probe, accuracyMeters: number): number {
+    return this.#arena.coverage(this.#shapes[slot]!, probe, accuracyMeters)
+  }
+
+  put(geofence: Geofence): void {
+    const known = this.#slots.get(geofence.id)
+    if (known !== undefined) {
+      if (sameShape(this.#geofences[known]!.shape, geofence.shape)) {
+        this.#geofences[known] = geofence
+        return
+      }
+      this.remove(geofence.id)
+    }
+    const slot = this.#freeSlots.pop() ?? this.#geofences.length
+    this.#geofences[slot] = geofence
+    this.#slots.set(geofence.id, slot)
+    const shape = this.#arena.add(geofence.shape)
+    this.#shapes[slot] = shape
+    const box = this.#box
+    join(this.#arena.bounds(shape), box)
+    this.#tree.set(slot, box)
+    this.#fillCells(slot, box)
+  }
+
+  remove(id: string): void {
+    const slot = this.#slots.get(id)
+    if (slot === undefined) return
+    this.#slots.delete(id)
+    this.#geofences[slot] = undefined
+    this.#freeSlots.push(slot)
+    this.#arena.remove(this.#shapes[slot]!)
+    this.#tree.clear(slot, this.#box)
+    this.#emptyCells(slot, this.#box)
+    if (this.#arena.wastedBytes * 2 > this.#arena.usedBytes) this.#repack()
+  }
+
+  candidates(probe: Probe, reachMeters: number, out: number[]): number {
+    const levels = this.#levels
+    const finest = levels[0]
+    if (finest === undefined) return Infinity
+    const reach = reachMeters * (1 + KERNEL_ERROR) + KERNEL_ERROR_METERS
+    if (reach > PAD_METERS[finest]!) return this.#wideCandidates(probe, reach, out)
+
+    const table = this.#table
+    const pool = table.pool
+    const entries = table.entries
+    const latitude = probe.latitude
+    const longitude = probe.longitude
+    const cosLatitude = probe.cosLatitude
+    let clearance = Infinity
+    for (let i = 0; i < levels.length; i++) {
+      const level = levels[i]!
+      const size = CELL_DEGREES[level]!
+      const columns = 1 << level
+      let row = Math.floor((latitude + 90) / size)
+      if (row === columns >> 1) row--
+      let column = Math.floor((longitude + 180) / size)
+      if (column === columns) column--
+      const at = table.findCell(level, row, column)
+      let edge: number
+      if (at >= 0) {
+        const start = entries[at + 2]!
+        const end = start + entries[at + 3]!
+        for (let from = start; from < end; from++) out.push(pool[from]!)
+        edge = edgeMeters(latitude, longitude, cosLatitude, level, row, 1, column, 1)
+      } else if (
+        level - REGION_SHIFT < 1 ||
+        table.hasRegion(level, row >> REGION_SHIFT, column >> REGION_SHIFT)
+      ) {
+        edge = edgeMeters(latitude, longitude, cosLatitude, level, row, 1, column, 1)
+      } else {
+        const above = level - REGION_SHIFT
+        const aboveRow = row >> REGION_SHIFT
+        const aboveColumn = column >> REGION_SHIFT
+        edge = edgeMeters(latitude, longitude, cosLatitude, above, aboveRow, 1, aboveColumn, 1)
+      }
+      const free = edge + PAD_METERS[level]! - reach
+      if (free < clearance) clearance = free
+    }
+    return Math.max(0, clearance * (1 - KERNEL_ERROR))
+  }
+
+  nearest(
+    probe: Probe,
+    limit: number,
+    radiusMeters: number | undefined,
+    accept: (geofence: Geofence) => boolean,
+  ): { readonly geofence: Geofence; readonly distance: number }[] {
+    const last = Math.min(radiusMeters ?? Infinity, HALF_GLOBE_METERS)
+    const found = this.#found
+    for (let radius = Math.min(last, FIRST_RADIUS_METERS); ; radius = Math.min(last, radius * 2)) {
+      found.length = 0
+      this.candidates(probe, radius, found)
+      const results: { geofence: Geofence; distance: number }[] = []
+      for (const slot of found) {
+        const geofence = this.#geofences[slot]!
+        if (!accept(geofence)) continue
+        const distance = Math.max(0, this.distance(slot, probe))
+        // What is farther may have nearer ones that this radius does not reach.
+        if (distance <= radius) results.push({ geofence, distance })
+      }
+      if (results.length < limit && radius < last) continue
+      results.sort((a, b) => a.distance - b.distance || (a.geofence.id < b.geofence.id ? -1 : 1))
+      return results.slice(0, limit)
+    }
+  }
+
+  /** As candidates, where `reach` is beyond the padding of some level. */
+  #wideCandidates(probe: Probe, reach: number, out: number[]): number {
+    const levels = this.#levels
+    const box = this.#box
+    while (this.#ranges.length < levels.length) this.#ranges.push({ ...this.#range })
+    for (let i = 0; i < levels.length; i++) {
+      const level = levels[i]!
+      const range = this.#ranges[i]!
+      setPoint(box, probe)
+      const beyond = reach - PAD_METERS[level]!
+      if (beyond > 0) widen(box, beyond)
+      cellsOf(box, level, range)
+      if (range.rows * range.columns > MOST_CELLS_LOOKED_UP) return this.#searchTree(probe, reach, out)
+    }
+
+    const marks = this.#marks
+    marks.clear(this.#geofences.length)
+    const table = this.#table
+    const pool = table.pool
+    const entries = table.entries
+    let clearance = Infinity
+    for (let i = 0; i < levels.length; i++) {
+      const { level, row, rows, column, columns } = this.#ranges[i]!
+      const wrap = (1 << level) - 1
+      for (let y = row; y < row + rows; y++) {
+        for (let x = column; x < column + columns; x++) {
+          const at = table.findCell(level, y, x & wrap)
+          if (at < 0) continue
+          const start = entries[at + 2]!
+          const end = start + entries[at + 3]!
+          for (let from = start; from < end; from++) {
+            const slot = pool[from]!
+            if (marks.mark(slot)) out.push(slot)
+          }
+        }
+      }
+      const { latitude, longitude, cosLatitude } = probe
+      const edge = edgeMeters(latitude, longitude, cosLatitude, level, row, rows, column, columns)
+      clearance = Math.min(clearance, edge + PAD_METERS[level]! - reach)
+    }
+    return Math.max(0, clearance * (1 - KERNEL_ERROR))
+  }
+
+  #searchTree(probe: Probe, reach: number, out: number[]): number {
+    const clearance = reach / 4
+    const box = this.#box
+    setPoint(box, probe)
+    widen(box, reach + clearance)
+    this.#tree.search(box, out)
+    return clearance * (1 - KERNEL_ERROR)
+  }
+
+  #fillCells(slot: number, box: Box): void {
+    const range = this.#range
+    fitCells(box, range)
+    const { level, row, rows, column, columns } = range
+    const wrap = (1 << level) - 1
+    for (let y = row; y < row + rows; y++) {
+      for (let x = column; x < column + columns; x++) {
+        this.#table.addToCell(level, y, x & wrap, slot)
+        this.#table.addToRegion(level, y >> REGION_SHIFT, (x & wrap) >> REGION_SHIFT)
+      }
+    }
+    if (this.#counts[level]!++ === 0) this.#listLevels()
+  }
+
+  /** The inverse of fillCells, for the same bounds. */
+  #emptyCells(slot: number, box: Box): void {
+    const range = this.#range
+    fitCells(box, range)
+    const { level, row, rows, column, columns } = range
+    const wrap = (1 << level) - 1
+    for (let y = row; y < row + rows; y++) {
+      for (let x = column; x < column + columns; x++) {
+        this.#table.removeFromCell(level, y, x & wrap, slot)
+        this.#table.removeFromRegion(level, y >> REGION_SHIFT, (x & wrap) >> REGION_SHIFT)
+      }
+    }
+    if (--this.#counts[level]! === 0) this.#listLevels()
+  }
+
+  #listLevels(): void {
+    this.#levels = []
+    for (let level = FINEST_LEVEL; level >= 0; level--) if (this.#counts[level]! > 0) this.#levels.push(level)
+  }
+
+  #repack(): void {
+    const arena = new ShapeArena()
+    for (const slot of this.#slots.values()) {
+      this.#shapes[slot] = arena.add(this.#geofences[slot]!.shape)
+    }
+    this.#arena = arena
+  }
+}
+
+function setPoint(box: Box, probe: Probe): void {
+  box.west = box.east = probe.longitude
+  box.south = box.north = probe.latitude
+}
+
+/** Sets `box` to the one box, past 180 across the antimeridian, that holds a shape's bounds split there. */
+function join(parts: readonly Readonly<Box>[], box: Box): void {
+  box.west = Infinity
+  box.east = -Infinity
+  box.south = 90
+  box.north = -90
+  // West of the antimeridian and ending there: the others continue it.
+  const crossing = parts.length > 1 ? parts.find(({ west, east }) => west > -180 && east === 180) : undefined
+  for (const part of parts) {
+    const turn = crossing !== undefined && part.west < crossing.west ? 360 : 0
+    box.west = Math.min(box.west, part.west + turn)
+    box.east = Math.max(box.east, part.east + turn)
+    box.south = Math.min(box.south, part.south)
+    box.north = Math.max(box.north, part.north)
+  }
+  if (box.east - box.west < 360) return
+  box.west = -180
+  box.east = 180
+}
+
+function sameShape(a: Shape, b: Shape): boolean {
+  if (a === b) return true
+  if (a.kind === 'circle') {
+    return (
+      b.kind === 'circle' &&
+      a.radius === b.radius &&
+      a.center[0] === b.center[0] &&
+      a.center[1] === b.center[1]
+    )
+  }
+  if (b.kind === 'circle' || a.ring.length !== b.ring.length) return false
+  for (let i = 0; i < a.ring.length; i++) {
+    if (a.ring[i]![0] !== b.ring[i]![0] || a.ring[i]![1] !== b.ring[i]![1]) return false
+  }
+  return true
+}

@@ -1,0 +1,22 @@
+/** Which slots a search has met already, so that each is returned once; forgetting costs nothing. */
+export class SlotMarks {
+  /** By slot: the last search that met it. */
+  #searches = new Uint32Array(64)
+  #search = 0
+
+  /** Starts a search over slots below `end`. */
+  clear(end: number): void {
+    if (this.#searches.length < end) this.#searches = new Uint32Array(end * 2)
+    this.#search = (this.#search + 1) >>> 0
+    if (this.#search !== 0) return
+    this.#searches.fill(0)
+    this.#search = 1
+  }
+
+  /** Whether this is the first time since the search started. */
+  mark(slot: number): boolean {
+    if (this.#searches[slot] === this.#search) return false
+    this.#searches[slot] = this.#search
+    return true
+  }
+}

@@ -1,0 +1,388 @@
+import fc from 'fast-check'
+import geodesic from 'geographiclib-geodesic'
+import type { Test } from 'tap'
+import { Probe } from '../../src/geometry/probe.ts'
+import { ShapeArena } from '../../src/geometry/shapeArena.ts'
+import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
+import type { GeofenceIndex } from '../../src/spatial/port.ts'
+
+const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 150)
+
+/** A geofence of which only identity and shape matter here. */
+export function fence(id: string, shape: Shape): Geofence {
+  return {
+    id,
+    scope: 0,
+    tag: 'test',
+    externalId: id,
+    description: id,
+    type: shape.kind,
+    shape,
+    enabled: true,
+    timeZone: 'Etc/UTC',
+    createdAt: 0,
+    updatedAt: 0,
+  }
+}
+
+/** In [−180, 180), to a tenth of a millimetre. */
+const normal = (longitude: number) =>
+  Math.round((((((longitude + 180) % 360) + 360) % 360) - 180) * 1e9) / 1e9
+
+/** The slow, obvious twin: all geofences in a map, every question a scan with the same geometry. */
+class LinearIndex {
+  readonly geofences = new Map<string, { geofence: Geofence; shape: number }>()
+  readonly #arena = new ShapeArena()
+
+  put(geofence: Geofence): void {
+    this.remove(geofence.id)
+    this.geofences.set(geofence.id, { geofence, shape: this.#arena.add(geofence.shape) })
+  }
+
+  remove(id: string): void {
+    const known = this.geofences.get(id)
+    if (known !== undefined) this.#arena.remove(known.shape)
+    this.geofences.delete(id)
+  }
+
+  within(probe: Probe, reachMeters: number): string[] {
+    const ids: string[] = []
+    for (const [id, { shape }] of this.geofences) {
+      if (this.#arena.distance(shape, probe) <= reachMeters) ids.push(id)
+    }
+    return ids
+  }
+
+  nearest(probe: Probe, limit: number, radius: number | undefined, accept: (geofence: Geofence) => boolean) {
+    return [...this.geofences.values()]
+      .filter(({ geofence }) => accept(geofence))
+      .map(({ geofence, shape }) => ({
+        id: geofence.id,
+        distance: Math.max(0, this.#arena.distance(shape, probe)),
+      }))
+      .filter(({ distance }) => distance <= (radius ?? Infinity))
+      .toSorted((a, b) => a.distance - b.distance || (a.id < b.id ? -1 : 1))
+      .slice(0, limit)
+  }
+}
+
+// Places where degrees, cells and metres disagree most, and where the crowd is.
+const hubs: Position[] = [
+  [0, 0],
+  [13.4, 52.5],
+  [179.9995, -17],
+  [-179.9999, 65],
+  [25, 89.9995],
+  [-100, -90],
+  [15, 78.2],
+  [-180, 0],
+  [45, 45],
+]
+
+const anywhere = fc
+  .tuple(fc.double({ min: -180, max: 180, noNaN: true }), fc.double({ min: -90, max: 90, noNaN: true }))
+  .map(([longitude, latitude]): Position => [normal(longitude), latitude])
+
+/** Near a hub at any scale from metres to hundreds of kilometres. */
+const nearHub = fc
+  .tuple(
+    fc.constantFrom(...hubs),
+    fc.double({ min: 0, max: 6, noNaN: true }),
+    fc.double({ min: 0, max: 360, noNaN: true }),
+  )
+  .map(([hub, power, azimuth]) => travel(hub, 10 ** power, azimuth))
+
+const place = fc.oneof({ weight: 4, arbitrary: nearHub }, { weight: 1, arbitrary: anywhere })
+
+/** The point that many metres away along a geodesic. */
+export function travel(from: Position, meters: number, azimuth: number): Position {
+  const { lon2, lat2 } = geodesic.Geodesic.WGS84.Direct(from[1], from[0], azimuth, meters)
+  return [normal(lon2!), Math.max(-90, Math.min(90, lat2!))]
+}
+
+const circle = fc
+  .tuple(place, fc.oneof(fc.constantFrom(10, 10_000), fc.integer({ min: 10, max: 10_000 })))
+  .map(([center, radius]): Shape => ({ kind: 'circle', center, radius }))
+
+/** A rectangle of any size and proportion, across the antimeridian where it falls there. */
+const rectangle = fc
+  .tuple(
+    place,
+    fc.double({ min: -5, max: 2, noNaN: true }),
+    fc.double({ min: -5, max: 1.5, noNaN: true }),
+    fc.boolean(),
+  )
+  .map(([[longitude, latitude], widthPower, heightPower, unwrapped]): Shape => {
+    const west = Math.min(longitude, 179.9)
+    const south = Math.min(latitude, 89)
+    const north = Math.min(90, south + 10 ** heightPower)
+    const past = west + 10 ** widthPower
+    const east = unwrapped ? past : normal(past)
+    return {
+      kind: 'polygon',
+      ring: [
+        [west, south],
+        [east, south],
+        [east, north],
+        [west, north],
+        [west, south],
+      ],
+    }
+  })
+
+/** A ring round a pole. */
+const cap = fc
+  .tuple(fc.double({ min: 60, max: 89.999, noNaN: true }), fc.boolean())
+  .map(([parallel, south]): Shape => {
+    const latitude = south ? -parallel : parallel
+    return {
+      kind: 'polygon',
+      ring: [
+        [0, latitude],
+        [90, latitude],
+        [180, latitude],
+        [-90, latitude],
+        [0, latitude],
+      ],
+    }
+  })
+
+const shape = fc.oneof(
+  { weight: 6, arbitrary: circle },
+  { weight: 3, arbitrary: rectangle },
+  { weight: 1, arbitrary: cap },
+)
+
+const reach = fc.oneof(
+  fc.constantFrom(0, 50, 100, 152, 50_000),
+  fc.double({ min: 0, max: 400, noNaN: true }),
+  fc.double({ min: 0, max: 50_000, noNaN: true }),
+)
+
+type Step =
+  | { readonly do: 'put'; readonly id: number; readonly shape: Shape }
+  | { readonly do: 'touch'; readonly id: number }
+  | { readonly do: 'remove'; readonly id: number }
+  | { readonly do: 'look'; readonly at: Position; readonly reach: number }
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ do: fc.constant('put' as const), id: fc.nat(24), shape }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('touch' as const), id: fc.nat(24) }) },
+    { weight: 3, arbitrary: fc.record({ do: fc.constant('remove' as const), id: fc.nat(24) }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('look' as const), at: place, reach }) },
+  ),
+  { minLength: 5, maxLength: 80, size: 'max' },
+)
+
+/** What every implementation of the geofence index is held to. */
+export function geofenceIndexContract(t: Test, name: string, create: () => GeofenceIndex): void {
+  /** Checks one look at a point: each once, nothing foreign, nothing missing here or within the clearance. */
+  function look(index: GeofenceIndex, twin: LinearIndex, at: Position, reachMeters: number, azimuth: number) {
+    const probe = new Probe().set(at[1], at[0])
+    const slots: number[] = [-7]
+    const clearance = index.candidates(probe, reachMeters, slots)
+    if (slots.shift() !== -7) throw new Error('candidates() did not append')
+    const ids = new Set(slots.map((slot) => index.geofence(slot).id))
+    if (ids.size !== slots.length) throw new Error(`a geofence twice among ${slots.length} candidates`)
+    for (const slot of slots) {
+      const { id } = index.geofence(slot)
+      if (!twin.geofences.has(id)) throw new Error(`${id} is a candidate but not in the index`)
+    }
+    for (const id of twin.within(probe, reachMeters)) {
+      if (!ids.has(id)) throw new Error(`${id} is within ${reachMeters} m of ${at} but no candidate`)
+    }
+    if (!(clearance >= 0)) throw new Error(`clearance ${clearance}`)
+    for (const share of [1, 0.5]) {
+      const meters = Math.min(clearance, 19_000_000) * share
+      const [longitude, latitude] = travel(at, meters, azimuth)
+      for (const id of twin.within(probe.set(latitude, longitude), reachMeters)) {
+        if (ids.has(id)) continue
+        throw new Error(
+          `${id} is within ${reachMeters} m of ${longitude},${latitude}, ${meters} m from ${at} whose clearance is ${clearance}, but no candidate there`,
+        )
+      }
+    }
+    return slots.length
+  }
+
+  t.test(
+    `${name}: candidates and clearance agree with a scan, through puts, replacements and removals`,
+    async () => {
+      fc.assert(
+        fc.property(steps, fc.double({ min: 0, max: 360, noNaN: true }), (sequence, azimuth) => {
+          const index = create()
+          const twin = new LinearIndex()
+          for (const step of sequence) {
+            if (step.do === 'look') {
+              look(index, twin, step.at, step.reach, azimuth)
+              continue
+            }
+            const id = String(step.id).padStart(24, '0')
+            if (step.do === 'remove') {
+              index.remove(id)
+              twin.remove(id)
+            } else if (step.do === 'put') {
+              const geofence = fence(id, step.shape)
+              index.put(geofence)
+              twin.put(geofence)
+            } else {
+              const known = twin.geofences.get(id)
+              if (known === undefined) continue
+              const edited = { ...known.geofence, shape: structuredClone(known.geofence.shape) }
+              index.put(edited)
+              twin.put(edited)
+            }
+            if (index.size !== twin.geofences.size) throw new Error(`size ${index.size}`)
+            const slot = index.slotOf(id)
+            const expected = twin.geofences.get(id)?.geofence
+            if (expected === undefined ? slot !== -1 : index.geofence(slot) !== expected) {
+              throw new Error(`slot ${slot} is not that of ${id}`)
+            }
+          }
+          // All places at the end: the geofences themselves are the likeliest to be missed.
+          for (const { geofence } of twin.geofences.values()) {
+            const at = geofence.shape.kind === 'circle' ? geofence.shape.center : geofence.shape.ring[0]!
+            look(index, twin, [normal(at[0]), at[1]], 30, azimuth)
+          }
+        }),
+        { numRuns: RUNS },
+      )
+    },
+  )
+
+  t.test(`${name}: nearest is the order of a scan`, async (t) => {
+    fc.assert(
+      fc.property(
+        fc.array(shape, { maxLength: 40, size: 'max' }),
+        fc.array(
+          fc.record({
+            at: place,
+            limit: fc.integer({ min: 1, max: 45 }),
+            radius: fc.option(fc.oneof(fc.nat(50_000), fc.nat(20_000_000)), { nil: undefined }),
+            every: fc.integer({ min: 1, max: 8 }),
+          }),
+          { minLength: 1, maxLength: 5 },
+        ),
+        (shapes, questions) => {
+          const index = create()
+          const twin = new LinearIndex()
+          shapes.forEach((each, i) => {
+            index.put(fence(String(i).padStart(24, '0'), each))
+            twin.put(fence(String(i).padStart(24, '0'), each))
+          })
+          for (const { at, limit, radius, every } of questions) {
+            const probe = new Probe().set(at[1], at[0])
+            const accept = (geofence: Geofence) => Number(geofence.id) % every === 0
+            const found = index
+              .nearest(probe, limit, radius, accept)
+              .map(({ geofence, distance }) => ({ id: geofence.id, distance }))
+            const expected = twin.nearest(probe, limit, radius, accept)
+            if (JSON.stringify(found) !== JSON.stringify(expected)) {
+              throw new Error(`found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`)
+            }
+          }
+        },
+      ),
+      { numRuns: RUNS },
+    )
+    t.same(
+      create().nearest(new Probe().set(1, 2), 10, undefined, () => true),
+      [],
+      'an empty index has none',
+    )
+  })
+
+  t.test(`${name}: thousands of geofences, narrow and wide looks`, async (t) => {
+    const random = generator(20_26)
+    const index = create()
+    const twin = new LinearIndex()
+    const positions: Position[] = []
+    for (let i = 0; i < 5000; i++) {
+      const center = travel(hubs[i % 3]!, 60_000 * Math.sqrt(random()), 360 * random())
+      positions.push(center)
+      const geofence = fence(String(i).padStart(24, '0'), {
+        kind: 'circle',
+        center,
+        radius: 20 + 300 * random(),
+      })
+      index.put(geofence)
+      twin.put(geofence)
+    }
+    let narrow = 0
+    for (let i = 0; i < 300; i++) {
+      const at = travel(positions[Math.floor(random() * 5000)]!, 2000 * random(), 360 * random())
+      const azimuth = 360 * random()
+      narrow += look(index, twin, at, 50, azimuth)
+      look(index, twin, at, 3000 * random(), azimuth)
+      look(index, twin, at, 50_000 * random(), azimuth)
+      const probe = new Probe().set(at[1], at[0])
+      const found = index.nearest(probe, 7, undefined, () => true).map(({ geofence }) => geofence.id)
+      t.same(
+        found,
+        twin.nearest(probe, 7, undefined, () => true).map(({ id }) => id),
+      )
+      // The geofences change between looks, so that what was built for the wide ones is stale.
+      const id = String(i * 7).padStart(24, '0')
+      if (i % 2 === 0) {
+        index.remove(id)
+        twin.remove(id)
+      } else {
+        const moved = fence(id, { kind: 'circle', center: at, radius: 40 })
+        index.put(moved)
+        twin.put(moved)
+      }
+    }
+    t.ok(narrow / 300 < 100, `a narrow look sees ${narrow / 300} of 5,000 geofences`)
+    t.equal(index.size, twin.geofences.size)
+  })
+
+  t.test(`${name}: ten thousand geofences on one point`, async (t) => {
+    const index = create()
+    const at: Position = [-73.9857, 40.7484]
+    for (let i = 0; i < 10_000; i++) {
+      index.put(fence(String(i), { kind: 'circle', center: at, radius: 10 + (i % 500) }))
+    }
+    const probe = new Probe().set(at[1], at[0])
+    const slots: number[] = []
+    index.candidates(probe, 0, slots)
+    t.equal(new Set(slots).size, 10_000)
+    t.equal(slots.length, 10_000)
+    t.same(
+      index.nearest(probe, 3, 100, () => true).map(({ geofence }) => geofence.id),
+      ['0', '1', '10'],
+      'ties are by id',
+    )
+    for (let i = 0; i < 10_000; i++) index.remove(String(i))
+    index.remove('unknown')
+    slots.length = 0
+    t.equal(index.candidates(probe, 100, slots), Infinity, 'nothing can come near when there is nothing')
+    t.same(slots, [])
+    t.equal(index.size, 0)
+  })
+
+  t.test(`${name}: a slot answers distance and coverage of its geofence`, async (t) => {
+    const index = create()
+    index.put(fence('a', { kind: 'circle', center: [10, 50], radius: 500 }))
+    index.put(fence('b', { kind: 'circle', center: [10, 50.1], radius: 100 }))
+    const probe = new Probe().set(50, 10)
+    t.equal(Math.round(index.distance(index.slotOf('a'), probe)), -500)
+    t.equal(index.coverage(index.slotOf('a'), probe, 100), 1)
+    t.equal(index.coverage(index.slotOf('b'), probe, 100), 0)
+    t.equal(index.slotOf('c'), -1)
+  })
+}
+
+/** Mulberry32: uniform numbers in [0, 1) from a seed. */
+export function generator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}
