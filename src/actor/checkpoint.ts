@@ -46,6 +46,8 @@ export class Checkpointer {
     const { host, log, snapshots, events, registry, clock, logger } = this.parts
     const started = clock.now()
     let bytes = 0
+    // Frames without events are never added to the index: it is told how far it is, or it would hold the log back.
+    await host.read(() => events.add(log.position, []))
     for (const partition of host.partitions) {
       const snapshot = await host.read(() => ({
         position: log.position,

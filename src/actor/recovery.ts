@@ -82,7 +82,7 @@ export function recover(
     position = frame.position
     frameEvents = []
     readFrame(frame.payload, visitor)
-    if (position > events.durablePosition) events.add(position, frameEvents)
+    if (frameEvents.length > 0) events.add(position, frameEvents)
     frames++
   }
   if (from + frames - 1 !== log.position)

@@ -1,0 +1,98 @@
+import type { EventIndex } from '../events/port.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Service } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Checkpointer } from './checkpoint.ts'
+import type { ActorHost } from './host.ts'
+
+const CHECKPOINT_EVERY_MS = 5000
+const PACK_EVERY_MS = 60_000
+const RETENTION_EVERY_MS = 3_600_000
+const DAY_MS = 86_400_000
+/** Removals between two breaths: a year's worth of old users must not hold up today's. */
+const REMOVALS_AT_ONCE = 1000
+
+export interface HousekeepingParts {
+  readonly host: ActorHost
+  readonly events: EventIndex
+  readonly checkpointer: Checkpointer
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Devices that have been silent that long are packed. */
+  readonly idleMinutes: number
+  /** Days since the server received the last update of a user, after which the record goes. */
+  readonly usersDays: number
+  /** Days since the server made an event, after which it goes. */
+  readonly eventsDays: number
+}
+
+/** What has to be done now and then: snapshots, packing of idle devices, retention. */
+export class Housekeeping implements Service {
+  readonly name = 'housekeeping'
+  private readonly parts: HousekeepingParts
+  private readonly timers: NodeJS.Timeout[] = []
+  private stopped = false
+
+  constructor(parts: HousekeepingParts) {
+    this.parts = parts
+  }
+
+  start(): void {
+    this.timers.push(
+      setInterval(() => this.parts.checkpointer.tick(), CHECKPOINT_EVERY_MS),
+      setInterval(() => this.packIdle(), PACK_EVERY_MS),
+      setInterval(() => void this.enforceRetention(), RETENTION_EVERY_MS),
+    )
+    void this.enforceRetention()
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true
+    for (const timer of this.timers) clearInterval(timer)
+    await this.parts.checkpointer.stop()
+  }
+
+  /** Packs one partition after another, so that updates come in between. */
+  private packIdle(): void {
+    const { host, clock, idleMinutes } = this.parts
+    const before = clock.now() - idleMinutes * 60_000
+    let next = 0
+    const packOne = () => {
+      if (this.stopped || next === host.partitions.length) return
+      host.partitions[next++]!.table.packIdle(before)
+      setImmediate(packOne)
+    }
+    packOne()
+  }
+
+  /** Removes users and events whose time is up. */
+  async enforceRetention(): Promise<void> {
+    const { events, clock, logger, usersDays, eventsDays } = this.parts
+    try {
+      const prunedEvents = await events.prune(clock.now() - eventsDays * DAY_MS)
+      const prunedUsers = await this.pruneUsers(clock.now() - usersDays * DAY_MS)
+      if (prunedEvents + prunedUsers > 0)
+        logger.info({ events: prunedEvents, users: prunedUsers }, 'retention: removed what is past its time')
+    } catch (error) {
+      if (!this.stopped) logger.error({ err: error }, 'retention failed; it is tried again')
+    }
+  }
+
+  private async pruneUsers(before: number): Promise<number> {
+    const { host } = this.parts
+    let removed = 0
+    for (const partition of host.partitions) {
+      const { table } = partition
+      let removals: Promise<boolean>[] = []
+      for (let row = 0; row < table.length && !this.stopped; row++) {
+        if (!table.exists(row) || table.receivedAt[row]! >= before) continue
+        removals.push(host.remove(partition, row, table.peek(row).id))
+        if (removals.length < REMOVALS_AT_ONCE) continue
+        removed += (await Promise.all(removals)).filter(Boolean).length
+        removals = []
+      }
+      removed += (await Promise.all(removals)).filter(Boolean).length
+    }
+    return removed
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The composition root: reads top to bottom as the flow of the data, and is the only file that knows every technology.
+ */
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { helpText, loadOptions, OptionError } from '../config/options.ts'
+import packageJson from '../package.json' with { type: 'json' }
+import { Checkpointer } from './actor/checkpoint.ts'
+import { ActorHost } from './actor/host.ts'
+import { Partition } from './actor/partition.ts'
+import { recover } from './actor/recovery.ts'
+import { Housekeeping } from './actor/housekeeping.ts'
+import { createServer } from './api/server.ts'
+import { openEventIndex } from './events/eventIndex.ts'
+import { eventRoutes } from './events/eventRoutes.ts'
+import { storeSalt } from './events/ids.ts'
+import { trackRoutes } from './ingest/trackRoutes.ts'
+import { openCommitLog } from './log/commitLog.ts'
+import { openSnapshots } from './log/snapshots.ts'
+import { openStore } from './log/store.ts'
+import { EXAMPLE, firstStartText } from './ops/welcome.ts'
+import { scopeId } from './model/scope.ts'
+import { keysCommand } from './registry/cli.ts'
+import { geofenceRoutes } from './registry/geofenceRoutes.ts'
+import { keyRoutes } from './registry/keyRoutes.ts'
+import { parseKeys } from './registry/keys.ts'
+import { openRegistry, type Registry } from './registry/registry.ts'
+import { ByteBound } from './runtime/byteBound.ts'
+import { systemClock as clock } from './runtime/clock.ts'
+import { Lifecycle } from './runtime/lifecycle.ts'
+import { createLogger } from './runtime/logger.ts'
+import { createGeofenceIndex } from './spatial/cellIndex.ts'
+import { settingsRoutes } from './registry/settingsRoutes.ts'
+import { userRoutes } from './users/userRoutes.ts'
+
+/** Longer than any batch takes; then a part that hangs is named and the process ends. */
+const DRAIN_MILLISECONDS = 15_000
+
+try {
+  await main()
+} catch (error) {
+  console.error(`ringfence: ${(error as Error).message}`)
+  process.exit(error instanceof OptionError ? error.exitCode : 1)
+}
+
+async function main(): Promise<void> {
+  const { options, positionals, show } = loadOptions({
+    argv: process.argv.slice(2),
+    env: process.env,
+    readFile: (path) => readFileSync(path, 'utf8'),
+  })
+  if (show === 'help') return console.log(helpText())
+  if (show === 'version') return console.log(packageJson.version)
+  const [command, ...rest] = positionals
+  if (command === 'keys') return process.exit(keysCommand(rest, options.data, clock, console.log))
+  if (command !== undefined) throw new OptionError(`unknown command ${command}; --help lists them`)
+
+  const logger = createLogger(options.logLevel)
+  /** What is not on the disk must not be answered: a part that can no longer write ends the process. */
+  const fatal = (error: Error) => {
+    logger.fatal({ err: error }, 'cannot go on; what was acknowledged is safe on the disk')
+    process.exit(1)
+  }
+
+  // Durable state, from the lock inwards.
+  mkdirSync(options.data, { recursive: true, mode: 0o700 })
+  const store = openStore(options.data, options)
+  const salt = storeSalt(store.storeId)
+  const firstKeys = options.keys.length === 0 ? undefined : parseKeys(options.keys.join(','))
+  const registry = openRegistry({ folder: options.data, clock, createIndex: createGeofenceIndex, firstKeys })
+  const log = openCommitLog({ store, ...options, failed: fatal })
+  const snapshots = openSnapshots(options.data, store.storeId, (file, reason) =>
+    logger.error({ file, reason }, 'damaged snapshot passed over'),
+  )
+  const events = await openEventIndex({ file: join(options.data, 'events.sqlite'), failed: fatal })
+
+  // The device actors, as they were when the last frame became durable.
+  const partitions = Array.from({ length: store.partitions }, (_, number) => new Partition(number, salt))
+  const recovered = recover(partitions, log, snapshots, events, clock.now())
+  if (recovered.revision > registry.revision)
+    throw new Error(
+      `${join(options.data, 'registry.sqlite')} is at revision ${registry.revision}, but commits were made with ` +
+        `revision ${recovered.revision}: it is older than the log, perhaps restored alone`,
+    )
+  const mailbox = new ByteBound(options.mailboxBytes)
+  const host = new ActorHost({ partitions, log, registry, events, mailbox, clock })
+  const checkpointer = new Checkpointer(
+    { host, log, snapshots, events, registry, clock, logger },
+    options.snapshotBytes,
+  )
+
+  // What users face.
+  const server = createServer({
+    routes: [
+      ...trackRoutes(host, options.rateLimits),
+      ...userRoutes({ host, registry, salt, clock }),
+      ...eventRoutes(events),
+      ...geofenceRoutes(registry),
+      ...settingsRoutes(registry),
+      ...keyRoutes(registry),
+    ],
+    authenticate: (key) => registry.keys.authenticate(key),
+    ...options,
+    clock,
+    logger,
+  })
+
+  const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
+  lifecycle.add({ name: 'data folder', stop: () => store.release() })
+  lifecycle.add({ name: 'registry', stop: () => registry.close() })
+  lifecycle.add({ name: 'event index', stop: () => events.close() })
+  lifecycle.add({ name: 'commit log', stop: () => log.close() })
+  lifecycle.add(new Housekeeping({ ...options, host, events, checkpointer, clock, logger }))
+  lifecycle.add({ name: 'device actors', stop: () => host.drained() })
+  lifecycle.add({
+    name: 'http',
+    start: async () => {
+      const port = await server.listen(options.host, options.port)
+      const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`
+      const devices = partitions.reduce((sum, { table }) => sum + table.count, 0)
+      logger.info(
+        { url, devices, framesReplayed: recovered.frames, durability: options.durability },
+        'listening',
+      )
+      // Keys that were installed are known to whoever installed them; generated ones are shown this once.
+      if (registry.newKeys !== undefined && firstKeys === undefined) {
+        addExample(registry)
+        console.log(firstStartText(registry.newKeys, url))
+      }
+    },
+    stop: () => server.close(),
+  })
+  lifecycle.handleSignals()
+  await lifecycle.start()
+}
+
+function addExample(registry: Registry): void {
+  const { center, radius, ...definition } = EXAMPLE
+  registry.putGeofence(scopeId(1, false), {
+    ...definition,
+    type: 'circle',
+    shape: { kind: 'circle', center, radius },
+    enabled: true,
+  })
+}

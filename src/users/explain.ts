@@ -1,0 +1,187 @@
+import type { Partition } from '../actor/partition.ts'
+import { circumstancesOf } from '../actor/partition.ts'
+import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_STOPPED } from '../actor/deviceTable.ts'
+import { FactFinder } from '../actor/facts.ts'
+import { decide, dwellMinutes, type Circumstances, type Decision, type Fact } from '../events/transitions.ts'
+import type { Visit } from '../model/device.ts'
+import type { Update } from '../model/update.ts'
+import type { ScopeView } from '../registry/port.ts'
+
+/**
+ * Why the last update of a user made, or did not make, events: every candidate geofence with its distance, coverage,
+ * confidence and eligibility, and the sentence that follows from them.
+ *
+ * It is the same decision as the engine's, run again on the stays before that update. The geofences and settings are
+ * today's: where one was changed since, the explanation says so.
+ */
+export function explainUser(partition: Partition, row: number, view: ScopeView) {
+  const { table } = partition
+  const profile = table.peek(row)
+  const flags = table.flags[row]!
+  const accuracy = table.accuracy[row]!
+  const update: Update = {
+    scope: table.scope[row]!,
+    deviceId: profile.deviceId,
+    userId: profile.userId,
+    latitude: table.latitude[row]!,
+    longitude: table.longitude[row]!,
+    accuracy: Number.isNaN(accuracy) ? undefined : accuracy,
+    foreground: (flags & FLAG_FOREGROUND) !== 0,
+    stopped: (flags & FLAG_STOPPED) !== 0,
+    replayed: (flags & FLAG_REPLAYED) !== 0,
+    receivedAt: table.receivedAt[row]!,
+    ip: profile.ip,
+  }
+  const time = table.updatedAt[row]!
+  const now = circumstancesOf(update, time, view.settings)
+  const facts = new FactFinder().find(
+    view.index,
+    update.latitude,
+    update.longitude,
+    profile.visitsBefore,
+    now,
+    true,
+  )
+  const candidates = []
+  for (let i = 0; i < profile.visitsBefore.length; i++) {
+    const visit = profile.visitsBefore[i]!
+    const fact = facts.visited[i]
+    candidates.push(fact === undefined ? goneCandidate(visit) : candidate(visit, fact, now))
+  }
+  for (const fact of facts.candidates) candidates.push(candidate(undefined, fact, now))
+  candidates.sort((a, b) => (a.distance ?? 0) - (b.distance ?? 0))
+
+  const { maxAccuracyMeters } = view.settings
+  const ignored = maxAccuracyMeters !== null && now.accuracyKnown && accuracy > maxAccuracyMeters
+  return {
+    update: {
+      time: new Date(time).toISOString(),
+      receivedAt: new Date(update.receivedAt).toISOString(),
+      latitude: update.latitude,
+      longitude: update.longitude,
+      accuracy: update.accuracy,
+      userId: update.userId,
+      ip: update.ip,
+      foreground: update.foreground,
+      stopped: update.stopped,
+      replayed: update.replayed,
+    },
+    settings: view.settings,
+    ...(ignored && {
+      note: `The accuracy of ${accuracy} m is worse than maxAccuracyMeters (${maxAccuracyMeters} m): the update moved the device but touched no geofence.`,
+    }),
+    candidates,
+  }
+}
+
+function goneCandidate(visit: Visit) {
+  return {
+    geofence: { _id: visit.geofenceId },
+    wasInside: true,
+    distance: undefined,
+    outcome: 'dropped' as const,
+    reason: 'The geofence has been deleted; the stay ended without an event.',
+  }
+}
+
+function candidate(visit: Visit | undefined, fact: Fact, now: Circumstances) {
+  const { geofence, distance, coverage } = fact
+  const decision = decide(visit, fact, now)
+  return {
+    geofence: {
+      _id: geofence.id,
+      tag: geofence.tag,
+      externalId: geofence.externalId,
+      description: geofence.description,
+    },
+    wasInside: visit !== undefined,
+    ...(visit !== undefined && { enteredAt: new Date(visit.enteredAt).toISOString() }),
+    distance,
+    coverage,
+    confidence: decision.confidence,
+    eligible: decision.ineligible === undefined,
+    ...(decision.ineligible !== undefined && { ineligible: decision.ineligible }),
+    ...(decision.currentlyOperating !== undefined && { currentlyOperating: decision.currentlyOperating }),
+    outcome: decision.outcome,
+    ...(decision.event !== undefined && { event: decision.event }),
+    reason: sentence(decision, visit, fact, now),
+    ...(geofence.updatedAt > now.receivedAt && { changedSince: new Date(geofence.updatedAt).toISOString() }),
+  }
+}
+
+/** The sentence of one decision. */
+function sentence(decision: Decision, visit: Visit | undefined, fact: Fact, now: Circumstances): string {
+  const { settings } = now
+  const place = describePlace(fact.distance)
+  const level = `confidence ${decision.confidence}`
+  switch (decision.outcome) {
+    case 'outside':
+      return settings.bufferEntries
+        ? `${place}, which is more than the accuracy of ${metres(now.accuracy)}: no entry.`
+        : `${place}: no entry.`
+    case 'entered':
+      return `${place}: entered with ${level}.`
+    case 'entryWithheld':
+      return `${place}, but ${withheldBecause(decision, now)}: no entry yet.`
+    case 'exited':
+      return `${place}: exited with ${level}.`
+    case 'leftSilently':
+      return `${place}, but ${withheldBecause(decision, now)}: the stay ended without an event.`
+    case 'exitWithheld':
+      return `${place}, but ${withheldBecause(decision, now)}: no exit yet.`
+    case 'dwelled':
+      return `${place}, and has stayed longer than ${dwellMinutes(fact.geofence, settings)} minutes: dwelled with ${level}.`
+    case 'dropped':
+      return `The geofence ${INELIGIBLE[decision.ineligible!]}: the stay ended without an event.`
+    case 'inside':
+      return insideSentence(place, decision, visit!, fact, now)
+  }
+}
+
+function insideSentence(
+  place: string,
+  decision: Decision,
+  visit: Visit,
+  fact: Fact,
+  now: Circumstances,
+): string {
+  if (decision.withheld !== undefined)
+    return `${place} and due for a dwell event, but ${withheldBecause(decision, now)}: no dwell event yet.`
+  if (fact.distance > 0)
+    return `${place}, within the accuracy of ${metres(now.accuracy)}, and exits are buffered: still inside.`
+  const minutes = dwellMinutes(fact.geofence, now.settings)
+  if (visit.dwelled) return `${place}, has entered and dwelled before: still inside.`
+  if (minutes === undefined)
+    return `${place} and has entered before: still inside, no second entry without an exit.`
+  const stayed = (now.time - visit.enteredAt) / 60_000
+  return `${place}, for ${stayed.toFixed(1)} of ${minutes} minutes until a dwell event: still inside.`
+}
+
+const INELIGIBLE = {
+  disabled: 'is disabled',
+  expired: 'is past its disableAfter or deleteAfter date',
+  otherUser: 'is not meant for this user (userIds)',
+  otherAddress: 'is not meant for the requester’s address (ip)',
+  closed: 'is outside its operating hours',
+} as const
+
+function withheldBecause(decision: Decision, now: Circumstances): string {
+  switch (decision.withheld) {
+    case 'notStopped':
+      return 'stop detection is on and the device was neither stopped nor in the foreground'
+    case 'lowConfidence':
+      return `confidence ${decision.confidence} is below the minimum of ${now.settings.minimumConfidence}`
+    default:
+      return `the geofence ${INELIGIBLE[decision.withheld!]}`
+  }
+}
+
+function describePlace(distance: number): string {
+  if (distance > 0) return `The location is ${metres(distance)} outside the boundary`
+  if (distance < 0) return `The location is ${metres(-distance)} inside the boundary`
+  return 'The location is on the boundary'
+}
+
+function metres(value: number): string {
+  return `${value < 100 ? value.toFixed(1) : Math.round(value)} m`
+}

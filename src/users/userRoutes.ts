@@ -1,0 +1,254 @@
+import Type from 'typebox'
+import type { ActorHost } from '../actor/host.ts'
+import { route, type Answer, type Call, type Route } from '../api/route.ts'
+import {
+  CoordinatesText,
+  DateText,
+  limitOf,
+  Name,
+  parseCoordinates,
+  parseDate,
+  Text,
+} from '../api/schemas.ts'
+import type { StoreSalt } from '../events/ids.ts'
+import { UserSchema } from '../ingest/answerSchemas.ts'
+import { matchesMetadata } from '../model/metadata.ts'
+import type { Geofence } from '../model/geofence.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError, notFound } from '../runtime/errors.ts'
+import { explainUser } from './explain.ts'
+import { findUser, listUsers, usersIn, usersNear, type UserRow } from './userQueries.ts'
+
+/** What the user endpoints ask. */
+export interface UserParts {
+  readonly host: ActorHost
+  readonly registry: Registry
+  readonly salt: StoreSalt
+  readonly clock: Clock
+}
+
+const TAG = 'Users'
+const Id = Type.Object({ id: Name(256, '`_id`, userId or deviceId.') })
+const OneUser = Type.Object({ user: UserSchema })
+const Users = Type.Object({ users: Type.Array(UserSchema) })
+const Nothing = Type.Object({})
+
+/** Reading and removing users, who is near, who is inside, and why. */
+export function userRoutes(parts: UserParts): Route[] {
+  return [...recordRoutes(parts), ...searchRoutes(parts), ...insideRoutes(parts)]
+}
+
+function recordRoutes(parts: UserParts): Route[] {
+  const { host, registry } = parts
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/users',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'List users, newest first',
+      query: Type.Object({
+        limit: Type.Optional(limitOf(100, 1000)),
+        createdBefore: Type.Optional(DateText),
+        createdAfter: Type.Optional(DateText),
+        updatedBefore: Type.Optional(DateText),
+        updatedAfter: Type.Optional(DateText),
+      }),
+      answers: { 200: Users },
+      handler: (call) => {
+        const bound = (name: 'createdBefore' | 'createdAfter' | 'updatedBefore' | 'updatedAfter') => {
+          const value = call.query[name]
+          return value === undefined ? undefined : parseDate(name, value)
+        }
+        const query = {
+          limit: call.query.limit ?? 100,
+          createdBefore: bound('createdBefore'),
+          createdAfter: bound('createdAfter'),
+          updatedBefore: bound('updatedBefore'),
+          updatedAfter: bound('updatedAfter'),
+        }
+        return host.read(() => {
+          const { users, hasMore } = listUsers(host, scopeOf(call), query)
+          return { meta: { hasMore }, json: usersJson(parts, scopeOf(call), users) }
+        })
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/users/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Get a user',
+      description: 'By `_id`, userId or deviceId; where several match, the latest updated.',
+      params: Id,
+      answers: { 200: OneUser, 404: Nothing },
+      handler: (call) =>
+        host.read(() => {
+          const found = userOf(parts, call)
+          return { json: `"user":${userText(parts, scopeOf(call), found)}` }
+        }),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/users/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Delete a user',
+      description:
+        'Removes the record and its state. Its events stay until they are deleted or their time is up.',
+      params: Id,
+      answers: { 200: Nothing, 404: Nothing },
+      handler: async (call) => {
+        const { partition, row, id } = await host.read(() => {
+          const found = userOf(parts, call)
+          return { ...found, id: found.partition.table.peek(found.row).id }
+        })
+        if (!(await host.remove(partition, row, id))) throw notFound('User')
+        return {}
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/users/:id/explain',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Explain the last update of a user',
+      description:
+        'Every candidate geofence of the last update with distance, coverage, confidence and eligibility, and why an ' +
+        'event was or was not made.',
+      params: Id,
+      answers: {
+        200: Type.Object({
+          user: UserSchema,
+          explanation: Type.Object({ update: Type.Object({}), candidates: Type.Array(Type.Object({})) }),
+        }),
+        404: Nothing,
+      },
+      handler: (call) =>
+        host.read(() => {
+          const found = userOf(parts, call)
+          const explanation = explainUser(found.partition, found.row, registry.scope(scopeOf(call)))
+          const user = userText(parts, scopeOf(call), found)
+          return { json: `"user":${user},"explanation":${JSON.stringify(explanation)}` }
+        }),
+    }),
+  ]
+}
+
+function searchRoutes(parts: UserParts): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/search/users',
+      auth: 'secret',
+      limit: { perSecond: 100, by: 'key' },
+      tag: TAG,
+      summary: 'Search users near a location',
+      query: Type.Object({
+        near: CoordinatesText,
+        radius: Type.Optional(
+          Type.Number({ minimum: 100, maximum: 10_000, default: 1000, description: 'Metres.' }),
+        ),
+        mode: Type.Optional(
+          Type.Union(
+            ['car', 'truck', 'foot', 'bike', 'motorbike'].map((mode) => Type.Literal(mode)),
+            {
+              description: 'The radius counts minutes of travel: needs a routing engine.',
+            },
+          ),
+        ),
+        metadata: Type.Optional(Type.Record(Type.String(), Text(4096))),
+        limit: Type.Optional(limitOf(10, 100)),
+      }),
+      answers: { 200: Users, 503: Nothing },
+      handler: (call) => {
+        const { near, radius = 1000, limit = 10, metadata, mode } = call.query
+        const { latitude, longitude } = parseCoordinates('near', near)
+        if (mode !== undefined)
+          throw new ApiError(503, 'mode: There is no routing engine, so travel time cannot be measured.', {
+            param: 'mode',
+          })
+        const scope = scopeOf(call)
+        return parts.host.read(() => ({
+          json: usersJson(
+            parts,
+            scope,
+            usersNear(
+              parts.host,
+              scope,
+              latitude,
+              longitude,
+              radius,
+              limit,
+              (profile) => metadata === undefined || matchesMetadata(profile.metadata, metadata),
+            ),
+          ),
+        }))
+      },
+    }),
+  ]
+}
+
+function insideRoutes(parts: UserParts): Route[] {
+  const query = Type.Object({ limit: Type.Optional(limitOf(100, 1000)) })
+  const inside = (scope: ScopeId, geofence: Geofence | undefined, limit = 100): Promise<Answer> => {
+    if (geofence === undefined) throw notFound('Geofence')
+    return parts.host.read(() => {
+      // A disabled geofence has nobody inside: the stays end with the next updates, and are hidden until then.
+      const found = geofence.enabled ? usersIn(parts.host, geofence, limit) : { users: [], hasMore: false }
+      return { meta: { hasMore: found.hasMore }, json: usersJson(parts, scope, found.users) }
+    })
+  }
+  const shared = {
+    method: 'GET',
+    auth: 'secret',
+    tag: TAG,
+    query,
+    answers: { 200: Users, 404: Nothing },
+  } as const
+  return [
+    route({
+      ...shared,
+      path: '/v1/geofences/:id/users',
+      summary: 'List the users inside a geofence, by its id',
+      params: Type.Object({ id: Name(256) }),
+      handler: (call) => {
+        const scope = scopeOf(call)
+        return inside(scope, parts.registry.scope(scope).geofence(call.params.id), call.query.limit)
+      },
+    }),
+    route({
+      ...shared,
+      path: '/v1/geofences/:tag/:externalId/users',
+      summary: 'List the users inside a geofence, by its pair',
+      params: Type.Object({ tag: Name(256), externalId: Name(256) }),
+      handler: (call) => {
+        const scope = scopeOf(call)
+        const { tag, externalId } = call.params
+        return inside(scope, parts.registry.scope(scope).geofenceByPair(tag, externalId), call.query.limit)
+      },
+    }),
+  ]
+}
+
+function userOf(parts: UserParts, call: { readonly params: { readonly id: string } } & AnyCall): UserRow {
+  const found = findUser(parts.host, parts.salt, scopeOf(call), call.params.id)
+  if (found === undefined) throw notFound('User')
+  return found
+}
+
+function usersJson(parts: UserParts, scope: ScopeId, users: readonly UserRow[]): string {
+  return `"users":[${users.map((user) => userText(parts, scope, user)).join(',')}]`
+}
+
+function userText(parts: UserParts, scope: ScopeId, { partition, row }: UserRow): string {
+  return partition.userOf(row, parts.registry.scope(scope), parts.clock.now())
+}
+
+type AnyCall = Pick<Call<undefined, undefined, undefined>, 'credentials'>
+
+function scopeOf(call: AnyCall): ScopeId {
+  return call.credentials!.scope
+}
