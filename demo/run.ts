@@ -1,0 +1,77 @@
+/** `npm run demo`: see {@link HELP}. */
+import { parseArgs } from 'node:util'
+import { Api } from './api.ts'
+import { driveCity } from './city.ts'
+import { replay } from './replay.ts'
+import { Screen } from './screen.ts'
+import { connectOrStart, UsageError } from './server.ts'
+
+const HELP = `Usage: npm run demo -- [options]
+
+Drives simulated devices through random geofences and shows the events as they come.
+
+  --url URL          the server; default http://127.0.0.1:8080. Where none answers, the demo starts one of its own.
+  --key KEY          its secret test key; default: the third of RINGFENCE_KEYS
+  --devices N        how many devices drive; default 500
+  --seconds N        end after that time; default: Ctrl-C
+  --keep             leave the geofences and users of this run on the server
+
+Or replays a recorded trace with its own times, in fast motion:
+
+  --gpx FILE         the trace
+  --geofences FILE   import CSV of the geofences that it is to pass; they are stored, and stay
+`
+
+function options() {
+  const { values } = parseArgs({
+    options: {
+      url: { type: 'string', default: 'http://127.0.0.1:8080' },
+      key: { type: 'string' },
+      devices: { type: 'string', default: '500' },
+      seconds: { type: 'string' },
+      keep: { type: 'boolean', default: false },
+      gpx: { type: 'string' },
+      geofences: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const devices = Number(values.devices)
+  const seconds = values.seconds === undefined ? undefined : Number(values.seconds)
+  if (!Number.isInteger(devices) || devices < 1) throw new UsageError('--devices: a whole number above 0')
+  if (seconds !== undefined && !(seconds > 0)) throw new UsageError('--seconds: a number above 0')
+  if ((values.gpx === undefined) !== (values.geofences === undefined)) {
+    throw new UsageError('--gpx and --geofences go together')
+  }
+  return { ...values, devices, seconds }
+}
+
+async function main(): Promise<void> {
+  const { url, key, devices, seconds, keep, gpx, geofences, help } = options()
+  if (help) {
+    console.log(HELP)
+    return
+  }
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  const server = await connectOrStart(url, key)
+  if (seconds !== undefined) setTimeout(() => stop.abort(), seconds * 1000).unref()
+  const api = new Api(server.url, server.key)
+  const screen = new Screen()
+  try {
+    if (gpx !== undefined && geofences !== undefined)
+      await replay(api, screen, { gpx, geofences }, stop.signal)
+    else await driveCity(api, screen, { devices, keep, temporary: server.temporary }, stop.signal)
+  } finally {
+    await server.stop()
+  }
+}
+
+try {
+  await main()
+} catch (error) {
+  const usage =
+    error instanceof UsageError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')
+  console.error(usage ? (error as Error).message : error)
+  if (usage) console.error('`npm run demo -- --help` shows the options.')
+  process.exitCode = 1
+}

@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** The server that the demo drives. */
+export interface DemoServer {
+  readonly url: string
+  readonly key: string
+  /** Started by the demo, with a data folder that goes with it. */
+  readonly temporary: boolean
+  stop(): Promise<void>
+}
+
+/** What the user has to change, without a stack. */
+export class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+const START_TIMEOUT_MS = 30_000
+
+/**
+ * The server at the URL, or one of the demo's own when nothing answers there.
+ * @param key secret test key; by default the third of RINGFENCE_KEYS
+ */
+export async function connectOrStart(url: string, key: string | undefined): Promise<DemoServer> {
+  const base = url.replace(/\/+$/, '')
+  if (!URL.canParse(base)) throw new UsageError(`--url ${url}: not a URL`)
+  if (!(await answers(base))) {
+    console.log(`No server answers at ${base}: starting one for this demo.`)
+    return startTemporary()
+  }
+  const known = key ?? process.env['RINGFENCE_KEYS']?.split(',')[2]?.trim()
+  if (!known) {
+    throw new UsageError(
+      `The server at ${base} wants a key. Pass its secret test key: --key prj_test_sk_… ` +
+        '(it was printed when the server first started), or the four keys in RINGFENCE_KEYS.',
+    )
+  }
+  return { url: base, key: known, temporary: false, stop: async () => {} }
+}
+
+async function startTemporary(): Promise<DemoServer> {
+  const port = await freePort()
+  const data = mkdtempSync(join(tmpdir(), 'ringfence-demo-'))
+  const key = (kind: string) => `prj_${kind}_${randomBytes(20).toString('hex')}`
+  const secret = key('test_sk')
+  const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'src', 'main.ts')], {
+    env: {
+      ...process.env,
+      RINGFENCE_PORT: String(port),
+      RINGFENCE_HOST: '127.0.0.1',
+      RINGFENCE_DATA: data,
+      RINGFENCE_KEYS: [key('test_pk'), key('live_pk'), secret, key('live_sk')].join(','),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A Ctrl-C in the terminal is the demo's: it stops the server when it has finished with it.
+    detached: true,
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-4000)
+    })
+  }
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+  })
+  const cleanUp = () => {
+    child.kill('SIGKILL')
+    rmSync(data, { recursive: true, force: true })
+  }
+  process.once('exit', cleanUp)
+  const url = `http://127.0.0.1:${port}`
+  const deadline = Date.now() + START_TIMEOUT_MS
+  while (!(await answers(`${url}/readyz`))) {
+    if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
+      throw new Error(`The server did not start:\n${output}`)
+    }
+    await sleep(50)
+  }
+  console.log(`It listens at ${url}, its data is in ${data}. Both go when the demo ends.`)
+  return {
+    url,
+    key: secret,
+    temporary: true,
+    async stop() {
+      child.kill('SIGTERM')
+      await exited
+      process.off('exit', cleanUp)
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Whether anything answers HTTP there. */
+async function answers(url: string): Promise<boolean> {
+  try {
+    await (await fetch(url, { signal: AbortSignal.timeout(3000) })).arrayBuffer()
+    return true
+  } catch {
+    return false
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      probe.close(() => resolve(port))
+    })
+  })
+}
