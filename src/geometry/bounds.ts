@@ -29,27 +29,23 @@ export function discBounds(latitude: number, longitude: number, radiusMeters: nu
 }
 
 /**
- * The box of a region as boxes within ±180, widened by some micrometres; what reaches a pole holds it on all meridians.
+ * The box of a region as one or two boxes within ±180 (two at the antimeridian), widened by some micrometres. What
+ * reaches a pole is given all longitudes.
  * @param west degrees, any turn; `east` at most 360 further, or all longitudes are meant
  */
 export function splitBounds(west: number, south: number, east: number, north: number): Bounds[] {
   const s = Math.max(-90, south - MARGIN_DEGREES)
   const n = Math.min(90, north + MARGIN_DEGREES)
-  const cos = Math.cos(Math.max(Math.abs(s), Math.abs(n)) * RADIANS)
-  const margin = cos > 1e-8 ? MARGIN_DEGREES / cos : 1
-  const boxes: Bounds[] = []
-  if (east - west + 2 * margin >= 360) {
-    boxes.push({ west: -180, south: s, east: 180, north: n })
-    return boxes
-  }
+  // a pole is on every meridian
+  const cos = s > -90 && n < 90 ? Math.cos(Math.max(Math.abs(s), Math.abs(n)) * RADIANS) : 0
+  const margin = cos > 1e-8 ? MARGIN_DEGREES / cos : 360
+  if (east - west + 2 * margin >= 360) return [{ west: -180, south: s, east: 180, north: n }]
   const turn = 360 * Math.floor((west - margin + 180) / 360)
   const w = Math.max(-180, west - margin - turn)
   const e = east + margin - turn
-  boxes.push({ west: w, south: s, east: Math.min(180, e), north: n })
+  const box = { west: w, south: s, east: Math.min(180, e), north: n }
   // ±180 are one meridian: a box that ends on it holds it on the other side too
-  if (e >= 180) boxes.push({ west: -180, south: s, east: Math.min(180, e - 360), north: n })
-  else if (w <= -180) boxes.push({ west: 180, south: s, east: 180, north: n })
-  if (n >= 90) boxes.push({ west: -180, south: 90 - MARGIN_DEGREES, east: 180, north: 90 })
-  if (s <= -90) boxes.push({ west: -180, south: -90, east: 180, north: -90 + MARGIN_DEGREES })
-  return boxes
+  if (e >= 180) return [box, { west: -180, south: s, east: e - 360, north: n }]
+  if (w === -180) return [box, { west: 180, south: s, east: 180, north: n }]
+  return [box]
 }

@@ -21,11 +21,7 @@ export function evaluatedAccuracy(accuracy: number | undefined): number {
  * @param coverage share of the accuracy disc that the geofence covers, 0 to 1
  * @param accuracy metres as evaluated, 0 to 50,000; an update without one has confidence 1 and does not ask
  */
-export function entryConfidence(
-  distance: number,
-  coverage: number,
-  accuracy: number | undefined,
-): Confidence {
+export function entryConfidence(distance: number, coverage: number, accuracy: number): Confidence {
   if (distance <= -accuracy) return 3
   return coverage >= 0.5 ? 2 : 1
 }

@@ -134,3 +134,13 @@ export function wrapLongitude(lon: number): number {
   const wrapped = lon - 360 * Math.floor((lon + 180) / 360)
   return wrapped === -180 && lon > 0 ? 180 : wrapped
 }
+
+const GRID = 2 ** 42
+
+/**
+ * A longitude rounded to 2⁻⁴² degrees (25 nm), so that adding turns and unwrapping rings up to ±1024° is exact: which
+ * side of a vertex a point lies on must not change with the turn in which both are looked at.
+ */
+export function gridLongitude(lon: number): number {
+  return Math.round(lon * GRID) / GRID
+}

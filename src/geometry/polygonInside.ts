@@ -1,3 +1,4 @@
+import { gridLongitude } from './distance.ts'
 import {
   NODE_SIZE,
   POLYGON_EDGES,
@@ -26,7 +27,8 @@ export function polygonContains(store: Float64Array, ref: number, probe: Probe):
   // the north pole is inside a ring round it: one more crossing there
   let crossings = store[ref + POLYGON_POLE] === 1 ? 1 : 0
   const lat = probe.latitude
-  let lon = probe.longitude - 360 * Math.floor((probe.longitude - west) / 360)
+  const turned = gridLongitude(probe.longitude)
+  let lon = turned - 360 * Math.floor((turned - west) / 360)
   for (; lon <= east; lon += 360) crossings += crossingsNorth(store, ref, lon, lat)
   return (crossings & 1) === 1
 }

@@ -1,6 +1,6 @@
 import type { Position } from '../model/geofence.ts'
 import { ringCrossing } from './ringCrossing.ts'
-import { MEAN_RADIUS_METERS, RADIANS } from './distance.ts'
+import { MEAN_RADIUS_METERS, RADIANS, gridLongitude } from './distance.ts'
 
 /** Positions of a polygon's ring, the closing one included. */
 export const MIN_RING_POSITIONS = 4
@@ -43,11 +43,12 @@ export function normalizeRing(ring: readonly Position[]): NormalizedRing {
   let longitude = 0
   let sum = 0
   for (let i = 0; i < ring.length; i++) {
-    const [lon, lat] = ring[i]!
+    const lat = ring[i]![1]
+    const lon = gridLongitude(ring[i]![0])
     if (i === 0) {
       longitude = lon
     } else {
-      const step = shortStep(lon - ring[i - 1]![0])
+      const step = shortStep(lon - gridLongitude(ring[i - 1]![0]))
       if (step === 0 && lat === ring[i - 1]![1]) continue
       longitude += step
       sum += lat
@@ -58,8 +59,6 @@ export function normalizeRing(ring: readonly Position[]): NormalizedRing {
   const edges = longitudes.length - 1
   const turns = edges < 1 ? 0 : Math.round((longitudes[edges]! - longitudes[0]!) / 360)
   if (edges < 3 || Math.abs(turns) > 1) throw new RangeError(`not a ring: ${edges} edges, ${turns} turns`)
-  // sums of steps carry rounding; the ring must close exactly
-  longitudes[edges] = longitudes[0]! + 360 * turns
   let pole: -1 | 0 | 1 = 0
   if (turns !== 0) pole = sum < 0 ? -1 : 1
   const reversed = pole === 0 ? planarArea(longitudes, latitudes) < 0 : pole !== turns
@@ -108,7 +107,7 @@ export function checkRing(ring: readonly Position[]): string | undefined {
     return 'The ring must be closed: its last position equals its first.'
   let steps = 0
   for (let i = 1; i < count; i++) {
-    const delta = ring[i]![0] - ring[i - 1]![0]
+    const delta = gridLongitude(ring[i]![0]) - gridLongitude(ring[i - 1]![0])
     const size = Math.abs(delta)
     if (size === 180)
       return `The edge that ends at position ${i} spans exactly 180 degrees of longitude; add a position.`

@@ -84,7 +84,7 @@ export class ShapeArena {
     return shapeCoverage(this.#store, ref, probe, accuracyMeters)
   }
 
-  /** Boxes that together contain the shape with its boundary: 1 to 4, those of a shape over the antimeridian split. */
+  /** Boxes that together contain the shape with its boundary: one, or two for a shape at the antimeridian. */
   bounds(ref: number): Bounds[] {
     const store = this.#store
     if (store[ref + layout.KIND] === layout.CIRCLE) {

@@ -1,0 +1,155 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { checkRing } from '../../src/geometry/ring.ts'
+import { Probe } from '../../src/geometry/probe.ts'
+import { ShapeArena } from '../../src/geometry/shapeArena.ts'
+import type { Shape } from '../../src/model/geofence.ts'
+import { sampledCoverage } from './oracle.ts'
+import type { Point } from './oracle.ts'
+import {
+  circleScene,
+  drawn,
+  inRange,
+  magnitude,
+  nearPoleScene,
+  offset,
+  polarScene,
+  polygonScene,
+  runs,
+  standpoint,
+} from './shapes.ts'
+
+const probe = new Probe()
+
+function coverage(shape: Shape, at: Point, meters: number): number {
+  const arena = new ShapeArena()
+  return arena.coverage(arena.add(shape), probe.set(at.latitude, at.longitude), meters)
+}
+
+/** What the kernel may be off, 0.001, and what sampling is. */
+function holds(shape: Shape, at: Point, meters: number): void {
+  const found = coverage(shape, at, meters)
+  if (!(found >= 0 && found <= 1)) throw new Error(`coverage ${found}`)
+  let expected = sampledCoverage(shape, at, meters)
+  if (Math.abs(found - expected) > 0.001) expected = sampledCoverage(shape, at, meters, 1500, 600)
+  if (Math.abs(found - expected) > 0.0012) throw new Error(`coverage ${found}, sampled ${expected}`)
+}
+
+t.test('circles', async () => {
+  fc.assert(
+    fc.property(
+      circleScene(90),
+      standpoint(1.5),
+      magnitude(0.1, 5),
+      ({ shape, center, size }, { east, north }, share) => {
+        holds(shape, inRange(offset(center, east * size, north * size)), Math.min(50_000, share * size))
+      },
+    ),
+    runs(20),
+  )
+})
+
+t.test('polygons, the disc smaller and larger than they are', async () => {
+  fc.assert(
+    fc.property(
+      polygonScene(84, 5, 50_000),
+      standpoint(1),
+      magnitude(0.05, 3),
+      ({ shape, center, size }, { east, north }, share) => {
+        holds(shape, inRange(offset(center, east * size, north * size)), Math.min(50_000, share * size))
+      },
+    ),
+    runs(30),
+  )
+})
+
+t.test('wide discs on wide polygons', async () => {
+  fc.assert(
+    fc.property(
+      polygonScene(75, 30_000, 1_000_000),
+      standpoint(0.8),
+      magnitude(20_000, 50_000),
+      ({ shape, center, size }, { east, north }, meters) => {
+        holds(shape, inRange(offset(center, east * size, north * size)), meters)
+      },
+    ),
+    runs(20),
+  )
+})
+
+t.test('close to a pole', async () => {
+  fc.assert(
+    fc.property(
+      nearPoleScene(),
+      standpoint(1),
+      magnitude(0.1, 3),
+      ({ shape, center, size }, { east, north }, share) => {
+        if (shape.kind === 'polygon' && checkRing(shape.ring) !== undefined) return
+        holds(shape, inRange(offset(center, east * size, north * size)), Math.min(50_000, share * size))
+      },
+    ),
+    runs(20),
+  )
+})
+
+t.test('round a pole', async () => {
+  fc.assert(
+    fc.property(
+      polarScene(),
+      fc.double({ min: -180, max: 180, noNaN: true }),
+      fc.double({ min: 0, max: 1.5, noNaN: true }),
+      magnitude(0.1, 2),
+      ({ shape, center, size }, longitude, away, share) => {
+        const colatitude = (away * size) / 111_200
+        const latitude = center.latitude - Math.sign(center.latitude) * colatitude
+        holds(shape, { latitude, longitude }, Math.min(50_000, share * size))
+      },
+    ),
+    runs(20),
+  )
+})
+
+t.test('what can be told without counting', async (t) => {
+  const at = { latitude: 48, longitude: 11 }
+  const { ring, places } = drawn(
+    `
+    a...........d
+    .............
+    .....p.......
+    .............
+    b...........c`,
+    'abcda',
+    at,
+    0.01,
+  )
+  const shape: Shape = { kind: 'polygon', ring }
+  const point = (letter: string) => ({ latitude: places[letter]![1], longitude: places[letter]![0] })
+  t.equal(coverage(shape, point('p'), 1), 1, 'a disc deep inside is covered')
+  t.equal(coverage(shape, point('p'), 2000), 1)
+  t.equal(coverage(shape, { latitude: 49, longitude: 11 }, 1000), 0, 'one far away is not')
+  t.ok(Math.abs(coverage(shape, point('a'), 10) - 0.25) < 1e-4, 'a right angle covers a quarter')
+  t.ok(Math.abs(coverage(shape, point('c'), 10) - 0.25) < 1e-4)
+  const onEdge = { latitude: places.p![1], longitude: places.a![0] }
+  t.ok(Math.abs(coverage(shape, onEdge, 10) - 0.5) < 1e-6, 'a meridian edge halves')
+  t.equal(coverage(shape, point('p'), 0), 1, 'a disc without extent is covered when its point is')
+  t.equal(coverage(shape, { latitude: 49, longitude: 11 }, 0), 0)
+
+  const circle: Shape = { kind: 'circle', center: [11, 48], radius: 100 }
+  t.equal(coverage(circle, at, 100), 1)
+  t.equal(coverage(circle, at, 50), 1)
+  t.ok(Math.abs(coverage(circle, at, 200) - 0.25) < 1e-12, 'a fence of half the radius covers a quarter')
+  t.equal(coverage(circle, offset(at, 500, 0), 100), 0)
+})
+
+t.test('a sliver under the disc is next to nothing, not all of it', async (t) => {
+  const sliver: Shape = {
+    kind: 'polygon',
+    ring: [
+      [10, 50],
+      [12, 50],
+      [12, 50 + 1e-11],
+      [10, 50],
+    ],
+  }
+  t.ok(coverage(sliver, { latitude: 50 + 5e-12, longitude: 11 }, 20_000) < 1e-6)
+})
