@@ -18,6 +18,9 @@ import { trackRoutes } from './ingest/trackRoutes.ts'
 import { openCommitLog } from './log/commitLog.ts'
 import { openSnapshots } from './log/snapshots.ts'
 import { openStore } from './log/store.ts'
+import { registerEngineMetrics } from './ops/engineMetrics.ts'
+import { healthRoutes } from './ops/healthRoutes.ts'
+import { Metrics } from './ops/metrics.ts'
 import { EXAMPLE, firstStartText } from './ops/welcome.ts'
 import { scopeId } from './model/scope.ts'
 import { keysCommand } from './registry/cli.ts'
@@ -90,6 +93,7 @@ async function main(): Promise<void> {
   )
 
   // What users face.
+  const metrics = new Metrics()
   const server = createServer({
     routes: [
       ...trackRoutes(host, options.rateLimits),
@@ -98,12 +102,27 @@ async function main(): Promise<void> {
       ...geofenceRoutes(registry),
       ...settingsRoutes(registry),
       ...keyRoutes(registry),
+      ...healthRoutes(
+        [
+          { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
+          {
+            name: 'mailbox',
+            check: () => ({
+              ok: mailbox.used < mailbox.limit * 0.9,
+              detail: `${mailbox.used} of ${mailbox.limit} bytes waiting`,
+            }),
+          },
+        ],
+        metrics,
+      ),
     ],
+    observe: (route) => metrics.observe(route),
     authenticate: (key) => registry.keys.authenticate(key),
     ...options,
     clock,
     logger,
   })
+  registerEngineMetrics(metrics, { host, log, registry, mailbox, events, server })
 
   const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
   lifecycle.add({ name: 'data folder', stop: () => store.release() })

@@ -1,0 +1,64 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { ActorHost } from '../actor/host.ts'
+import type { CommitLog } from '../log/port.ts'
+import type { RegistryView } from '../registry/port.ts'
+import type { ByteBound } from '../runtime/byteBound.ts'
+import type { Metrics } from './metrics.ts'
+
+/** What an operator watches of the engine. */
+export function registerEngineMetrics(
+  metrics: Metrics,
+  parts: {
+    readonly host: ActorHost
+    readonly log: CommitLog
+    readonly registry: RegistryView
+    readonly mailbox: ByteBound
+    readonly events: { readonly durablePosition: number; readonly pendingBytes: number }
+    readonly server: { readonly inFlight: number; readonly heldBytes: number }
+  },
+): void {
+  const { host, log, registry, mailbox, events, server } = parts
+  const { counters, partitions } = host
+  const sum = (read: (partition: (typeof partitions)[number]) => number) =>
+    partitions.reduce((total, partition) => total + read(partition), 0)
+  const loop = monitorEventLoopDelay({ resolution: 10 })
+  loop.enable()
+
+  metrics.total('updates_total', 'Location updates applied.', () => counters.updates)
+  metrics.total('repeated_updates_total', 'Resends, acknowledged and not applied.', () => counters.repeats)
+  metrics.total(
+    'limited_updates_total',
+    'Updates refused by the limit per device.',
+    () => counters.rateLimited,
+  )
+  metrics.total('zone_hits_total', 'Updates within the safe zone of their device.', () =>
+    sum((p) => p.zoneHits),
+  )
+  metrics.total('events_total', 'Events made.', () => counters.events)
+  metrics.total('frames_total', 'Frames appended to the commit log, one flush each.', () => counters.frames)
+  metrics.total('frame_bytes_total', 'Bytes of those frames.', () => counters.frameBytes)
+  metrics.gauge('users', 'User records.', () => sum((p) => p.table.count))
+  metrics.gauge('mailbox_bytes', 'Bytes of updates that wait.', () => mailbox.used)
+  metrics.gauge('mailbox_limit_bytes', 'Bytes past which updates are refused.', () => mailbox.limit)
+  metrics.gauge('log_position', 'Position of the last durable frame.', () => log.position)
+  metrics.gauge('log_bytes', 'Bytes of the commit log on disk.', () => log.bytes)
+  metrics.gauge(
+    'event_index_position',
+    'Log position up to which events are indexed.',
+    () => events.durablePosition,
+  )
+  metrics.gauge(
+    'event_index_pending_bytes',
+    'Bytes of events that wait to be indexed.',
+    () => events.pendingBytes,
+  )
+  metrics.gauge('registry_revision', 'Revision of geofences, settings and keys.', () => registry.revision)
+  metrics.gauge('http_in_flight', 'Requests without an answer yet.', () => server.inFlight)
+  metrics.gauge('http_held_bytes', 'Bytes of bodies that are still arriving.', () => server.heldBytes)
+  metrics.gauge('event_loop_delay_p99_seconds', 'Delay of the event loop, 99th percentile.', () => {
+    const seconds = loop.percentile(99) / 1e9
+    loop.reset()
+    return seconds
+  })
+  metrics.gauge('resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
+}
