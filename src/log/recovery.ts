@@ -157,7 +157,7 @@ function scan(bytes: Buffer, segment: Segment, seed: number, newest: boolean): T
 }
 
 /** Whether what is at `offset`, no whole frame, was being written when the process or the machine stopped. */
-function isTorn(bytes: Buffer, offset: number, header: ReturnType<typeof readHeader>, seed: number): boolean {
+function isTorn(bytes: Buffer, offset: number, header: FrameHeader | undefined, seed: number): boolean {
   if (offset + HEADER_BYTES > bytes.length) return true
   if (header === undefined) {
     const rest = offset + ALIGNMENT_BYTES

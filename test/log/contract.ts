@@ -1,0 +1,241 @@
+import { deepStrictEqual } from 'node:assert/strict'
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { CommitLog, LogFrame, SnapshotStore } from '../../src/log/port.ts'
+
+/** How often the properties run: a multiple of a modest number. */
+export const RUNS = Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
+
+/** An empty log; `open` again after `close` sees what the one before left. */
+export interface LogSubject {
+  open(): Promise<CommitLog>
+}
+
+/** An empty snapshot store; `open` again sees what was written. */
+export interface SnapshotSubject {
+  open(): Promise<SnapshotStore>
+  /** Flips a byte of a stored snapshot. */
+  damage(partition: number, position: number): Promise<void>
+}
+
+/** Appends and waits until durable. */
+export function append(log: CommitLog, ...parts: Uint8Array[]): Promise<void> {
+  return new Promise((resolve) => {
+    log.append(parts, resolve)
+  })
+}
+
+export function payloads(frames: Iterable<LogFrame>): Buffer[] {
+  return Array.from(frames, ({ payload }) => Buffer.from(payload))
+}
+
+export function positions(frames: Iterable<LogFrame>): number[] {
+  return Array.from(frames, ({ position }) => position)
+}
+
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1)
+    })
+  }
+}
+
+/** What every technology of {@link CommitLog} does. */
+export function commitLogContract(t: Test, name: string, create: (t: Test) => Promise<LogSubject>): void {
+  t.test(`${name} keeps the contract of a commit log`, async (t) => {
+    t.test('an empty log', async (t) => {
+      const log = await (await create(t)).open()
+      t.equal(log.position, 0)
+      t.strictSame(positions(log.read(0)), [])
+      t.strictSame(positions(log.read(1)), [])
+      log.trim(100)
+      await log.close()
+      await log.close()
+    })
+
+    t.test(
+      'frames have the positions 1, 2, 3 … and come back as they were, also after reopening',
+      async (t) => {
+        const subject = await create(t)
+        let log = await subject.open()
+        const written = [
+          [Buffer.from('one')],
+          [],
+          [Buffer.from('th'), Buffer.alloc(0), Buffer.from('ree')],
+          [Buffer.alloc(5_000, 4)],
+          [Buffer.alloc(3_000)],
+        ]
+        for (const [i, parts] of written.entries()) {
+          await append(log, ...parts)
+          t.equal(log.position, i + 1)
+        }
+        const expected = written.map((parts) => Buffer.concat(parts))
+        t.strictSame(payloads(log.read(1)), expected)
+        t.strictSame(positions(log.read(0)), [1, 2, 3, 4, 5])
+        t.strictSame(positions(log.read(4)), [4, 5])
+        t.strictSame(positions(log.read(6)), [])
+        t.ok(log.bytes > 8_000)
+        await log.close()
+        log = await subject.open()
+        t.equal(log.position, 5)
+        t.strictSame(payloads(log.read(1)), expected)
+        await append(log, Buffer.from('six'))
+        t.strictSame(payloads(log.read(6)), [Buffer.from('six')])
+        await log.close()
+      },
+    )
+
+    t.test(
+      'one append at a time; none after close; the parts belong to the caller again at once',
+      async (t) => {
+        const log = await (await create(t)).open()
+        const part = Buffer.from('mine')
+        const durable = append(log, part)
+        part.fill(0)
+        t.throws(() => log.append([part], () => {}), /in flight/)
+        t.equal(log.position, 0, 'not counted before it is durable')
+        t.strictSame(positions(log.read(1)), [])
+        await durable
+        t.strictSame(payloads(log.read(1)), [Buffer.from('mine')])
+        const last = append(log, Buffer.from('last'))
+        await log.close()
+        await last
+        t.throws(() => log.append([part], () => {}), /closed/)
+      },
+    )
+
+    t.test('done may append the next frame', async (t) => {
+      const log = await (await create(t)).open()
+      await new Promise<void>((resolve) => {
+        const next = (): void => {
+          if (log.position === 50) resolve()
+          else log.append([Buffer.alloc(300, log.position)], next)
+        }
+        next()
+      })
+      t.equal(positions(log.read(1)).length, 50)
+      await log.close()
+    })
+
+    t.test('a reader sees the durable frames, also those that came after it began', async (t) => {
+      const log = await (await create(t)).open()
+      await append(log, Buffer.from('1'))
+      await append(log, Buffer.from('2'))
+      const seen: number[] = []
+      let held: Uint8Array | undefined
+      for (const { position, payload } of log.read(1)) {
+        held ??= payload
+        seen.push(position)
+        if (position < 40) await append(log, Buffer.alloc(700, position))
+      }
+      t.strictSame(
+        seen,
+        Array.from({ length: 41 }, (_, i) => i + 1),
+      )
+      t.strictSame(Buffer.from(held!), Buffer.from('1'), 'a payload stays valid')
+      await log.close()
+    })
+
+    t.test('trim removes what is before a position, and never what is not', async (t) => {
+      const subject = await create(t)
+      let log = await subject.open()
+      for (let i = 1; i <= 100; i++) await append(log, Buffer.alloc(500, i))
+      const before = log.bytes
+      log.trim(60)
+      await until(() => log.bytes < before)
+      t.strictSame(positions(log.read(60)).length, 41)
+      t.throws(() => positions(log.read(1)), { name: 'LogTrimmed' })
+      log.trim(1_000_000)
+      await append(log, Buffer.from('after'))
+      await log.close()
+      log = await subject.open()
+      t.equal(log.position, 101, 'positions go on')
+      t.strictSame(payloads(log.read(101)), [Buffer.from('after')])
+      await log.close()
+    })
+
+    t.test('whatever the sizes of frames, and wherever it is reopened', async (t) => {
+      const payload = fc.oneof(
+        fc.uint8Array({ maxLength: 80 }),
+        fc.tuple(fc.nat(3_000), fc.nat(255)).map(([length, byte]) => new Uint8Array(length).fill(byte)),
+        fc.tuple(fc.nat(2_000), fc.nat(1_999)).map(([length, at]) => {
+          const bytes = new Uint8Array(length)
+          if (at < length) bytes[at] = 1
+          return bytes
+        }),
+      )
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.record({ payload, reopen: fc.nat(9).map((n) => n === 0) }), { maxLength: 20 }),
+          fc.nat(25),
+          async (steps, from) => {
+            const subject = await create(t)
+            let log = await subject.open()
+            for (const step of steps) {
+              await append(log, step.payload)
+              if (!step.reopen) continue
+              await log.close()
+              log = await subject.open()
+            }
+            const expected = steps.map((step) => Buffer.from(step.payload))
+            deepStrictEqual(payloads(log.read(from)), expected.slice(Math.max(0, from - 1)))
+            await log.close()
+          },
+        ),
+        { numRuns: 30 * RUNS },
+      )
+    })
+  })
+}
+
+/** What every technology of {@link SnapshotStore} does. */
+export function snapshotContract(t: Test, name: string, create: (t: Test) => Promise<SnapshotSubject>): void {
+  t.test(`${name} keeps the contract of a snapshot store`, async (t) => {
+    t.test('nothing is there at first', async (t) => {
+      const snapshots = await (await create(t)).open()
+      t.equal(snapshots.newest(0), undefined)
+      t.equal(snapshots.trimPosition(0), 0)
+    })
+
+    t.test('the newest comes back, per partition, two are kept', async (t) => {
+      const subject = await create(t)
+      let snapshots = await subject.open()
+      await snapshots.write(3, { position: 10, bytes: Buffer.from('ten') })
+      t.equal(snapshots.trimPosition(3), 0, 'one is not enough to trim by')
+      await snapshots.write(3, { position: 20, bytes: Buffer.from('twenty') })
+      await snapshots.write(63, { position: 5, bytes: Buffer.alloc(0) })
+      t.equal(snapshots.trimPosition(3), 11)
+      await snapshots.write(3, { position: 30, bytes: Buffer.alloc(200_000, 30) })
+      for (let round = 0; round < 2; round++) {
+        t.equal(snapshots.newest(3)?.position, 30)
+        t.strictSame(Buffer.from(snapshots.newest(3)!.bytes), Buffer.alloc(200_000, 30))
+        t.equal(snapshots.trimPosition(3), 21)
+        t.equal(snapshots.newest(63)?.position, 5)
+        t.equal(snapshots.newest(63)?.bytes.length, 0)
+        t.equal(snapshots.trimPosition(63), 0)
+        t.equal(snapshots.newest(4), undefined)
+        snapshots = await subject.open()
+      }
+    })
+
+    t.test('a damaged one is passed over, and counts no more', async (t) => {
+      const subject = await create(t)
+      let snapshots = await subject.open()
+      for (const position of [10, 20]) {
+        await snapshots.write(1, { position, bytes: Buffer.from(`at ${position}`) })
+      }
+      await subject.damage(1, 20)
+      snapshots = await subject.open()
+      t.strictSame(snapshots.newest(1), { position: 10, bytes: Buffer.from('at 10') })
+      t.equal(snapshots.trimPosition(1), 0, 'only one is whole')
+      await snapshots.write(1, { position: 30, bytes: Buffer.from('at 30') })
+      t.equal(snapshots.trimPosition(1), 11, 'the two whole ones are 10 and 30')
+      await subject.damage(1, 30)
+      snapshots = await subject.open()
+      t.equal(snapshots.newest(1)?.position, 10)
+      await subject.damage(1, 10)
+      t.equal((await subject.open()).newest(1), undefined)
+    })
+  })
+}
