@@ -310,10 +310,10 @@ function prepareStatements(database: RegistryDatabase) {
   }
 }
 
-/** IANA zone of a shape's centre; the ring of a polygon may run past ±180°. */
+/** IANA zone of a shape's centre. */
 function timeZoneOf(shape: Shape): string {
   const [longitude, latitude] = shapeCenter(shape)
-  return tzLookup(latitude, ((((longitude + 180) % 360) + 360) % 360) - 180)
+  return tzLookup(latitude, longitude)
 }
 
 /**

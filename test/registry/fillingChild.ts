@@ -1,0 +1,32 @@
+/** Writes geofences until the disk takes no more, and says what it was told then. */
+import { openRegistry } from '../../src/registry/registry.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+
+const registry = openRegistry({
+  folder: process.argv[2]!,
+  clock: systemClock,
+  createIndex: createGeofenceIndex,
+})
+const BATCH = 20
+for (let stored = 0; ; stored += BATCH) {
+  try {
+    registry.putMany(
+      2,
+      Array.from({ length: BATCH }, (_, i) => ({
+        tag: `${stored}`,
+        externalId: `${i}`,
+        description: 'x'.repeat(1000),
+        type: 'circle' as const,
+        shape: { kind: 'circle' as const, center: [0, 0] as const, radius: 100 },
+        enabled: true,
+      })),
+    )
+  } catch (error) {
+    const { name, message, code } = error as Error & { code?: number }
+    const { revision } = registry
+    const sizeInMemory = registry.scope(2).size
+    process.stdout.write(JSON.stringify({ name, message, code, stored, revision, sizeInMemory }))
+    process.exit(0)
+  }
+}

@@ -1,0 +1,543 @@
+/** The registry through its public functions: edits, dates, restarts, crashes, damaged files, keys, the command line. */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import type { Test } from 'tap'
+import { Probe } from '../../src/geometry/probe.ts'
+import { parseOperatingHours } from '../../src/model/operatingHours.ts'
+import { scopeId } from '../../src/model/scope.ts'
+import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
+import { keysCommand, KEYS_USAGE } from '../../src/registry/cli.ts'
+import { REGISTRY_FILE } from '../../src/registry/database.ts'
+import type { GeofenceDefinition } from '../../src/registry/geofenceRow.ts'
+import { generateKeys, KEY_KINDS, parseKeys } from '../../src/registry/keys.ts'
+import type { Registry, RegistryOptions } from '../../src/registry/registry.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
+import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+
+const TEST = scopeId(1, false)
+const LIVE = scopeId(1, true)
+const START = Date.UTC(2026, 0, 1)
+
+function circle(externalId: string, more: Partial<GeofenceDefinition> = {}): GeofenceDefinition {
+  return {
+    tag: 'store',
+    externalId,
+    description: externalId,
+    type: 'circle',
+    shape: { kind: 'circle', center: [-73.99, 40.73], radius: 100 },
+    enabled: true,
+    ...more,
+  }
+}
+
+interface Opened {
+  readonly folder: string
+  readonly clock: ManualClock
+  registry: Registry
+  reopen(): Registry
+}
+
+function open(t: Test, options: Partial<RegistryOptions> = {}): Opened {
+  const folder = options.folder ?? t.testdir()
+  const clock = new ManualClock(START)
+  const start = () => openRegistry({ clock, createIndex: createGeofenceIndex, ...options, folder })
+  const opened: Opened = {
+    folder,
+    clock,
+    registry: start(),
+    reopen: () => {
+      opened.registry.close()
+      return (opened.registry = start())
+    },
+  }
+  t.teardown(() => opened.registry.close())
+  return opened
+}
+
+/** All that can be read of a scope. */
+function contents(registry: Registry, scope: number) {
+  const store = registry.scope(scope)
+  return { geofences: store.list({ limit: 1000 }).geofences, settings: store.settings, size: store.size }
+}
+
+t.test('create, upsert, replace, delete', async (t) => {
+  const { registry, clock } = open(t)
+  const created = registry.createGeofence(TEST, circle('1', { metadata: { floor: 2 }, dwellThreshold: 5 }))
+  t.match(created, { scope: TEST, tag: 'store', externalId: '1', createdAt: START, updatedAt: START })
+  t.match(created.id, /^[0-9a-f]{24}$/)
+  t.equal(created.timeZone, 'America/New_York')
+  t.throws(() => registry.createGeofence(TEST, circle('1')), { name: 'GeofenceExists' })
+
+  clock.advance(1000)
+  const { geofence: edited, created: isNew } = registry.putGeofence(TEST, circle('1', { description: 'new' }))
+  t.equal(isNew, false)
+  t.equal(edited.id, created.id, '_id stays')
+  t.equal(edited.createdAt, START, 'createdAt stays')
+  t.equal(edited.updatedAt, START + 1000)
+  t.equal(edited.description, 'new')
+  t.equal(edited.metadata, undefined, 'what is absent is at its default')
+  t.equal(edited.dwellThreshold, undefined)
+  t.equal(created.description, '1', 'objects are replaced, never changed')
+  t.equal(registry.scope(TEST).geofence(created.id), edited)
+  t.equal(registry.scope(TEST).geofenceByPair('store', '1'), edited)
+
+  const other = registry.putGeofence(TEST, circle('2'))
+  t.equal(other.created, true)
+  t.throws(() => registry.replaceGeofence(TEST, created.id, circle('2')), { name: 'GeofenceExists' })
+  t.equal(registry.replaceGeofence(TEST, 'f'.repeat(24), circle('3')), undefined)
+  const moved = registry.replaceGeofence(TEST, created.id, circle('3'))!
+  t.equal(moved.id, created.id)
+  t.equal(registry.scope(TEST).geofenceByPair('store', '1'), undefined, 'the old pair is free')
+  t.equal(registry.scope(TEST).geofenceByPair('store', '3'), moved)
+
+  t.equal(registry.deleteGeofence(TEST, created.id), true)
+  t.equal(registry.deleteGeofence(TEST, created.id), false)
+  t.equal(registry.scope(TEST).geofence(created.id), undefined)
+  t.equal(registry.scope(TEST).index.slotOf(created.id), -1)
+  t.not(registry.putGeofence(TEST, circle('3')).geofence.id, created.id, 'created anew it is another one')
+})
+
+t.test('every change raises the revision of registry and scope; others keep theirs', async (t) => {
+  const { registry } = open(t)
+  const live = registry.scope(LIVE).revision
+  let revision = registry.revision
+  const CHANGES: readonly (readonly [name: string, change: () => unknown])[] = [
+    ['create', () => registry.createGeofence(TEST, circle('1'))],
+    ['put', () => registry.putGeofence(TEST, circle('1'))],
+    ['put many', () => registry.putMany(TEST, [circle('1'), circle('2')])],
+    ['settings', () => registry.updateSettings(TEST, { dwellEvents: true })],
+    ['delete', () => registry.deleteGeofence(TEST, registry.scope(TEST).geofenceByPair('store', '1')!.id)],
+  ]
+  for (const [name, change] of CHANGES) {
+    change()
+    t.equal(registry.revision, revision + 1, name)
+    t.equal(registry.scope(TEST).revision, registry.revision, name)
+    revision = registry.revision
+  }
+  t.equal(registry.scope(LIVE).revision, live)
+  t.throws(() => registry.createGeofence(TEST, circle('2')))
+  registry.putMany(TEST, [])
+  registry.updateSettings(TEST, {})
+  t.equal(registry.revision, revision, 'what changes nothing raises nothing')
+})
+
+t.test('G8: scopes never meet', async (t) => {
+  const { registry } = open(t)
+  const { geofence } = registry.putGeofence(TEST, circle('1'))
+  const other = scopeId(registry.keys.createProject('other').project.id, false)
+  for (const scope of [LIVE, other]) {
+    t.equal(registry.scope(scope).geofence(geofence.id), undefined)
+    t.equal(registry.scope(scope).geofenceByPair('store', '1'), undefined)
+    t.equal(registry.scope(scope).index.size, 0)
+    t.equal(registry.deleteGeofence(scope, geofence.id), false)
+    t.equal(registry.replaceGeofence(scope, geofence.id, circle('1')), undefined)
+    t.not(registry.putGeofence(scope, circle('1')).geofence.id, geofence.id)
+  }
+  registry.updateSettings(TEST, { bufferExits: true })
+  t.strictSame(registry.scope(LIVE).settings, DEFAULT_SETTINGS)
+  t.equal(registry.scope(TEST).geofenceByPair('store', '1'), geofence)
+})
+
+t.test('a restart finds all of it again', async (t) => {
+  const opened = open(t)
+  const ring = [
+    [0, 0],
+    [1, 0],
+    [1, 1],
+    [0, 0],
+  ] as const
+  const full = circle('full', {
+    type: 'polygon',
+    shape: { kind: 'polygon', ring },
+    mode: 'foot',
+    enabled: false,
+    metadata: { text: 'é "\u2028', number: -1.5, flag: false },
+    operatingHours: parseOperatingHours({ sun: [['9:00 PM', '02:00']], Monday: [] })!,
+    stopDetection: false,
+    disableAfter: START + 1e9,
+    deleteAfter: START + 2e9,
+    userId: 'u',
+    userIds: ['a', 'b'],
+    ip: '10.0.0.0/8',
+    dwellThreshold: 2.5,
+    placeId: 'p',
+    tripApproachingThreshold: 7,
+  })
+  opened.registry.putGeofence(TEST, full)
+  opened.registry.putMany(LIVE, [circle('1'), circle('2'), circle('1', { description: 'twice' })])
+  opened.registry.updateSettings(LIVE, { beaconUids: ['x'], maxAccuracyMeters: 50 })
+  opened.registry.updateSettings(LIVE, { maxAccuracyMeters: null, maxGapSeconds: 9 })
+  const before = [contents(opened.registry, TEST), contents(opened.registry, LIVE), opened.registry.revision]
+  opened.registry.deleteGeofence(LIVE, opened.registry.putGeofence(LIVE, circle('gone')).geofence.id)
+  const registry = opened.reopen()
+  t.strictSame([contents(registry, TEST), contents(registry, LIVE), registry.revision - 2], before)
+  t.match(registry.scope(TEST).geofenceByPair('store', 'full'), full)
+  t.equal(registry.scope(LIVE).geofenceByPair('store', '1')!.description, 'twice')
+  t.match(registry.scope(LIVE).settings, { beaconUids: ['x'], maxAccuracyMeters: null, maxGapSeconds: 9 })
+  t.equal(registry.newKeys, undefined)
+  const nearest = registry.scope(LIVE).index.nearest(new Probe().set(40.73, -73.99), 9, undefined, () => true)
+  t.strictSame(nearest.map(({ geofence }) => geofence.externalId).toSorted(), ['1', '2'])
+})
+
+t.test('dates act by themselves, to the millisecond, and are written down by the sweep', async (t) => {
+  const opened = open(t)
+  const { registry, clock } = opened
+  const { id } = registry.putGeofence(
+    TEST,
+    circle('1', { disableAfter: START + 1000, deleteAfter: START + 5000 }),
+  ).geofence
+  const later = registry.putGeofence(TEST, circle('2', { disableAfter: START + 2000 })).geofence
+  const store = registry.scope(TEST)
+  const enabled = () => store.list({ limit: 9 }).geofences.map((one) => `${one.externalId} ${one.enabled}`)
+
+  clock.advance(999)
+  registry.sweep()
+  t.strictSame(enabled(), ['2 true', '1 true'])
+  const { revision } = registry
+  clock.advance(1)
+  t.strictSame(enabled(), ['2 true', '1 false'], 'reads follow the clock at once')
+  t.equal(store.geofence(id)!.enabled, false)
+  t.equal(registry.revision, revision, 'reading writes nothing')
+  registry.sweep()
+  t.equal(registry.revision, revision + 1, 'the change gets a revision')
+  t.equal(store.revision, registry.revision)
+  t.match(store.geofence(id), { enabled: false, updatedAt: START + 1000, disableAfter: START + 1000 })
+  registry.sweep()
+  t.equal(registry.revision, revision + 1, 'once')
+
+  clock.advance(4000)
+  t.equal(store.geofence(id), undefined, 'hidden at once')
+  t.equal(store.geofenceByPair('store', '1'), undefined)
+  t.strictSame(enabled(), ['2 false'])
+  t.equal(registry.deleteGeofence(TEST, id), false)
+  const again = registry.createGeofence(TEST, circle('1'))
+  t.not(again.id, id, 'its pair is free at once')
+  t.equal(store.index.slotOf(id), -1)
+
+  registry.putGeofence(TEST, circle('2'))
+  t.match(store.geofence(later.id), { enabled: true }, 'an upsert without the date enables it again')
+  registry.putGeofence(TEST, circle('3', { deleteAfter: clock.now() + 1000 }))
+  t.equal(
+    registry.putGeofence(TEST, circle('4', { disableAfter: START })).geofence.enabled,
+    false,
+    'a past date',
+  )
+  clock.advance(10_000)
+  const reopened = opened.reopen()
+  t.equal(reopened.scope(TEST).size, 3, 'what fell due while stopped is done at start')
+})
+
+t.test('the timer fires for due dates, and not for those months away', async (t) => {
+  const warnings: string[] = []
+  const listen = (warning: Error) => warnings.push(warning.name)
+  process.on('warning', listen)
+  t.teardown(() => process.off('warning', listen))
+  const clock = { now: () => Date.now() }
+  const { registry } = open(t, { clock })
+  const now = Date.now()
+  registry.putGeofence(TEST, circle('far', { deleteAfter: now + 400 * 86_400_000 }))
+  registry.putGeofence(TEST, circle('soon', { deleteAfter: now + 30 }))
+  registry.putGeofence(TEST, circle('past', { deleteAfter: now - 1 }))
+  while (registry.scope(TEST).size > 1) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.equal(registry.scope(TEST).list({ limit: 9 }).geofences[0]!.externalId, 'far')
+  t.strictSame(warnings, [], 'no timer overflowed')
+})
+
+t.test('lists: newest first, filters, bounds exclusive, pages without loss', async (t) => {
+  const { registry, clock } = open(t)
+  const store = registry.scope(TEST)
+  registry.putMany(
+    TEST,
+    Array.from({ length: 25 }, (_, i) => circle(`${i}`, { tag: i % 2 === 0 ? 'even' : 'odd' })),
+  )
+  for (let i = 25; i < 30; i++) registry.putGeofence(TEST, circle(`${i}`, { tag: 'late' }))
+  const seen: string[] = []
+  let createdBefore: number | undefined
+  for (;;) {
+    const { geofences, hasMore } = store.list({ limit: 7, createdBefore })
+    seen.push(...geofences.map((one) => one.externalId))
+    createdBefore = geofences.at(-1)!.createdAt
+    if (!hasMore) break
+  }
+  t.strictSame(
+    seen,
+    Array.from({ length: 30 }, (_, i) => `${29 - i}`),
+  )
+  t.equal(store.list({ limit: 30 }).hasMore, false)
+  t.equal(store.list({ limit: 29 }).hasMore, true)
+  t.equal(store.list({ limit: 99, tag: 'odd' }).geofences.length, 12)
+  t.strictSame(store.list({ limit: 99, tag: 'odd', externalId: '4' }).geofences, [])
+  t.equal(store.list({ limit: 1, externalId: '4' }).geofences[0]!.externalId, '4')
+  const seventh = store.geofenceByPair('even', '6')!.createdAt
+  t.equal(store.list({ limit: 99, createdAfter: seventh }).geofences.length, 23)
+  t.equal(store.list({ limit: 99, createdBefore: seventh }).geofences.length, 6)
+  clock.advance(60_000)
+  registry.putGeofence(TEST, circle('3', { tag: 'odd' }))
+  t.strictSame(
+    store.list({ limit: 99, updatedAfter: clock.now() - 1 }).geofences.map((one) => one.externalId),
+    ['3'],
+  )
+  t.equal(store.list({ limit: 99, updatedBefore: clock.now() }).geofences.length, 29)
+  for (let i = 0; i < 200; i++) {
+    registry.deleteGeofence(TEST, registry.putGeofence(TEST, circle('x')).geofence.id)
+  }
+  t.equal(store.list({ limit: 99 }).geofences.length, 30, 'after many deletions')
+})
+
+t.test('a failed transaction leaves disk and memory as they were', async (t) => {
+  const opened = open(t)
+  const { registry } = opened
+  registry.putMany(TEST, [circle('1'), circle('2')])
+  const before = [contents(registry, TEST), registry.revision]
+  const poisoned = circle('3', { metadata: { bad: 1n as unknown as number } })
+  t.throws(() => registry.putMany(TEST, [circle('1', { description: 'x' }), poisoned]), TypeError)
+  t.strictSame([contents(registry, TEST), registry.revision], before)
+  const again = opened.reopen()
+  t.strictSame([contents(again, TEST), again.revision], before)
+})
+
+t.test(
+  'kill -9 at any moment: a transaction is there whole or not at all, what returned is there',
+  async (t) => {
+    const child = fileURLToPath(new URL('writingChild.ts', import.meta.url))
+    for (let round = 0; round < 4; round++) {
+      const folder = t.testdir({})
+      const writer = spawn(process.execPath, [child, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
+      let acknowledged = ''
+      writer.stdout.on('data', (chunk: Buffer) => {
+        acknowledged += chunk.toString()
+        if (acknowledged.split('\n').length > 3 + round * 5) writer.kill('SIGKILL')
+      })
+      await once(writer, 'exit')
+      const last = Number(acknowledged.trim().split('\n').at(-1))
+      const { registry } = open(t, { folder })
+      const generations = new Set(
+        registry
+          .scope(TEST)
+          .list({ limit: 1000 })
+          .geofences.map((one) => one.metadata!['generation'] as number),
+      )
+      t.equal(registry.scope(TEST).size, 50)
+      t.equal(generations.size, 1, 'one generation')
+      t.ok([...generations][0]! >= last, `at least the acknowledged ${last}`)
+      registry.close()
+    }
+  },
+)
+
+t.test('locked, foreign, damaged and newer files are named', async (t) => {
+  const opened = open(t)
+  t.throws(() => openRegistry({ ...opened, createIndex: createGeofenceIndex }), {
+    name: 'RegistryLocked',
+    message: /registry\.sqlite is in use by another process/,
+  })
+  opened.registry.putMany(
+    TEST,
+    Array.from({ length: 500 }, (_, i) => circle(`${i}`)),
+  )
+  opened.registry.close()
+  const file = join(opened.folder, REGISTRY_FILE)
+  const whole = readFileSync(file)
+  const reopen = () => openRegistry({ ...opened, createIndex: createGeofenceIndex })
+
+  const tamper = (sql: string) => {
+    const database = new Database(file)
+    database.exec(sql)
+    database.close()
+  }
+  tamper('PRAGMA user_version = 99')
+  t.throws(reopen, { name: 'RegistryTooNew', message: /registry\.sqlite has data format 99/ })
+
+  writeFileSync(file, whole)
+  tamper(`UPDATE geofences SET definition = '{' WHERE externalId = '7'`)
+  t.throws(reopen, {
+    name: 'RegistryDamaged',
+    message: /registry\.sqlite: geofence [0-9a-f]{24} cannot be read/,
+  })
+
+  writeFileSync(
+    file,
+    'this is a text, and no database of any kind; it goes on for more than one header'.repeat(9),
+  )
+  t.throws(reopen, { name: 'RegistryDamaged', message: /registry\.sqlite: is not a readable SQLite/ })
+
+  const torn = Buffer.from(whole)
+  torn.fill(0xa5, 8 * 4096, 14 * 4096)
+  writeFileSync(file, torn)
+  t.throws(reopen, { name: 'RegistryDamaged', message: /registry\.sqlite/ })
+
+  writeFileSync(file, '')
+  tamper('CREATE TABLE songs (title TEXT)')
+  t.throws(reopen, { name: 'RegistryDamaged', message: /is not a Ringfence registry/ })
+
+  writeFileSync(file, whole)
+  opened.registry = reopen()
+  t.equal(
+    opened.registry.scope(TEST).size,
+    500,
+    'after every refusal the lock is free and the file as it was',
+  )
+})
+
+t.test('keys: generated, kept as digests, rotated, of several projects', async (t) => {
+  const opened = open(t)
+  const { registry } = opened
+  const keys = registry.newKeys!
+  t.match(keys, {
+    testPublishable: /^prj_test_pk_[0-9a-f]{40}$/,
+    livePublishable: /^prj_live_pk_[0-9a-f]{40}$/,
+    testSecret: /^prj_test_sk_[0-9a-f]{40}$/,
+    liveSecret: /^prj_live_sk_[0-9a-f]{40}$/,
+  })
+  const level = (key: string) => {
+    const found = registry.keys.authenticate(key)
+    return found && `${found.scope} ${found.level}`
+  }
+  t.equal(level(keys.testPublishable), `${TEST} publishable`)
+  t.equal(level(keys.livePublishable), `${LIVE} publishable`)
+  t.equal(level(keys.testSecret), `${TEST} secret`)
+  t.equal(level(keys.liveSecret), `${LIVE} secret`)
+  for (const wrong of [
+    '',
+    'x',
+    keys.liveSecret.slice(0, -1),
+    `${keys.liveSecret} `,
+    'k'.repeat(1e6),
+    '\ud800',
+  ]) {
+    t.equal(level(wrong), undefined)
+  }
+  const other = registry.keys.createProject('other')
+  t.strictSame(
+    registry.keys.projects().map(({ id, name }) => [id, name]),
+    [
+      [1, 'default'],
+      [2, 'other'],
+    ],
+  )
+  t.equal(level(other.keys.liveSecret), `${scopeId(2, true)} secret`)
+  const ids = [keys, other.keys].flatMap((set) =>
+    KEY_KINDS.map((kind) => registry.keys.authenticate(set[kind])!.keyId),
+  )
+  t.equal(new Set(ids).size, 8, 'no two keys share their name')
+
+  const rotated = registry.keys.rotate(1, 'testSecret')!
+  t.equal(level(keys.testSecret), undefined, 'the old one is invalid at once')
+  t.equal(level(rotated.key), `${TEST} secret`)
+  t.equal(level(keys.liveSecret), `${LIVE} secret`, 'the others stay')
+  t.equal(registry.keys.rotate(9, 'testSecret'), undefined)
+  t.strictSame(
+    registry.keys.list(1).map(({ kind, lastFour }) => [kind, lastFour]),
+    KEY_KINDS.map((kind) => [kind, (kind === 'testSecret' ? rotated.key : keys[kind]).slice(-4)]),
+  )
+  opened.reopen()
+  t.equal(opened.registry.keys.authenticate(rotated.key)?.scope, TEST, 'after a restart')
+  t.equal(opened.registry.keys.authenticate(keys.testSecret), undefined)
+  opened.registry.close()
+  const bytes = readFileSync(join(opened.folder, REGISTRY_FILE)).toString('latin1')
+  for (const key of [keys.liveSecret, rotated.key])
+    t.notOk(bytes.includes(key.slice(12, 40)), 'no key is on the disk')
+  opened.registry = openRegistry({ ...opened, createIndex: createGeofenceIndex })
+})
+
+t.test('keys to be installed', async (t) => {
+  const text = 'prj_test_pk_a1,prj_live_pk_b2,prj_test_sk_c3, prj_live_sk_d4'
+  const firstKeys = parseKeys(text)
+  const opened = open(t, { firstKeys })
+  t.strictSame(opened.registry.newKeys, firstKeys)
+  t.match(opened.registry.keys.authenticate('prj_live_sk_d4'), { scope: LIVE, level: 'secret' })
+  const BAD: readonly (readonly [text: string, sentence: RegExp])[] = [
+    ['', /Four comma-separated keys .* there are 1/],
+    ['prj_test_pk_a,prj_live_pk_b,prj_test_sk_c', /there are 3/],
+    [
+      'prj_live_pk_b,prj_test_pk_a,prj_test_sk_c,prj_live_sk_d',
+      /testPublishable key must start with prj_test_pk_/,
+    ],
+    ['prj_test_pk_,prj_live_pk_b,prj_test_sk_c,prj_live_sk_d', /testPublishable key ends after/],
+    [
+      'prj_test_pk_a,prj_live_pk_b b,prj_test_sk_c,prj_live_sk_d',
+      /livePublishable key must be 8 to 128 visible/,
+    ],
+    [
+      `prj_test_pk_a,prj_live_pk_b,prj_test_sk_${'c'.repeat(120)},prj_live_sk_d`,
+      /testSecret key must be 8 to 128/,
+    ],
+    ['prj_test_pk_a,prj_live_pk_b,prj_test_sk_c,prj_test_sk_c', /must all be different/],
+  ]
+  for (const [bad, message] of BAD) t.throws(() => parseKeys(bad), { name: 'InvalidKeys', message })
+  opened.registry.close()
+  opened.registry = openRegistry({ ...opened, createIndex: createGeofenceIndex, firstKeys: generateKeys() })
+  t.equal(opened.registry.newKeys, undefined, 'only where there is no project yet')
+  t.ok(opened.registry.keys.authenticate('prj_live_sk_d4'))
+})
+
+t.test('ringfence keys', async (t) => {
+  const opened = open(t)
+  const keys = opened.registry.newKeys!
+  const run = (...args: string[]) => {
+    const lines: string[] = []
+    const code = keysCommand(args, opened.folder, opened.clock, (line) => lines.push(line))
+    return { code, text: lines.join('\n') }
+  }
+  t.match(
+    run('list'),
+    { code: 1, text: /in use by another process: stop the server/ },
+    'while the server runs',
+  )
+  opened.registry.close()
+  t.match(run('list'), {
+    code: 0,
+    text: `Project 1: default\n  testPublishable  …${keys.testPublishable.slice(-4)}`,
+  })
+  const { code, text } = run('rotate', 'liveSecret')
+  t.equal(code, 0)
+  const fresh = /prj_live_sk_[0-9a-f]{40}/.exec(text)![0]
+  t.match(run('rotate', 'liveSecret', '7'), { code: 2, text: 'There is no project 7.' })
+  const made = run('create-project', 'Second shop')
+  t.match(made, { code: 0, text: /^Project 2: Second shop\. Its keys, shown only now:/ })
+  const second = /prj_test_pk_[0-9a-f]{40}/.exec(made.text)![0]
+  for (const args of [
+    [],
+    ['rotate'],
+    ['rotate', 'secret'],
+    ['rotate', 'liveSecret', 'x'],
+    ['list', 'x'],
+    ['help'],
+  ]) {
+    t.match(run(...args), { code: 2, text: KEYS_USAGE }, args.join(' '))
+  }
+  t.match(run('create-project', ' '), { code: 2 })
+  opened.registry = openRegistry({ ...opened, createIndex: createGeofenceIndex })
+  t.ok(opened.registry.keys.authenticate(fresh))
+  t.equal(opened.registry.keys.authenticate(keys.liveSecret), undefined)
+  t.equal(opened.registry.keys.authenticate(second)?.scope, scopeId(2, false))
+  const empty = join(opened.folder, 'empty')
+  mkdirSync(empty)
+  const said: string[] = []
+  t.equal(
+    keysCommand(['list'], empty, opened.clock, (line) => said.push(line)),
+    1,
+  )
+  t.match(said[0], /There is no .*registry\.sqlite: start the server once/)
+})
+
+t.test('a full disk is told, and changes nothing', async (t) => {
+  const folder = t.testdir({})
+  const child = fileURLToPath(new URL('fillingChild.ts', import.meta.url))
+  // No file may grow beyond a few hundred kilobytes: a write past that fails as on a full disk.
+  const limited = `trap '' XFSZ; ulimit -f 600; exec "$0" "$@"`
+  const said = execFileSync('sh', ['-c', limited, process.execPath, child, folder], { encoding: 'utf8' })
+  const outcome = JSON.parse(said)
+  t.match(outcome, { name: 'ApiError', code: 503, message: /disk is full or failing\. Nothing was changed/ })
+  t.ok(outcome.stored > 0)
+  const { registry } = open(t, { folder })
+  t.equal(registry.scope(TEST).size, outcome.stored, 'what was acknowledged is there, and no more')
+  t.equal(registry.revision, outcome.revision)
+  t.equal(outcome.sizeInMemory, outcome.stored)
+})
