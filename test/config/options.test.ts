@@ -108,7 +108,10 @@ t.test('what cannot be used is named, with where it came from', async (t) => {
     [{ env: { RINGFENCE_TRUSTED_PROXIES: 'proxy.local' } }, /must hold addresses or CIDR ranges/],
     [{ env: { RINGFENCE_TRUSTED_PROXIES: '::1/' } }, /must hold addresses or CIDR ranges/],
     [{ env: { RINGFENCE_KEYS: KEYS.slice(1).join(',') } }, /^RINGFENCE_KEYS must hold four keys, not 3$/],
-    [{ env: { RINGFENCE_KEYS: KEYS.toReversed().join(',') } }, /must hold a key that starts with prj_test_pk_ in place 1$/],
+    [
+      { env: { RINGFENCE_KEYS: KEYS.toReversed().join(',') } },
+      /must hold a key that starts with prj_test_pk_ in place 1$/,
+    ],
     [{ file: { prot: 1 } }, /^my\.json: unknown setting "prot"$/],
     [{ file: '{"__proto__": 1}' }, /^my\.json: unknown setting "__proto__"$/],
     [{ file: { port: 1.5 } }, /^my\.json: "port" must be a whole number, not 1\.5$/],
