@@ -13,6 +13,12 @@ export interface ScopeView {
   geofence(id: string): Geofence | undefined
 }
 
+/** A scope as the user endpoints read it. */
+export interface ScopeDirectory extends ScopeView {
+  /** Undefined when absent or past `deleteAfter`. */
+  geofenceByPair(tag: string, externalId: string): Geofence | undefined
+}
+
 /** The read side of the registry, as the actors use it. A batch reads one revision: changes happen between batches. */
 export interface RegistryView {
   /** Rises with every change of any scope; commits carry it (G10). */

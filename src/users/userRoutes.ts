@@ -15,7 +15,7 @@ import { UserSchema } from '../ingest/answerSchemas.ts'
 import { matchesMetadata } from '../model/metadata.ts'
 import type { Geofence } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Registry } from '../registry/registry.ts'
+import type { ScopeDirectory } from '../registry/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, notFound } from '../runtime/errors.ts'
 import { explainUser } from './explain.ts'
@@ -24,7 +24,7 @@ import { findUser, listUsers, usersIn, usersNear, type UserRow } from './userQue
 /** What the user endpoints ask. */
 export interface UserParts {
   readonly host: ActorHost
-  readonly registry: Registry
+  readonly registry: { scope(scope: ScopeId): ScopeDirectory }
   readonly salt: StoreSalt
   readonly clock: Clock
 }

@@ -25,9 +25,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['model', 'runtime'],
   registry: ['model', 'runtime', 'api', 'log', 'spatial', 'geometry'],
   actor: ['model', 'runtime', 'log', 'spatial', 'geometry', 'events'],
-  users: ['model', 'runtime', 'api', 'actor', 'events', 'geometry'],
-  ingest: ['model', 'runtime', 'api', 'log', 'actor', 'users'],
-  ops: ['model', 'runtime', 'api'],
+  ingest: ['model', 'runtime', 'api', 'log', 'actor'],
+  users: ['model', 'runtime', 'api', 'actor', 'events', 'geometry', 'ingest'],
+  ops: ['model', 'runtime', 'api', 'actor'],
 }
 
 /** Folders below all ports: they may not even import a port. */
