@@ -132,6 +132,8 @@ export function destination(
 export function wrapLongitude(lon: number): number {
   if (lon >= -180 && lon <= 180) return lon
   const wrapped = lon - 360 * Math.floor((lon + 180) / 360)
+  // a longitude just below an odd half turn rounds into the next one
+  if (wrapped < -180) return -180
   return wrapped === -180 && lon > 0 ? 180 : wrapped
 }
 

@@ -17,6 +17,9 @@ const PIECE_DEGREES = 2
 /** No degree of longitude or latitude is longer, metres. */
 const MAX_METERS_PER_DEGREE = 111_700
 
+/** From pole to pole: what a polygon without a boundary, the whole Earth, answers. */
+const HALF_MERIDIANS_METERS = 20_003_931
+
 const stackNode = new Int32Array(64)
 const stackBound = new Float64Array(64)
 /** Earth-centred point of an edge, squared chord to the probe, half its derivative along the edge. */
@@ -60,6 +63,7 @@ export function farBoundary(store: Float64Array, ref: number, probe: Probe): num
       best2 = nearestOnEdge(store, v, probe, best2)
     }
   }
+  if (best2 === Infinity) return HALF_MERIDIANS_METERS
   return surfaceDistance(probe.x, probe.y, probe.z, nearest[0]!, nearest[1]!, nearest[2]!)
 }
 

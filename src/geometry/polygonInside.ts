@@ -10,6 +10,9 @@ import {
 } from './shapeLayout.ts'
 import type { Probe } from './probe.ts'
 
+/** Degrees; ten micrometres from the pole. */
+const NORTHERNMOST = 90 - 1e-10
+
 const stack = new Int32Array(64)
 
 /**
@@ -26,7 +29,8 @@ export function polygonContains(store: Float64Array, ref: number, probe: Probe):
   const east = store[root + 2]!
   // the north pole is inside a ring round it: one more crossing there
   let crossings = store[ref + POLYGON_POLE] === 1 ? 1 : 0
-  const lat = probe.latitude
+  // an edge along the north pole itself passes north of the pole too
+  const lat = Math.min(probe.latitude, NORTHERNMOST)
   const turned = gridLongitude(probe.longitude)
   let lon = turned - 360 * Math.floor((turned - west) / 360)
   for (; lon <= east; lon += 360) crossings += crossingsNorth(store, ref, lon, lat)

@@ -3,11 +3,12 @@ import t from 'tap'
 import { destination, pointDistance, wrapLongitude } from '../../src/geometry/distance.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
-import type { Shape } from '../../src/model/geofence.ts'
+import type { Position, Shape } from '../../src/model/geofence.ts'
 import { boundaryDistance, contains, direct, karney } from './oracle.ts'
 import type { Point } from './oracle.ts'
 import {
   circleScene,
+  drawn,
   nearPoleScene,
   inRange,
   magnitude,
@@ -102,6 +103,7 @@ t.test('points', async (t) => {
       [540, 180],
       [-540, -180],
       [360, 0],
+      [539.9999999999999, -180],
     ] as const
     for (const [lon, expected] of cases) t.equal(wrapLongitude(lon), expected, `${lon}`)
   })
@@ -177,4 +179,183 @@ t.test('polygons', async (t) => {
       runs(80),
     )
   })
+})
+
+t.test('polygons of up to 2,000 positions', async () => {
+  fc.assert(
+    fc.property(
+      place(70),
+      magnitude(50, 50_000),
+      fc.integer({ min: 100, max: 1999 }),
+      fc.integer(),
+      standpoint(1.2),
+      (center, size, count, seed, { east, north }) => {
+        const ring = coast(center, size, count, seed)
+        holdsDensely({ kind: 'polygon', ring }, inRange(offset(center, east * size, north * size)))
+      },
+    ),
+    runs(12),
+  )
+})
+
+/** A jagged star of many positions; the jags come from a hash of the seed. */
+function coast(center: Point, size: number, count: number, seed: number): Position[] {
+  const ring: Position[] = []
+  for (let i = 0; i < count; i++) {
+    const noise = Math.abs(Math.sin((i + 1) * 12.9898 + seed) * 43758.5453) % 1
+    const angle = (2 * Math.PI * i) / count
+    const radius = size * (0.7 + 0.2 * Math.sin(5 * angle) + 0.1 * noise)
+    const at = offset(center, radius * Math.cos(angle), radius * Math.sin(angle))
+    ring.push([at.longitude, at.latitude])
+  }
+  return [...ring, ring[0]!]
+}
+
+/** As `holds`, the boundary distance sought on the 40 edges whose ends are nearest only. */
+function holdsDensely(shape: Shape & { kind: 'polygon' }, at: Point): void {
+  const found = distance(shape, at)
+  const edges = shape.ring.slice(1).map((end, i) => {
+    const start = shape.ring[i]!
+    const reach = karney(at.latitude, at.longitude, start[1], start[0])
+    return { edge: [start, end], reach: reach - karney(start[1], start[0], end[1], end[0]) }
+  })
+  edges.sort((a, b) => a.reach - b.reach)
+  const near = edges.slice(0, 40).map(({ edge }) => boundaryDistance({ kind: 'polygon', ring: edge }, at))
+  const expected = Math.min(...near)
+  const tolerance = expected <= 20_000 ? 0.001 + 0.001 * expected : 0.005 * expected
+  if (edges.length > 40 && edges[40]!.reach < expected) return
+  if (!(Math.abs(Math.abs(found) - expected) <= tolerance)) {
+    throw new Error(`distance ${found}, by geodesics ${expected}`)
+  }
+  if (expected > 0.01 && found < 0 !== contains(shape, at)) throw new Error(`wrong side: ${found}`)
+}
+
+t.test('a device on a vertex or an edge is at distance 0', async () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(polygonScene(85, 5, 500_000), nearPoleScene(), polarScene()),
+      fc.nat(),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      ({ shape }, pick, share) => {
+        if (shape.kind !== 'polygon') return false
+        const i = pick % (shape.ring.length - 1)
+        const [lonA, latA] = shape.ring[i]!
+        const [lonB, latB] = shape.ring[i + 1]!
+        const step = inRange({ latitude: 0, longitude: lonB - lonA }).longitude
+        const onEdge = inRange({ latitude: latA + share * (latB - latA), longitude: lonA + share * step })
+        const onVertex = inRange({ latitude: latA, longitude: lonA })
+        return distance(shape, onEdge) === 0 && distance(shape, onVertex) === 0
+      },
+    ),
+    runs(300),
+  )
+})
+
+t.test('a device on a circle is at distance 0 within a micrometre', async (t) => {
+  const arena = new ShapeArena()
+  const at = arena.add({ kind: 'circle', center: [0, 0], radius: 100 })
+  const north = direct(0, 0, 0, 100)
+  t.ok(Math.abs(arena.distance(at, probe.set(north.latitude, north.longitude))) < 1e-6)
+})
+
+t.test('sides on a drawn map', async (t) => {
+  const { ring, places } = drawn(
+    `
+    a...b.....c...d
+    ..p.........q..
+    .......r.......
+    .....f...e..s..
+    h.............g`,
+    'abfecdgha',
+    { latitude: 52, longitude: 13 },
+    0.001,
+  )
+  const sides = Object.fromEntries(
+    ['p', 'q', 'r', 's'].map((letter) => {
+      const [longitude, latitude] = places[letter]!
+      return [letter, distance({ kind: 'polygon', ring }, { latitude, longitude }) < 0 ? 'inside' : 'outside']
+    }),
+  )
+  t.same(sides, { p: 'inside', q: 'inside', r: 'outside', s: 'inside' })
+})
+
+t.test('rings that need to be read with care', async (t) => {
+  const polygon = (ring: Position[]): Shape => ({ kind: 'polygon', ring })
+  const side = (shape: Shape, latitude: number, longitude: number) => {
+    holds(shape, { latitude, longitude })
+    return distance(shape, { latitude, longitude }) < 0
+  }
+  const fiji = [
+    polygon([
+      [177, -19],
+      [-178, -19],
+      [-178, -16],
+      [177, -16],
+      [177, -19],
+    ]),
+  ]
+  fiji.push(
+    polygon([
+      [177, -19],
+      [182, -19],
+      [182, -16],
+      [177, -16],
+      [177, -19],
+    ]),
+  )
+  fiji.push(
+    polygon([
+      [-183, -19],
+      [-178, -19],
+      [-178, -16],
+      [-183, -16],
+      [-183, -19],
+    ]),
+  )
+  for (const shape of fiji) {
+    t.ok(side(shape, -17, 179), 'west of the antimeridian')
+    t.ok(side(shape, -17, -179), 'east of it')
+    t.notOk(side(shape, -17, 0), 'not round the Earth')
+    t.notOk(side(shape, -17, 176.9))
+  }
+  const arctic = polygon([
+    [0, 66],
+    [90, 66],
+    [-180 + 1e-9, 66],
+    [-90, 66],
+    [0, 66],
+  ])
+  t.ok(side(arctic, 90, 0), 'the pole is inside')
+  t.ok(side(arctic, 70, -135))
+  t.notOk(side(arctic, 60, 12))
+  t.notOk(side(arctic, -90, 0), 'the other pole is not')
+  const band = polygon([
+    [-180, -10],
+    [180, -10],
+    [180, 10],
+    [-180, 10],
+    [-180, -10],
+  ])
+  const middle = distance(band, { latitude: 0, longitude: 180 })
+  t.ok(Math.abs(middle + karney(0, 0, 10, 0)) < 1, 'where a band round the Earth ends is no boundary')
+  t.ok(distance(band, { latitude: 0, longitude: 0 }) < 0)
+  t.ok(distance(band, { latitude: 11, longitude: 0 }) > 0)
+  const world = polygon([
+    [-180, -90],
+    [180, -90],
+    [180, 90],
+    [-180, 90],
+    [-180, -90],
+  ])
+  t.ok(distance(world, { latitude: 90, longitude: 0 }) <= 0, 'the whole Earth has the pole inside')
+  t.ok(distance(world, { latitude: 12, longitude: 34 }) < 0)
+  const wide = polygon([
+    [-120, 0],
+    [0, -40],
+    [120, 0],
+    [0, 40],
+    [-120, 0],
+  ])
+  t.ok(side(wide, 0, 100))
+  t.notOk(side(wide, 0, 180))
 })

@@ -19,8 +19,8 @@ export function offset(at: Point, east: number, north: number): Point {
 }
 
 export function inRange(at: Point): Point {
-  const longitude = at.longitude - 360 * Math.floor((at.longitude + 180) / 360)
-  return { latitude: at.latitude, longitude: longitude > 180 ? longitude - 360 : longitude }
+  const longitude = at.longitude - 360 * Math.round(at.longitude / 360)
+  return { latitude: at.latitude, longitude: Math.max(-180, Math.min(180, longitude)) }
 }
 
 /** A number between two positive ones, all magnitudes equally likely. */
