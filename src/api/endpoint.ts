@@ -37,7 +37,7 @@ export class Endpoint {
       .map((segment) => segment.slice(1))
     this.isFixed = this.#paramNames.length === 0
     this.#params = route.params === undefined ? undefined : new Validator(route.params)
-    this.#query = route.query === undefined ? undefined : new Validator(route.query)
+    this.#query = route.query === undefined ? undefined : new Validator(route.query, true)
     if (route.body !== undefined && !('properties' in route.body)) {
       throw new Error(`The body schema of ${route.method} ${route.path} is not an object.`)
     }
@@ -89,7 +89,7 @@ export class Endpoint {
     const text = decodeText(bytes)
     let body: Record<string, unknown>
     if (text === undefined) body = {}
-    else if (format === 'json') body = parseJsonObject(text)
+    else if (format === 'json') body = parseJsonObject(text, validator.nullable)
     else body = readPairs(text.trimEnd(), validator.properties)
     try {
       validator.check(body)

@@ -27,9 +27,10 @@ export function decodeText(bytes: Uint8Array): string | undefined {
 
 /**
  * The object that a JSON text holds, without its `null` members: null means absent.
+ * @param nullable fields of the object itself that keep their null
  * @throws ApiError 400 for anything else, and for values that {@link cleanValue} refuses
  */
-export function parseJsonObject(text: string): Record<string, unknown> {
+export function parseJsonObject(text: string, nullable: ReadonlySet<string>): Record<string, unknown> {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -40,17 +41,25 @@ export function parseJsonObject(text: string): Record<string, unknown> {
     throw badParam('body', 'Must be a JSON object.')
   }
   // Within valid UTF-8 only an escape can make a NUL or a lone surrogate.
-  cleanValue(value, [], text.includes('\\u'))
+  cleanValue(value, [], text.includes('\\u'), nullable)
   return value as Record<string, unknown>
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 /**
  * Removes `null` members of objects at every depth.
  * @param path where the value is; given back as it was
  * @param strings whether strings have to be looked at
+ * @param nullable members of the outermost object that keep their null
  * @throws ApiError 400 naming the place of: nesting over {@link MAX_DEPTH}, a polluting key, NUL, a lone surrogate
  */
-export function cleanValue(value: unknown, path: string[], strings: boolean): void {
+export function cleanValue(
+  value: unknown,
+  path: string[],
+  strings: boolean,
+  nullable: ReadonlySet<string> = NO_NAMES,
+): void {
   if (typeof value === 'string') {
     if (strings) checkText(value, path)
     return
@@ -74,7 +83,7 @@ export function cleanValue(value: unknown, path: string[], strings: boolean): vo
     path.push(key)
     if (POLLUTING.has(key)) throw badParam(pathText(path), 'Key not allowed.')
     if (strings) checkText(key, path)
-    if (member === null) delete record[key]
+    if (member === null && !nullable.has(key)) delete record[key]
     else cleanValue(member, path, strings)
     path.pop()
   }

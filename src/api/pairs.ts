@@ -1,4 +1,4 @@
-import { IsArray, IsObject, IsRecord, IsUnion, type TSchema } from 'typebox'
+import { IsArray, IsObject, IsRecord, IsUnion, IsUnknown, type TSchema } from 'typebox'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { checkKey, checkText, cleanValue, shownKey } from './jsonBody.ts'
 
@@ -101,10 +101,11 @@ function fromJsonText(text: string, param: string): unknown {
   return value
 }
 
-/** The JSON types that a schema admits. */
+/** The JSON types that a schema admits; a scalar of any type where it does not say. */
 function kindsOf(schema: TSchema, kinds: Set<string>): Set<string> {
   if (IsUnion(schema)) for (const variant of schema.anyOf) kindsOf(variant, kinds)
   else if ('type' in schema && typeof schema.type === 'string') kinds.add(schema.type)
+  else if (IsUnknown(schema)) kinds.add('number').add('boolean')
   return kinds
 }
 

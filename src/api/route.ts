@@ -66,9 +66,12 @@ export interface Route<
   /** Groups operations in the reference. */
   readonly tag: string
   readonly params?: P
-  /** Texts are turned into what the schema wants; a property with a `default` may be left out. */
+  /** Texts are turned into what the schema wants; a property with a `default` gets it when left out. */
   readonly query?: Q
-  /** An empty body stands for `{}`. Fields the schema does not know are left alone and ignored. */
+  /**
+   * An empty body stands for `{}`, null for absent (where the schema does not admit null at its top level). Fields
+   * that the schema does not know are left alone; a `default` is documentation only.
+   */
   readonly body?: B
   /** By status: the schema of the members beside `meta`; with a `contentType` where the answer is another text. */
   readonly answers: Readonly<Record<number, TObject>>

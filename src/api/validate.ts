@@ -35,22 +35,26 @@ interface Keywords {
  */
 export class Validator {
   readonly properties: Readonly<Record<string, TSchema>>
+  /** Fields for which null is a value of its own and does not mean absent. */
+  readonly nullable: ReadonlySet<string>
   readonly #schema: TObject
   readonly #compiled: { Check(value: unknown): boolean }
   readonly #defaults: readonly (readonly [name: string, value: unknown])[]
 
-  constructor(schema: TObject) {
+  /** @param fillDefaults whether absent fields get the schema's `default`; else it is for the reader only */
+  constructor(schema: TObject, fillDefaults = false) {
     this.#schema = schema
     this.#compiled = Compile(schema)
     this.properties = schema.properties
-    this.#defaults = Object.entries(schema.properties).flatMap(([name, property]) => {
+    this.nullable = new Set(Object.keys(this.properties).filter((name) => saysNull(this.properties[name]!)))
+    this.#defaults = Object.entries(fillDefaults ? schema.properties : {}).flatMap(([name, property]) => {
       const value = (property as Keywords).default
       return value === undefined ? [] : [[name, value] as const]
     })
   }
 
   /**
-   * Fills in the defaults of absent fields, then checks.
+   * Checks, after filling in defaults where that was asked for.
    * @throws ApiError 400 for the first offending parameter in the schema's order
    */
   check(value: Record<string, unknown>): void {
@@ -204,6 +208,12 @@ function unionSentence(variants: readonly TSchema[]): string {
 function typeName(type: string | undefined): string {
   if (type === undefined) return 'another value'
   return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+/** Whether a schema names null as a value, rather than leaving everything open. */
+function saysNull(schema: TSchema): boolean {
+  const { type, anyOf } = schema as Keywords
+  return type === 'null' || (anyOf?.some((variant) => saysNull(variant)) ?? false)
 }
 
 function tooMany(count: number, most: number | undefined): boolean {
