@@ -39,6 +39,13 @@ function commit(): string {
   }
 }
 
+/** CPU time that the whole machine has spent so far, seconds, all processors together. */
+export function machineCpuSeconds(): number {
+  let milliseconds = 0
+  for (const { times } of cpus()) milliseconds += times.user + times.nice + times.sys + times.irq
+  return milliseconds / 1000
+}
+
 /** Median milliseconds of a 4 KiB append with fdatasync in that folder: what the disk allows. */
 export function flushMs(folder: string): number {
   const path = join(folder, 'flush.probe')

@@ -14,7 +14,7 @@ const TICK_MS = 20
 /** The rate line looks back that far. */
 const WINDOW_MS = 5000
 const TERMINAL_REFRESH_MS = 250
-const PLAIN_REFRESH_MS = 2000
+const PLAIN_REFRESH_MS = 1000
 const DRAIN_MS = 3000
 
 const KINDS = [
@@ -48,6 +48,8 @@ interface Sample {
 
 export interface CityOptions {
   readonly devices: number
+  /** How long they drive; undefined: until the signal. */
+  readonly seconds: number | undefined
   /** Leaves the geofences and users on the server. */
   readonly keep: boolean
   /** The server goes with the demo: nothing needs to be removed. */
@@ -59,7 +61,7 @@ export async function driveCity(
   api: Api,
   screen: Screen,
   options: CityOptions,
-  stop: AbortSignal,
+  signal: AbortSignal,
 ): Promise<void> {
   const run = Date.now().toString(36)
   const random = seededRandom(Date.now())
@@ -67,6 +69,8 @@ export async function driveCity(
   await api.putGeofences(geofences)
   const traffic = new Traffic(api, screen, `demo-${run}`, options.devices, random)
   screen.line(`${GEOFENCES} geofences with the tag demo, ${options.devices} devices. Ctrl-C ends it.`)
+  const { seconds } = options
+  const stop = seconds === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)])
   try {
     await traffic.run(stop)
   } finally {

@@ -13,7 +13,7 @@ Drives simulated devices through random geofences and shows the events as they c
   --url URL          the server; default http://127.0.0.1:8080. Where none answers, the demo starts one of its own.
   --key KEY          its secret test key; default: the third of RINGFENCE_KEYS
   --devices N        how many devices drive; default 500
-  --seconds N        end after that time; default: Ctrl-C
+  --seconds N        drive that long; default: until Ctrl-C
   --keep             leave the geofences and users of this run on the server
 
 Or replays a recorded trace with its own times, in fast motion:
@@ -54,13 +54,12 @@ async function main(): Promise<void> {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   const server = await connectOrStart(url, key)
-  if (seconds !== undefined) setTimeout(() => stop.abort(), seconds * 1000).unref()
   const api = new Api(server.url, server.key)
   const screen = new Screen()
   try {
     if (gpx !== undefined && geofences !== undefined)
       await replay(api, screen, { gpx, geofences }, stop.signal)
-    else await driveCity(api, screen, { devices, keep, temporary: server.temporary }, stop.signal)
+    else await driveCity(api, screen, { devices, seconds, keep, temporary: server.temporary }, stop.signal)
   } finally {
     await server.stop()
   }

@@ -141,29 +141,34 @@ class Connection {
   private take(text: string): void {
     bytesReceived += text.length
     this.received += text
-    const status = completeAnswer(this.received)
-    if (status === undefined || !this.busy) return
+    const answer = completeAnswer(this.received)
+    if (answer === undefined || !this.busy) return
+    const { status } = answer
     this.received = ''
     this.busy = false
     busy--
     latencies.push(performance.now() - this.dueAt)
     statuses[status] = (statuses[status] ?? 0) + 1
     if (status >= 200 && status < 300) ok++
-    free.push(this)
+    if (answer.closes) {
+      this.isOpen = false
+      this.socket.end()
+    } else free.push(this)
     pump()
   }
 }
 
-/** The status of an answer that has arrived whole; undefined before that. */
-function completeAnswer(text: string): number | undefined {
+/** An answer that has arrived whole; undefined before that. */
+function completeAnswer(text: string): { status: number; closes: boolean } | undefined {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const head = text.slice(0, headEnd)
-  const status = Number(head.slice(9, 12))
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)
-  if (length) return text.length >= headEnd + 4 + Number(length[1]) ? status : undefined
-  if (/\r\ntransfer-encoding:/i.test(head)) return text.endsWith('0\r\n\r\n') ? status : undefined
-  return status
+  const isWhole = length
+    ? text.length >= headEnd + 4 + Number(length[1])
+    : !/\r\ntransfer-encoding:/i.test(head) || text.endsWith('\r\n0\r\n\r\n')
+  if (!isWhole) return undefined
+  return { status: Number(head.slice(9, 12)), closes: /\r\nconnection: *close/i.test(head) }
 }
 
 function pump(): void {

@@ -55,6 +55,8 @@ export interface Generator {
   readonly kind: 'native' | 'node'
   /** Why it is not the native one. */
   readonly reason?: string
+  /** Command and first arguments. */
+  readonly program: readonly string[]
   run(options: LoadOptions, onProgress?: (done: number, total: number) => void): Promise<LoadResult>
 }
 
@@ -65,16 +67,15 @@ const execFileAsync = promisify(execFile)
 /** The native generator, compiled when its source is new to this machine; the one in Node where that is impossible. */
 export async function loadGenerator(): Promise<Generator> {
   try {
-    const program = await compile()
-    return { kind: 'native', run: (options, onProgress) => run([program], options, onProgress) }
+    return generator('native', [await compile()])
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0]! : String(error)
-    return {
-      kind: 'node',
-      reason,
-      run: (options, onProgress) => run([process.execPath, NODE_GENERATOR], options, onProgress),
-    }
+    return { ...generator('node', [process.execPath, NODE_GENERATOR]), reason }
   }
+}
+
+function generator(kind: Generator['kind'], program: readonly string[]): Generator {
+  return { kind, program, run: (options, onProgress) => run(program, options, onProgress) }
 }
 
 async function compile(): Promise<string> {
@@ -106,7 +107,7 @@ export async function processorPins(): Promise<{ generator: string[]; server: st
 }
 
 async function run(
-  program: string[],
+  program: readonly string[],
   options: LoadOptions,
   onProgress: ((done: number, total: number) => void) | undefined,
 ): Promise<LoadResult> {

@@ -11,6 +11,8 @@ export interface ServerProcess {
   readonly port: number
   /** CPU time of all its threads so far, seconds. */
   cpuSeconds(): number
+  /** The last lines that it wrote. */
+  output(): string
   stop(): Promise<void>
 }
 
@@ -79,24 +81,33 @@ async function launch(args: string[], log: string, env: Record<string, string>) 
       const deadline = Date.now() + START_TIMEOUT_MS
       while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
         const found = await port()
-        if (found !== undefined) return serverProcess(child, found, exited)
+        if (found !== undefined) return serverProcess(child, found, exited, () => tail(log))
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
-      const tail = readFileSync(log, 'utf8').split('\n').slice(-15).join('\n')
-      throw new Error(`${args[0]} did not start. Its output ends with:\n${tail}`)
+      throw new Error(`${args[0]} did not start. Its output ends with:\n${tail(log)}`)
     },
   }
 }
 
-function serverProcess(child: ChildProcess, port: number, exited: Promise<void>): ServerProcess {
+function serverProcess(
+  child: ChildProcess,
+  port: number,
+  exited: Promise<void>,
+  output: () => string,
+): ServerProcess {
   return {
     port,
     cpuSeconds: () => processCpuSeconds(child.pid!),
+    output,
     stop() {
       child.kill('SIGTERM')
       return exited
     },
   }
+}
+
+function tail(log: string): string {
+  return readFileSync(log, 'utf8').split('\n').slice(-15).join('\n')
 }
 
 /** Clock ticks per second of /proc/<pid>/stat; 100 on every Linux that Node runs on. */

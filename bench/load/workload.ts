@@ -13,8 +13,9 @@ const ROUNDS = 6
 const SAMPLE_SIZE = 1_000
 /** Seconds of driving between two updates of a device. */
 const STEP_SECONDS = 2
-/** 60 by 60 km, a block every 150 m. */
-const REGION: City = { latitude: 52.2, longitude: 13.1, sizeMeters: 60_000, blockMeters: 150 }
+/** 100,000 geofences lie in 60 by 60 km; fewer lie as densely in less. */
+const GEOFENCES_PER_KM2 = 100_000 / 60 ** 2
+const BLOCK_METERS = 150
 /** Radius of a geofence, or of the circle around a polygon. Small ones are frequent: density falls with the square. */
 const MIN_RADIUS_METERS = 30
 const MAX_RADIUS_METERS = 300
@@ -75,6 +76,13 @@ class RecordFile {
 
 /** Writes the request files of a run. */
 export function writeWorkload(options: WorkloadOptions): Workload {
+  const blocks = Math.ceil((Math.sqrt(options.geofences / GEOFENCES_PER_KM2) * 1000) / BLOCK_METERS)
+  const region = {
+    latitude: 52.2,
+    longitude: 13.1,
+    sizeMeters: blocks * BLOCK_METERS,
+    blockMeters: BLOCK_METERS,
+  }
   const geofenceRequests = join(options.folder, 'geofences.requests')
   const trackBodies = join(options.folder, 'track.requests')
   const trackHead = join(options.folder, 'track.head')
@@ -83,8 +91,8 @@ export function writeWorkload(options: WorkloadOptions): Workload {
     `POST /v1/track HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${options.publishableKey}\r\n` +
       'Content-Type: application/json\r\nAccept: */*\r\nUser-Agent: ringfence-bench\r\n',
   )
-  writeGeofences(geofenceRequests, options)
-  const sampleBodies = writeTracks(trackBodies, options)
+  writeGeofences(geofenceRequests, region, options)
+  const sampleBodies = writeTracks(trackBodies, region, options)
   return {
     geofenceRequests,
     trackBodies,
@@ -95,11 +103,11 @@ export function writeWorkload(options: WorkloadOptions): Workload {
   }
 }
 
-function writeGeofences(path: string, options: WorkloadOptions): void {
+function writeGeofences(path: string, region: City, options: WorkloadOptions): void {
   const random = seededRandom(options.seed)
   const file = new RecordFile(path)
   for (let i = 0; i < options.geofences; i++) {
-    const body = JSON.stringify({ description: `Geofence ${i}`, ...geometry(random) })
+    const body = JSON.stringify({ description: `Geofence ${i}`, ...geometry(region, random) })
     file.add(
       `PUT /v1/geofences/bench/${i} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${options.secretKey}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
@@ -109,36 +117,36 @@ function writeGeofences(path: string, options: WorkloadOptions): void {
   options.onProgress(`${options.geofences} geofences drawn`)
 }
 
-function geometry(random: () => number): object {
-  const east = random() * REGION.sizeMeters
-  const north = random() * REGION.sizeMeters
+function geometry(region: City, random: () => number): object {
+  const east = random() * region.sizeMeters
+  const north = random() * region.sizeMeters
   const radius = 1 / (1 / MIN_RADIUS_METERS - random() * (1 / MIN_RADIUS_METERS - 1 / MAX_RADIUS_METERS))
   if (random() >= POLYGON_SHARE) {
-    return { type: 'circle', coordinates: corner(east, north), radius: Math.round(radius) }
+    return { type: 'circle', coordinates: corner(region, east, north), radius: Math.round(radius) }
   }
   const corners = 4 + Math.floor(random() * 20)
   const ring: [number, number][] = []
   for (let i = 0; i < corners; i++) {
     const angle = (2 * Math.PI * i) / corners
     const reach = radius * (0.7 + 0.3 * random())
-    ring.push(corner(east + reach * Math.cos(angle), north + reach * Math.sin(angle)))
+    ring.push(corner(region, east + reach * Math.cos(angle), north + reach * Math.sin(angle)))
   }
   ring.push(ring[0]!)
   return { type: 'polygon', coordinates: ring }
 }
 
-function corner(east: number, north: number): [longitude: number, latitude: number] {
-  const { latitude, longitude } = placeOf(REGION, east, north)
+function corner(region: City, east: number, north: number): [longitude: number, latitude: number] {
+  const { latitude, longitude } = placeOf(region, east, north)
   return [rounded(longitude, 6), rounded(latitude, 6)]
 }
 
 /** @returns the sample */
-function writeTracks(path: string, options: WorkloadOptions): string[] {
+function writeTracks(path: string, region: City, options: WorkloadOptions): string[] {
   const random = seededRandom(options.seed + 1)
   const drivers: Driver[] = []
   const ids: string[] = []
   for (let i = 0; i < options.devices; i++) {
-    drivers.push(new Driver(REGION, random))
+    drivers.push(new Driver(region, random))
     ids.push(uuid(random))
   }
   const order = Uint32Array.from(drivers.keys())

@@ -1,0 +1,235 @@
+/** The demo as a user runs it: a process, its flags, what it prints, what it leaves behind. */
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parseGeofenceCsv } from '../../demo/geofenceCsv.ts'
+import { parseGpx } from '../../demo/gpx.ts'
+import { Driver, seededRandom } from '../../demo/streets.ts'
+import { KEYS, startServer } from '../kit/server.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const SHARED_DATA = join(ROOT, '..', 'shared', 'data')
+
+function demo(
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, ['demo/run.ts', ...args], {
+    cwd: ROOT,
+    env: { ...process.env, RINGFENCE_KEYS: '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, output }))
+  })
+}
+
+/** Rows of the printed table: the lines between the rule and the next empty line, split at two blanks. */
+function tableRows(output: string): string[][] {
+  const lines = output.split('\n')
+  const rule = lines.findIndex((line) => line.startsWith('──'))
+  const end = lines.indexOf('', rule)
+  return lines.slice(rule + 1, end).map((line) => line.trim().split(/ {2,}/))
+}
+
+/** A walk along the equator, one point every 10 s and 11.1 m, from 111 m west of longitude 0 to 333 m east of it. */
+function walk(extension = ''): string {
+  let points = ''
+  for (let i = 0; i <= 40; i++) {
+    const time = new Date(Date.UTC(2026, 2, 1, 8) + i * 10_000).toISOString()
+    points += `<trkpt lat="0" lon="${(-0.001 + i * 0.0001).toFixed(6)}"><time>${time}</time>${extension}</trkpt>\n`
+  }
+  return `<?xml version="1.0"?>\n<gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>\n${points}</trkseg></trk></gpx>`
+}
+
+const STOPS = `description,type,tag,externalId,coordinates,radius,metadata.line
+"First, at zero",circle,walk,a,"[0,0]",30,7
+Far away,circle,walk,b,"[10,10]",30,7
+Last,polygon,walk,c,"[[0.0025,-0.0005],[0.0040,-0.0005],[0.0040,0.0005],[0.0025,0.0005],[0.0025,-0.0005]]",,7
+`
+
+const server = await startServer(t, { env: { RINGFENCE_RATE_LIMITS: 'on' } })
+
+t.test('a trace is replayed with its own times', async (t) => {
+  const folder = t.testdir({ 'walk.gpx': walk(), 'stops.csv': STOPS })
+  const args = ['--gpx', join(folder, 'walk.gpx'), '--geofences', join(folder, 'stops.csv')]
+  // Inside 30 m of longitude 0: points 8 (−22 m) to 12; the first outside again is 13. The polygon begins at point 35.
+  const expected = [
+    ['First, at zero', '2026-03-01 08:01:20', '0.83', '2026-03-01 08:02:10'],
+    ['Last', '2026-03-01 08:05:50', 'still inside'],
+  ]
+  for (const run of ['first', 'second']) {
+    const { code, output } = await demo([...args, '--url', server.url, '--key', KEYS.testSecret])
+    t.equal(code, 0, `${run} run ends well`)
+    t.match(output, /stop +entered +minutes inside +exited/)
+    t.same(tableRows(output), expected, `${run} run: table`)
+    t.match(output, /2 entries, 1 exits from 41 points \(7 minutes/)
+    t.notMatch(output, '\x1b', 'no colours where there is no terminal')
+  }
+  const { body } = await server.api('GET', '/v1/geofences?tag=walk')
+  t.equal(body.geofences.length, 3, 'the geofences of the file stay')
+  t.equal(body.geofences.find((g: { externalId: string }) => g.externalId === 'a').metadata.line, '7')
+})
+
+async function demoUsers(): Promise<string[]> {
+  const { body } = await server.api('GET', '/v1/users?limit=1000')
+  const ids = body.users.map((user: { deviceId: string }) => user.deviceId)
+  return ids.filter((id: string) => id.startsWith('demo-'))
+}
+
+t.test('the city drives through geofences of its own and takes them away', async (t) => {
+  const keys = Object.values(KEYS).join(',')
+  const args = ['--url', server.url, '--devices', '200', '--seconds', '2']
+  const { code, output } = await demo(args, { RINGFENCE_KEYS: keys })
+  t.equal(code, 0)
+  t.match(output, /60 geofences with the tag demo, 200 devices/)
+  t.match(output, /\d+ updates\/s +[\d.]+ events\/s +latency p50 [\d.]+ ms, p99 [\d.]+ ms/)
+  t.match(output, /entered geofence +demo-\S+ +\S.* confidence [123]/)
+  const summary = /(\d+) updates and (\d+) events in [\d.]+ s$/m.exec(output)
+  t.ok(Number(summary?.[1]) >= 200, 'each device has sent, and none was refused')
+  t.equal(
+    Number(summary?.[2]),
+    output.match(/(entered|exited) geofence/g)?.length,
+    'events are counted as printed',
+  )
+  t.same((await server.api('GET', '/v1/geofences?tag=demo')).body.geofences, [])
+  t.same(await demoUsers(), [])
+
+  const kept = await demo([...args.with(3, '3'), '--keep', '--key', KEYS.testSecret])
+  t.equal(kept.code, 0)
+  t.equal((await server.api('GET', '/v1/geofences?tag=demo')).body.geofences.length, 60, '--keep keeps')
+  t.equal((await demoUsers()).length, 3)
+})
+
+t.test('where no server answers it starts one of its own', async (t) => {
+  const { code, output } = await demo(['--url', 'http://127.0.0.1:9', '--devices', '20', '--seconds', '1'])
+  t.equal(code, 0, output)
+  t.match(output, /No server answers at http:\/\/127\.0\.0\.1:9: starting one for this demo/)
+  t.match(output, /\d+ updates and \d+ events/)
+  const data = /its data is in (.+)\. Both go/.exec(output)?.[1]
+  t.notOk(data === undefined || existsSync(data), 'its data folder is gone')
+})
+
+t.test('what the user has to change is said', async (t) => {
+  const folder = t.testdir({
+    'no-time.gpx': '<gpx><trk><trkseg><trkpt lat="1" lon="1"/></trkseg></trk></gpx>',
+  })
+  const gpx = join(folder, 'no-time.gpx')
+  const cases: [string[], RegExp][] = [
+    [['--url', server.url], /wants a key.*--key prj_test_sk_.*RINGFENCE_KEYS/],
+    [['--url', 'nowhere'], /--url nowhere: not a URL/],
+    [['--gpx', gpx], /--gpx and --geofences go together/],
+    [['--devices', '0'], /--devices: a whole number above 0/],
+    [['--seconds', 'soon'], /--seconds: a number above 0/],
+    [['--fast'], /Unknown option '--fast'/],
+    [
+      ['--gpx', gpx, '--geofences', gpx, '--url', server.url, '--key', 'k'],
+      /no-time\.gpx: Track point 1 has no time/,
+    ],
+  ]
+  const runs = await Promise.all(cases.map(([args]) => demo(args)))
+  for (const [i, { code, output }] of runs.entries()) {
+    t.equal(code, 1, cases[i]![0].join(' '))
+    t.match(output, cases[i]![1])
+  }
+  const help = await demo(['--help'])
+  t.equal(help.code, 0)
+  t.match(help.output, /--gpx FILE/)
+})
+
+const BUS_GPX = join(SHARED_DATA, 'bus-304.gpx')
+const noBus = existsSync(BUS_GPX) ? false : '../shared/data/bus-304.gpx is not there'
+t.test('the real bus journey', { skip: noBus }, async (t) => {
+  const stops = join(SHARED_DATA, 'bus-304-stops.csv')
+  const { code, output } = await demo([
+    '--gpx',
+    BUS_GPX,
+    '--geofences',
+    stops,
+    '--url',
+    server.url,
+    '--key',
+    KEYS.testSecret,
+  ])
+  t.equal(code, 0)
+  t.match(output, /36 entries, 35 exits from 2144 points/)
+  const rows = tableRows(output)
+  t.equal(new Set(rows.map(([stop]) => stop)).size, 36, 'each stop once')
+  const entered = rows.map((row) => row[1]!)
+  t.same(entered, entered.toSorted(), 'in their order')
+})
+
+t.test('GPX', async (t) => {
+  const [first, ...others] = parseGpx(
+    walk('<extensions><x:accuracy xmlns:x="urn:x">4.5</x:accuracy></extensions>'),
+  )
+  t.same(first, { latitude: 0, longitude: -0.001, time: Date.UTC(2026, 2, 1, 8), accuracy: 4.5 })
+  t.equal(others.length, 40)
+  t.equal(parseGpx(walk())[0]?.accuracy, 10, 'accuracy where the file has none')
+  const swapped = walk().replace('08:00:00.000Z', '09:00:00.000Z')
+  t.equal(parseGpx(swapped).at(-1)?.longitude, -0.001, 'in the order of times')
+  t.throws(() => parseGpx('<gpx></gpx>'), /no track points/)
+  t.throws(() => parseGpx('<gpx><trk>'), /unclosed tag/)
+  t.throws(() => parseGpx(walk().replace('lat="0"', '')), /Track point 1 has no place/)
+})
+
+t.test('CSV', async (t) => {
+  const csv = `\uFEFFtag,externalId,enabled,stopDetection,dwellThreshold,operatingHours.Mon,metadata,ip
+a,1,TRUE,false,5,"[[""9:00"",""17:00""]]","{""k"":1}",
+`
+  t.same(parseGeofenceCsv(csv), [
+    {
+      tag: 'a',
+      externalId: '1',
+      enabled: true,
+      stopDetection: false,
+      dwellThreshold: 5,
+      operatingHours: { Mon: [['9:00', '17:00']] },
+      metadata: { k: 1 },
+    },
+  ])
+  t.throws(() => parseGeofenceCsv('tag,externalId\na,'), /Row 2: tag and externalId are needed/)
+  t.throws(
+    () => parseGeofenceCsv('tag,externalId,radius\na,1,wide'),
+    /Row 2, column radius: cannot read "wide"/,
+  )
+  t.throws(() => parseGeofenceCsv('tag,externalId,enabled\na,1,yes'), /column enabled/)
+  t.throws(() => parseGeofenceCsv('tag,externalId,coordinates\na,1,[1'), /column coordinates/)
+})
+
+t.test('drivers keep to the streets of their city', async (t) => {
+  const city = { latitude: 52, longitude: 13, sizeMeters: 3000, blockMeters: 100 }
+  const random = seededRandom(7)
+  const onStreet = (meters: number) => Math.abs(meters / 100 - Math.round(meters / 100)) < 1e-6
+  let farthest = 0
+  let turns = 0
+  for (let i = 0; i < 50; i++) {
+    const driver = new Driver(city, random)
+    for (let step = 0; step < 400; step++) {
+      const before = { east: driver.east, north: driver.north }
+      driver.advance(2)
+      const moved = Math.abs(driver.east - before.east) + Math.abs(driver.north - before.north)
+      farthest = Math.max(farthest, moved)
+      if (driver.east !== before.east && driver.north !== before.north) turns++
+      const inside = [driver.east, driver.north].every(
+        (meters) => meters > -1 && meters < city.sizeMeters + 1,
+      )
+      const good =
+        inside &&
+        (onStreet(driver.east) || onStreet(driver.north)) &&
+        driver.accuracy >= 5 &&
+        driver.accuracy <= 30
+      if (!good) t.fail('a driver left the streets', { driver, step })
+    }
+  }
+  t.ok(farthest > 20 && farthest <= 30 + 1e-6, 'up to 15 m/s')
+  t.ok(turns > 50, 'they turn')
+})
