@@ -103,7 +103,7 @@ t.test('points', async (t) => {
       [540, 180],
       [-540, -180],
       [360, 0],
-      [539.9999999999999, -180],
+      [899.9999999999999, -180],
     ] as const
     for (const [lon, expected] of cases) t.equal(wrapLongitude(lon), expected, `${lon}`)
   })

@@ -119,14 +119,15 @@ export function standpoint(reach: number): fc.Arbitrary<{ east: number; north: n
 
 /**
  * A map drawn in letters: each letter is a place, columns a step of longitude apart, rows a step of latitude, row 0 the
- * northernmost. `ring` lists letters in order.
+ * northernmost, indentation aside. `ring` lists letters in order.
  */
 export function drawn(map: string, ring: string, at: Point, stepDegrees: number) {
   const places: Record<string, Position> = {}
   const rows = map.split('\n').filter((row) => row.trim() !== '')
-  rows.forEach((row, y) => {
+  const indent = Math.min(...rows.map((row) => row.search(/\S/)))
+  rows.forEach((line, y) => {
+    const row = line.slice(indent)
     for (let x = 0; x < row.length; x++) {
-      if (row[x] === ' ') continue
       places[row[x]!] = [at.longitude + x * stepDegrees, at.latitude - y * stepDegrees]
     }
   })
