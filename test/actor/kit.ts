@@ -1,0 +1,331 @@
+import type { EventIndex, StoredEvent } from '../../src/events/port.ts'
+import { storeSalt } from '../../src/events/ids.ts'
+import { ActorHost, type Submitter } from '../../src/actor/host.ts'
+import { Partition, type Applied } from '../../src/actor/partition.ts'
+import { recover, snapshotOf, type Recovered } from '../../src/actor/recovery.ts'
+import type { CommitLog, LogFrame, Snapshot, SnapshotStore } from '../../src/log/port.ts'
+import type { Geofence } from '../../src/model/geofence.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
+import type { Update } from '../../src/model/update.ts'
+import type { RegistryView } from '../../src/registry/port.ts'
+import { ScopeStore } from '../../src/registry/scopeStore.ts'
+import { ByteBound } from '../../src/runtime/byteBound.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
+import { ApiError } from '../../src/runtime/errors.ts'
+import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+
+/** A whole engine in memory: real actors, index and geometry; the log, the snapshots and the event index are twins. */
+
+export const SALT = storeSalt('0123456789abcdef')
+
+/** A Friday, 12:00 UTC. */
+export const NOON = Date.UTC(2026, 0, 2, 12)
+
+export const MINUTE = 60_000
+
+/** The log's twin: durable is what was released; by itself that happens in a later turn of the event loop. */
+export class MemoryLog implements CommitLog {
+  readonly frames: Uint8Array[] = []
+  trimmedTo = 1
+  /** While true an append stays in flight until {@link release}. */
+  holding = false
+  private inFlight: { readonly payload: Uint8Array; readonly done: () => void } | undefined
+
+  get position(): number {
+    return this.frames.length
+  }
+
+  get bytes(): number {
+    return this.frames.reduce((sum, frame) => sum + frame.length, 0)
+  }
+
+  get isFlushing(): boolean {
+    return this.inFlight !== undefined
+  }
+
+  append(parts: readonly Uint8Array[], done: () => void): void {
+    if (this.inFlight !== undefined) throw new Error('two appends in flight')
+    this.inFlight = { payload: Buffer.concat(parts), done }
+    if (!this.holding) setImmediate(() => this.release())
+  }
+
+  release(): void {
+    if (this.inFlight === undefined) throw new Error('nothing in flight')
+    const { payload, done } = this.inFlight
+    this.inFlight = undefined
+    this.frames.push(payload)
+    done()
+  }
+
+  *read(position: number): Iterable<LogFrame> {
+    for (let at = Math.max(position, this.trimmedTo); at <= this.frames.length; at++) {
+      yield { position: at, payload: this.frames[at - 1]! }
+    }
+  }
+
+  trim(position: number): void {
+    this.trimmedTo = Math.max(this.trimmedTo, position)
+  }
+
+  async close(): Promise<void> {}
+}
+
+export class MemorySnapshots implements SnapshotStore {
+  private readonly kept = new Map<number, Snapshot[]>()
+
+  async write(partition: number, { position, bytes }: Snapshot): Promise<void> {
+    const kept = [{ position, bytes: Uint8Array.from(bytes) }, ...(this.kept.get(partition) ?? [])]
+    this.kept.set(partition, kept.slice(0, 2))
+  }
+
+  newest(partition: number): Snapshot | undefined {
+    return this.kept.get(partition)?.[0]
+  }
+
+  trimPosition(partition: number): number {
+    return this.kept.get(partition)?.[1]?.position ?? 0
+  }
+}
+
+/** What the actors need of the event index, and what tests read. */
+export class MemoryEvents implements EventIndex {
+  readonly all: StoredEvent[] = []
+  durablePosition = 0
+  private last = 0
+
+  add(position: number, events: readonly StoredEvent[]): void {
+    if (position < this.last) throw new Error(`position ${position} after ${this.last}`)
+    if (position === this.last) return
+    this.last = position
+    this.all.push(...events)
+    this.durablePosition = position
+  }
+
+  async list(): Promise<{ events: string[]; hasMore: boolean }> {
+    return { events: this.all.map((event) => event.json), hasMore: false }
+  }
+
+  async get(_scope: number, id: string): Promise<string | undefined> {
+    return this.all.find((event) => event.id === id)?.json
+  }
+
+  async delete(): Promise<boolean> {
+    return false
+  }
+
+  async prune(): Promise<number> {
+    return 0
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Geofences and settings of all scopes, as the registry shows them to the actors. */
+export class World implements RegistryView {
+  revision = 1
+  private readonly clock: ManualClock
+  private readonly stores = new Map<number, ScopeStore>()
+  private readonly byScope = new Map<number, Map<string, Geofence>>()
+
+  constructor(clock: ManualClock) {
+    this.clock = clock
+  }
+
+  scope(scope: number): ScopeStore {
+    let store = this.stores.get(scope)
+    if (store === undefined) {
+      this.stores.set(scope, (store = new ScopeStore(createGeofenceIndex(), this.clock, this.revision)))
+    }
+    return store
+  }
+
+  /** What was put and not removed: what the oracle goes through. */
+  geofences(scope: number): Map<string, Geofence> {
+    let all = this.byScope.get(scope)
+    if (all === undefined) this.byScope.set(scope, (all = new Map()))
+    return all
+  }
+
+  put(geofence: Geofence): void {
+    this.geofences(geofence.scope).set(geofence.id, geofence)
+    const store = this.scope(geofence.scope)
+    store.put(geofence)
+    store.revision = ++this.revision
+  }
+
+  remove(geofence: Geofence): void {
+    this.geofences(geofence.scope).delete(geofence.id)
+    const store = this.scope(geofence.scope)
+    store.remove(geofence)
+    store.revision = ++this.revision
+  }
+
+  set(scope: number, change: Partial<Settings>): void {
+    const store = this.scope(scope)
+    store.settings = { ...DEFAULT_SETTINGS, ...store.settings, ...change }
+    store.revision = ++this.revision
+  }
+}
+
+export interface EngineOptions {
+  readonly partitions?: number
+  readonly mailboxBytes?: number
+  readonly log?: MemoryLog
+  readonly snapshots?: MemorySnapshots
+  readonly events?: MemoryEvents
+  readonly clock?: ManualClock
+  readonly world?: World
+}
+
+export class Engine {
+  readonly clock: ManualClock
+  readonly world: World
+  readonly log: MemoryLog
+  readonly snapshots: MemorySnapshots
+  readonly events: MemoryEvents
+  readonly partitions: readonly Partition[]
+  readonly host: ActorHost
+  readonly recovered: Recovered
+
+  /** Starts as the process does: with the recovery of what log and snapshots hold. */
+  constructor(options: EngineOptions = {}) {
+    this.clock = options.clock ?? new ManualClock(NOON)
+    this.world = options.world ?? new World(this.clock)
+    this.log = options.log ?? new MemoryLog()
+    this.snapshots = options.snapshots ?? new MemorySnapshots()
+    this.events = options.events ?? new MemoryEvents()
+    this.partitions = Array.from(
+      { length: options.partitions ?? 4 },
+      (_, number) => new Partition(number, SALT),
+    )
+    const { partitions, log, snapshots, events, clock } = this
+    this.recovered = recover(partitions, log, snapshots, events, clock.now())
+    this.host = new ActorHost({
+      partitions,
+      log,
+      registry: this.world,
+      events,
+      mailbox: new ByteBound(options.mailboxBytes ?? 64 * 1024 * 1024),
+      clock,
+    })
+  }
+
+  /** Another process on the same disk; `options` may replace what it finds there. */
+  restarted(options: EngineOptions = {}): Engine {
+    const { log, snapshots, events, clock, world } = this
+    return new Engine({
+      partitions: this.partitions.length,
+      log,
+      snapshots,
+      events,
+      clock,
+      world,
+      ...options,
+    })
+  }
+
+  /** Submits one update and waits until it is durable. */
+  track(update: Update, rateLimited = false): Promise<Told> {
+    return new Promise((resolve) => {
+      this.host.submitOne(update, 100, new Once(resolve, rateLimited))
+    })
+  }
+
+  async snapshot(): Promise<void> {
+    for (const partition of this.partitions) {
+      await this.snapshots.write(partition.number, {
+        position: this.log.position,
+        bytes: snapshotOf(partition, this.world.revision, this.clock.now()),
+      })
+    }
+  }
+
+  /** An update of now; what is not given is the least that an update has. */
+  update(given: Partial<Update> & Pick<Update, 'deviceId' | 'latitude' | 'longitude'>): Update {
+    return {
+      scope: 0,
+      foreground: false,
+      stopped: false,
+      replayed: false,
+      receivedAt: this.clock.now(),
+      ip: '192.0.2.1',
+      accuracy: 5,
+      ...given,
+    }
+  }
+}
+
+/** What the sender of an update is told. */
+export type Told = Applied | ApiError
+
+export function applied(told: Told): Applied {
+  if (told instanceof ApiError) throw told
+  return told
+}
+
+class Once implements Submitter {
+  readonly rateLimited: boolean
+  private readonly tell: (told: Told) => void
+
+  constructor(tell: (told: Told) => void, rateLimited: boolean) {
+    this.tell = tell
+    this.rateLimited = rateLimited
+  }
+
+  applied(result: Applied): void {
+    this.tell(result)
+  }
+
+  refused(error: ApiError): void {
+    this.tell(error)
+  }
+}
+
+/** Everything that is durable of the partitions, comparable. */
+export function stateOf(partitions: readonly Partition[]): unknown {
+  return partitions.map(({ number, sequence, table }) => {
+    const rows = []
+    for (let row = 0; row < table.length; row++) {
+      if (!table.exists(row)) continue
+      const { visitsBefore, ...profile } = table.peek(row)
+      rows.push({
+        row,
+        scope: table.scope[row],
+        latitude: table.latitude[row],
+        longitude: table.longitude[row],
+        accuracy: table.accuracy[row],
+        updatedAt: table.updatedAt[row],
+        receivedAt: table.receivedAt[row],
+        createdAt: table.createdAt[row],
+        flags: table.flags[row],
+        profile,
+        visitsBefore,
+      })
+    }
+    return { number, sequence, count: table.count, rows }
+  })
+}
+
+/** A geofence that is a circle of 100 m at 0° 0°, changed as given. */
+export function aGeofence(id: string | number, change: Partial<Geofence> = {}): Geofence {
+  const hex = typeof id === 'number' ? id.toString(16).padStart(24, '0') : id
+  return {
+    id: hex,
+    scope: 0,
+    tag: 'test',
+    externalId: hex,
+    description: `Geofence ${hex}`,
+    type: change.shape?.kind ?? 'circle',
+    shape: { kind: 'circle', center: [0, 0], radius: 100 },
+    enabled: true,
+    timeZone: 'UTC',
+    createdAt: NOON - 86_400_000,
+    updatedAt: NOON - 86_400_000,
+    ...change,
+  }
+}
+
+/** How often each property runs: RINGFENCE_TEST_RUNS multiplies. */
+export function runs(count: number): { numRuns: number } {
+  return { numRuns: Math.max(1, Math.ceil(count * Number(process.env.RINGFENCE_TEST_RUNS ?? 1))) }
+}
