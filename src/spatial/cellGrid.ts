@@ -61,9 +61,7 @@ export function widen(box: Box, meters: number): void {
   const degrees = meters / LEAST_DEGREE_METERS
   box.south -= degrees
   box.north += degrees
-  const steepest = Math.max(-box.south, box.north)
-  const cos = steepest < 90 ? Math.cos(steepest * RADIANS) : 0
-  const along = cos > 0 ? degrees / cos : 360
+  const along = degrees / Math.cos(Math.min(90, Math.max(-box.south, box.north)) * RADIANS)
   box.west -= along
   box.east += along
   if (box.east - box.west >= 360) {
