@@ -29,10 +29,10 @@ export class RateLimiter {
     // A clock set back must not lock callers out: an entry lies at most one second ahead.
     const stale = known === undefined || known < now || known > now + 1000 + this.#intervalMs
     const fullAt = stale ? now : known
-    // Half an interval of slack: sums of intervals are inexact, and no further token fits into it.
-    if (fullAt - now > 1000 - this.#intervalMs / 2) {
-      const retryAfter = Math.max(1, Math.ceil((fullAt - now + this.#intervalMs - 1000) / 1000))
-      throw new ApiError(429, 'Rate limit exceeded.', { type: 'second', retryAfter })
+    // A twentieth of a token of slack, because sums of intervals are inexact.
+    if (fullAt - now > 1000 - this.#intervalMs * 0.95) {
+      // A token comes within the second: no interval is longer.
+      throw new ApiError(429, 'Rate limit exceeded.', { type: 'second', retryAfter: 1 })
     }
     if (known === undefined && this.#fullAt.size >= this.#capacity) this.#forget(now)
     this.#fullAt.set(caller, fullAt + this.#intervalMs)

@@ -76,7 +76,7 @@ const PRINTED =
 
 /**
  * Reads a date: ISO 8601 (a date alone, or with a time; without an offset it is UTC), a date as JavaScript prints it,
- * or a Unix time in milliseconds or seconds, as a number or its digits.
+ * or a Unix time in milliseconds or seconds, as a number or its digits (nine or more: fewer would be a year or a day).
  * @returns epoch milliseconds
  * @throws ApiError 400 naming the parameter
  */
@@ -94,7 +94,7 @@ function fromUnix(value: number): number {
 function fromDateText(text: string): number {
   const match = ISO.exec(text)
   if (match === null) {
-    if (/^\d{1,16}(?:\.\d{1,6})?$/.test(text)) return fromUnix(Number(text))
+    if (/^\d{9,16}(?:\.\d{1,6})?$/.test(text)) return fromUnix(Number(text))
     return PRINTED.test(text) ? Date.parse(text) : Number.NaN
   }
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone = 'Z'] = match

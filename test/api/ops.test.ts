@@ -1,0 +1,98 @@
+/** Health, readiness and metrics over HTTP. */
+import t from 'tap'
+import Type from 'typebox'
+import { route } from '../../src/api/route.ts'
+import { healthRoutes, type ReadinessCheck } from '../../src/ops/healthRoutes.ts'
+import { Metrics } from '../../src/ops/metrics.ts'
+import { toyServer } from './toy.ts'
+
+t.test('healthz and readyz', async (t) => {
+  let log = { ok: true, detail: 'position 7' }
+  const checks: ReadinessCheck[] = [
+    { name: 'log', check: () => log },
+    { name: 'registry', check: () => ({ ok: true, detail: '2 geofences' }) },
+  ]
+  const toy = await toyServer(t, { routes: healthRoutes(checks, new Metrics()) })
+  t.strictSame((await toy.call('/healthz')).body, { meta: { code: 200 }, status: 'ok' })
+  t.strictSame((await toy.call('/readyz')).body, {
+    meta: { code: 200 },
+    checks: [
+      { name: 'log', ok: true, detail: 'position 7' },
+      { name: 'registry', ok: true, detail: '2 geofences' },
+    ],
+  })
+  log = { ok: false, detail: 'recovering' }
+  const failing = await toy.call('/readyz')
+  t.equal(failing.status, 503)
+  t.strictSame(failing.body.meta, { code: 503, message: 'Not ready: log.' })
+  t.strictSame(failing.body.checks[0], { name: 'log', ok: false, detail: 'recovering' })
+  t.equal((await toy.call('/healthz')).status, 200, 'alive though not ready')
+  checks[0] = {
+    name: 'log',
+    check: () => {
+      throw new Error('gone')
+    },
+  }
+  const throwing = await toy.call('/readyz')
+  t.strictSame(
+    [throwing.status, throwing.body.checks[0].detail],
+    [503, 'gone'],
+    'a check that throws has failed',
+  )
+})
+
+t.test('metrics', async (t) => {
+  const metrics = new Metrics()
+  let bytes = 5
+  metrics.gauge('mailbox_bytes', 'Bytes that wait in mailboxes.', () => bytes)
+  metrics.total('updates_total', 'Updates evaluated.', () => 42)
+  t.throws(() => metrics.gauge('mailbox_bytes', 'Again.', () => 0), /already been registered/)
+  const echo = route({
+    method: 'GET',
+    path: '/v1/echo/:id',
+    auth: 'none',
+    summary: 's',
+    tag: 't',
+    params: Type.Object({ id: Type.String({ maxLength: 3 }) }),
+    answers: { 200: Type.Object({}) },
+    handler: () => ({}),
+  })
+  const toy = await toyServer(t, {
+    routes: [echo, ...healthRoutes([], metrics)],
+    observe: (of) => metrics.observe(of),
+  })
+  for (const id of ['a', 'b', 'long']) await toy.call(`/v1/echo/${id}`)
+  await toy.call('/nowhere')
+  await toy.call('/elsewhere')
+  await toy.call('/v1/echo/a', { method: 'OPTIONS' })
+  const { status, headers, text } = await toy.call('/metrics')
+  t.equal(status, 200)
+  t.match(headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
+  const lines = text.split('\n')
+  for (const line of [
+    '# TYPE ringfence_http_requests_total counter',
+    'ringfence_http_requests_total{method="GET",route="/v1/echo/:id",status="200"} 2',
+    'ringfence_http_requests_total{method="GET",route="/v1/echo/:id",status="400"} 1',
+    'ringfence_http_requests_total{method="any",route="unknown",status="404"} 2',
+    '# TYPE ringfence_http_request_duration_seconds histogram',
+    'ringfence_http_request_duration_seconds_bucket{method="GET",route="/v1/echo/:id",le="+Inf"} 3',
+    'ringfence_http_request_duration_seconds_count{method="GET",route="/v1/echo/:id"} 3',
+    '# TYPE ringfence_mailbox_bytes gauge',
+    'ringfence_mailbox_bytes 5',
+    'ringfence_updates_total 42',
+  ]) {
+    t.ok(lines.includes(line), line)
+  }
+  const buckets = lines
+    .filter((line) =>
+      line.startsWith('ringfence_http_request_duration_seconds_bucket{method="GET",route="/v1/echo/:id"'),
+    )
+    .map((line) => Number(line.split(' ').at(-1)))
+  t.strictSame(
+    buckets,
+    buckets.toSorted((a, b) => a - b),
+    'buckets are cumulative',
+  )
+  bytes = 6
+  t.match((await toy.call('/metrics')).text, 'ringfence_mailbox_bytes 6')
+})
