@@ -15,7 +15,7 @@ export class IpRangesError extends Error {
 }
 
 /** More ranges than this on one geofence are a mistake. */
-export const MAX_IP_RANGES = 1000
+const MAX_IP_RANGES = 1000
 
 /**
  * Reads comma-separated ranges, each a single address (`203.0.113.7`, `2001:db8::1`), a wildcard for the last group

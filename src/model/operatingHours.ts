@@ -14,7 +14,7 @@ export class OperatingHoursError extends Error {
 }
 
 /** More pairs than this on one day are a mistake. */
-export const MAX_PAIRS_PER_DAY = 48
+const MAX_PAIRS_PER_DAY = 48
 
 const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 const MINUTES_PER_DAY = 1440

@@ -109,6 +109,6 @@ function createProject(keys: Keys, print: (line: string) => void, name: string):
 }
 
 /** One line for each key of a set. */
-export function keyLines(keys: KeySet): string[] {
+function keyLines(keys: KeySet): string[] {
   return KEY_KINDS.map((kind) => `  ${kind.padEnd(15)}  ${keys[kind]}`)
 }

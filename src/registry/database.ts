@@ -9,7 +9,7 @@ export const REGISTRY_FILE = 'registry.sqlite'
 /** `RFNC` in the SQLite header: tells our file from anybody else's. */
 const APPLICATION_ID = 0x52464e43
 /** Raised with every change of the tables below; older files are brought up by {@link MIGRATIONS}. */
-export const SCHEMA_VERSION = 1
+const SCHEMA_VERSION = 1
 /** How long a start waits for the process before it to let go of the file. */
 const LOCK_WAIT_MS = 500
 

@@ -49,4 +49,5 @@ export const GeofenceBody = Type.Object(
     dwellThreshold: NumberOrText('Minutes inside before a dwell event.'),
     tripApproachingThreshold: NumberOrText('Minutes before arrival at which a trip is approaching.'),
   }),
+  { title: 'GeofenceDefinition' },
 )

@@ -3,12 +3,6 @@ import { shapeCenter, shapeRadius, shapeRing } from '../geometry/shape.ts'
 import type { Geofence } from '../model/geofence.ts'
 import { isLive } from '../model/scope.ts'
 
-/** The geofence as contexts and users carry it. */
-export function geofenceContext(geofence: Geofence): Record<string, unknown> {
-  const { id, tag, externalId, description, metadata } = geofence
-  return { _id: id, tag, externalId, description, metadata }
-}
-
 /**
  * The geofence as the API answers it; what is undefined is left out of the JSON. The geometry is always a polygon of
  * one ring: a circle has 33 points.
@@ -86,5 +80,5 @@ export const GeofenceRecord = Type.Object(
     tripApproachingThreshold: Type.Optional(Type.Number({ description: 'Minutes.' })),
     distance: Type.Optional(Type.Number({ description: 'Metres to the boundary, 0 inside; in searches.' })),
   },
-  { $id: 'Geofence' },
+  { title: 'Geofence' },
 )

@@ -29,6 +29,7 @@ const PairParams = Type.Object({ tag: Name(MAX_ID_LENGTH), externalId: Name(MAX_
 const OneGeofence = Type.Object({ geofence: GeofenceRecord })
 const Geofences = Type.Object({ geofences: Type.Array(GeofenceRecord) })
 const Nothing = Type.Object({})
+const Conflict = Type.Object({}, { description: 'Conflict: another geofence has the tag and externalId.' })
 const MetadataFilter = Type.Record(Type.String(), Type.String(), {
   description: '`metadata[key]=value`: as text, or as the boolean or number that it reads as.',
 })
@@ -51,7 +52,7 @@ function editRoutes(registry: Registry): Route[] {
       tag: TAG,
       summary: 'Create a geofence',
       body: GeofenceBody,
-      answers: { 200: OneGeofence, 409: Nothing },
+      answers: { 200: OneGeofence, 409: Conflict },
       handler: (call) => {
         const definition = parseGeofence(call.body as Fields)
         return answer(refusingTaken(() => registry.createGeofence(scopeOf(call), definition)))
@@ -82,7 +83,7 @@ function editRoutes(registry: Registry): Route[] {
         'Replaces the whole definition; tag and externalId stay where the body does not name them.',
       params: Id,
       body: GeofenceBody,
-      answers: { 200: OneGeofence, 404: Nothing, 409: Nothing },
+      answers: { 200: OneGeofence, 409: Conflict },
       handler: (call) => {
         const { id } = call.params
         const before = found(registry.scope(scopeOf(call)).geofence(id))
@@ -144,7 +145,7 @@ function readRoutes(registry: Registry): Route[] {
       tag: TAG,
       summary: 'Get a geofence by its id',
       params: Id,
-      answers: { 200: OneGeofence, 404: Nothing },
+      answers: { 200: OneGeofence },
       handler: (call) => answer(found(registry.scope(scopeOf(call)).geofence(call.params.id))),
     }),
     route({
@@ -154,7 +155,7 @@ function readRoutes(registry: Registry): Route[] {
       tag: TAG,
       summary: 'Get a geofence by its pair',
       params: PairParams,
-      answers: { 200: OneGeofence, 404: Nothing },
+      answers: { 200: OneGeofence },
       handler: (call) => {
         const { tag, externalId } = call.params
         return answer(found(registry.scope(scopeOf(call)).geofenceByPair(tag, externalId)))
@@ -176,7 +177,7 @@ function deleteRoutes(registry: Registry): Route[] {
       tag: TAG,
       summary: 'Delete a geofence by its id',
       params: Id,
-      answers: { 200: Nothing, 404: Nothing },
+      answers: { 200: Nothing },
       handler: (call) => {
         const scope = scopeOf(call)
         return remove(scope, registry.scope(scope).geofence(call.params.id))
@@ -189,7 +190,7 @@ function deleteRoutes(registry: Registry): Route[] {
       tag: TAG,
       summary: 'Delete a geofence by its pair',
       params: PairParams,
-      answers: { 200: Nothing, 404: Nothing },
+      answers: { 200: Nothing },
       handler: (call) => {
         const scope = scopeOf(call)
         return remove(scope, registry.scope(scope).geofenceByPair(call.params.tag, call.params.externalId))

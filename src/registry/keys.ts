@@ -28,7 +28,7 @@ export interface Project {
 }
 
 /** Keys to be installed that cannot be; the message says which and why. */
-export class InvalidKeys extends Error {
+class InvalidKeys extends Error {
   override name = 'InvalidKeys'
 }
 

@@ -294,7 +294,8 @@ type Statements = ReturnType<typeof prepareStatements>
 
 function prepareStatements(database: RegistryDatabase) {
   return {
-    geofences: database.prepare('SELECT * FROM geofences ORDER BY scope, createdAt'),
+    // Rows were inserted in the order of createdAt; by rowid they come without being sorted.
+    geofences: database.prepare('SELECT * FROM geofences ORDER BY rowid'),
     settings: database.prepare('SELECT scope, definition FROM settings'),
     put: database.prepare(
       `INSERT INTO geofences (id, scope, tag, externalId, createdAt, updatedAt, definition)

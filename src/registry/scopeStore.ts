@@ -19,21 +19,27 @@ export interface GeofenceQuery {
   readonly limit: number
 }
 
+/** A place in the order of creation, for one `_id`. */
+interface Entry {
+  /** Undefined once it is deleted. */
+  geofence: Geofence | undefined
+}
+
 /**
  * One scope in memory, the image of its rows. Owns no durability: the registry changes it after SQLite has.
  *
- * Invariants: `#byId`, `#byPair` and `index` hold the same geofences; `#order` holds their ids by creation, and ids of
- * deleted ones until it is packed; `#dated` holds those for which {@link dueAt} is set.
+ * Invariants: `#byId`, `#byPair` and `index` hold the same geofences; `#order` holds their entries by creation, and
+ * empty ones until it is packed; `#dated` holds those for which {@link dueAt} is set.
  */
 export class ScopeStore implements ScopeView {
   settings: Settings = DEFAULT_SETTINGS
   revision: number
   readonly index: GeofenceIndex
   readonly #clock: Clock
-  readonly #byId = new Map<string, Geofence>()
+  readonly #byId = new Map<string, Entry>()
   readonly #byPair = new Map<string, Geofence>()
   readonly #dated = new Map<string, Geofence>()
-  #order: string[] = []
+  #order: Entry[] = []
   #lastCreatedAt = 0
 
   constructor(index: GeofenceIndex, clock: Clock, revision: number) {
@@ -47,7 +53,7 @@ export class ScopeStore implements ScopeView {
   }
 
   geofence(id: string): Geofence | undefined {
-    const geofence = this.#byId.get(id)
+    const geofence = this.#byId.get(id)?.geofence
     return geofence === undefined ? undefined : asOf(geofence, this.#clock.now())
   }
 
@@ -63,7 +69,7 @@ export class ScopeStore implements ScopeView {
     const now = this.#clock.now()
     const geofences: Geofence[] = []
     for (let i = this.#order.length - 1; i >= 0; i--) {
-      const stored = this.#byId.get(this.#order[i] as string)
+      const stored = this.#order[i]?.geofence
       if (stored === undefined || stored.createdAt >= createdBefore) continue
       if (stored.createdAt <= createdAfter) break
       if (query.tag !== undefined && stored.tag !== query.tag) continue
@@ -93,14 +99,16 @@ export class ScopeStore implements ScopeView {
 
   /** Adds it or replaces the one with its id. New ones come in the order of createdAt. */
   put(geofence: Geofence): void {
-    const before = this.#byId.get(geofence.id)
-    if (before === undefined) {
-      this.#order.push(geofence.id)
+    const entry = this.#byId.get(geofence.id)
+    if (entry?.geofence === undefined) {
+      const added = { geofence }
+      this.#byId.set(geofence.id, added)
+      this.#order.push(added)
       this.#lastCreatedAt = Math.max(this.#lastCreatedAt, geofence.createdAt)
     } else {
-      this.#byPair.delete(pairKey(before.tag, before.externalId))
+      this.#byPair.delete(pairKey(entry.geofence.tag, entry.geofence.externalId))
+      entry.geofence = geofence
     }
-    this.#byId.set(geofence.id, geofence)
     this.#byPair.set(pairKey(geofence.tag, geofence.externalId), geofence)
     if (dueAt(geofence) === undefined) this.#dated.delete(geofence.id)
     else this.#dated.set(geofence.id, geofence)
@@ -108,12 +116,14 @@ export class ScopeStore implements ScopeView {
   }
 
   remove(geofence: Geofence): void {
+    const entry = this.#byId.get(geofence.id)
+    if (entry === undefined) return
+    entry.geofence = undefined
     this.#byId.delete(geofence.id)
     this.#byPair.delete(pairKey(geofence.tag, geofence.externalId))
     this.#dated.delete(geofence.id)
     this.index.remove(geofence.id)
-    if (this.#order.length > 2 * this.#byId.size + 64)
-      this.#order = this.#order.filter((id) => this.#byId.has(id))
+    if (this.#order.length > 2 * this.#byId.size + 64) this.#order = this.#order.filter((one) => one.geofence)
   }
 }
 

@@ -28,7 +28,7 @@ export function settingsRoutes(registry: Registry): Route[] {
       summary: 'Change settings',
       description:
         'The named ones change, the rest stay; null takes away dwellThreshold and maxAccuracyMeters.',
-      body: Type.Partial(SettingsRecord),
+      body: Type.Partial(SettingsRecord, { title: 'SettingsChange' }),
       answers: { 200: Answer },
       // The usual reading drops null members, which here have a meaning. parseSettingsChange checks every member.
       parse: parseObject,

@@ -42,7 +42,7 @@ export const SettingsRecord = Type.Object(
     detectCrossings: Flag('Geofences crossed between two locations give an entry and an exit.'),
     maxGapSeconds: Type.Number({ exclusiveMinimum: 0, maximum: MAX_DELAY_SECONDS }),
   },
-  { $id: 'Settings' },
+  { title: 'Settings' },
 )
 
 type Readers = { readonly [K in keyof Settings]: (fields: Fields, name: K) => Settings[K] | undefined }

@@ -2,6 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Test } from 'tap'
+import { openApiDocument } from '../../src/api/openapi.ts'
+import type { Route } from '../../src/api/route.ts'
 import { createServer } from '../../src/api/server.ts'
 import { geofenceRoutes } from '../../src/registry/geofenceRoutes.ts'
 import { keyRoutes } from '../../src/registry/keyRoutes.ts'
@@ -27,6 +29,7 @@ interface Api {
   readonly registry: Registry
   readonly clock: ManualClock
   readonly keys: KeySet
+  readonly routes: readonly Route[]
   /** With the test secret key unless another is given; a string body is a form. */
   call(method: string, path: string, body?: unknown, key?: string): Promise<Answered>
 }
@@ -35,8 +38,9 @@ async function serve(t: Test): Promise<Api> {
   const clock = new ManualClock(START)
   const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex })
   const keys = registry.newKeys!
+  const routes = [...geofenceRoutes(registry), ...settingsRoutes(registry), ...keyRoutes(registry)]
   const server = createServer({
-    routes: [...geofenceRoutes(registry), ...settingsRoutes(registry), ...keyRoutes(registry)],
+    routes,
     authenticate: (key) => registry.keys.authenticate(key),
     trustedProxies: [],
     rateLimits: false,
@@ -51,6 +55,7 @@ async function serve(t: Test): Promise<Api> {
     registry,
     clock,
     keys,
+    routes,
     call: async (method, path, body, key = keys.testSecret) => {
       const form = typeof body === 'string'
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {
@@ -663,6 +668,31 @@ t.test('keys: levels, environments, rotation', async (t) => {
     status: 400,
     body: { meta: { param: 'kind' } },
   })
+})
+
+t.test('the reference describes all of it', async (t) => {
+  const { routes } = await serve(t)
+  const { paths, components } = openApiDocument(routes, '1.0.0') as Json
+  t.strictSame(Object.keys(paths).toSorted(), [
+    '/v1/geofences',
+    '/v1/geofences/{id}',
+    '/v1/geofences/{tag}/{externalId}',
+    '/v1/keys',
+    '/v1/keys/{kind}/rotate',
+    '/v1/search/geofences',
+    '/v1/settings',
+  ])
+  t.strictSame(Object.keys(components.schemas).toSorted(), [
+    'Error',
+    'Geofence',
+    'GeofenceDefinition',
+    'Settings',
+    'SettingsChange',
+  ])
+  t.ok(components.schemas.Settings.required.includes('maxGapSeconds'))
+  t.notOk('required' in components.schemas.SettingsChange)
+  t.notOk('required' in components.schemas.GeofenceDefinition)
+  t.match(paths['/v1/geofences'].post.responses['409'], { description: /Conflict/ })
 })
 
 t.test('settings: defaults, partial changes, every rule', async (t) => {
