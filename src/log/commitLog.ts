@@ -68,6 +68,8 @@ export function openCommitLog(options: CommitLogOptions): CommitLog {
   const files = options.files ?? systemFiles
   const folder = logFolder(options.store.folder)
   const recovered = recover(files, folder, options.store.storeId)
+  // A MANIFEST that a killed process had just renamed may not be durable: what it no longer names must not go first.
+  syncFolderBlocking(files, folder)
   for (const path of recovered.leftovers) files.unlink(path)
   const newest = recovered.segments.at(-1)!
   const descriptor = files.open(newest.path, 'r+')

@@ -76,6 +76,7 @@ export function openStore(folder: string, options: { partitions: number }): Stor
 function lock(folder: string): () => void {
   const database = new Database(join(folder, 'lock'), { timeout: LOCK_WAIT })
   try {
+    database.pragma('journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()

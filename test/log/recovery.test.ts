@@ -15,6 +15,8 @@ const STORE = { folder: '/store', storeId: STORE_ID }
 const MANIFEST = '/store/log/MANIFEST'
 const SEGMENT_BYTES = 4096
 
+t.setTimeout(30_000 * Math.max(1, RUNS))
+
 type Contents = ReadonlyMap<string, Buffer>
 
 function open(
@@ -193,7 +195,7 @@ t.test('a flipped bit anywhere: all frames, or a refusal that names the file', a
   }
   t.comment(`${whole} recovered whole, ${refused} refused`)
   t.ok(refused > 8_000)
-  t.ok(whole < 200, 'only bits behind the last frame mean nothing')
+  t.ok(whole < refused / 50, 'only bits behind the last frame mean nothing')
 })
 
 t.test('a blank sector in the last frame is a torn write, anywhere else it is damage', async (t) => {
