@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { helpText } from '../../config/options.ts'
+import { KEYS, Server, startServer } from '../kit/server.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+
+/** Runs src/main.ts to its end. */
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const main = fileURLToPath(new URL('src/main.ts', ROOT))
+  const child = spawn(process.execPath, [main, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  await once(child, 'close')
+  return { code: child.exitCode, stdout, stderr }
+}
+
+const TRACK = { deviceId: 'phone', latitude: 52.52, longitude: 13.405, accuracy: 5 }
+
+t.test('--help and --version print and end', async (t) => {
+  t.strictSame(await run(['--help']), { code: 0, stdout: `${helpText()}\n`, stderr: '' })
+  const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'))
+  t.strictSame(await run(['--version']), { code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
+t.test('a setting that cannot be used: exit code 2 and a message that names it', async (t) => {
+  const data = t.testdir()
+  t.match(await run(['--prot', '1', '--data', data]), {
+    code: 2,
+    stdout: '',
+    stderr: /unknown option --prot/,
+  })
+  t.match(await run(['--data', data], { RINGFENCE_PORT: 'http' }), { code: 2, stderr: /RINGFENCE_PORT/ })
+})
+
+t.test('one data folder: its updates survive, its second process does not', async (t) => {
+  const server = await startServer(t)
+  t.match(await server.api('POST', '/v1/track', TRACK), {
+    status: 200,
+    body: { user: { deviceId: 'phone' } },
+  })
+
+  t.comment('a second start is refused, and the first goes on')
+  await t.rejects(Server.start({ data: server.data }), /exited with 1[^]*in use by another process/)
+  t.match(await server.api('POST', '/v1/track', { ...TRACK, deviceId: 'second' }), { status: 200 })
+
+  t.comment('SIGTERM ends the process with 0 although a client holds a connection open')
+  const idle = connect(server.port, '127.0.0.1')
+  idle.on('error', () => {})
+  const closed = once(idle, 'close')
+  await once(idle, 'connect')
+  await server.stop()
+  await closed
+
+  t.comment('other partitions than the folder was made with are refused by the name of the file')
+  await t.rejects(
+    Server.start({ data: server.data, args: ['--partitions', '8'] }),
+    /exited with 1[^]*store\.json/,
+  )
+
+  t.comment('what was acknowledged is there after SIGTERM and after kill -9')
+  await server.restart()
+  t.match(await server.api('GET', '/v1/users/phone'), { status: 200, body: { user: { deviceId: 'phone' } } })
+  t.match(await server.api('POST', '/v1/track', { ...TRACK, deviceId: 'third' }), { status: 200 })
+  await server.kill9()
+  await server.restart()
+  for (const deviceId of ['phone', 'second', 'third']) {
+    t.match(await server.api('GET', `/v1/users/${deviceId}`), { status: 200, body: { user: { deviceId } } })
+  }
+  for (const key of Object.values(KEYS)) t.notOk(server.output.includes(key), 'no key in the output')
+})
