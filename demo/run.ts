@@ -52,7 +52,9 @@ async function main(): Promise<void> {
     return
   }
   const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  // The second one does not wait.
+  const end = () => (stop.signal.aborted ? process.exit(130) : stop.abort())
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end)
   const server = await connectOrStart(url, key)
   const api = new Api(server.url, server.key)
   const screen = new Screen()

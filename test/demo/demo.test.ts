@@ -11,9 +11,11 @@ import { KEYS, startServer } from '../kit/server.ts'
 const ROOT = join(import.meta.dirname, '..', '..')
 const SHARED_DATA = join(ROOT, '..', 'shared', 'data')
 
+/** @param interruptAt what it has printed when Ctrl-C comes */
 function demo(
   args: string[],
   env: Record<string, string> = {},
+  interruptAt?: RegExp,
 ): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, ['demo/run.ts', ...args], {
     cwd: ROOT,
@@ -21,9 +23,11 @@ function demo(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
+  let interrupted = false
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text
+      if (!interrupted && interruptAt?.test(output)) interrupted = child.kill('SIGINT')
     })
   }
   return new Promise((resolve, reject) => {
@@ -109,8 +113,9 @@ t.test('the city drives through geofences of its own and takes them away', async
   t.equal((await demoUsers()).length, 3)
 })
 
-t.test('where no server answers it starts one of its own', async (t) => {
-  const { code, output } = await demo(['--url', 'http://127.0.0.1:9', '--devices', '20', '--seconds', '1'])
+t.test('where no server answers it starts one of its own, until Ctrl-C', async (t) => {
+  const args = ['--url', 'http://127.0.0.1:9', '--devices', '20']
+  const { code, output } = await demo(args, {}, /updates\/s/)
   t.equal(code, 0, output)
   t.match(output, /No server answers at http:\/\/127\.0\.0\.1:9: starting one for this demo/)
   t.match(output, /\d+ updates and \d+ events/)
