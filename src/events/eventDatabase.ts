@@ -9,6 +9,7 @@ const SCHEMA_VERSION = 1
 const PRUNE_CHUNK = 2_000
 const CACHE_KIB = 32_768
 
+/** The indexes lack the id, the last term of the order: few events share a millisecond, and SQLite sorts just these. */
 const SCHEMA = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE events (
@@ -22,11 +23,11 @@ const SCHEMA = `
     actualCreatedAt INTEGER NOT NULL,
     json TEXT NOT NULL
   );
-  CREATE INDEX eventsByTime ON events (scope, createdAt, id);
-  CREATE INDEX eventsByUser ON events (scope, userId, createdAt, id) WHERE userId IS NOT NULL;
-  CREATE INDEX eventsByDevice ON events (scope, deviceId, createdAt, id);
-  CREATE INDEX eventsByType ON events (scope, type, createdAt, id);
-  CREATE INDEX eventsByServerTime ON events (actualCreatedAt, scope);
+  CREATE INDEX eventsByTime ON events (scope, createdAt);
+  CREATE INDEX eventsByUser ON events (scope, userId, createdAt) WHERE userId IS NOT NULL;
+  CREATE INDEX eventsByDevice ON events (scope, deviceId, createdAt);
+  CREATE INDEX eventsByType ON events (scope, type, createdAt);
+  CREATE INDEX eventsByServerTime ON events (actualCreatedAt);
   INSERT INTO meta VALUES ('position', 0);
 `
 

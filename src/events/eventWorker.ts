@@ -20,10 +20,12 @@ export type EventReply =
   /** The last word: an error whose class is told by its name. */
   | { readonly is: 'failed'; readonly name: string; readonly message: string; readonly stack: string }
 
-/** Milliseconds that something added waits for its checkpoint at most, */
-const CHECKPOINT_AFTER = 500
-/** or so many bytes of events. */
-const CHECKPOINT_BYTES = 8 << 20
+/**
+ * Milliseconds that something added waits for its checkpoint at most, or so many bytes of events. A checkpoint writes
+ * each page that changed once, so that fewer of them write less; all they hold up is the trimming of the log.
+ */
+const CHECKPOINT_AFTER = 1_000
+const CHECKPOINT_BYTES = 32 << 20
 
 /** Serves an event database to the thread at the other end of the port until it is closed or fails. */
 export function serveEventDatabase(port: MessagePort, file: string): void {

@@ -24,6 +24,8 @@ if (process.send !== undefined && file !== undefined && import.meta.filename ===
   let told = position
   setInterval(() => {
     for (let i = 0; i < 20; i++) index.add(++position, framesFor(position))
+    // A query does not wait for more events to gather: it makes the transactions small and many.
+    if (position % 100 === 0) void index.list(0, { limit: 1 })
     if (index.durablePosition === told) return
     told = index.durablePosition
     process.send!(told)

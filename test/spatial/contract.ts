@@ -377,7 +377,7 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
         twin.put(moved)
       }
     }
-    t.ok(narrow / 300 < 4, `a narrow look sees ${narrow / 300} of 5,000 geofences`)
+    t.ok(narrow / 300 < 1, `a narrow look sees ${narrow / 300} of 5,000 geofences`)
     t.equal(index.size, twin.geofences.size)
   })
 
