@@ -47,8 +47,9 @@ export function farBoundary(store: Float64Array, ref: number, probe: Probe): num
     if (stackBound[top]! >= best2) continue
     if (node < leaves - 1) {
       const left = nodes + NODE_SIZE * (2 * node + 1)
-      const boundLeft = wrappedBoxBound2(store, left, probe)
-      const boundRight = wrappedBoxBound2(store, left + NODE_SIZE, probe)
+      const boundLeft = Math.max(wrappedBoxBound2(store, left, probe), centerBound2(store, left, probe))
+      const right = left + NODE_SIZE
+      const boundRight = Math.max(wrappedBoxBound2(store, right, probe), centerBound2(store, right, probe))
       const nearer = boundLeft <= boundRight ? 1 : 2
       stackNode[top] = 2 * node + 3 - nearer
       stackBound[top++] = nearer === 1 ? boundRight : boundLeft
@@ -94,6 +95,21 @@ export function wrappedBoxBound2(store: Float64Array, box: number, probe: Probe)
   return 4 * MIN_RADIUS_METERS * MIN_RADIUS_METERS * hav
 }
 
+/**
+ * The squared chord to the middle of a box less the way from there to its corners: the better bound for a small box far
+ * away, of which the other one, some thousandths too low, cannot tell the near side from the far one.
+ */
+function centerBound2(store: Float64Array, box: number, probe: Probe): number {
+  const width = store[box + 2]! - store[box]!
+  const height = store[box + 3]! - store[box + 1]!
+  // the cosine of latitude changes by no more than the latitude
+  const cosine = Math.min(1, store[box + 4]! + height * RADIANS)
+  const toCorner = (MAX_METERS_PER_DEGREE * (width * cosine + height)) / 2
+  moveTo(store[box]! + width / 2, store[box + 1]! + height / 2, 0, 0, probe)
+  const chord = Math.sqrt(at[3]!) - toCorner
+  return chord > 0 ? chord * chord : 0
+}
+
 /** Fills `at` for the point at lon, lat of an edge that moves by dLon, dLat degrees per unit. */
 function moveTo(lon: number, lat: number, dLon: number, dLat: number, probe: Probe): void {
   const phi = lat * RADIANS
@@ -137,10 +153,12 @@ function nearestOnEdge(store: Float64Array, v: number, probe: Probe, best2: numb
   const lat = store[v + 1]!
   const dLon = store[v + 2]! - lon
   const dLat = store[v + 3]! - lat
-  const pieces = Math.ceil(Math.max(Math.abs(dLon), Math.abs(dLat)) / PIECE_DEGREES)
-  const length = (MAX_METERS_PER_DEGREE * (Math.abs(dLon) + Math.abs(dLat))) / pieces
+  const whole = MAX_METERS_PER_DEGREE * (Math.abs(dLon) + Math.abs(dLat))
   moveTo(lon, lat, dLon, dLat, probe)
   let best = keepNearest(best2)
+  if (Math.sqrt(at[3]!) - whole > Math.sqrt(best)) return best
+  const pieces = Math.ceil(Math.max(Math.abs(dLon), Math.abs(dLat)) / PIECE_DEGREES)
+  const length = whole / pieces
   let chord2 = at[3]!
   let slope = at[4]!
   for (let i = 1; i <= pieces; i++) {
