@@ -64,6 +64,37 @@ export class ClientAddress {
   }
 }
 
+/**
+ * Knows the peer of every connection while all of them have the same one, as behind a reverse proxy. Asking a socket
+ * for its address costs 1.3 microseconds of processor time, a sixth of what a request costs in all.
+ *
+ * Which of several peers has hung up cannot be told, so once there were two, there are until nobody is connected.
+ */
+export class Peers {
+  #open = 0
+  #first = ''
+  #differ = false
+
+  connected(peer: string): void {
+    if (this.#open === 0) {
+      this.#first = peer
+      this.#differ = false
+    } else if (peer !== this.#first) {
+      this.#differ = true
+    }
+    this.#open++
+  }
+
+  disconnected(): void {
+    this.#open--
+  }
+
+  /** The one peer of all connections; undefined while there are several. */
+  get sole(): string | undefined {
+    return this.#differ ? undefined : this.#first
+  }
+}
+
 function parseRange(text: string): Range {
   const trimmed = text.trim()
   if (ipaddr.isValidCIDR(trimmed)) {

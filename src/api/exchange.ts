@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { Credentials } from '../registry/port.ts'
 import { authenticate, type KeyLookup } from './authenticate.ts'
-import type { ClientAddress } from './clientAddress.ts'
+import type { ClientAddress, Peers } from './clientAddress.ts'
 import { bodyFormat, type BodyFormat, type Endpoint } from './endpoint.ts'
 import { errorAnswer } from './errors.ts'
 import { endHead, isLarge, JSON_CONTENT_TYPE, successText, writeHead, writeLarge } from './wire.ts'
@@ -24,6 +24,7 @@ const FIRST_BUFFER_BYTES = 4096
 export interface Shared {
   readonly keys: KeyLookup
   readonly addresses: ClientAddress
+  readonly peers: Peers
   readonly clock: Clock
   readonly log: ErrorLog | undefined
   readonly maxBodyBytes: number
@@ -102,7 +103,7 @@ export class Exchange implements Reply {
     const { auth } = endpoint.route
     if (shared.draining) throw shuttingDown()
     if (auth !== 'none') this.credentials = authenticate(req.getHeader('authorization'), auth, shared.keys)
-    const peer = shared.addresses.peer(this.#res.getRemoteAddress())
+    const peer = shared.peers.sole ?? shared.addresses.peer(this.#res.getRemoteAddress())
     this.ip = shared.addresses.trustsAnybody
       ? shared.addresses.requester(peer, req.getHeader('x-forwarded-for'))
       : peer

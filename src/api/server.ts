@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { KeyLookup } from './authenticate.ts'
-import { ClientAddress } from './clientAddress.ts'
+import { ClientAddress, Peers } from './clientAddress.ts'
 import { preflightHeaders } from './cors.ts'
 import { Endpoint, type RequestObserver } from './endpoint.ts'
 import { errorAnswer } from './errors.ts'
@@ -72,6 +72,7 @@ export function createServer(options: ServerOptions): Server {
   const shared: Shared = {
     keys: options.authenticate,
     addresses: new ClientAddress(options.trustedProxies),
+    peers: new Peers(),
     clock: options.clock,
     log: options.logger,
     maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
@@ -100,6 +101,10 @@ export function createServer(options: ServerOptions): Server {
     }
   }
   app.any('/*', dispatch)
+  app.filter((res, change) => {
+    if (change > 0) shared.peers.connected(shared.addresses.peer(res.getRemoteAddress()))
+    else shared.peers.disconnected()
+  })
 
   function dispatch(res: HttpResponse, req: HttpRequest): void {
     const method = req.getCaseSensitiveMethod()

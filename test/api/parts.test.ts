@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import Type from 'typebox'
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator'
-import { ClientAddress } from '../../src/api/clientAddress.ts'
+import { ClientAddress, Peers } from '../../src/api/clientAddress.ts'
 import { openApiDocument, openApiRoute } from '../../src/api/openapi.ts'
 import { RateLimiter } from '../../src/api/rateLimit.ts'
 import { route, type Method, type Route } from '../../src/api/route.ts'
@@ -191,6 +191,38 @@ t.test('the requester of a request', (t) => {
   for (const bad of ['', 'localhost', '10.0.0.0/33', '1.2.3', '::1/129']) {
     t.throws(() => new ClientAddress([bad]), { message: /neither an address nor a CIDR range/ }, bad)
   }
+  t.end()
+})
+
+t.test('the one peer of all connections is never a wrong one', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b'), fc.boolean()), { maxLength: 30 }), (changes) => {
+      const peers = new Peers()
+      const open: string[] = []
+      for (const [peer, connects] of changes) {
+        if (connects) {
+          open.push(peer)
+          peers.connected(peer)
+        } else if (open.length > 0) {
+          open.pop()
+          peers.disconnected()
+        }
+        const { sole } = peers
+        if (sole !== undefined && open.some((each) => each !== sole)) return false
+      }
+      return true
+    }),
+    { numRuns: 500 * RUNS },
+  )
+  const peers = new Peers()
+  peers.connected('a')
+  peers.connected('a')
+  t.equal(peers.sole, 'a')
+  peers.connected('b')
+  t.equal(peers.sole, undefined)
+  for (let i = 0; i < 3; i++) peers.disconnected()
+  peers.connected('b')
+  t.equal(peers.sole, 'b', 'known again after nobody was connected')
   t.end()
 })
 

@@ -708,3 +708,33 @@ t.test('the requester behind trusted proxies', async (t) => {
   t.equal(await ipOf(proxied, '8.8.8.8'), '8.8.8.8')
   t.equal(await ipOf(proxied, '6.6.6.6, 8.8.8.8, 10.0.0.1'), '8.8.8.8', 'the rightmost that is not trusted')
 })
+
+const OTHER_LOOPBACK = process.platform === 'linux' ? false : 'only Linux has more than one loopback address'
+
+t.test('each connection is known by its own address', { skip: OTHER_LOOPBACK }, async (t) => {
+  const toy = await toyServer(t, { rateLimits: false })
+  const get = 'GET /v1/limited-by-address HTTP/1.1\r\nHost: x\r\n\r\n'
+  const one = await RawConnection.open(t, toy.port)
+  one.write(get)
+  await one.until(() => one.received.endsWith('"ip":"127.0.0.1"}'))
+  const two = await RawConnection.open(t, toy.port, '127.0.0.2')
+  for (const [connection, ip] of [
+    [two, '127.0.0.2'],
+    [one, '127.0.0.1'],
+    [two, '127.0.0.2'],
+  ] as const) {
+    connection.received = ''
+    connection.write(get)
+    await connection.until(() => connection.received.endsWith(`"ip":"${ip}"}`))
+  }
+  one.socket.destroy()
+  const three = await RawConnection.open(t, toy.port, '127.0.0.3')
+  for (const [connection, ip] of [
+    [three, '127.0.0.3'],
+    [two, '127.0.0.2'],
+  ] as const) {
+    connection.received = ''
+    connection.write(get)
+    await connection.until(() => connection.received.endsWith(`"ip":"${ip}"}`))
+  }
+})

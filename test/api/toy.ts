@@ -276,8 +276,8 @@ export class RawConnection {
     socket.on('error', () => undefined)
   }
 
-  static async open(t: Test, port: number): Promise<RawConnection> {
-    const socket = connect(port, '127.0.0.1')
+  static async open(t: Test, port: number, from = '127.0.0.1'): Promise<RawConnection> {
+    const socket = connect({ port, host: '127.0.0.1', localAddress: from })
     await once(socket, 'connect')
     t.teardown(() => socket.destroy())
     return new RawConnection(socket)
