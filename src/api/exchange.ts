@@ -15,7 +15,7 @@ export interface ErrorLog {
 }
 
 /** Status under which a request counts whose client hung up before the answer. */
-export const CLIENT_CLOSED = 499
+const CLIENT_CLOSED = 499
 
 /** A started buffer has room for a usual body, and grows by doubling. */
 const FIRST_BUFFER_BYTES = 4096
@@ -104,9 +104,7 @@ export class Exchange implements Reply {
     if (shared.draining) throw shuttingDown()
     if (auth !== 'none') this.credentials = authenticate(req.getHeader('authorization'), auth, shared.keys)
     const peer = shared.peers.sole ?? shared.addresses.peer(this.#res.getRemoteAddress())
-    this.ip = shared.addresses.trustsAnybody
-      ? shared.addresses.requester(peer, req.getHeader('x-forwarded-for'))
-      : peer
+    this.ip = shared.addresses.trustsAnybody ? shared.addresses.requester(peer, forwardedFor(req)) : peer
     if (endpoint.limiter !== undefined) endpoint.limiter.take(this.#caller(), shared.clock.now())
     this.fromSdk = req.getHeader('x-radar-sdk-version') !== ''
     if (!endpoint.isFixed) this.params = endpoint.readParams(segments)
@@ -203,11 +201,17 @@ export class Exchange implements Reply {
   }
 
   send(answer: Answer): void {
-    if (!this.#take()) return
-    const status = answer.status ?? 200
-    const { text } = answer
-    if (text === undefined) this.#write(status, JSON_CONTENT_TYPE, successText(status, answer), undefined)
-    else this.#write(status, text.contentType, text.content, undefined)
+    if (this.#answered || this.aborted) return
+    const { status = 200, text } = answer
+    let content: string
+    try {
+      content = text === undefined ? successText(status, answer) : text.content
+    } catch (error) {
+      // An answer that cannot be written as JSON must not leave the request without one.
+      this.fail(error)
+      return
+    }
+    this.#write(status, text === undefined ? JSON_CONTENT_TYPE : text.contentType, content, undefined)
   }
 
   fail(error: unknown): void {
@@ -217,7 +221,7 @@ export class Exchange implements Reply {
       const fields = { err: error, requestId: this.requestId, route: `${method} ${path}` }
       this.#shared.log?.error(fields, 'request failed')
     }
-    if (!this.#take()) return
+    if (this.#answered || this.aborted) return
     this.#write(
       status,
       JSON_CONTENT_TYPE,
@@ -226,15 +230,9 @@ export class Exchange implements Reply {
     )
   }
 
-  /** Whether an answer may be written now; it may be once. */
-  #take(): boolean {
-    if (this.#answered || this.aborted) return false
-    this.#answered = true
-    return true
-  }
-
   #write(status: number, contentType: string, content: string, headers: string | undefined): void {
     const res = this.#res
+    this.#answered = true
     // After a refused upload the rest of it is still coming: the connection is of no more use.
     const close = status === 413 || this.#shared.draining
     this.#release()
@@ -263,6 +261,17 @@ export class Exchange implements Reply {
     this.#endpoint.observe(status, performance.now() - this.#startedAt)
     if (shared.handling === 0) shared.onIdle?.()
   }
+}
+
+/** All lines of X-Forwarded-For as one: some proxies add a line where others append to the last. */
+function forwardedFor(req: HttpRequest): string {
+  let hops = req.getHeader('x-forwarded-for')
+  if (hops === '') return hops
+  hops = ''
+  req.forEach((name, value) => {
+    if (name === 'x-forwarded-for') hops = hops === '' ? value : `${hops},${value}`
+  })
+  return hops
 }
 
 /** 503: this process takes no more requests; another, or the next one, will. */

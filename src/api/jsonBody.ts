@@ -1,7 +1,7 @@
 import { ApiError, badParam } from '../runtime/errors.ts'
 
 /** Deeper JSON than this is refused: nothing in the interface needs more than a few levels. */
-export const MAX_DEPTH = 64
+const MAX_DEPTH = 64
 
 /** Names that reach into prototypes when careless code copies them. */
 const POLLUTING = new Set(['__proto__', 'constructor', 'prototype'])

@@ -65,8 +65,10 @@ const ignore: RequestObserver = () => undefined
 /**
  * The HTTP server over a route table.
  *
- * uWebSockets.js does not answer pipelined requests out of order: a client that sends a request while one on the same
- * connection still awaits its answer is disconnected, unless both are answered at once.
+ * What uWebSockets.js decides: a connection that sends less than 16 KB a second of a body, or nothing for 10 seconds
+ * while the server waits for it, or does not read its answer, is closed; one that waits for an answer is not. A client
+ * that sends a request while another on the same connection still awaits its answer is disconnected, unless both can
+ * be answered at once. HTTP/1.0 is answered 505, broken HTTP 400 and large headers 431, all three not as JSON.
  */
 export function createServer(options: ServerOptions): Server {
   const shared: Shared = {

@@ -53,6 +53,10 @@ t.test('answers of handlers', async (t) => {
     t.match((entry.fields.err as Error).message, 'secret detail')
   }
 
+  for (const kind of ['no-json', 'no-json-later', 'nothing']) {
+    t.equal((await toy.call(`/outcome/${kind}`)).status, 500, `${kind}: an answer all the same`)
+  }
+
   t.strictSame((await toy.call('/outcome/twice')).body, { meta: { code: 200 }, first: true })
   t.equal(toy.logged.at(-1)!.fields.route, 'GET /outcome/:kind', 'an error after the answer is logged')
   t.equal(toy.server.inFlight, 0)
@@ -707,6 +711,12 @@ t.test('the requester behind trusted proxies', async (t) => {
   t.equal(await ipOf(proxied), '127.0.0.1')
   t.equal(await ipOf(proxied, '8.8.8.8'), '8.8.8.8')
   t.equal(await ipOf(proxied, '6.6.6.6, 8.8.8.8, 10.0.0.1'), '8.8.8.8', 'the rightmost that is not trusted')
+  const added = await RawConnection.open(t, proxied.port)
+  added.write(
+    'GET /v1/limited-by-address HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 8.8.8.8\r\n\r\n',
+  )
+  await added.until(() => added.received.endsWith('}'))
+  t.match(added.received, '"ip":"8.8.8.8"', 'the line that the proxy added, not the one that it was sent')
 })
 
 const OTHER_LOOPBACK = process.platform === 'linux' ? false : 'only Linux has more than one loopback address'

@@ -28,7 +28,7 @@ const Item = Type.Object(
   { title: 'Item' },
 )
 
-export const TrackBody = Type.Object({
+const TrackBody = Type.Object({
   deviceId: Name(256),
   latitude: Latitude,
   longitude: Longitude,
@@ -177,6 +177,13 @@ function routes(pending: Reply[]): Route[] {
             return LATER
           case 'promise':
             return Promise.resolve({ json: '"a":1,"b":[]' })
+          case 'no-json':
+            return { body: { n: 1n } }
+          case 'no-json-later':
+            setImmediate(() => reply.send({ body: { n: 1n } }))
+            return LATER
+          case 'nothing':
+            return undefined as never
           case 'accepted':
             return { status: 202, meta: { message: 'Later.' }, body: { a: 1 } }
           case 'large':
