@@ -6,7 +6,7 @@ import type { EventQuery, StoredEvent } from './port.ts'
 const APPLICATION_ID = 0x52664576
 const SCHEMA_VERSION = 1
 /** Events removed per transaction of a prune, so that what waits behind it waits for milliseconds. */
-const PRUNE_CHUNK = 2_000
+const PRUNE_CHUNK = 1_000
 const CACHE_KIB = 32_768
 
 /** The indexes lack the id, the last term of the order: few events share a millisecond, and SQLite sorts just these. */
@@ -23,7 +23,7 @@ const SCHEMA = `
     actualCreatedAt INTEGER NOT NULL,
     json TEXT NOT NULL
   );
-  CREATE INDEX eventsByTime ON events (scope, createdAt);
+  CREATE INDEX eventsByTime ON events (scope, createdAt, actualCreatedAt);
   CREATE INDEX eventsByUser ON events (scope, userId, createdAt) WHERE userId IS NOT NULL;
   CREATE INDEX eventsByDevice ON events (scope, deviceId, createdAt);
   CREATE INDEX eventsByType ON events (scope, type, createdAt);

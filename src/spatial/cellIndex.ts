@@ -161,19 +161,22 @@ class CellIndex implements GeofenceIndex {
     const last = Math.min(radiusMeters ?? Infinity, HALF_GLOBE_METERS)
     const found = this.#found
     for (let radius = Math.min(last, FIRST_RADIUS_METERS); ; radius = Math.min(last, radius * 2)) {
+      const results: Near[] = []
       found.length = 0
       this.candidates(probe, radius, found)
-      const results: { geofence: Geofence; distance: number }[] = []
-      for (const slot of found) {
-        const geofence = this.#geofences[slot]!
-        if (!accept(geofence)) continue
+      // Where an eighth of all was not enough, or the whole globe is meant, one scan is cheaper than more searches.
+      const all = radius === HALF_GLOBE_METERS || (last === HALF_GLOBE_METERS && found.length * 8 > this.size)
+      const count = all ? this.#geofences.length : found.length
+      if (all) radius = last
+      for (let i = 0; i < count; i++) {
+        const slot = all ? i : found[i]!
+        const geofence = this.#geofences[slot]
+        if (geofence === undefined || !accept(geofence)) continue
         const distance = Math.max(0, this.distance(slot, probe))
         // What is farther may have nearer ones that this radius does not reach.
-        if (distance <= radius) results.push({ geofence, distance })
+        if (distance <= radius) insert(results, limit, geofence, distance)
       }
-      if (results.length < limit && radius < last) continue
-      results.sort((a, b) => a.distance - b.distance || (a.geofence.id < b.geofence.id ? -1 : 1))
-      return results.slice(0, limit)
+      if (results.length === limit || radius === last) return results
     }
   }
 
@@ -295,6 +298,29 @@ function join(parts: readonly Readonly<Box>[], box: Box): void {
   if (box.east - box.west < 360) return
   box.west = -180
   box.east = 180
+}
+
+interface Near {
+  readonly geofence: Geofence
+  readonly distance: number
+}
+
+/** Keeps the `limit` nearest in order: by distance, then id. */
+function insert(nearest: Near[], limit: number, geofence: Geofence, distance: number): void {
+  let low = 0
+  let high = nearest.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const other = nearest[middle]!
+    if (other.distance < distance || (other.distance === distance && other.geofence.id < geofence.id)) {
+      low = middle + 1
+    } else {
+      high = middle
+    }
+  }
+  if (low === limit) return
+  nearest.splice(low, 0, { geofence, distance })
+  if (nearest.length > limit) nearest.pop()
 }
 
 function sameShape(a: Shape, b: Shape): boolean {
