@@ -1,0 +1,392 @@
+import tzLookup from '@photostructure/tz-lookup'
+import { checkRing } from '../../src/geometry/ring.ts'
+import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
+import { parseOperatingHours } from '../../src/model/operatingHours.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
+import type { Update } from '../../src/model/update.ts'
+import { MINUTE, NOON, type Engine } from './kit.ts'
+
+/** Random worlds: geofences of every kind about a place, devices that move among them, edits in between. */
+
+/** Mulberry32: the same numbers for a seed, everywhere. */
+export class Random {
+  private state: number
+
+  constructor(seed: number) {
+    this.state = seed | 0
+  }
+
+  /** In [0, 1). */
+  next(): number {
+    this.state = (this.state + 0x6d2b79f5) | 0
+    let x = this.state
+    x = Math.imul(x ^ (x >>> 15), x | 1)
+    x ^= x + Math.imul(x ^ (x >>> 7), x | 61)
+    return ((x ^ (x >>> 14)) >>> 0) / 4294967296
+  }
+
+  between(low: number, high: number): number {
+    return low + (high - low) * this.next()
+  }
+
+  /** Between two positive numbers, all magnitudes equally likely. */
+  magnitude(low: number, high: number): number {
+    return Math.exp(this.between(Math.log(low), Math.log(high)))
+  }
+
+  /** An integer in [0, count). */
+  below(count: number): number {
+    return Math.floor(this.next() * count)
+  }
+
+  chance(share: number): boolean {
+    return this.next() < share
+  }
+
+  pick<T>(items: readonly T[]): T {
+    return items[this.below(items.length)]!
+  }
+}
+
+export interface Point {
+  readonly latitude: number
+  readonly longitude: number
+}
+
+const METERS_PER_DEGREE = 111_200
+
+/** The point so many metres east and north, roughly; latitude clamped, longitude within ±180. */
+export function moved(from: Point, east: number, north: number): Point {
+  const cos = Math.max(0.005, Math.cos((from.latitude * Math.PI) / 180))
+  const latitude = Math.max(-90, Math.min(90, from.latitude + north / METERS_PER_DEGREE))
+  const turn = Math.max(-170, Math.min(170, east / (METERS_PER_DEGREE * cos)))
+  return wrapped({ latitude, longitude: from.longitude + turn })
+}
+
+/** Where a world lies: anywhere, at the antimeridian, beside a pole, on the equator. */
+export function randomPlace(random: Random): Point {
+  const longitude = random.between(-180, 180)
+  switch (random.below(6)) {
+    case 0:
+      return { latitude: random.between(-75, 75), longitude: random.pick([-180, 180, 179.9995, -179.9995]) }
+    case 1:
+      return { latitude: random.pick([1, -1]) * (90 - random.magnitude(0.0001, 3)), longitude }
+    case 2:
+      return { latitude: random.between(-0.001, 0.001), longitude: random.between(-0.001, 0.001) }
+    default:
+      return { latitude: random.between(-78, 78), longitude }
+  }
+}
+
+const USERS = ['ann', 'bob', 'cy']
+const ADDRESSES = ['192.0.2.1', '192.0.2.77', '198.51.100.9', '2001:db8::7', '2001:db8:5::1']
+const RANGES = [
+  '192.0.2.1',
+  '192.0.2.*',
+  '192.0.2.64/26',
+  '198.51.100.0/24,192.0.2.1',
+  '2001:db8::/48',
+  '2001:db8::7',
+  '2001:db8:5:0:0:0:0:*',
+]
+
+function randomShape(random: Random, near: Point, spread: number): Shape {
+  const kind = random.next()
+  if (kind < 0.45) {
+    const { latitude, longitude } = near
+    const radius = Math.min(10_000, Math.max(10, random.magnitude(spread / 30, spread)))
+    return { kind: 'circle', center: [longitude, latitude], radius }
+  }
+  if (kind > 0.97 && Math.abs(near.latitude) > 60) return polarRing(random, near)
+  const size = kind > 0.92 ? random.magnitude(spread, spread * 300) : random.magnitude(spread / 60, spread)
+  for (;;) {
+    const ring = starRing(random, near, size)
+    if (checkRing(ring) === undefined) return { kind: 'polygon', ring }
+  }
+}
+
+/** Star-shaped about the centre: never self-crossing, spiky, wound either way. */
+function starRing(random: Random, near: Point, size: number): Position[] {
+  const corners = 3 + random.below(random.chance(0.1) ? 60 : 8)
+  const turn = random.next()
+  const ring: Position[] = []
+  for (let i = 0; i < corners; i++) {
+    const angle = (2 * Math.PI * (i + turn + random.between(-0.3, 0.3))) / corners
+    const reach = size * random.between(0.3, 1)
+    const at = moved(near, reach * Math.cos(angle), reach * Math.sin(angle))
+    ring.push([at.longitude, at.latitude])
+  }
+  ring.push(ring[0]!)
+  return random.chance(0.5) ? ring.reverse() : ring
+}
+
+/** Round the pole, one longitude after the other. */
+function polarRing(random: Random, near: Point): Shape {
+  const corners = 5 + random.below(8)
+  const colatitude = (90 - Math.abs(near.latitude)) * random.between(0.5, 2)
+  const ring: Position[] = []
+  for (let i = 0; i < corners; i++) {
+    const longitude = -180 + (360 * (i + random.between(0.1, 0.9))) / corners
+    ring.push([longitude, Math.sign(near.latitude) * (90 - colatitude * random.between(0.6, 1))])
+  }
+  ring.push(ring[0]!)
+  return { kind: 'polygon', ring: random.chance(0.5) ? ring.reverse() : ring }
+}
+
+const DAYS = ['Sunday', 'mon', 'TUE', 'wednesday', 'Thu', 'friday', 'Sat']
+const PAIRS: readonly (readonly [string, string])[] = [
+  ['09:00', '17:00'],
+  ['9:00 AM', '1:30 PM'],
+  ['00:00', '24:00'],
+  ['22:00', '03:00'],
+  ['12:00 PM', '12:00 AM'],
+  ['14:15', '14:15'],
+]
+
+function randomHours(random: Random) {
+  const hours: Record<string, unknown> = {}
+  for (const day of DAYS) {
+    if (random.chance(0.8)) hours[day] = random.chance(0.3) ? [PAIRS[0], PAIRS[3]] : [random.pick(PAIRS)]
+  }
+  return parseOperatingHours(hours)
+}
+
+/** A geofence within `spread` metres of the place, with every kind of restriction now and then. */
+export function randomGeofence(
+  random: Random,
+  id: number,
+  place: Point,
+  spread: number,
+  now: number,
+): Geofence {
+  const near = moved(place, random.between(-spread, spread), random.between(-spread, spread))
+  const shape = randomShape(random, near, spread)
+  const hours = random.chance(0.25) ? randomHours(random) : undefined
+  const date = () => now + random.between(-5, 120) * MINUTE
+  const hex = id.toString(16).padStart(24, '0')
+  return {
+    id: hex,
+    scope: 0,
+    tag: random.pick(['shop', 'depot']),
+    externalId: hex,
+    description: `Geofence ${id}`,
+    type: shape.kind,
+    shape,
+    enabled: random.chance(0.95),
+    ...(random.chance(0.2) && { metadata: { floor: random.below(5), open: true } }),
+    ...(hours !== undefined && { operatingHours: hours }),
+    ...(random.chance(0.2) && { stopDetection: random.chance(0.5) }),
+    ...(random.chance(0.1) && { disableAfter: Math.round(date()) }),
+    ...(random.chance(0.1) && { deleteAfter: Math.round(date()) }),
+    ...(random.chance(0.15) && { userIds: USERS.filter(() => random.chance(0.5)) }),
+    ...(random.chance(0.05) && { userId: random.pick(USERS) }),
+    ...(random.chance(0.15) && { ip: random.pick(RANGES) }),
+    ...(random.chance(0.4) && { dwellThreshold: random.pick([0.5, 2, 10, 60]) }),
+    timeZone: tzLookup(near.latitude, near.longitude),
+    createdAt: NOON,
+    updatedAt: now,
+  }
+}
+
+export function randomSettings(random: Random): Settings {
+  return {
+    ...DEFAULT_SETTINGS,
+    stopDetection: random.chance(0.25),
+    bufferEntries: random.chance(0.35),
+    bufferExits: random.chance(0.35),
+    restrictToOperatingHours: random.chance(0.5),
+    dwellEvents: random.chance(0.7),
+    dwellThreshold: random.chance(0.5) ? random.pick([1, 5, 30]) : null,
+    minimumConfidence: random.pick([1, 1, 1, 2, 3]),
+    maxAccuracyMeters: random.chance(0.2) ? random.magnitude(50, 5000) : null,
+  }
+}
+
+/** A point of the geofence's boundary, or near its middle. */
+function pointOf(random: Random, { shape }: Geofence): Point {
+  if (shape.kind === 'circle') {
+    const [longitude, latitude] = shape.center
+    const angle = random.between(0, 2 * Math.PI)
+    const reach = shape.radius * (random.chance(0.7) ? 1 : random.next())
+    return moved({ latitude, longitude }, reach * Math.cos(angle), reach * Math.sin(angle))
+  }
+  const i = random.below(shape.ring.length - 1)
+  const [lonA, latA] = shape.ring[i]!
+  const [lonB, latB] = shape.ring[i + 1]!
+  const share = random.chance(0.3) ? 0 : random.next()
+  let step = lonB - lonA
+  if (Math.abs(step) > 180) step -= 360 * Math.sign(step)
+  return wrapped({ latitude: latA + share * (latB - latA), longitude: lonA + share * step })
+}
+
+function wrapped({ latitude, longitude }: Point): Point {
+  if (longitude > 180) return { latitude, longitude: longitude - 360 }
+  return { latitude, longitude: longitude < -180 ? longitude + 360 : longitude }
+}
+
+export interface TrackStyle {
+  /** How far the device goes from the place, metres. */
+  readonly spread: number
+  /** Share of updates that jump to a boundary or elsewhere; the rest walks or stands still. */
+  readonly jumps: number
+  /** Share of updates after which who, where from and how are drawn again. */
+  readonly changes: number
+}
+
+/** One device. Its habits last for a while, so that nothing changes on every update. */
+export class Track {
+  readonly deviceId: string
+  private readonly random: Random
+  private readonly place: Point
+  private readonly style: TrackStyle
+  private at: Point
+  private stepMeters = 0
+  private accuracy: number | undefined = 10
+  private userId: string | undefined
+  private installId: string | undefined
+  private ip = ADDRESSES[0]!
+  private stopped = false
+  private foreground = false
+  private description: string | undefined
+  private metadata: Update['metadata']
+  private clockKind = 0
+
+  constructor(random: Random, deviceId: string, place: Point, style: TrackStyle) {
+    this.random = random
+    this.deviceId = deviceId
+    this.place = place
+    this.style = style
+    this.at = moved(place, this.offset(), this.offset())
+    this.changeAll()
+  }
+
+  next(engine: Engine, geofences: readonly Geofence[]): Update {
+    const { random, style } = this
+    this.go(geofences)
+    if (random.chance(style.changes)) this.change()
+    return engine.update({
+      deviceId: this.deviceId,
+      latitude: this.at.latitude,
+      longitude: this.at.longitude,
+      accuracy: this.accuracy,
+      userId: this.userId,
+      installId: this.installId,
+      ip: this.ip,
+      stopped: this.stopped,
+      foreground: this.foreground,
+      replayed: random.chance(0.02),
+      description: this.description,
+      metadata: this.metadata,
+      updatedAt: this.time(engine.clock.now()),
+    })
+  }
+
+  private go(geofences: readonly Geofence[]): void {
+    const { random, style, place } = this
+    if (!random.chance(style.jumps)) {
+      const step = random.chance(0.3) ? 0 : this.stepMeters
+      this.at = moved(this.at, random.between(-step, step), random.between(-step, step))
+      return
+    }
+    const kind = random.next()
+    if (geofences.length === 0 || kind < 0.1) {
+      this.at = moved(place, this.offset(), this.offset())
+    } else if (kind < 0.13) {
+      this.at = { latitude: random.pick([90, -90, 0]), longitude: random.pick([180, -180, 0]) }
+    } else {
+      const noise = random.pick([0, 0.01, 1, 20, 300])
+      const from = pointOf(random, random.pick(geofences))
+      this.at = moved(from, random.between(-noise, noise), random.between(-noise, noise))
+    }
+  }
+
+  private offset(): number {
+    return this.random.between(-1.5, 1.5) * this.style.spread
+  }
+
+  private change(): void {
+    const { random } = this
+    switch (random.below(9)) {
+      case 0:
+        this.userId = random.chance(0.4) ? undefined : random.pick(USERS)
+        break
+      case 1:
+        this.ip = random.pick(ADDRESSES)
+        break
+      case 2:
+        this.stopped = !this.stopped
+        break
+      case 3:
+        this.foreground = !this.foreground
+        break
+      case 4:
+        this.description = random.chance(0.3) ? undefined : `Van ${random.below(3)}`
+        this.metadata = random.chance(0.3) ? undefined : { team: random.below(3), night: random.chance(0.5) }
+        break
+      case 5:
+        this.installId = random.chance(0.3) ? undefined : random.pick(['i1', 'i2'])
+        break
+      case 6:
+        this.clockKind = random.below(6)
+        break
+      default:
+        this.changeAll()
+    }
+  }
+
+  private changeAll(): void {
+    const { random } = this
+    this.accuracy = random.chance(0.08)
+      ? undefined
+      : random.pick([5, 5, 20, random.magnitude(1, 5000), random.magnitude(1, 500), 80_000])
+    this.stepMeters = random.magnitude(0.1, this.style.spread / 2)
+    this.clockKind = random.below(6)
+  }
+
+  /** What the device says of the time: mostly nothing or the truth, else early, late, or the same again. */
+  private time(now: number): number | undefined {
+    const { random } = this
+    switch (this.clockKind) {
+      case 0:
+        return now - Math.round(random.magnitude(1, 3_600_000))
+      case 1:
+        return now - 5 * MINUTE - (now % (10 * MINUTE))
+      case 2:
+        return random.chance(0.2) ? now + Math.round(random.magnitude(1, 3_600_000)) : now
+      case 3:
+        return now
+      default:
+        return undefined
+    }
+  }
+}
+
+/** Changes the engine's world in one way or another. */
+export function randomEdit(random: Random, engine: Engine, place: Point, spread: number): void {
+  const { world, clock } = engine
+  const geofences = [...world.geofences(0).values()]
+  const known = geofences.length === 0 ? undefined : random.pick(geofences)
+  const now = clock.now()
+  switch (known === undefined ? 0 : random.below(6)) {
+    case 0:
+      world.put(randomGeofence(random, 1000 + world.revision, place, spread, now))
+      break
+    case 1:
+      world.remove(known!)
+      break
+    case 2:
+      world.put({ ...known!, enabled: !known!.enabled, updatedAt: now })
+      break
+    case 3: {
+      // The definition is replaced whole, its shape too; the id stays.
+      const { id, externalId } = known!
+      world.put({ ...randomGeofence(random, 0, place, spread, now), id, externalId })
+      break
+    }
+    case 4:
+      world.put({ ...known!, dwellThreshold: random.pick([1, 3]), description: 'edited', updatedAt: now })
+      break
+    default:
+      world.set(0, randomSettings(random))
+  }
+}

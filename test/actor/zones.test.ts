@@ -1,0 +1,278 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { FrameWriter } from '../../src/actor/commitCodec.ts'
+import { Partition, RATE_LIMITED, type Applied } from '../../src/actor/partition.ts'
+import { snapshotOf } from '../../src/actor/recovery.ts'
+import type { StoredEvent } from '../../src/events/port.ts'
+import type { Settings } from '../../src/model/settings.ts'
+import type { Update } from '../../src/model/update.ts'
+import { Engine, MINUTE, runs, SALT } from './kit.ts'
+import { moved, Random, randomEdit, randomGeofence, randomSettings, type Point } from './world.ts'
+
+/** One partition that is driven by hand, an update per commit. */
+class Driven {
+  readonly partition = new Partition(3, SALT)
+  readonly events: StoredEvent[] = []
+  private readonly writer = new FrameWriter()
+  private readonly engine: Engine
+
+  constructor(engine: Engine) {
+    this.engine = engine
+  }
+
+  apply(update: Update): { applied: Applied; frame: Buffer } {
+    const { clock, world } = this.engine
+    this.writer.begin(clock.now())
+    this.partition.begin(this.writer, clock.now(), world.revision)
+    const result = this.partition.apply(update, world.scope(update.scope), this.writer, false)
+    this.partition.end(this.writer, this.events)
+    if (result === RATE_LIMITED) throw new Error('rate limited')
+    return { applied: result, frame: Buffer.from(this.writer.take()) }
+  }
+
+  /** What a reader sees of all users at this time. */
+  users(): string[] {
+    const { table } = this.partition
+    const users = []
+    for (let row = 0; row < table.length; row++) {
+      const view = this.engine.world.scope(table.scope[row]!)
+      if (table.exists(row)) users.push(this.partition.userOf(row, view, this.engine.clock.now()))
+    }
+    return users
+  }
+
+  snapshot(): Buffer {
+    const { world, clock } = this.engine
+    return Buffer.from(snapshotOf(this.partition, world.revision, clock.now()))
+  }
+}
+
+function sameAnswers(one: Driven, twin: Driven, update: Update, before: () => void): void {
+  const a = one.apply(update)
+  before()
+  const b = twin.apply(update)
+  if (JSON.stringify(a.applied) !== JSON.stringify(b.applied) || !a.frame.equals(b.frame))
+    throw new Error(
+      `answers differ:\n ${JSON.stringify(a.applied)}\n ${JSON.stringify(b.applied)}\n update ${JSON.stringify(update)}`,
+    )
+}
+
+function sameReads(one: Driven, twin: Driven): void {
+  const [a, b] = [one.users(), twin.users()]
+  if (JSON.stringify(a) !== JSON.stringify(b)) throw new Error(`reads differ:\n ${a}\n ${b}`)
+}
+
+/** What of an update lasts until something changes it. */
+type Habits = Partial<Update>
+
+interface Theme {
+  /** What makes the theme matter. */
+  readonly settings?: Partial<Settings>
+  /** Changes habits or the world now and then. */
+  readonly change: (random: Random, habits: Habits, engine: Engine, place: Point) => Habits
+  /** Server time between two updates, milliseconds; a second unless given. */
+  readonly pace?: (random: Random) => number
+  /** The least share of updates that zones must have answered. */
+  readonly hits: number
+}
+
+const THEMES: Readonly<Record<string, Theme>> = {
+  'nothing but movement': { change: (_random, habits) => habits, hits: 0.4 },
+  'accuracy up, down and missing': {
+    change: (random, habits) => ({
+      ...habits,
+      accuracy: random.chance(0.15) ? undefined : random.pick([3, 5, 8, 30, 300, 100_000]),
+    }),
+    hits: 0.1,
+  },
+  'accuracy and buffers': {
+    settings: { bufferEntries: true, bufferExits: true, maxAccuracyMeters: 200 },
+    change: (random, habits) => ({ ...habits, accuracy: random.magnitude(1, 400) }),
+    hits: 0.1,
+  },
+  userId: {
+    change: (random, habits) => ({ ...habits, userId: random.pick([undefined, 'ann', 'bob', 'cy']) }),
+    hits: 0.2,
+  },
+  installId: {
+    change: (random, habits) => ({ ...habits, installId: random.pick([undefined, 'i1', 'i2']) }),
+    hits: 0.2,
+  },
+  ip: {
+    change: (random, habits) => ({
+      ...habits,
+      ip: random.pick(['192.0.2.1', '192.0.2.70', '198.51.100.3', '2001:db8::7']),
+    }),
+    hits: 0.2,
+  },
+  stopped: {
+    settings: { stopDetection: true },
+    change: (_random, habits) => ({ ...habits, stopped: habits.stopped !== true }),
+    hits: 0.2,
+  },
+  foreground: {
+    settings: { stopDetection: true },
+    change: (_random, habits) => ({ ...habits, foreground: habits.foreground !== true }),
+    hits: 0.2,
+  },
+  'description, metadata and device fields': {
+    change: (random, habits) => ({
+      ...habits,
+      description: random.pick([undefined, 'a', 'b']),
+      metadata: random.pick([undefined, {}, { a: 1, b: true }, { b: true, a: 1 }, { a: '1' }]),
+      deviceType: random.pick([undefined, 'iOS', 'Web']),
+      deviceOS: random.pick([undefined, '17']),
+      deviceMake: random.pick([undefined, 'Apple']),
+      deviceModel: random.pick([undefined, 'iPhone1,1']),
+      replayed: random.chance(0.2),
+    }),
+    hits: 0.2,
+  },
+  settings: {
+    change: (random, habits, { world }) => {
+      world.set(0, randomSettings(random))
+      return habits
+    },
+    hits: 0.15,
+  },
+  'geofences edited, disabled and deleted': {
+    change: (random, habits, engine, place) => {
+      randomEdit(random, engine, place, SPREAD)
+      return habits
+    },
+    hits: 0.15,
+  },
+  'time that jumps': {
+    change: (random, habits) => ({
+      ...habits,
+      updatedAt: random.chance(0.5) ? undefined : NOW + random.between(-90, 90) * MINUTE,
+    }),
+    hits: 0.2,
+  },
+  'dwell deadlines': {
+    settings: { dwellEvents: true, dwellThreshold: 1 },
+    change: (_random, habits) => habits,
+    pace: (random) => random.pick([1000, 10_000, 30_000, 60_000]),
+    hits: 0.2,
+  },
+  'hours and dates': {
+    settings: { restrictToOperatingHours: true, dwellEvents: true },
+    change: (_random, habits) => habits,
+    pace: (random) => Math.round(random.magnitude(1000, 60 * MINUTE)),
+    hits: 0.2,
+  },
+  'everything at once': {
+    change: (random, habits, engine, place) => {
+      const names = Object.keys(THEMES).filter((name) => name !== 'everything at once')
+      return THEMES[random.pick(names)]!.change(random, habits, engine, place)
+    },
+    pace: (random) => Math.round(random.magnitude(1000, 5 * MINUTE)),
+    hits: 0.05,
+  },
+}
+
+const SPREAD = 2000
+const NOW = new Engine().clock.now()
+
+/** A device that walks straight on for a while, or stands; some steps land within a millimetre of the last. */
+function walker(random: Random, place: Point): () => Point {
+  let at = moved(place, random.between(-SPREAD, SPREAD), random.between(-SPREAD, SPREAD))
+  let east = 0
+  let north = 0
+  return () => {
+    if (random.chance(0.1)) {
+      const step = random.chance(0.3) ? 0 : random.magnitude(0.001, SPREAD / 20)
+      const angle = random.between(0, 2 * Math.PI)
+      east = step * Math.cos(angle)
+      north = step * Math.sin(angle)
+    }
+    if (random.chance(0.02))
+      at = moved(place, random.between(-SPREAD, SPREAD), random.between(-SPREAD, SPREAD))
+    at = moved(at, east, north)
+    return at
+  }
+}
+
+t.test('zones change nothing but the work', async (t) => {
+  for (const [name, theme] of Object.entries(THEMES)) {
+    let updates = 0
+    let hits = 0
+    let events = 0
+    fc.assert(
+      fc.property(fc.integer(), (seed) => {
+        const random = new Random(seed)
+        const engine = new Engine()
+        const { world, clock } = engine
+        const place = { latitude: random.between(-79, 79), longitude: random.between(-180, 180) }
+        world.set(0, { ...randomSettings(random), maxAccuracyMeters: null, ...theme.settings })
+        for (let id = 1; id <= 12; id++) world.put(randomGeofence(random, id, place, SPREAD, clock.now()))
+        const zoned = new Driven(engine)
+        const plain = new Driven(engine)
+        const walk = walker(random, place)
+        let habits: Habits = {}
+        for (let i = 0; i < 250; i++) {
+          clock.advance(theme.pace?.(random) ?? 1000)
+          if (random.chance(0.08)) habits = theme.change(random, habits, engine, place)
+          const update = engine.update({ deviceId: 'd', ...walk(), ...habits })
+          sameAnswers(zoned, plain, update, () => plain.partition.table.zoneRadius.fill(0))
+          if (random.chance(0.2)) {
+            clock.advance(theme.pace?.(random) ?? 1000)
+            sameReads(zoned, plain)
+          }
+        }
+        if (!zoned.snapshot().equals(plain.snapshot())) throw new Error('snapshots differ')
+        updates += 250
+        hits += zoned.partition.zoneHits
+        events += zoned.events.length
+        if (plain.partition.zoneHits > 0) throw new Error('the twin has zones')
+      }),
+      { ...runs(24), endOnFailure: true },
+    )
+    t.ok(hits / updates >= theme.hits, `${name}: zones answered ${hits} of ${updates} updates`)
+    t.ok(events / updates > 0.005, `${name}: ${events} events`)
+  }
+})
+
+t.test('packing idle devices changes nothing', async (t) => {
+  let packed = 0
+  let events = 0
+  fc.assert(
+    fc.property(fc.integer(), (seed) => {
+      const random = new Random(seed)
+      const engine = new Engine()
+      const { world, clock } = engine
+      const place = { latitude: random.between(-79, 79), longitude: random.between(-180, 180) }
+      world.set(0, randomSettings(random))
+      for (let id = 1; id <= 12; id++) world.put(randomGeofence(random, id, place, SPREAD, clock.now()))
+      const packing = new Driven(engine)
+      const plain = new Driven(engine)
+      const devices = Array.from({ length: 6 }, (_, i) => ({
+        deviceId: `d${i}`,
+        walk: walker(random, place),
+        habits: {} as Habits,
+        sequence: 0,
+      }))
+      for (let i = 0; i < 300; i++) {
+        clock.advance(Math.round(random.magnitude(1000, MINUTE)))
+        const device = random.pick(devices)
+        if (random.chance(0.1))
+          device.habits = THEMES['everything at once']!.change(random, device.habits, engine, place)
+        const stream = random.chance(0.1)
+          ? { stream: random.pick(['a', 'b']), sequence: device.sequence++ }
+          : {}
+        const { deviceId, habits } = device
+        const update = engine.update({ deviceId, ...device.walk(), ...habits, ...stream })
+        if (random.chance(0.2)) packed += packing.partition.table.packIdle(clock.now() - random.below(60_000))
+        sameAnswers(packing, plain, update, () => {})
+        if (random.chance(0.1)) sameReads(packing, plain)
+        if (random.chance(0.02)) {
+          if (!packing.snapshot().equals(plain.snapshot())) throw new Error('snapshots differ')
+        }
+      }
+      events += plain.events.length
+    }),
+    { ...runs(20), endOnFailure: true },
+  )
+  t.ok(packed > 500, `${packed} packed`)
+  t.ok(events > 200, `${events} events`)
+})
