@@ -67,6 +67,18 @@ t.test('segments are as long as asked for, and start at their name', async (t) =
   t.equal(log.bytes, 64 * 8 + 40 * 1056 + 50_048 + 64)
 })
 
+t.test('nothing of an earlier frame stays in the padding of a later one', async (t) => {
+  const store = emptyLog(t)
+  const log = openCommitLog({ store, durability: 'fsync', segmentBytes: 4096, failed: unexpected })
+  await append(log, Buffer.alloc(1_000, 'secret'))
+  await append(log, Buffer.from('x'))
+  await log.close()
+  const bytes = readFileSync(join(store.folder, 'log', '0000000000000001.seg'))
+  const second = 64 + 1_056 + 32
+  t.equal(bytes[second], 0x78)
+  t.ok(bytes.subarray(second + 1, second + 24).every((byte) => byte === 0))
+})
+
 t.test('open leaves no descriptor behind, nor does a reader that stops early', async (t) => {
   const files = new MemoryFiles()
   createLog(files, '/store', STORE_ID)

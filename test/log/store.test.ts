@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
 import { openCommitLog } from '../../src/log/commitLog.ts'
+import { systemFiles } from '../../src/log/files.ts'
 import { openSnapshots } from '../../src/log/snapshots.ts'
 import { openStore } from '../../src/log/store.ts'
 import { append, snapshotContract } from './contract.ts'
@@ -79,12 +80,14 @@ t.test('a store.json that is damaged, newer or missing is named, not guessed at'
 
 t.test('a creation that was interrupted is done again; a log that is missing later is damage', async (t) => {
   const folder = join(t.testdir({}), 'data')
-  mkdirSync(join(folder, 'log'), { recursive: true })
+  const { makeFolder } = systemFiles
+  systemFiles.makeFolder = () => {
+    throw new Error('EIO: simulated')
+  }
+  t.throws(() => openStore(folder, { partitions: 4 }), /EIO/)
+  systemFiles.makeFolder = makeFolder
+  mkdirSync(join(folder, 'log'))
   writeFileSync(join(folder, 'log', '0000000000000001.seg'), 'half a header')
-  writeFileSync(
-    join(folder, 'store.json'),
-    JSON.stringify({ format: 1, storeId: STORE_ID, partitions: 4, creating: true }),
-  )
   const store = openStore(folder, { partitions: 4 })
   const open = () =>
     openCommitLog({
