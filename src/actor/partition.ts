@@ -46,6 +46,7 @@ export interface Applied {
 export const RATE_LIMITED: unique symbol = Symbol('rate limited')
 
 const NO_EVENTS: readonly string[] = []
+const NO_VISITS: Profile['visits'] = []
 
 export class Partition {
   readonly number: number
@@ -119,8 +120,11 @@ export class Partition {
       if (row < 0) at = table.allocate(update.receivedAt)
       events = this.evaluate(at, update, view, time, writer)
     }
+    // A replay takes nothing of the rate: what comes live after it must not wait for each of its updates.
     const head = table.firstOf(update.scope, update.deviceId)
-    table.nextAllowedAt[head] = Math.max(allowedAt, update.receivedAt) + UPDATE_INTERVAL_MS
+    table.nextAllowedAt[head] = limited
+      ? Math.max(allowedAt, update.receivedAt) + UPDATE_INTERVAL_MS
+      : allowedAt
     return { user: this.userOf(at, view, update.receivedAt), events, repeated: false }
   }
 
@@ -178,7 +182,7 @@ export class Partition {
     const before = table.exists(row) ? table.profile(row) : undefined
     const now = circumstancesOf(update, time, view.settings)
     let zone: Zone = NO_ZONE
-    let visits = before?.visits ?? []
+    let visits = before?.visits ?? NO_VISITS
     let transitions: ReturnType<typeof step>['transitions'] = []
     if (!isTooInaccurate(update, view.settings)) {
       const facts = this.finder.find(view.index, update.latitude, update.longitude, visits, now)
@@ -318,7 +322,7 @@ function profileAfter(
   visits: Profile['visits'],
   newId: () => string,
 ): Profile {
-  const visitsBefore = before?.visits ?? visits
+  const visitsBefore = before?.visits ?? NO_VISITS
   if (
     before !== undefined &&
     update.stream === undefined &&
