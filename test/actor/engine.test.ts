@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { applied, Engine, MINUTE, runs } from './kit.ts'
+import { explainUser } from '../../src/users/explain.ts'
+import { findUser } from '../../src/users/userQueries.ts'
+import { applied, Engine, MINUTE, runs, SALT } from './kit.ts'
 import { Oracle } from './oracle.ts'
 import { Random, randomEdit, randomGeofence, randomPlace, randomSettings, Track } from './world.ts'
 
@@ -8,12 +10,25 @@ const GEOFENCES = 24
 const DEVICES = 14
 const UPDATES = 10
 
+/** The explanation of the last update names the very events that it made. */
+function explains(engine: Engine, id: string, events: readonly any[]): void {
+  const { partition, row } = findUser(engine.host, SALT, 0, id)!
+  const { candidates, note } = explainUser(partition, row, engine.world.scope(0))
+  if (note !== undefined) return
+  const explained = candidates.flatMap((one: any) =>
+    one.event === undefined ? [] : [`${one.event} ${one.geofence._id} ${one.confidence}`],
+  )
+  const made = events.map((event) => `${event.type} ${event.geofence._id} ${event.confidence}`)
+  if (explained.sort().join() !== made.sort().join())
+    throw new Error(`explained ${explained.join()}, made ${made.join()}: ${JSON.stringify(candidates)}`)
+}
+
 t.test('random worlds: the engine answers as the slow evaluator does', async (t) => {
   const total = { pairs: 0, updates: 0, decisions: 0, ambiguous: 0, entered: 0, exited: 0, dwelled: 0 }
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
       const random = new Random(seed)
-      const engine = new Engine()
+      let engine = new Engine()
       const { world, clock } = engine
       const place = randomPlace(random)
       const spread = random.magnitude(60, 20_000)
@@ -28,16 +43,18 @@ t.test('random worlds: the engine answers as the slow evaluator does', async (t)
       for (let i = 0; i < UPDATES; i++) {
         clock.advance(Math.round(random.magnitude(1000, random.chance(0.1) ? 10 * 60 * MINUTE : 10 * MINUTE)))
         if (random.chance(0.4)) randomEdit(random, engine, place, spread)
+        if (random.chance(0.2)) await engine.snapshot()
+        if (random.chance(0.2)) engine = engine.restarted()
         const geofences = [...world.geofences(0).values()]
         const updates = tracks.map((track) => track.next(engine, geofences))
         const told = await Promise.all(updates.map((update) => engine.track(update)))
         updates.forEach((update, j) => {
           const reply = applied(told[j]!)
           events += reply.events.length
-          oracle.check(update, {
-            user: JSON.parse(reply.user),
-            events: reply.events.map((json) => JSON.parse(json)),
-          })
+          const user = JSON.parse(reply.user)
+          const eventsOfReply = reply.events.map((json) => JSON.parse(json))
+          oracle.check(update, { user, events: eventsOfReply })
+          explains(engine, user._id, eventsOfReply)
         })
       }
       if (engine.events.all.length !== events)
