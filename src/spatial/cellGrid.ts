@@ -14,7 +14,7 @@ import { MIN_RADIUS_METERS, RADIANS } from '../geometry/distance.ts'
 const LEAST_DEGREE_METERS = MIN_RADIUS_METERS * RADIANS
 
 /** Cells of 45°: what fits nowhere else is here, in at most 32 cells, so that no geofence has many cells. */
-export const COARSEST_LEVEL = 3
+const COARSEST_LEVEL = 3
 /** Cells of 305 m of latitude. */
 export const FINEST_LEVEL = 17
 const LEVEL_STEP = 2

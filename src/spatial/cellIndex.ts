@@ -76,34 +76,29 @@ class CellIndex implements GeofenceIndex {
 
   put(geofence: Geofence): void {
     const known = this.#slots.get(geofence.id)
-    if (known !== undefined) {
-      if (sameShape(this.#geofences[known]!.shape, geofence.shape)) {
-        this.#geofences[known] = geofence
-        return
-      }
-      this.remove(geofence.id)
+    if (known !== undefined && sameShape(this.#geofences[known]!.shape, geofence.shape)) {
+      this.#geofences[known] = geofence
+      return
     }
+    // First, since it refuses a shape that is none.
+    const shape = this.#arena.add(geofence.shape)
+    if (known !== undefined) this.#drop(geofence.id, known)
     const slot = this.#freeSlots.pop() ?? this.#geofences.length
     this.#geofences[slot] = geofence
     this.#slots.set(geofence.id, slot)
-    const shape = this.#arena.add(geofence.shape)
     this.#shapes[slot] = shape
     const box = this.#box
     join(this.#arena.bounds(shape), box)
     this.#tree.set(slot, box)
     this.#fillCells(slot, box)
+    this.#repackWhenHalfIsWaste()
   }
 
   remove(id: string): void {
     const slot = this.#slots.get(id)
     if (slot === undefined) return
-    this.#slots.delete(id)
-    this.#geofences[slot] = undefined
-    this.#freeSlots.push(slot)
-    this.#arena.remove(this.#shapes[slot]!)
-    this.#tree.clear(slot, this.#box)
-    this.#emptyCells(slot, this.#box)
-    if (this.#arena.wastedBytes * 2 > this.#arena.usedBytes) this.#repack()
+    this.#drop(id, slot)
+    this.#repackWhenHalfIsWaste()
   }
 
   candidates(probe: Probe, reachMeters: number, out: number[]): number {
@@ -121,7 +116,8 @@ class CellIndex implements GeofenceIndex {
     const cosLatitude = probe.cosLatitude
     let clearance = Infinity
     for (let i = 0; i < levels.length; i++) {
-      const level = levels[i]!
+      let level = levels[i]!
+      const pad = PAD_METERS[level]!
       const size = CELL_DEGREES[level]!
       const columns = 1 << level
       let row = Math.floor((latitude + 90) / size)
@@ -129,24 +125,19 @@ class CellIndex implements GeofenceIndex {
       let column = Math.floor((longitude + 180) / size)
       if (column === columns) column--
       const at = table.findCell(level, row, column)
-      let edge: number
       if (at >= 0) {
         const start = entries[at + 2]!
         const end = start + entries[at + 3]!
         for (let from = start; from < end; from++) out.push(pool[from]!)
-        edge = edgeMeters(latitude, longitude, cosLatitude, level, row, 1, column, 1)
       } else if (
-        level - REGION_SHIFT < 1 ||
-        table.hasRegion(level, row >> REGION_SHIFT, column >> REGION_SHIFT)
+        level > REGION_SHIFT &&
+        !table.hasRegion(level, row >> REGION_SHIFT, column >> REGION_SHIFT)
       ) {
-        edge = edgeMeters(latitude, longitude, cosLatitude, level, row, 1, column, 1)
-      } else {
-        const above = level - REGION_SHIFT
-        const aboveRow = row >> REGION_SHIFT
-        const aboveColumn = column >> REGION_SHIFT
-        edge = edgeMeters(latitude, longitude, cosLatitude, above, aboveRow, 1, aboveColumn, 1)
+        level -= REGION_SHIFT
+        row >>= REGION_SHIFT
+        column >>= REGION_SHIFT
       }
-      const free = edge + PAD_METERS[level]! - reach
+      const free = edgeMeters(latitude, longitude, cosLatitude, level, row, 1, column, 1) + pad - reach
       if (free < clearance) clearance = free
     }
     return Math.max(0, clearance * (1 - KERNEL_ERROR))
@@ -232,6 +223,15 @@ class CellIndex implements GeofenceIndex {
     return clearance * (1 - KERNEL_ERROR)
   }
 
+  #drop(id: string, slot: number): void {
+    this.#slots.delete(id)
+    this.#geofences[slot] = undefined
+    this.#freeSlots.push(slot)
+    this.#arena.remove(this.#shapes[slot]!)
+    this.#tree.clear(slot, this.#box)
+    this.#emptyCells(slot, this.#box)
+  }
+
   #fillCells(slot: number, box: Box): void {
     const range = this.#range
     fitCells(box, range)
@@ -266,7 +266,8 @@ class CellIndex implements GeofenceIndex {
     for (let level = FINEST_LEVEL; level >= 0; level--) if (this.#counts[level]! > 0) this.#levels.push(level)
   }
 
-  #repack(): void {
+  #repackWhenHalfIsWaste(): void {
+    if (this.#arena.wastedBytes * 2 <= this.#arena.usedBytes) return
     const arena = new ShapeArena()
     for (const slot of this.#slots.values()) {
       this.#shapes[slot] = arena.add(this.#geofences[slot]!.shape)
