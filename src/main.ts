@@ -10,6 +10,7 @@ import { ActorHost } from './actor/host.ts'
 import { Partition } from './actor/partition.ts'
 import { recover } from './actor/recovery.ts'
 import { Housekeeping } from './actor/housekeeping.ts'
+import { openApiRoute } from './api/openapi.ts'
 import { createServer } from './api/server.ts'
 import { openEventIndex } from './events/eventIndex.ts'
 import { eventRoutes } from './events/eventRoutes.ts'
@@ -94,28 +95,29 @@ async function main(): Promise<void> {
 
   // What users face.
   const metrics = new Metrics()
+  const routes = [
+    ...trackRoutes(host, options.rateLimits),
+    ...userRoutes({ host, registry, salt, clock }),
+    ...eventRoutes(events),
+    ...geofenceRoutes(registry),
+    ...settingsRoutes(registry),
+    ...keyRoutes(registry),
+    ...healthRoutes(
+      [
+        { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
+        {
+          name: 'mailbox',
+          check: () => ({
+            ok: mailbox.used < mailbox.limit * 0.9,
+            detail: `${mailbox.used} of ${mailbox.limit} bytes waiting`,
+          }),
+        },
+      ],
+      metrics,
+    ),
+  ]
   const server = createServer({
-    routes: [
-      ...trackRoutes(host, options.rateLimits),
-      ...userRoutes({ host, registry, salt, clock }),
-      ...eventRoutes(events),
-      ...geofenceRoutes(registry),
-      ...settingsRoutes(registry),
-      ...keyRoutes(registry),
-      ...healthRoutes(
-        [
-          { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
-          {
-            name: 'mailbox',
-            check: () => ({
-              ok: mailbox.used < mailbox.limit * 0.9,
-              detail: `${mailbox.used} of ${mailbox.limit} bytes waiting`,
-            }),
-          },
-        ],
-        metrics,
-      ),
-    ],
+    routes: [...routes, openApiRoute(routes, packageJson.version)],
     observe: (route) => metrics.observe(route),
     authenticate: (key) => registry.keys.authenticate(key),
     ...options,

@@ -52,6 +52,9 @@ export class DeviceTable {
   zoneUntil = new Float64Array(FIRST_CAPACITY)
   zoneUntilReceived = new Float64Array(FIRST_CAPACITY)
   zoneRevision = new Float64Array(FIRST_CAPACITY)
+  /** What {@link replyHead} was made with, and the server time until which it holds. */
+  headRevision = new Float64Array(FIRST_CAPACITY)
+  headUntil = new Float64Array(FIRST_CAPACITY)
   /** Server time from which the rate limit lets the device's next update pass. */
   nextAllowedAt = new Float64Array(FIRST_CAPACITY)
 
@@ -219,6 +222,8 @@ export class DeviceTable {
     this.zoneUntil = grown(this.zoneUntil, capacity)
     this.zoneUntilReceived = grown(this.zoneUntilReceived, capacity)
     this.zoneRevision = grown(this.zoneRevision, capacity)
+    this.headRevision = grown(this.headRevision, capacity)
+    this.headUntil = grown(this.headUntil, capacity)
     this.nextAllowedAt = grown(this.nextAllowedAt, capacity)
     const flags = new Uint8Array(capacity)
     flags.set(this.flags)

@@ -16,7 +16,7 @@ import { DeviceTable, FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_STOPPED } from './dev
 import { FactFinder } from './facts.ts'
 import { identify } from './identity.ts'
 import { packProfile } from './profileCodec.ts'
-import { userHead, userJson } from './userRecord.ts'
+import { headUntil, userHead, userJson } from './userRecord.ts'
 import { movedMeters, NO_ZONE, zoneCosine, zoneOf, type Zone } from './zone.ts'
 
 /**
@@ -137,10 +137,13 @@ export class Partition {
   /** The public JSON of a record; `now` is the server's time. */
   userOf(row: number, view: ScopeView, now: number): string {
     const { table } = this
-    // A head is kept only with the zone it was made in: then nothing that it shows can have changed.
-    const kept = table.zoneRevision[row] === view.revision && table.zoneRadius[row]! > 0
-    let head = kept && now < table.zoneUntilReceived[row]! ? table.replyHead[row] : undefined
-    if (head === undefined) head = table.replyHead[row] = userHead(table, row, view, now)
+    const isCurrent = table.headRevision[row] === view.revision && now < table.headUntil[row]!
+    let head = isCurrent ? table.replyHead[row] : undefined
+    if (head === undefined) {
+      head = table.replyHead[row] = userHead(table, row, view, now)
+      table.headRevision[row] = view.revision
+      table.headUntil[row] = headUntil(table.profile(row), view)
+    }
     return userJson(table, row, head)
   }
 
@@ -149,8 +152,7 @@ export class Partition {
     const radius = table.zoneRadius[row]!
     if (radius === 0 || table.zoneRevision[row] !== view.revision) return false
     if (time > table.zoneUntil[row]! || update.receivedAt >= table.zoneUntilReceived[row]!) return false
-    const { accuracy } = update
-    if (accuracy === undefined || !(accuracy <= table.zoneAccuracy[row]!)) return false
+    if (evaluatedAccuracy(update.accuracy) > table.zoneAccuracy[row]!) return false
     if (flagsOf(update) !== table.flags[row]) return false
     const cosine = table.zoneCosine[row]!
     const { latitude, longitude } = update
@@ -197,23 +199,22 @@ export class Partition {
     )
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.move(row, update, time)
-    this.setZone(row, update, zone, now, view)
+    this.setZone(row, update, zone, view)
     if (profile === before) writer.moved(table, row)
     else writer.whole(table, row, packProfile(profile))
     return transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, time)
   }
 
-  private setZone(row: number, update: Update, zone: Zone, now: Circumstances, view: ScopeView): void {
+  private setZone(row: number, update: Update, zone: Zone, view: ScopeView): void {
     const { table } = this
-    table.zoneRadius[row] = now.accuracyKnown ? zone.radiusMeters : 0
+    table.zoneRadius[row] = zone.radiusMeters
     table.zoneRevision[row] = view.revision
     table.zoneLatitude[row] = update.latitude
     table.zoneLongitude[row] = update.longitude
     table.zoneCosine[row] = zoneCosine(update.latitude)
-    table.zoneAccuracy[row] = now.accuracy
+    table.zoneAccuracy[row] = zone.accuracy
     table.zoneUntil[row] = zone.until
     table.zoneUntilReceived[row] = zone.untilReceived
-    table.replyHead[row] = undefined
   }
 
   private emit(

@@ -1,4 +1,5 @@
 import type { Profile } from '../model/device.ts'
+import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import { geofenceContext } from '../events/record.ts'
 import { isMeantFor } from '../events/transitions.ts'
@@ -22,7 +23,7 @@ export function userJson(table: DeviceTable, row: number, head: string): string 
     ',"stopped":' +
     ((flags & FLAG_STOPPED) !== 0) +
     ',"updatedAt":"' +
-    new Date(table.updatedAt[row]!).toISOString() +
+    isoDate(table.updatedAt[row]!) +
     '"}'
   )
 }
@@ -42,13 +43,24 @@ export function userHead(table: DeviceTable, row: number, view: ScopeView, now: 
     deviceMake: profile.deviceMake,
     deviceModel: profile.deviceModel,
     ip: profile.ip,
-    createdAt: new Date(profile.createdAt).toISOString(),
+    createdAt: isoDate(profile.createdAt),
     geofences: currentGeofences(profile, view, now),
     beacons: [],
     segments: [],
     topChains: [],
   })
   return head.slice(0, -1) + ',"location":{"type":"Point","coordinates":['
+}
+
+/** The server time from which a head made before would show what is hidden by then; Infinity: never. */
+export function headUntil(profile: Profile, view: ScopeView): number {
+  let until = Infinity
+  for (const { geofenceId } of profile.visits) {
+    const geofence = view.geofence(geofenceId)
+    if (geofence?.disableAfter !== undefined) until = Math.min(until, geofence.disableAfter)
+    if (geofence?.deleteAfter !== undefined) until = Math.min(until, geofence.deleteAfter)
+  }
+  return until
 }
 
 /** The geofences that the user is in and that still count, in the order of entry. */

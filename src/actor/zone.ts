@@ -12,8 +12,9 @@ import {
  * until when, before anything can change. Within the zone an update touches position, time and flags, and no more;
  * the result is the same as without it, which a property test holds.
  *
- * The zone ends of itself with a larger accuracy, a change of userId, address, stopped, foreground, of the scope's
- * registry or settings, and after an update that changed the visits: those the host compares.
+ * The zone lies wholly inside, or wholly outside, every boundary that matters. So accuracy plays no part in it, but
+ * for the reach of buffered entries. It ends of itself with a change of userId, address, stopped, foreground, of the
+ * scope's registry or settings, and after an update that changed the visits: those the host compares.
  */
 export interface Zone {
   /** Metres from the evaluated point, ≥ 0; 0: no zone. */
@@ -22,9 +23,11 @@ export interface Zone {
   readonly until: number
   /** It holds before this server time, epoch milliseconds. */
   readonly untilReceived: number
+  /** Metres: the worst accuracy that it holds for. Unbounded where entries are not buffered. */
+  readonly accuracy: number
 }
 
-export const NO_ZONE: Zone = { radiusMeters: 0, until: 0, untilReceived: 0 }
+export const NO_ZONE: Zone = { radiusMeters: 0, until: 0, untilReceived: 0, accuracy: 0 }
 
 /** Larger zones gain nothing, and the flat measure of {@link movedMeters} is only good for short ways. */
 const MAX_RADIUS_METERS = 20_000
@@ -76,7 +79,12 @@ export function zoneOf(
   }
   radius = radius * MARGIN_SHARE - MARGIN_METERS
   if (!(radius > 0) || until < now.time) return NO_ZONE
-  return { radiusMeters: radius, until, untilReceived }
+  return {
+    radiusMeters: radius,
+    until,
+    untilReceived,
+    accuracy: settings.bufferEntries ? now.accuracy : Infinity,
+  }
 }
 
 /** What only an edit, another user or another address could make eligible: each of those ends the zone by itself. */

@@ -1,5 +1,6 @@
 import type { Transition } from '../model/event.ts'
 import type { Geofence } from '../model/geofence.ts'
+import { isoDate } from '../model/isoDate.ts'
 import type { Profile } from '../model/device.ts'
 
 /**
@@ -29,8 +30,8 @@ export function eventJson(id: string, transition: Transition, context: EventCont
   return JSON.stringify({
     _id: id,
     type: transition.type,
-    createdAt: new Date(context.time).toISOString(),
-    actualCreatedAt: new Date(context.receivedAt).toISOString(),
+    createdAt: isoDate(context.time),
+    actualCreatedAt: isoDate(context.receivedAt),
     live: context.live,
     user: {
       _id: context.user.id,
