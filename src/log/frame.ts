@@ -21,9 +21,9 @@
 import { crc32 } from 'node:zlib'
 
 export const HEADER_BYTES = 32
-export const TAIL_BYTES = 8
+const TAIL_BYTES = 8
 export const ALIGNMENT_BYTES = 32
-export const SECTOR_BYTES = 512
+const SECTOR_BYTES = 512
 /** Of one frame; a batch is far below it. It bounds what a reader allocates. */
 export const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024
 

@@ -17,7 +17,7 @@ import { readWhole, replaceFileBlocking, syncFolderBlocking, writeAll } from './
 import type { Files } from './files.ts'
 
 export const SEGMENT_HEADER_BYTES = 64
-export const LOG_FORMAT = 1
+const LOG_FORMAT = 1
 
 const MAGIC = 'RFLOGSEG'
 const TWO_32 = 2 ** 32
