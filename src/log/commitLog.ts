@@ -41,7 +41,7 @@ export interface CommitLogOptions {
   /**
    * Called once, with the first error of a write or a flush. The log accepts nothing afterwards and the process must
    * end. A failed flush is never tried again: the system marks the pages clean when it reports the error, so a second
-   * flush succeeds without having written them, and the next start reads from the disk what is really there.
+   * flush succeeds without having written them. The next start writes the frame again before it counts.
    */
   readonly failed: (error: Error) => void
   readonly files?: Files
