@@ -30,23 +30,10 @@ export function settingsRoutes(registry: Registry): Route[] {
         'The named ones change, the rest stay; null takes away dwellThreshold and maxAccuracyMeters.',
       body: Type.Partial(SettingsRecord, { title: 'SettingsChange' }),
       answers: { 200: Answer },
-      // The usual reading drops null members, which here have a meaning. parseSettingsChange checks every member.
-      parse: parseObject,
       handler: (call) => {
         const change = parseSettingsChange(call.body as Fields)
         return { body: { settings: registry.updateSettings(call.credentials!.scope, change) } }
       },
     }),
   ]
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-function parseObject(bytes: Uint8Array): Record<string, never> | undefined {
-  try {
-    const value = JSON.parse(utf8.decode(bytes))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

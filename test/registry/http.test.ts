@@ -718,7 +718,7 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
     stopDetection: true,
     dwellThreshold: 5,
     beaconUuids: ['a', 'b', 'a'],
-    maxAccuracyMeters: '50',
+    maxAccuracyMeters: 50,
   }
   const changed = {
     ...defaults,
@@ -764,7 +764,7 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
     for (const value of values) {
       const { status, body } = await call('PATCH', '/v1/settings', { bufferExits: true, [param]: value })
       t.equal(status, 400, `${param} ${JSON.stringify(value).slice(0, 40)}`)
-      t.equal(body.meta.param, param)
+      t.equal(body.meta.param.split('.')[0], param)
     }
   }
   t.equal(registry.revision, revision, 'a refused change changes nothing')
