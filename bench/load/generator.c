@@ -4,12 +4,11 @@
  * Open loop (--rate N): request i is due at start + i / N and its latency counts from then on, whether or not a
  * connection was free at that time; a server that stalls is charged with everything that it kept waiting. A generator
  * that waits for answers before it asks again would leave exactly those requests out (coordinated omission).
- * Closed loop (--rate 0): every free connection sends at once; for seeding and warming up.
+ * Closed loop (--rate 0): every free connection sends at once; for warming up.
  *
- * Requests come from a file of records, each `u32 length (little endian), bytes`. With --head FILE a record is a body,
- * sent after that file's text and a Content-Length; without it a record is the whole request. With --group N the file
- * holds rounds of N records, walked forward and then backward without end, starting at --offset: tracks that turn round
- * at their ends instead of jumping.
+ * Bodies come from a file of records, each `u32 length (little endian), bytes`, and are sent after the text of --head and
+ * a Content-Length. The file holds rounds of --group records, walked forward and then backward without end, starting at
+ * --offset: tracks that turn round at their ends instead of jumping.
  *
  * The result is one JSON object on stdout; `progress <done> <total>` lines go to stderr.
  * bench/load/generator.ts is the same for machines without a C compiler; keep their options and output equal.
@@ -149,7 +148,6 @@ static void load_requests(const char *path) {
 }
 
 static uint64_t record_of(uint64_t i) {
-  if (requests.group == 0) return i % requests.count;
   uint64_t rounds = requests.count / requests.group;
   if (rounds < 2) return i % requests.group;
   uint64_t period = 2 * (rounds - 1);
@@ -258,11 +256,8 @@ static void send_request(Connection *c, uint64_t record, int64_t due_ns) {
   const uint8_t *at = requests.bytes + requests.offsets[record];
   uint32_t length;
   memcpy(&length, at, 4);
-  size_t used = 0;
-  if (head_length > 0) {
-    memcpy(c->out, head, head_length);
-    used = head_length + (size_t)sprintf(c->out + head_length, "Content-Length: %u\r\n\r\n", length);
-  }
+  memcpy(c->out, head, head_length);
+  size_t used = head_length + (size_t)sprintf(c->out + head_length, "Content-Length: %u\r\n\r\n", length);
   memcpy(c->out + used, at + 4, length);
   c->out_length = used + length;
   c->out_sent = 0;
@@ -466,11 +461,12 @@ int main(int argc, char **argv) {
     else if (strcmp(name, "--max-lag-ms") == 0) max_lag_ms = atof(value);
     else die("unknown option %s", name);
   }
-  if (port <= 0 || requests_path == NULL || count == 0) die("--port, --requests and --count are needed");
+  if (port <= 0 || requests_path == NULL || head_path == NULL || requests.group == 0 || count == 0)
+    die("--port, --requests, --head, --group and --count are needed");
   if (connection_count < 1 || connection_count > MAX_CONNECTIONS) die("--connections: 1 to %d", MAX_CONNECTIONS);
   load_requests(requests_path);
   if (requests.group > requests.count) die("--group is larger than the file");
-  if (head_path != NULL) head = map_file(head_path, &head_length);
+  head = map_file(head_path, &head_length);
   address.sin_family = AF_INET;
   address.sin_port = htons((uint16_t)port);
   if (inet_pton(AF_INET, host, &address.sin_addr) != 1) die("--host must be an IPv4 address");

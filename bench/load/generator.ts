@@ -15,15 +15,15 @@ const { values: options } = parseArgs({
     connections: { type: 'string', default: '256' },
     requests: { type: 'string' },
     head: { type: 'string' },
-    group: { type: 'string', default: '0' },
+    group: { type: 'string' },
     offset: { type: 'string', default: '0' },
     count: { type: 'string' },
     rate: { type: 'string', default: '0' },
     'max-lag-ms': { type: 'string', default: '1000' },
   },
 })
-if (!options.port || !options.requests || !options.count)
-  throw new Error('--port, --requests and --count are needed')
+if (!options.port || !options.requests || !options.head || !options.group || !options.count)
+  throw new Error('--port, --requests, --head, --group and --count are needed')
 const { host } = options
 const port = Number(options.port)
 const connectionCount = Number(options.connections)
@@ -40,14 +40,14 @@ class Requests {
   private readonly starts: number[] = []
   private readonly group: number
   private readonly offset: number
-  private readonly head: Buffer | undefined
+  private readonly head: Buffer
 
-  constructor(path: string, head: string | undefined, group: number, offset: number) {
+  constructor(path: string, head: string, group: number, offset: number) {
     this.bytes = readWhole(path)
     for (let at = 0; at < this.bytes.length; at += 4 + this.bytes.readUInt32LE(at)) this.starts.push(at)
     this.group = group
     this.offset = offset
-    this.head = head === undefined ? undefined : readFileSync(head)
+    this.head = readFileSync(head)
   }
 
   /** The bytes of the i-th request of this run. */
@@ -55,13 +55,11 @@ class Requests {
     const start = this.starts[this.record(this.offset + i)]!
     const length = this.bytes.readUInt32LE(start)
     const record = this.bytes.subarray(start + 4, start + 4 + length)
-    if (this.head === undefined) return record
     return Buffer.concat([this.head, Buffer.from(`Content-Length: ${length}\r\n\r\n`), record])
   }
 
   private record(i: number): number {
     const { group } = this
-    if (group === 0) return i % this.starts.length
     const rounds = Math.floor(this.starts.length / group)
     if (rounds < 2) return i % group
     const period = 2 * (rounds - 1)

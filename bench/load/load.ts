@@ -40,11 +40,11 @@ export interface LoadOptions {
   readonly port: number
   readonly connections: number
   readonly requests: string
-  readonly head?: string
-  /** Records per round; absent: the file is read from start to end. */
-  readonly group?: number
+  readonly head: string
+  /** Records per round. */
+  readonly group: number
   /** Number of the first request. */
-  readonly offset?: number
+  readonly offset: number
   readonly count: number
   /** Requests per second; 0: as fast as the connections answer. */
   readonly rate: number
@@ -116,8 +116,8 @@ async function run(
   const child = spawn(
     command!,
     [...args, '--port', options.port, '--connections', options.connections, '--requests', options.requests]
-      .concat(options.head === undefined ? [] : ['--head', options.head])
-      .concat(['--group', options.group ?? 0, '--offset', options.offset ?? 0, '--count', options.count])
+      .concat(['--head', options.head])
+      .concat(['--group', options.group, '--offset', options.offset, '--count', options.count])
       .concat(['--rate', options.rate, '--max-lag-ms', options.maxLagMs ?? 1000])
       .map(String),
     { stdio: ['ignore', 'pipe', 'pipe'] },

@@ -3,6 +3,12 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { parseKeys } from '../../src/registry/keys.ts'
+import { parseGeofence } from '../../src/registry/geofenceSchema.ts'
+import type { GeofenceDefinition } from '../../src/registry/geofenceRow.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import type { AnswerShape } from './answerShape.ts'
 import { processorPins } from './load.ts'
 
@@ -24,18 +30,53 @@ export const BENCH_KEYS = {
   liveSecret: `prj_live_sk_${'4'.repeat(40)}`,
 }
 
+const KEYS = Object.values(BENCH_KEYS).join(',')
+const DATA = 'data'
 const ROOT = join(import.meta.dirname, '..', '..')
 const START_TIMEOUT_MS = 60_000
+
+/** Geofences of one transaction. */
+const SEED_BATCH = 5_000
+
+/**
+ * Stores geofences in the folder of a Ringfence that is yet to start. Not over HTTP: each PUT waits for the disk, and
+ * what a hundred thousand of them cost is another question.
+ */
+export function seedGeofences(
+  folder: string,
+  fields: Iterable<Record<string, unknown>>,
+  onProgress: (stored: number) => void,
+): void {
+  const registry = openRegistry({
+    folder: join(folder, DATA),
+    clock: systemClock,
+    createIndex: createGeofenceIndex,
+    firstKeys: parseKeys(KEYS),
+  })
+  const { scope } = registry.keys.authenticate(BENCH_KEYS.testSecret)!
+  let batch: GeofenceDefinition[] = []
+  let stored = 0
+  const store = () => {
+    stored += registry.putMany(scope, batch).length
+    batch = []
+    onProgress(stored)
+  }
+  for (const definition of fields) {
+    batch.push(parseGeofence(definition))
+    if (batch.length === SEED_BATCH) store()
+  }
+  if (batch.length > 0) store()
+  registry.close()
+}
 
 /** Starts Ringfence as a user would, with rate limits off, and waits until it is ready. */
 export async function startRingfence(folder: string): Promise<ServerProcess> {
   const port = await freePort()
-  const keys = Object.values(BENCH_KEYS).join(',')
   const server = await launch(['src/main.ts'], join(folder, 'ringfence.log'), {
     RINGFENCE_PORT: String(port),
     RINGFENCE_HOST: '127.0.0.1',
-    RINGFENCE_DATA: join(folder, 'data'),
-    RINGFENCE_KEYS: keys,
+    RINGFENCE_DATA: join(folder, DATA),
+    RINGFENCE_KEYS: KEYS,
     RINGFENCE_RATE_LIMITS: 'off',
   })
   return server.ready(async () => ((await answers(`http://127.0.0.1:${port}/readyz`)) ? port : undefined))
@@ -69,7 +110,8 @@ async function launch(args: string[], log: string, env: Record<string, string>) 
     stdio: ['ignore', output, output],
   })
   const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
+  // Before the folder is removed: a server that lives on writes to it.
+  process.prependOnceListener('exit', kill)
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => {
       process.off('exit', kill)

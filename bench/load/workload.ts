@@ -1,7 +1,7 @@
 /**
  * The load of the HTTP bench, the same for every run with the same numbers: a square region with geofences strewn over
- * it and devices that drive its streets. It is written to files that the generator reads: what a request costs to make
- * is paid before the clock runs.
+ * it and devices that drive its streets. Updates are written to a file that the generator reads: what a request costs
+ * to make is paid before the clock runs.
  */
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,13 +28,10 @@ export interface WorkloadOptions {
   /** Where the files go. */
   readonly folder: string
   readonly publishableKey: string
-  readonly secretKey: string
   readonly onProgress: (text: string) => void
 }
 
 export interface Workload {
-  /** One whole PUT request per geofence. */
-  readonly geofenceRequests: string
   /** Bodies of POST /v1/track, {@link ROUNDS} rounds of one per device. */
   readonly trackBodies: string
   /** Request line and headers of POST /v1/track, without Content-Length. */
@@ -42,7 +39,6 @@ export interface Workload {
   /** The first bodies of the second round, to look at answers of devices that have just moved. */
   readonly sampleBodies: readonly string[]
   readonly devices: number
-  readonly geofences: number
 }
 
 /** Appends records (`u32 length, bytes`) to a file in large writes. */
@@ -74,16 +70,14 @@ class RecordFile {
   }
 }
 
-/** Writes the request files of a run. */
+/** The square that holds so many geofences. */
+function regionOf(geofences: number): City {
+  const blocks = Math.ceil((Math.sqrt(geofences / GEOFENCES_PER_KM2) * 1000) / BLOCK_METERS)
+  return { latitude: 52.2, longitude: 13.1, sizeMeters: blocks * BLOCK_METERS, blockMeters: BLOCK_METERS }
+}
+
+/** Writes the request file of a run. */
 export function writeWorkload(options: WorkloadOptions): Workload {
-  const blocks = Math.ceil((Math.sqrt(options.geofences / GEOFENCES_PER_KM2) * 1000) / BLOCK_METERS)
-  const region = {
-    latitude: 52.2,
-    longitude: 13.1,
-    sizeMeters: blocks * BLOCK_METERS,
-    blockMeters: BLOCK_METERS,
-  }
-  const geofenceRequests = join(options.folder, 'geofences.requests')
   const trackBodies = join(options.folder, 'track.requests')
   const trackHead = join(options.folder, 'track.head')
   writeFileSync(
@@ -91,30 +85,17 @@ export function writeWorkload(options: WorkloadOptions): Workload {
     `POST /v1/track HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${options.publishableKey}\r\n` +
       'Content-Type: application/json\r\nAccept: */*\r\nUser-Agent: ringfence-bench\r\n',
   )
-  writeGeofences(geofenceRequests, region, options)
-  const sampleBodies = writeTracks(trackBodies, region, options)
-  return {
-    geofenceRequests,
-    trackBodies,
-    trackHead,
-    sampleBodies,
-    devices: options.devices,
-    geofences: options.geofences,
-  }
+  const sampleBodies = writeTracks(trackBodies, regionOf(options.geofences), options)
+  return { trackBodies, trackHead, sampleBodies, devices: options.devices }
 }
 
-function writeGeofences(path: string, region: City, options: WorkloadOptions): void {
-  const random = seededRandom(options.seed)
-  const file = new RecordFile(path)
-  for (let i = 0; i < options.geofences; i++) {
-    const body = JSON.stringify({ description: `Geofence ${i}`, ...geometry(region, random) })
-    file.add(
-      `PUT /v1/geofences/bench/${i} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${options.secretKey}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    )
+/** The fields of every geofence, as PUT /v1/geofences/:tag/:externalId takes them. */
+export function* drawGeofences(count: number, seed: number): Generator<Record<string, unknown>> {
+  const random = seededRandom(seed)
+  const region = regionOf(count)
+  for (let i = 0; i < count; i++) {
+    yield { tag: 'bench', externalId: String(i), description: `Geofence ${i}`, ...geometry(region, random) }
   }
-  file.close()
-  options.onProgress(`${options.geofences} geofences drawn`)
 }
 
 function geometry(region: City, random: () => number): object {

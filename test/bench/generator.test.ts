@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { loadGenerator, type LoadResult } from '../../bench/load/load.ts'
-import { writeWorkload } from '../../bench/load/workload.ts'
+import { drawGeofences, writeWorkload } from '../../bench/load/workload.ts'
 
 const execFileAsync = promisify(execFile)
 const NODE_GENERATOR = join(import.meta.dirname, '..', '..', 'bench', 'load', 'generator.ts')
@@ -121,7 +121,7 @@ for (const [name, run] of Object.entries(await generators())) {
     for (const rate of ['0', '400']) {
       bodies.length = 0
       const result = await run(
-        `--port ${port} --connections 4 --count 80 --rate ${rate} --max-lag-ms 20000 --requests ${files.requests} --head ${files.head}`.split(
+        `--port ${port} --connections 4 --count 80 --rate ${rate} --max-lag-ms 20000 --group 80 --requests ${files.requests} --head ${files.head}`.split(
           ' ',
         ),
       )
@@ -166,6 +166,8 @@ for (const [name, run] of Object.entries(await generators())) {
       `${port}`,
       '--connections',
       '2',
+      '--group',
+      '1',
       '--requests',
       files.requests,
       '--head',
@@ -190,13 +192,13 @@ t.test('the workload is the same for the same seed', async (t) => {
       seed,
       folder,
       publishableKey: 'pk',
-      secretKey: 'sk',
       onProgress: () => {},
     })
   const folder = t.testdir({ a: {}, b: {}, c: {} })
   const [a, b, c] = [write(join(folder, 'a'), 1), write(join(folder, 'b'), 1), write(join(folder, 'c'), 2)]
   t.same(readFileSync(a.trackBodies), readFileSync(b.trackBodies))
-  t.same(readFileSync(a.geofenceRequests), readFileSync(b.geofenceRequests))
+  t.same([...drawGeofences(20, 1)], [...drawGeofences(20, 1)])
+  t.notSame([...drawGeofences(20, 1)], [...drawGeofences(20, 2)])
   t.notSame(readFileSync(a.trackBodies), readFileSync(c.trackBodies))
   const devices = new Set(a.sampleBodies.map((body) => (JSON.parse(body) as { deviceId: string }).deviceId))
   t.equal(devices.size, 50, 'a round has each device once')
