@@ -67,7 +67,9 @@ export class EventDatabase {
   constructor(file: string) {
     this.#database = open(file)
     const database = this.#database
-    this.#insert = database.prepare('INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#insert = database.prepare(
+      'INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
+    )
     this.#setPosition = database.prepare(`UPDATE meta SET value = ? WHERE name = 'position'`)
     this.#get = database
       .prepare<[Buffer, ScopeId], string>('SELECT json FROM events WHERE id = ? AND scope = ?')

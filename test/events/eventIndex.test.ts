@@ -4,7 +4,13 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { EventIndexDamaged, EventIndexTooNew } from '../../src/events/eventDatabase.ts'
+import {
+  EventDatabase,
+  EventIndexDamaged,
+  EventIndexTooNew,
+  packEvents,
+} from '../../src/events/eventDatabase.ts'
+import type { PackedEvents } from '../../src/events/eventDatabase.ts'
 import { EventIndexFailed, openEventIndex } from '../../src/events/eventIndex.ts'
 import { eventRoutes } from '../../src/events/eventRoutes.ts'
 import type { EventIndex } from '../../src/events/port.ts'
@@ -108,6 +114,22 @@ t.test(
     t.equal((await recovered.list(0, { limit: 1000 })).events.length, events.length)
   },
 )
+
+t.test('a batch that fails changes neither events nor position', async (t) => {
+  const file = newFile()
+  const database = new EventDatabase(file)
+  const rows: PackedEvents = []
+  packEvents([event(1)], rows)
+  database.add(3, rows)
+  packEvents([event(2), event(3, { type: null as never })], rows)
+  t.throws(() => database.add(4, rows), { code: 'SQLITE_CONSTRAINT_NOTNULL' })
+  t.equal(database.position, 3)
+  database.close()
+  const again = new EventDatabase(file)
+  t.teardown(() => again.close())
+  t.equal(again.position, 3)
+  t.same(again.list(0, { limit: 10 }), { events: [event(1).json], hasMore: false })
+})
 
 t.test('what cannot be read is refused by name and left alone', async (t) => {
   const cases: [string, (file: string) => void, typeof EventIndexDamaged | typeof EventIndexTooNew][] = [
