@@ -39,6 +39,8 @@ import { userRoutes } from './users/userRoutes.ts'
 
 /** Longer than any batch takes; then a part that hangs is named and the process ends. */
 const DRAIN_MILLISECONDS = 15_000
+/** How often a long start tells how far it is. */
+const PROGRESS_MILLISECONDS = 2000
 
 try {
   await main()
@@ -80,7 +82,12 @@ async function main(): Promise<void> {
 
   // The device actors, as they were when the last frame became durable.
   const partitions = Array.from({ length: store.partitions }, (_, number) => new Partition(number, salt))
-  const recovered = recover(partitions, log, snapshots, events, clock.now())
+  let reportAt = clock.now() + PROGRESS_MILLISECONDS
+  const recovered = recover(partitions, log, snapshots, events, clock.now(), (position, last) => {
+    if (clock.now() < reportAt) return
+    reportAt = clock.now() + PROGRESS_MILLISECONDS
+    logger.info({ position, last }, 'reading the commit log')
+  })
   if (recovered.revision > registry.revision)
     throw new Error(
       `${join(options.data, 'registry.sqlite')} is at revision ${registry.revision}, but commits were made with ` +

@@ -24,6 +24,7 @@ export interface Recovered {
 /**
  * Fills the partitions' tables and hands the index the events that it lacks.
  * @param now server time, epoch milliseconds
+ * @param progress called after each frame with its position and that of the last
  * @throws {RecoveryError} when the log does not reach back to where a snapshot or the event index ends
  */
 export function recover(
@@ -32,6 +33,7 @@ export function recover(
   snapshots: SnapshotStore,
   events: EventIndex,
   now: number,
+  progress: (position: number, last: number) => void = () => {},
 ): Recovered {
   let revision = 0
   let partition: Partition | undefined
@@ -84,6 +86,7 @@ export function recover(
     readFrame(frame.payload, visitor)
     if (frameEvents.length > 0) events.add(position, frameEvents)
     frames++
+    progress(position, log.position)
   }
   if (from + frames - 1 !== log.position)
     throw new RecoveryError(
