@@ -25,9 +25,7 @@ function fence(id: string, shape: Shape): Geofence {
   }
 }
 
-/** In [−180, 180), to a tenth of a millimetre. */
-const normal = (longitude: number) =>
-  Math.round((((((longitude + 180) % 360) + 360) % 360) - 180) * 1e9) / 1e9
+const normal = (longitude: number) => ((((longitude + 180) % 360) + 360) % 360) - 180
 
 /** The slow, obvious twin: all geofences in a map, every question a scan with the same geometry. */
 class LinearIndex {
