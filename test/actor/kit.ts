@@ -240,6 +240,10 @@ export class Engine {
     }
   }
 
+  counters(): ActorHost['counters'] {
+    return this.host.counters
+  }
+
   /** An update of now; what is not given is the least that an update has. */
   update(given: Partial<Update> & Pick<Update, 'deviceId' | 'latitude' | 'longitude'>): Update {
     return {
@@ -282,7 +286,7 @@ class Once implements Submitter {
 }
 
 /** Everything that is durable of the partitions, comparable. */
-export function stateOf(partitions: readonly Partition[]): unknown {
+export function stateOf(partitions: readonly Partition[]) {
   return partitions.map(({ number, sequence, table }) => {
     const rows = []
     for (let row = 0; row < table.length; row++) {

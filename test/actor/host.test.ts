@@ -1,0 +1,369 @@
+import t from 'tap'
+import type { Submitter } from '../../src/actor/host.ts'
+import type { Applied } from '../../src/actor/partition.ts'
+import type { Update } from '../../src/model/update.ts'
+import { ApiError } from '../../src/runtime/errors.ts'
+import { aGeofence, applied, Engine, MINUTE, stateOf, type Told } from './kit.ts'
+
+const HERE = { latitude: 0, longitude: 0 }
+const AWAY = { latitude: 1, longitude: 0 }
+
+function engineWithGeofence(options: ConstructorParameters<typeof Engine>[0] = {}): Engine {
+  const engine = new Engine(options)
+  engine.world.put(aGeofence(1))
+  return engine
+}
+
+function kinds({ events }: Applied): string[] {
+  return events.map((json) => JSON.parse(json).type.split(/[._]/)[1])
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await turn()
+}
+
+t.test('G9: a resend is applied once', async (t) => {
+  t.test('and is acknowledged with the user as it is, without events, without a frame', async (t) => {
+    const engine = engineWithGeofence()
+    const first = engine.update({ deviceId: 'd', ...HERE, stream: 's', sequence: 7 })
+    const sent = applied(await engine.track(first))
+    t.same(kinds(sent), ['entered'])
+    t.equal(sent.repeated, false)
+    const second = engine.update({ deviceId: 'd', ...AWAY, stream: 's', sequence: 8 })
+    t.same(kinds(applied(await engine.track(second))), ['exited'])
+    const before = stateOf(engine.partitions)
+    const frames = engine.log.position
+    for (const again of [first, second, { ...first, sequence: 0 }]) {
+      engine.clock.advance(1000)
+      const told = applied(await engine.track({ ...again, receivedAt: engine.clock.now() }))
+      t.equal(told.repeated, true)
+      t.same(told.events, [])
+      t.same(JSON.parse(told.user).location.coordinates, [0, 1], 'the user as it is')
+    }
+    t.same(stateOf(engine.partitions), before)
+    t.equal(engine.log.position, frames)
+    t.equal(engine.counters().repeats, 3)
+    t.equal(engine.counters().updates, 2)
+  })
+
+  t.test('within one batch', async (t) => {
+    const engine = engineWithGeofence()
+    const update = engine.update({ deviceId: 'd', ...HERE, stream: 's', sequence: 1 })
+    const [one, two] = (await Promise.all([engine.track(update), engine.track(update)])).map(applied)
+    t.same(kinds(one!), ['entered'])
+    t.equal(two!.repeated, true)
+    t.same(two!.events, [])
+  })
+
+  t.test('sequence 0 counts, and other devices and scopes are other senders', async (t) => {
+    const engine = engineWithGeofence()
+    const update = engine.update({ deviceId: 'd', ...HERE, stream: 's', sequence: 0 })
+    t.equal(applied(await engine.track(update)).repeated, false)
+    t.equal(applied(await engine.track(update)).repeated, true)
+    t.equal(applied(await engine.track({ ...update, deviceId: 'e' })).repeated, false)
+    t.equal(applied(await engine.track({ ...update, scope: 1 })).repeated, false)
+    t.equal(applied(await engine.track({ ...update, stream: 'r' })).repeated, false)
+  })
+
+  t.test('across login, logout and another login', async (t) => {
+    const engine = engineWithGeofence()
+    const logins = [undefined, 'ann', undefined, 'bob', 'ann', 'cy']
+    const sent: Update[] = []
+    for (const [sequence, userId] of logins.entries()) {
+      engine.clock.advance(1000)
+      const update = engine.update({ deviceId: 'd', ...HERE, userId, stream: 's', sequence })
+      t.equal(applied(await engine.track(update)).repeated, false, `${userId} ${sequence}`)
+      sent.push(update)
+      const state = stateOf(engine.partitions)
+      for (const again of sent) t.equal(applied(await engine.track(again)).repeated, true)
+      t.same(stateOf(engine.partitions), state)
+    }
+  })
+
+  t.test('after recovery, from the log and from a snapshot', async (t) => {
+    let engine = engineWithGeofence()
+    const update = engine.update({ deviceId: 'd', ...HERE, stream: 's', sequence: 3 })
+    await engine.track(update)
+    engine = engine.restarted()
+    t.equal(applied(await engine.track(update)).repeated, true)
+    await engine.snapshot()
+    engine = engine.restarted()
+    t.equal(applied(await engine.track(update)).repeated, true)
+    t.equal(applied(await engine.track({ ...update, sequence: 4 })).repeated, false)
+  })
+
+  t.test('the last four streams are remembered', async (t) => {
+    const engine = engineWithGeofence()
+    const from = (stream: string) => engine.update({ deviceId: 'd', ...HERE, stream, sequence: 1 })
+    const isRepeated = async (update: Update) => applied(await engine.track(update)).repeated
+    for (const stream of 'abcd') t.equal(await isRepeated(from(stream)), false)
+    for (const stream of 'abcd') t.equal(await isRepeated(from(stream)), true)
+    // Used again, a moves to the end: b is the one that e pushes out.
+    t.equal(await isRepeated({ ...from('a'), sequence: 2 }), false)
+    t.equal(await isRepeated(from('e')), false)
+    for (const stream of 'acde') t.equal(await isRepeated(from(stream)), true)
+    t.equal(await isRepeated(from('b')), false)
+  })
+})
+
+t.test('the limit of one update per second and device', async (t) => {
+  const start = () => {
+    const engine = engineWithGeofence()
+    const send = (change: Partial<Update> = {}, limited = true): Promise<Told> =>
+      engine.track(engine.update({ deviceId: 'd', ...HERE, ...change }), limited)
+    return { engine, send }
+  }
+
+  t.test('a second one within the second is refused and changes nothing', async (t) => {
+    const { engine, send } = start()
+    applied(await send())
+    const state = stateOf(engine.partitions)
+    engine.clock.advance(500)
+    const refused = await send({ ...AWAY, description: 'new' })
+    t.match(refused, { code: 429, type: 'second', retryAfter: 1 })
+    t.ok(refused instanceof ApiError)
+    t.same(stateOf(engine.partitions), state)
+    t.equal(engine.log.position, 1)
+    t.equal(engine.counters().rateLimited, 1)
+    engine.clock.advance(500)
+    t.same(kinds(applied(await send(AWAY))), ['exited'])
+  })
+
+  t.test('whoever is logged in; other devices and scopes have their own', async (t) => {
+    const { send } = start()
+    applied(await send())
+    t.match(await send({ userId: 'ann' }), { code: 429 })
+    t.match(await send({ installId: 'other' }), { code: 429 })
+    applied(await send({ deviceId: 'e' }))
+    applied(await send({ scope: 1 }))
+  })
+
+  t.test('a new record of the device takes the limit over', async (t) => {
+    const { engine, send } = start()
+    applied(await send({ userId: 'ann' }))
+    engine.clock.advance(1000)
+    applied(await send({ userId: 'bob' }))
+    t.match(await send({ userId: 'ann' }), { code: 429 })
+    t.match(await send({ userId: 'bob' }), { code: 429 })
+  })
+
+  t.test(
+    'phones that are some hundredths early or late pass; more than one a second on average does not',
+    async (t) => {
+      const { engine, send } = start()
+      for (let i = 0; i < 200; i++) {
+        applied(await send())
+        engine.clock.advance(i % 2 === 0 ? 960 : 1040)
+      }
+      let passed = 0
+      for (let i = 0; i < 1000; i++) {
+        engine.clock.advance(100)
+        if (!((await send()) instanceof ApiError)) passed++
+      }
+      t.ok(passed >= 99 && passed <= 101, `${passed} of 1000 in 100 s`)
+    },
+  )
+
+  t.test('a resend is acknowledged whenever it comes', async (t) => {
+    const { send } = start()
+    applied(await send({ stream: 's', sequence: 1 }))
+    t.equal(applied(await send({ stream: 's', sequence: 1 })).repeated, true)
+  })
+
+  t.test('a replay is not limited, and takes nothing of the rate', async (t) => {
+    const { engine, send } = start()
+    for (let i = 0; i < 120; i++)
+      applied(await send({ updatedAt: engine.clock.now() - (120 - i) * MINUTE }, false))
+    applied(await send())
+    t.match(await send(), { code: 429 })
+    applied(await send({}, false))
+    engine.clock.advance(1000)
+    applied(await send())
+  })
+})
+
+class Collector implements Submitter {
+  readonly rateLimited = false
+  readonly results: Applied[] = []
+
+  applied(result: Applied): void {
+    this.results.push(result)
+  }
+
+  refused(error: ApiError): void {
+    throw error
+  }
+}
+
+t.test('the mailbox', async (t) => {
+  t.test('past its bound a submission is refused whole, with 503; then there is room again', async (t) => {
+    const engine = engineWithGeofence({ mailboxBytes: 10_000 })
+    const some = (count: number) =>
+      Array.from({ length: count }, (_, i) => engine.update({ deviceId: `d${i}`, ...HERE }))
+    const collector = new Collector()
+    const full = { code: 503, retryAfter: 1 }
+    t.throws(() => engine.host.submit(some(100), 100 * 100, collector), full)
+    await engine.host.drained()
+    t.equal(engine.log.position, 0)
+    t.equal(engine.counters().updates, 0)
+    t.same(
+      stateOf(engine.partitions).map(({ count }) => count),
+      [0, 0, 0, 0],
+    )
+
+    for (let round = 1; round <= 50; round++) {
+      engine.host.submit(some(10), 1000, collector)
+      t.throws(() => engine.host.submit(some(10), 1000, collector), full, 'ten wait')
+      await engine.host.drained()
+      t.equal(collector.results.length, round * 10)
+    }
+    engine.host.submitOne(some(1)[0]!, 9000, collector)
+    t.throws(() => engine.host.submitOne(some(1)[0]!, 9000, collector), full)
+    await engine.host.drained()
+    t.equal(engine.counters().updates, 501)
+  })
+})
+
+t.test('nobody is told before the frame is durable, and reads see what is durable', async (t) => {
+  const engine = engineWithGeofence()
+  const { host, log, events } = engine
+  const told: string[] = []
+  const userNow = () =>
+    engine.partitions.flatMap((partition) => {
+      const { table } = partition
+      return Array.from({ length: table.length }, (_, row) =>
+        table.exists(row) ? `${table.latitude[row]}` : 'removed',
+      )
+    })
+  const read = (name: string) =>
+    host.read(userNow).then((rows) => told.push(`${name} reads ${rows.join(' ') || 'nothing'}`))
+  const send = (name: string, at: { latitude: number; longitude: number }) =>
+    engine.track(engine.update({ deviceId: 'd', ...at })).then((result) => {
+      told.push(`${name} ${kinds(applied(result)).join()}`)
+    })
+
+  log.holding = true
+  await read('before')
+  t.same(told.splice(0), ['before reads nothing'])
+
+  void send('one', HERE)
+  void read('while it waits')
+  await turns(5)
+  t.ok(log.isFlushing)
+  t.same(told.splice(0), ['while it waits reads nothing'])
+  void read('during the flush')
+  void send('two', AWAY)
+  void send('three', HERE)
+  await turns(5)
+  t.same(told, [])
+  t.equal(events.all.length, 0)
+
+  log.release()
+  t.equal(events.all.length, 1, 'the index has it once it is durable')
+  await turns(5)
+  t.same(told.splice(0), ['one entered', 'during the flush reads 0'])
+  t.ok(log.isFlushing, 'what came meanwhile is the next batch')
+  t.equal(log.position, 1)
+
+  const { partition, row, id } = engine.partitions.flatMap((p) =>
+    p.table.exists(0) ? [{ partition: p, row: 0, id: p.table.peek(0).id }] : [],
+  )[0]!
+  void host.remove(partition, row, id).then((done) => told.push(`removed ${done}`))
+  void host.remove(partition, row, id).then((done) => told.push(`removed ${done}`))
+  void read('before the removal')
+  await turns(5)
+  t.same(told, [])
+  log.release()
+  await turns(5)
+  t.same(told.splice(0), ['two exited', 'three entered', 'before the removal reads 0'])
+  log.release()
+  await turns(5)
+  t.same(told.splice(0), ['removed true', 'removed false'])
+  await read('after')
+  t.same(told, ['after reads removed'])
+
+  // A process that ends with a frame in flight has told nobody of it.
+  void send('four', HERE)
+  await turns(5)
+  t.ok(log.isFlushing)
+  const recovered = engine.restarted()
+  t.same(
+    stateOf(recovered.partitions).map(({ count }) => count),
+    [0, 0, 0, 0],
+  )
+  t.equal(recovered.recovered.frames, 3)
+})
+
+t.test('updates of a device are applied in the order of submission, whoever else sends', async (t) => {
+  const engine = engineWithGeofence()
+  const collector = new Collector()
+  for (let i = 0; i < 300; i++) {
+    const at = i % 2 === 0 ? HERE : AWAY
+    const updates = ['a', 'b', 'c'].map((deviceId) => engine.update({ deviceId, ...at, description: `${i}` }))
+    engine.host.submit(updates, 300, collector)
+    if (i % 7 === 0) await turn()
+  }
+  await engine.host.drained()
+  for (const deviceId of ['a', 'b', 'c']) {
+    const own = engine.events.all.filter((event) => event.deviceId === deviceId)
+    t.equal(own.length, 300)
+    t.ok(
+      own.every(({ type }, i) => type === (i % 2 === 0 ? 'user.entered_geofence' : 'user.exited_geofence')),
+    )
+  }
+  t.ok(engine.counters().frames < 300, 'many updates share a frame')
+})
+
+t.test('identity: records of a device', async (t) => {
+  const engine = engineWithGeofence()
+  const send = async (who: Partial<Update>) => {
+    engine.clock.advance(1000)
+    const result = applied(await engine.track(engine.update({ deviceId: 'd', ...HERE, ...who })))
+    return `${JSON.parse(result.user)._id} ${kinds(result).join()}`
+  }
+  const anonymous = await send({})
+  const id = anonymous.split(' ')[0]!
+  t.match(anonymous, / entered$/)
+  t.equal(await send({ userId: 'ann' }), `${id} `, 'the first user attaches, with the state')
+  const bob = await send({ userId: 'bob' })
+  t.match(bob, / entered$/, 'another user is another record')
+  t.equal(await send({ userId: 'ann' }), `${id} `)
+  const out = await send({})
+  t.match(out, / entered$/, 'logged out is a record of its own')
+  const cy = await send({ userId: 'cy' })
+  t.equal(cy.split(' ')[0], out.split(' ')[0], 'and the next user attaches to it')
+  t.equal(new Set([anonymous, bob, out].map((text) => text.split(' ')[0])).size, 3)
+
+  const one = await send({ userId: 'ann', installId: 'i1' })
+  t.equal(one, `${id} `, 'an install does not separate from a record without one')
+  const two = await send({ userId: 'ann', installId: 'i2' })
+  t.match(two, / entered$/, 'two different installs do')
+  t.equal((await send({ userId: 'ann' })).split(' ')[0], two.split(' ')[0], 'of several, the latest updated')
+  t.equal(await send({ userId: 'ann', installId: 'i1' }), `${id} `)
+  t.equal(await send({ userId: 'ann' }), `${id} `)
+})
+
+t.test('time: what the device says, unless it is missing or runs back', async (t) => {
+  const engine = engineWithGeofence()
+  const { clock } = engine
+  const noon = clock.now()
+  const at = async (updatedAt?: number, who: Partial<Update> = {}) => {
+    const result = applied(await engine.track(engine.update({ deviceId: 'd', ...AWAY, updatedAt, ...who })))
+    return Date.parse(JSON.parse(result.user).updatedAt) - noon
+  }
+  t.equal(await at(noon - 5000), -5000)
+  t.equal(await at(noon - 5000), -5000, 'equal is in order')
+  t.equal(await at(noon - 5001), 0, 'earlier: the server’s')
+  t.equal(await at(), 0, 'missing: the server’s')
+  t.equal(await at(noon + 60_000), 60_000)
+  clock.advance(1000)
+  t.equal(await at(), 60_000, 'never below the last')
+  t.equal(await at(noon + 30_000), 60_000)
+  t.equal(await at(undefined, { userId: 'ann' }), 60_000)
+  t.equal(await at(undefined, { userId: 'bob' }), 60_000, 'the last of the device, whoever is logged in')
+  t.equal(await at(undefined, { deviceId: 'e' }), 1000)
+})
