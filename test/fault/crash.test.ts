@@ -1,0 +1,51 @@
+/**
+ * Kills a real server again and again and compares what it says with what its clients had seen: G1, G2, G3, G5, G9.
+ *
+ *     RINGFENCE_CRASH_ROUNDS=50 node test/fault/crash.test.ts     more rounds than three
+ *     RINGFENCE_SEED=123 node test/fault/crash.test.ts            the same draws again
+ *
+ * `kill -9` leaves the page cache alive; for power loss see powerLoss.test.ts and test/log/power.test.ts.
+ */
+import t from 'tap'
+import { CrashRun, type End, type Round } from './crashRound.ts'
+import { Seeded } from './seeded.ts'
+
+const rounds = Number(process.env['RINGFENCE_CRASH_ROUNDS'] ?? 3)
+const seed = Number(process.env['RINGFENCE_SEED'] ?? Date.now() % 1e9)
+
+/** The first rounds are of one kind each; a start takes some hundred milliseconds up to more than a second. */
+function drawRound(random: Seeded, number: number): Round {
+  const usual: readonly End[] = ['snapshot', 'edit', 'drain']
+  const end =
+    usual[number] ?? random.pick<End>(['kill', 'kill', 'kill', 'snapshot', 'snapshot', 'edit', 'drain'])
+  const longest = { kill: 2000, drain: 1500, snapshot: 400, edit: 6 }[end]
+  const startKills = number === 1 || random.chance(0.3) ? random.integer(1, 2) : 0
+  return {
+    end,
+    milliseconds: random.integer(0, longest),
+    startKills: Array.from({ length: startKills }, () => random.integer(0, 1000)),
+    farEdits: random.chance(0.5),
+    nearEdits: random.integer(0, 2),
+  }
+}
+
+t.test(`${rounds} rounds, RINGFENCE_SEED=${seed}`, { timeout: 60_000 + rounds * 20_000 }, async (t) => {
+  const random = new Seeded(seed)
+  const run = await CrashRun.start(random)
+  t.teardown(() => run.dispose())
+  for (let number = 0; number < rounds; number++) {
+    const round = drawRound(random, number)
+    t.comment(`round ${number}: ${JSON.stringify(round)}`)
+    await run.round(round)
+    t.strictSame(run.faults, [], `round ${number}: ${JSON.stringify(round)}`)
+    if (run.faults.length > 0) break
+  }
+  await run.finish()
+  t.strictSame(run.faults, [], 'everything at the end')
+  t.comment(JSON.stringify(run.counts))
+  const { updates, lost, resends, events, edits, rotated, trimmed } = run.counts
+  t.ok(updates > 0 && events > 0 && edits > 0 && resends > 0 && lost > 0, 'the rounds had something to lose')
+  // Three rounds are too few for the second snapshots that trimming waits for.
+  if (rounds >= 20) t.ok(rotated > 0 && trimmed > 0, 'segments came and went')
+  if (!t.passing()) console.error(`RINGFENCE_SEED=${seed}\n${run.server.output}`)
+})

@@ -1,0 +1,228 @@
+/**
+ * What devices send, and what must come of it: a replay in the plane, as plain as can be.
+ *
+ * All circles lie within 3 km of 0° 0′, where a degree has a constant length; positions keep clear of every boundary,
+ * so that no answer depends on how exactly a distance is computed.
+ */
+import type { Seeded } from './seeded.ts'
+
+/** WGS84 at the equator, metres per degree. */
+const LONGITUDE_DEGREE = 111_319.49
+const LATITUDE_DEGREE = 110_574.28
+/** Edge of the square that devices walk in, metres. */
+const EDGE = 3000
+/** Minutes, for circles without their own. */
+export const PROJECT_DWELL = 3
+const START = Date.now() - 30 * 86_400_000
+
+/** A geofence as the client knows it. */
+export interface Circle {
+  readonly externalId: string
+  /** The server's `_id`. */
+  readonly id: string
+  readonly x: number
+  readonly y: number
+  readonly radius: number
+  readonly dwellThreshold: number | undefined
+  readonly enabled: boolean
+}
+
+/** By `_id`. */
+export type Circles = ReadonlyMap<string, Circle>
+
+interface Visit {
+  readonly id: string
+  readonly enteredAt: number
+  readonly dwelled: boolean
+}
+
+/** An update, and what it comes to once it is applied. */
+export interface Sent {
+  readonly body: {
+    readonly deviceId: string
+    readonly latitude: number
+    readonly longitude: number
+    readonly updatedAt: string
+    readonly stream?: string
+    readonly [field: string]: unknown
+  }
+  readonly visits: readonly Visit[]
+  /** See {@link eventText}; in their order. */
+  readonly events: readonly string[]
+}
+
+/** All that an event says and that the replay can tell, as one line. */
+export function eventText(event: {
+  readonly type: string
+  readonly geofence: { readonly _id: string }
+  readonly createdAt: string
+  readonly duration?: number
+  readonly location: { readonly coordinates: readonly number[] }
+}): string {
+  const { type, geofence, createdAt, duration = '', location } = event
+  return `${type} ${geofence._id} ${createdAt} ${duration} ${location.coordinates.join()}`
+}
+
+/** The body of PUT /v1/geofences/:tag/:externalId. */
+export function circleBody(circle: Omit<Circle, 'id'>) {
+  const [longitude, latitude] = degrees(circle.x, circle.y)
+  return {
+    type: 'circle',
+    description: circle.externalId,
+    coordinates: [longitude, latitude],
+    radius: circle.radius,
+    enabled: circle.enabled,
+    dwellThreshold: circle.dwellThreshold ?? null,
+  }
+}
+
+/** Circles that overlap; on average a point lies in nearly one. */
+export function drawCircles(random: Seeded, count: number): Omit<Circle, 'id'>[] {
+  return Array.from({ length: count }, (_, i) => ({
+    externalId: `circle-${i}`,
+    x: random.integer(0, EDGE),
+    y: random.integer(0, EDGE),
+    radius: random.integer(60, 400),
+    dwellThreshold: random.chance(0.5) ? random.integer(1, 5) : undefined,
+    enabled: true,
+  }))
+}
+
+/** One device and its client, which sends one update at a time and the same again until it is acknowledged. */
+export class Device {
+  readonly deviceId: string
+  /** None: the device sends no (stream, sequence). */
+  readonly streams: readonly string[]
+  /** Of all updates that were applied. */
+  readonly events: string[] = []
+  /** How many of them an earlier check has found in the log. */
+  checked = 0
+  last: Sent | undefined
+  inFlight: Sent | undefined
+  /** Applied before; to be sent again. */
+  resends: Sent[] = []
+  readonly #userId: string | undefined
+  readonly #lastOfStream = new Map<string, Sent>()
+  #sequence = 0
+  #time: number
+  #x: number
+  #y: number
+  /** Updates to come that hardly move. */
+  #staying = 0
+
+  constructor(deviceId: string, random: Seeded) {
+    this.deviceId = deviceId
+    this.streams = Array.from({ length: random.integer(0, 4) }, (_, i) => `${deviceId}/${i}`)
+    this.#userId = random.chance(0.3) ? `user of ${deviceId}` : undefined
+    this.#time = START + random.integer(0, 60_000)
+    this.#x = random.between(0, EDGE)
+    this.#y = random.between(0, EDGE)
+  }
+
+  /** Draws the next update and makes it the one in flight. */
+  next(random: Seeded, circles: Circles): Sent {
+    this.#move(random, circles)
+    this.#time += random.integer(1000, 60_000)
+    const [longitude, latitude] = degrees(this.#x, this.#y)
+    const stream = this.streams.length === 0 ? undefined : random.pick(this.streams)
+    const body = {
+      deviceId: this.deviceId,
+      ...(this.#userId !== undefined && { userId: this.#userId }),
+      latitude,
+      longitude,
+      accuracy: 1,
+      updatedAt: new Date(this.#time).toISOString(),
+      ...(random.chance(0.1) && { description: `update ${this.#sequence}` }),
+      ...(stream !== undefined && { stream, sequence: this.#sequence }),
+    }
+    this.#sequence += random.integer(1, 3)
+    this.inFlight = { body, ...this.#replay(circles, body) }
+    return this.inFlight
+  }
+
+  /** The update in flight has been applied. */
+  applied(): void {
+    const sent = this.inFlight!
+    this.inFlight = undefined
+    this.last = sent
+    this.events.push(...sent.events)
+    if (sent.body.stream !== undefined) this.#lastOfStream.set(sent.body.stream, sent)
+  }
+
+  /** An acknowledged update whose repetition must change nothing. */
+  oldUpdate(random: Seeded): Sent | undefined {
+    return this.#lastOfStream.size === 0 ? undefined : random.pick([...this.#lastOfStream.values()])
+  }
+
+  #move(random: Seeded, circles: Circles): void {
+    if (this.#staying === 0 && random.chance(0.1)) this.#staying = random.integer(5, 15)
+    const reach = this.#staying > 0 || random.chance(0.3) ? 8 : 500
+    if (this.#staying > 0) this.#staying--
+    for (let tries = 0; ; tries++) {
+      // An edit may have put a boundary right here; then a short way does not lead away from it.
+      const way = tries < 20 ? reach : 500
+      const x = Math.min(EDGE, Math.max(0, this.#x + random.between(-way, way)))
+      const y = Math.min(EDGE, Math.max(0, this.#y + random.between(-way, way)))
+      if (!isClear(circles, x, y)) continue
+      this.#x = x
+      this.#y = y
+      return
+    }
+  }
+
+  #replay(
+    circles: Circles,
+    { latitude, longitude, updatedAt }: Sent['body'],
+  ): Pick<Sent, 'visits' | 'events'> {
+    const time = this.#time
+    const text = (name: string, id: string, duration?: number) =>
+      eventText({
+        type: `user.${name}_geofence`,
+        geofence: { _id: id },
+        createdAt: updatedAt,
+        ...(duration !== undefined && { duration }),
+        location: { coordinates: [longitude, latitude] },
+      })
+    const before = this.last?.visits ?? []
+    const visits: Visit[] = []
+    const exits: string[] = []
+    const entries: string[] = []
+    const dwells: string[] = []
+    for (const visit of before) {
+      const { id, enteredAt, dwelled } = visit
+      const circle = circles.get(id)
+      if (circle === undefined || !circle.enabled) continue
+      const stayed = time - enteredAt
+      if (boundaryDistance(circle, this.#x, this.#y) > 0) {
+        exits.push(text('exited', id, stayed / 60_000))
+      } else if (!dwelled && stayed > (circle.dwellThreshold ?? PROJECT_DWELL) * 60_000) {
+        dwells.push(text('dwelled_in', id))
+        visits.push({ ...visit, dwelled: true })
+      } else visits.push(visit)
+    }
+    for (const id of [...circles.keys()].toSorted()) {
+      const circle = circles.get(id)!
+      if (!circle.enabled || before.some((visit) => visit.id === id)) continue
+      if (boundaryDistance(circle, this.#x, this.#y) > 0) continue
+      entries.push(text('entered', id))
+      visits.push({ id, enteredAt: time, dwelled: false })
+    }
+    return { visits, events: [...exits, ...entries, ...dwells] }
+  }
+}
+
+function isClear(circles: Circles, x: number, y: number): boolean {
+  for (const circle of circles.values()) {
+    if (Math.abs(boundaryDistance(circle, x, y)) < 1 + circle.radius * 0.005) return false
+  }
+  return true
+}
+
+function boundaryDistance(circle: Circle, x: number, y: number): number {
+  return Math.hypot(x - circle.x, y - circle.y) - circle.radius
+}
+
+/** Longitude and latitude, on the grid of a ten-millionth. */
+function degrees(x: number, y: number): [number, number] {
+  return [Number((x / LONGITUDE_DEGREE).toFixed(7)), Number((y / LATITUDE_DEGREE).toFixed(7))]
+}
