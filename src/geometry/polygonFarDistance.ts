@@ -47,9 +47,8 @@ export function farBoundary(store: Float64Array, ref: number, probe: Probe): num
     if (stackBound[top]! >= best2) continue
     if (node < leaves - 1) {
       const left = nodes + NODE_SIZE * (2 * node + 1)
-      const boundLeft = Math.max(wrappedBoxBound2(store, left, probe), centerBound2(store, left, probe))
-      const right = left + NODE_SIZE
-      const boundRight = Math.max(wrappedBoxBound2(store, right, probe), centerBound2(store, right, probe))
+      const boundLeft = farBoxBound2(store, left, probe)
+      const boundRight = farBoxBound2(store, left + NODE_SIZE, probe)
       const nearer = boundLeft <= boundRight ? 1 : 2
       stackNode[top] = 2 * node + 3 - nearer
       stackBound[top++] = nearer === 1 ? boundRight : boundLeft
@@ -93,6 +92,11 @@ export function wrappedBoxBound2(store: Float64Array, box: number, probe: Probe)
   const sinLat = gapLat - (gapLat * gapLat * gapLat) / 6
   const hav = sinLat * sinLat + sinLon * sinLon * probe.cosLatitude * store[box + 4]!
   return 4 * MIN_RADIUS_METERS * MIN_RADIUS_METERS * hav
+}
+
+/** The better of the two bounds: no point of the box has a shorter squared chord to the probe. */
+export function farBoxBound2(store: Float64Array, box: number, probe: Probe): number {
+  return Math.max(wrappedBoxBound2(store, box, probe), centerBound2(store, box, probe))
 }
 
 /**
