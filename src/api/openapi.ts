@@ -116,7 +116,11 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
       description: description ?? 'Success.',
       content:
         contentType === undefined
-          ? { 'application/json': { schema: withMeta(toJsonSchema(members, schemas), definition) } }
+          ? {
+              'application/json': {
+                schema: withMeta(Number(status), toJsonSchema(members, schemas), definition, schemas),
+              },
+            }
           : { [contentType]: { schema: { type: 'string' } } },
     }
   }
@@ -146,14 +150,22 @@ function operationId(definition: Route): string {
   return definition.method.toLowerCase() + words.join('')
 }
 
-function withMeta(members: unknown, definition: Route): unknown {
+function withMeta(
+  status: number,
+  members: unknown,
+  definition: Route,
+  schemas: Record<string, Json>,
+): unknown {
   if (definition.path === '/v1/openapi.json') return members
+  if (status >= 400) return { allOf: [{ $ref: '#/components/schemas/Error' }, members] }
+  const code = { code: { type: 'integer' } }
+  const more = definition.meta && (toJsonSchema(definition.meta, schemas) as Json)
   const meta = {
     type: 'object',
-    required: ['meta'],
-    properties: { meta: { type: 'object', required: ['code'], properties: { code: { type: 'integer' } } } },
+    required: ['code', ...((more?.required as string[] | undefined) ?? [])],
+    properties: { ...code, ...(more?.properties as Json | undefined) },
   }
-  return { allOf: [meta, members] }
+  return { allOf: [{ type: 'object', required: ['meta'], properties: { meta } }, members] }
 }
 
 function parameters(definition: Route, schemas: Record<string, Json>): Json[] {

@@ -73,6 +73,8 @@ export interface Route<
    * that the schema does not know are left alone; a `default` is documentation only.
    */
   readonly body?: B
+  /** Members of `meta` beside `code` in a successful answer. */
+  readonly meta?: TObject
   /** By status: the schema of the members beside `meta`; with a `contentType` where the answer is another text. */
   readonly answers: Readonly<Record<number, TObject>>
   /**

@@ -42,6 +42,11 @@ export function limitOf(standard: number, max: number): TInteger {
   })
 }
 
+/** What `meta` of a list says beside `code`. */
+export const Page = Type.Object({
+  hasMore: Type.Boolean({ description: 'Whether more records match than `limit`.' }),
+})
+
 const DEGREES = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 
 /**

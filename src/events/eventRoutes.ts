@@ -1,22 +1,12 @@
 import Type from 'typebox'
 import { route } from '../api/route.ts'
 import type { Route } from '../api/route.ts'
-import { DateText, limitOf, Name, parseDate } from '../api/schemas.ts'
+import { DateText, limitOf, Name, Page, parseDate } from '../api/schemas.ts'
 import { notFound } from '../runtime/errors.ts'
+import { EventSchema } from './eventSchema.ts'
 import type { EventIndex } from './port.ts'
 
 const EventId = Type.Object({ id: Name(256, 'The `_id` of the event.') })
-
-const EventRecord = Type.Object(
-  {
-    _id: Type.String({ pattern: '^[0-9a-f]{24}$' }),
-    type: Type.String({ description: '`user.entered_geofence`, …, or the name of a conversion.' }),
-    createdAt: Type.String({ format: 'date-time', description: 'The time of the update.' }),
-    actualCreatedAt: Type.String({ format: 'date-time', description: "The server's time." }),
-    live: Type.Boolean(),
-  },
-  { additionalProperties: true },
-)
 
 /** `GET /v1/events`, `GET /v1/events/:id` and `DELETE /v1/events/:id`. */
 export function eventRoutes(index: EventIndex): Route[] {
@@ -26,7 +16,6 @@ export function eventRoutes(index: EventIndex): Route[] {
       path: '/v1/events',
       auth: 'secret',
       summary: 'List events, newest first',
-      description: '`meta.hasMore` tells whether more events match than `limit`.',
       tag: 'Events',
       query: Type.Object({
         userId: Type.Optional(Name(256)),
@@ -38,7 +27,8 @@ export function eventRoutes(index: EventIndex): Route[] {
         updatedAfter: Type.Optional(DateText),
         limit: limitOf(100, 1000),
       }),
-      answers: { 200: Type.Object({ events: Type.Array(EventRecord) }) },
+      meta: Page,
+      answers: { 200: Type.Object({ events: Type.Array(EventSchema) }) },
       async handler({ credentials, query }) {
         const { events, hasMore } = await index.list(credentials!.scope, {
           userId: query.userId,
@@ -60,7 +50,7 @@ export function eventRoutes(index: EventIndex): Route[] {
       summary: 'Get an event',
       tag: 'Events',
       params: EventId,
-      answers: { 200: Type.Object({ event: EventRecord }) },
+      answers: { 200: Type.Object({ event: EventSchema }) },
       async handler({ credentials, params }) {
         const event = await index.get(credentials!.scope, params.id)
         if (event === undefined) throw notFound('Event')

@@ -3,8 +3,9 @@ import { LATER, route, type Reply, type Route } from '../api/route.ts'
 import type { Update } from '../model/update.ts'
 import type { ActorHost, Submitter } from '../actor/host.ts'
 import type { Applied } from '../actor/partition.ts'
+import { EventSchema } from '../events/eventSchema.ts'
 import type { ApiError } from '../runtime/errors.ts'
-import { EventSchema, UserSchema } from './answerSchemas.ts'
+import { UserSchema } from './userSchema.ts'
 import { TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
 
 /** More updates than this in one replay are refused: an SDK buffers 120. */

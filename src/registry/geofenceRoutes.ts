@@ -6,6 +6,7 @@ import {
   DateText,
   limitOf,
   Name,
+  Page,
   parseCoordinates,
   parseDate,
   Text,
@@ -115,6 +116,7 @@ function readRoutes(registry: Registry): Route[] {
         updatedBefore: Type.Optional(DateText),
         updatedAfter: Type.Optional(DateText),
       }),
+      meta: Page,
       answers: { 200: Geofences },
       handler: (call) => {
         const { tag, externalId, metadata, limit = 100 } = call.query

@@ -6,12 +6,13 @@ import {
   DateText,
   limitOf,
   Name,
+  Page,
   parseCoordinates,
   parseDate,
   Text,
 } from '../api/schemas.ts'
 import type { StoreSalt } from '../events/ids.ts'
-import { UserSchema } from '../ingest/answerSchemas.ts'
+import { UserSchema } from '../ingest/userSchema.ts'
 import { matchesMetadata } from '../model/metadata.ts'
 import type { Geofence } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
@@ -19,6 +20,7 @@ import type { ScopeDirectory } from '../registry/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, notFound } from '../runtime/errors.ts'
 import { explainUser } from './explain.ts'
+import { ExplanationSchema } from './explanationSchema.ts'
 import { findUser, listUsers, usersIn, usersNear, type UserRow } from './userQueries.ts'
 
 /** What the user endpoints ask. */
@@ -56,6 +58,7 @@ function recordRoutes(parts: UserParts): Route[] {
         updatedBefore: Type.Optional(DateText),
         updatedAfter: Type.Optional(DateText),
       }),
+      meta: Page,
       answers: { 200: Users },
       handler: (call) => {
         const bound = (name: 'createdBefore' | 'createdAfter' | 'updatedBefore' | 'updatedAfter') => {
@@ -83,7 +86,7 @@ function recordRoutes(parts: UserParts): Route[] {
       summary: 'Get a user',
       description: 'By `_id`, userId or deviceId; where several match, the latest updated.',
       params: Id,
-      answers: { 200: OneUser, 404: Nothing },
+      answers: { 200: OneUser },
       handler: (call) =>
         host.read(() => {
           const found = userOf(parts, call)
@@ -99,7 +102,7 @@ function recordRoutes(parts: UserParts): Route[] {
       description:
         'Removes the record and its state. Its events stay until they are deleted or their time is up.',
       params: Id,
-      answers: { 200: Nothing, 404: Nothing },
+      answers: { 200: Nothing },
       handler: async (call) => {
         const { partition, row, id } = await host.read(() => {
           const found = userOf(parts, call)
@@ -120,11 +123,7 @@ function recordRoutes(parts: UserParts): Route[] {
         'event was or was not made.',
       params: Id,
       answers: {
-        200: Type.Object({
-          user: UserSchema,
-          explanation: Type.Object({ update: Type.Object({}), candidates: Type.Array(Type.Object({})) }),
-        }),
-        404: Nothing,
+        200: Type.Object({ user: UserSchema, explanation: ExplanationSchema }),
       },
       handler: (call) =>
         host.read(() => {
@@ -162,7 +161,7 @@ function searchRoutes(parts: UserParts): Route[] {
         metadata: Type.Optional(Type.Record(Type.String(), Text(4096))),
         limit: Type.Optional(limitOf(10, 100)),
       }),
-      answers: { 200: Users, 503: Nothing },
+      answers: { 200: Users },
       handler: (call) => {
         const { near, radius = 1000, limit = 10, metadata, mode } = call.query
         const { latitude, longitude } = parseCoordinates('near', near)
@@ -206,7 +205,8 @@ function insideRoutes(parts: UserParts): Route[] {
     auth: 'secret',
     tag: TAG,
     query,
-    answers: { 200: Users, 404: Nothing },
+    meta: Page,
+    answers: { 200: Users },
   } as const
   return [
     route({

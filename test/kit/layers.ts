@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['model', 'runtime'],
   registry: ['model', 'runtime', 'api', 'log', 'spatial', 'geometry'],
   actor: ['model', 'runtime', 'log', 'spatial', 'geometry', 'events'],
-  ingest: ['model', 'runtime', 'api', 'log', 'actor'],
+  ingest: ['model', 'runtime', 'api', 'log', 'actor', 'events'],
   users: ['model', 'runtime', 'api', 'actor', 'events', 'geometry', 'ingest'],
   ops: ['model', 'runtime', 'api', 'actor'],
 }

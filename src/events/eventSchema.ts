@@ -1,15 +1,18 @@
 import Type from 'typebox'
 
-/** Schemas of what is answered, for the OpenAPI document; answers are not checked against them at run time. */
+/** Schemas of events and of what users share with them, for the OpenAPI document; answers are not checked at run time. */
 
-const PointSchema = Type.Object({
+export const PointSchema = Type.Object({
   type: Type.Literal('Point'),
   coordinates: Type.Array(Type.Number(), { minItems: 2, maxItems: 2, description: '[longitude, latitude]' }),
 })
 
-const MetadataSchema = Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean(), Type.Number()]))
+export const MetadataSchema = Type.Record(
+  Type.String(),
+  Type.Union([Type.String(), Type.Boolean(), Type.Number()]),
+)
 
-const DateSchema = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
+export const DateSchema = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
 
 /** A geofence as it appears in user context and in events. */
 export const GeofenceContextSchema = Type.Object({
@@ -19,33 +22,6 @@ export const GeofenceContextSchema = Type.Object({
   description: Type.String(),
   metadata: Type.Optional(MetadataSchema),
 })
-
-export const UserSchema = Type.Object(
-  {
-    _id: Type.String(),
-    live: Type.Boolean(),
-    userId: Type.Optional(Type.String()),
-    deviceId: Type.String(),
-    description: Type.Optional(Type.String()),
-    metadata: Type.Optional(MetadataSchema),
-    location: PointSchema,
-    locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
-    foreground: Type.Boolean(),
-    stopped: Type.Boolean(),
-    deviceType: Type.Optional(Type.String()),
-    deviceOS: Type.Optional(Type.String()),
-    deviceMake: Type.Optional(Type.String()),
-    deviceModel: Type.Optional(Type.String()),
-    createdAt: DateSchema,
-    updatedAt: DateSchema,
-    ip: Type.String(),
-    geofences: Type.Array(GeofenceContextSchema),
-    beacons: Type.Array(Type.Object({})),
-    segments: Type.Array(Type.Object({})),
-    topChains: Type.Array(Type.Object({})),
-  },
-  { title: 'User' },
-)
 
 export const EventSchema = Type.Object(
   {

@@ -1,0 +1,30 @@
+import Type from 'typebox'
+import { DateSchema, GeofenceContextSchema, MetadataSchema, PointSchema } from '../events/eventSchema.ts'
+
+/** What is answered about a user, for the OpenAPI document; answers are not checked at run time. */
+export const UserSchema = Type.Object(
+  {
+    _id: Type.String(),
+    live: Type.Boolean(),
+    userId: Type.Optional(Type.String()),
+    deviceId: Type.String(),
+    description: Type.Optional(Type.String()),
+    metadata: Type.Optional(MetadataSchema),
+    location: PointSchema,
+    locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
+    foreground: Type.Boolean(),
+    stopped: Type.Boolean(),
+    deviceType: Type.Optional(Type.String()),
+    deviceOS: Type.Optional(Type.String()),
+    deviceMake: Type.Optional(Type.String()),
+    deviceModel: Type.Optional(Type.String()),
+    createdAt: DateSchema,
+    updatedAt: DateSchema,
+    ip: Type.String(),
+    geofences: Type.Array(GeofenceContextSchema),
+    beacons: Type.Array(Type.Object({})),
+    segments: Type.Array(Type.Object({})),
+    topChains: Type.Array(Type.Object({})),
+  },
+  { title: 'User' },
+)

@@ -1,0 +1,44 @@
+import Type from 'typebox'
+
+/** What `explainUser` answers, for the OpenAPI document. */
+
+const DateSchema = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
+
+const Candidate = Type.Object({
+  geofence: Type.Object({
+    _id: Type.String(),
+    tag: Type.Optional(Type.String()),
+    externalId: Type.Optional(Type.String()),
+    description: Type.Optional(Type.String()),
+  }),
+  wasInside: Type.Boolean({ description: 'Before the update.' }),
+  enteredAt: Type.Optional(DateSchema),
+  distance: Type.Optional(Type.Number({ description: 'Metres to the boundary, negative inside.' })),
+  coverage: Type.Optional(Type.Number({ description: 'Share of the accuracy disc that it covers, 0 to 1.' })),
+  confidence: Type.Optional(Type.Integer({ minimum: 1, maximum: 3 })),
+  eligible: Type.Optional(Type.Boolean()),
+  ineligible: Type.Optional(Type.String({ description: 'The first rule that keeps it from making events.' })),
+  currentlyOperating: Type.Optional(Type.Boolean()),
+  outcome: Type.String(),
+  event: Type.Optional(Type.String({ description: 'Type of the event that was made.' })),
+  reason: Type.String({ description: 'A sentence.' }),
+  changedSince: Type.Optional(DateSchema),
+})
+
+export const ExplanationSchema = Type.Object({
+  update: Type.Object({
+    time: DateSchema,
+    receivedAt: DateSchema,
+    latitude: Type.Number(),
+    longitude: Type.Number(),
+    accuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
+    userId: Type.Optional(Type.String()),
+    ip: Type.String(),
+    foreground: Type.Boolean(),
+    stopped: Type.Boolean(),
+    replayed: Type.Boolean(),
+  }),
+  settings: Type.Object({}, { description: 'As GET /v1/settings answers them.' }),
+  note: Type.Optional(Type.String({ description: 'Why the update touched no geofence at all.' })),
+  candidates: Type.Array(Candidate),
+})

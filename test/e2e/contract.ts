@@ -1,0 +1,160 @@
+/**
+ * Holds a server to its own OpenAPI document: every answer that a test gets is compared with the schema that the
+ * document gives for that route and status, and with nothing left over that the document does not name.
+ */
+import type { Test } from 'tap'
+import { Compile } from 'typebox/schema'
+import { startServer, type HttpAnswer, type Server, type ServerOptions } from '../kit/server.ts'
+
+// oxlint-disable-next-line typescript/no-explicit-any -- documents and answers of every shape
+export type Json = any
+
+/** One operation of the document. */
+export interface Operation {
+  /** Upper case. */
+  readonly method: string
+  /** `/v1/users/{id}`. */
+  readonly path: string
+  readonly definition: Json
+}
+
+/** A server whose answers are held against its document. */
+export class Api {
+  readonly server: Server
+  readonly operations: readonly Operation[]
+  readonly #document: Json
+  readonly #checks = new Map<string, { Check(value: unknown): boolean; Errors(value: unknown): Json }>()
+
+  constructor(server: Server, document: Json) {
+    this.server = server
+    this.#document = document
+    this.operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods as Json).map(([method, definition]) => ({
+        method: method.toUpperCase(),
+        path,
+        definition,
+      })),
+    )
+  }
+
+  /**
+   * One request, as {@link Server.api}.
+   * @throws Error where the answer is not what the document says
+   */
+  call = async (...request: Parameters<Server['api']>): Promise<HttpAnswer> => {
+    const answer = await this.server.api(...request)
+    this.check(request[0], request[1], answer)
+    return answer
+  }
+
+  /** @throws Error naming the first difference between an answer and the document */
+  check(method: string, path: string, answer: HttpAnswer): void {
+    const { status, body, headers } = answer
+    const where = `${method} ${path.slice(0, 200)} → ${status}`
+    if (!headers.get('x-radar-request-id')) throw new Error(`${where}: no request id`)
+    if (headers.get('access-control-allow-origin') !== '*') throw new Error(`${where}: no CORS header`)
+    if (method === 'HEAD') return
+    const operation = this.operationOf(method, path)
+    if (operation === undefined) {
+      if (status !== 404 && status !== 405) throw new Error(`${where}: for a route that is not documented`)
+    } else {
+      const response = operation.definition.responses[status]
+      if (response === undefined) throw new Error(`${where}: this status is not documented`)
+      const { content } = this.#resolved(response)
+      const type = (headers.get('content-type') ?? '').split(';')[0]!
+      if (content[type] === undefined) throw new Error(`${where}: ${type} is not documented`)
+      if (type !== 'application/json') return
+      const { schema } = content[type]
+      const check = this.#checkOf(`${operation.method} ${operation.path} ${status}`, schema)
+      if (!check.Check(body))
+        throw new Error(
+          `${where}: ${JSON.stringify(check.Errors(body)[1])} in ${JSON.stringify(body).slice(0, 2000)}`,
+        )
+      const extra = this.#undocumented(schema, body, '')
+      if (extra !== undefined && operation.path !== '/v1/openapi.json')
+        throw new Error(`${where}: ${extra} is not documented`)
+      if (operation.path === '/v1/openapi.json') return
+    }
+    if (body?.meta?.code !== status) throw new Error(`${where}: meta.code is ${body?.meta?.code}`)
+    if (status >= 400 && typeof body.meta.message !== 'string') throw new Error(`${where}: no meta.message`)
+  }
+
+  /** The operation that a path leads to; a fixed segment wins over a parameter. */
+  operationOf(method: string, path: string): Operation | undefined {
+    const segments = path
+      .split('?')[0]!
+      .replace(/^\/api(?=\/v1\/)/, '')
+      .split('/')
+    const fits = this.operations.filter((one) => {
+      const template = one.path.split('/')
+      return (
+        one.method === method &&
+        template.length === segments.length &&
+        template.every((part, i) => (part.startsWith('{') ? segments[i] !== '' : part === segments[i]))
+      )
+    })
+    const parameters = (one: Operation) => one.path.split('{').length
+    return fits.sort((a, b) => parameters(a) - parameters(b))[0]
+  }
+
+  #checkOf(name: string, schema: Json) {
+    let check = this.#checks.get(name)
+    if (check === undefined) {
+      // References are read from the root, so the components go along.
+      check = Compile({ ...schema, components: this.#document.components })
+      this.#checks.set(name, check)
+    }
+    return check
+  }
+
+  #resolved(schema: Json): Json {
+    if (schema.$ref === undefined) return schema
+    return schema.$ref
+      .slice(2)
+      .split('/')
+      .reduce((node: Json, key: string) => node[key], this.#document)
+  }
+
+  /** The path of a member that no schema names; objects without named members are open. */
+  #undocumented(schema: Json, value: unknown, path: string): string | undefined {
+    const parts = this.#parts(schema)
+    if (Array.isArray(value)) {
+      const items = parts.find((part) => part.items !== undefined)?.items
+      if (items === undefined) return undefined
+      for (const [i, item] of value.entries()) {
+        const extra = this.#undocumented(items, item, `${path}[${i}]`)
+        if (extra !== undefined) return extra
+      }
+      return undefined
+    }
+    if (typeof value !== 'object' || value === null) return undefined
+    const properties = Object.assign({}, ...parts.map((part) => part.properties ?? {}))
+    const isOpen =
+      Object.keys(properties).length === 0 ||
+      parts.some((part) => part.patternProperties !== undefined || part.additionalProperties !== undefined)
+    if (isOpen) return undefined
+    for (const [name, member] of Object.entries(value)) {
+      const extra = Object.hasOwn(properties, name)
+        ? this.#undocumented(properties[name], member, `${path}.${name}`)
+        : `${path}.${name}`
+      if (extra !== undefined) return extra
+    }
+    return undefined
+  }
+
+  /** A schema and all that it is put together from. */
+  #parts(schema: Json): Json[] {
+    const here = this.#resolved(schema)
+    return [
+      here,
+      ...[...(here.allOf ?? []), ...(here.anyOf ?? [])].flatMap((part: Json) => this.#parts(part)),
+    ]
+  }
+}
+
+/** Starts a server that the test's end stops, with its document. */
+export async function startApi(t: Test, options?: ServerOptions): Promise<Api> {
+  const server = await startServer(t, options)
+  const { body } = await server.api('GET', '/v1/openapi.json', undefined, null)
+  return new Api(server, body)
+}
