@@ -1,5 +1,6 @@
 /**
- * Runs after every npm command that installs (package.json, "postinstall" and "dependencies") and restores in package-lock.json what npm drops from it.
+ * Runs after every npm command that installs (package.json, "postinstall" and "dependencies") and restores in
+ * package-lock.json what npm drops from it.
  *
  * better-sqlite3 carries its binaries and says `"gypfile": false`: do not build. npm forgets that on its way into the
  * lock file, and npm 10, which comes with Node 20 and 22, then runs node-gyp, which fails where there is no Python.
