@@ -1,9 +1,11 @@
 import fc from 'fast-check'
+import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
 import { FrameWriter } from '../../src/actor/commitCodec.ts'
 import { Partition, RATE_LIMITED, type Applied } from '../../src/actor/partition.ts'
 import { snapshotOf } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
+import type { Geofence, Shape } from '../../src/model/geofence.ts'
 import type { Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 import { Engine, MINUTE, runs, SALT } from './kit.ts'
@@ -174,9 +176,13 @@ const THEMES: Readonly<Record<string, Theme>> = {
 const SPREAD = 2000
 const NOW = new Engine().clock.now()
 
-/** A device that walks straight on for a while, or stands; some steps land within a millimetre of the last. */
-function walker(random: Random, place: Point): () => Point {
-  let at = moved(place, random.between(-SPREAD, SPREAD), random.between(-SPREAD, SPREAD))
+/**
+ * A device that walks straight on for a while, or stands. Now and then it goes straight to the boundary of a circle and
+ * a hair's breadth over it: there a zone that is a little too large shows.
+ */
+function walker(random: Random, place: Point, geofences: ReadonlyMap<string, Geofence>): () => Point {
+  const anywhere = () => moved(place, random.between(-SPREAD, SPREAD), random.between(-SPREAD, SPREAD))
+  let at = anywhere()
   let east = 0
   let north = 0
   return () => {
@@ -186,11 +192,22 @@ function walker(random: Random, place: Point): () => Point {
       east = step * Math.cos(angle)
       north = step * Math.sin(angle)
     }
-    if (random.chance(0.02))
-      at = moved(place, random.between(-SPREAD, SPREAD), random.between(-SPREAD, SPREAD))
     at = moved(at, east, north)
+    if (random.chance(0.02)) at = anywhere()
+    if (random.chance(0.1) && geofences.size > 0)
+      at = overTheBoundary(at, random.pick([...geofences.values()]).shape, random.magnitude(0.001, 3))
     return at
   }
+}
+
+/** The point so many metres beyond the boundary point of a circle that is nearest. */
+function overTheBoundary(at: Point, shape: Shape, meters: number): Point {
+  if (shape.kind !== 'circle') return at
+  const [longitude, latitude] = shape.center
+  const { s12, azi1 } = geodesic.Geodesic.WGS84.Inverse(latitude, longitude, at.latitude, at.longitude)
+  const reach = s12! < shape.radius ? shape.radius + meters : Math.max(0, shape.radius - meters)
+  const { lat2, lon2 } = geodesic.Geodesic.WGS84.Direct(latitude, longitude, azi1!, reach)
+  return { latitude: lat2!, longitude: lon2! }
 }
 
 t.test('zones change nothing but the work', async (t) => {
@@ -208,8 +225,8 @@ t.test('zones change nothing but the work', async (t) => {
         for (let id = 1; id <= 12; id++) world.put(randomGeofence(random, id, place, SPREAD, clock.now()))
         const zoned = new Driven(engine)
         const plain = new Driven(engine)
-        const walk = walker(random, place)
-        let habits: Habits = {}
+        const walk = walker(random, place, world.geofences(0))
+        let habits: Habits = { accuracy: random.magnitude(2, 300) }
         for (let i = 0; i < 250; i++) {
           clock.advance(theme.pace?.(random) ?? 1000)
           if (random.chance(0.08)) habits = theme.change(random, habits, engine, place)
@@ -248,7 +265,7 @@ t.test('packing idle devices changes nothing', async (t) => {
       const plain = new Driven(engine)
       const devices = Array.from({ length: 6 }, (_, i) => ({
         deviceId: `d${i}`,
-        walk: walker(random, place),
+        walk: walker(random, place, world.geofences(0)),
         habits: {} as Habits,
         sequence: 0,
       }))
