@@ -242,6 +242,38 @@ t.test('edges across half the Earth', async () => {
   )
 })
 
+t.test('slanting edges at high latitudes, where a plane at the probe bends most', async () => {
+  fc.assert(
+    fc.property(
+      fc.double({ min: 76, max: 79.9, noNaN: true }),
+      fc.double({ min: 0, max: 2 * Math.PI, noNaN: true }),
+      fc.double({ min: 35_000, max: 49_000, noNaN: true }),
+      (latitude, angle, meters) => {
+        const [cos, sin] = [Math.cos(angle), Math.sin(angle)]
+        const corner = (away: number, along: number): Position => {
+          const at = offset({ latitude, longitude: 20 }, away * cos - along * sin, away * sin + along * cos)
+          return [at.longitude, at.latitude]
+        }
+        const ring = [corner(meters, -40_000), corner(meters, 40_000), corner(meters + 9_000, 0)]
+        holds({ kind: 'polygon', ring: [...ring, ring[0]!] }, { latitude, longitude: 20 })
+      },
+    ),
+    runs(60),
+  )
+})
+
+t.test('an edge once round the Earth is met in its middle', async (t) => {
+  const ring: Position[] = [
+    [-180, -30],
+    [180, 30],
+    [180, 40],
+    [-180, -20],
+    [-180, -30],
+  ]
+  t.equal(distance({ kind: 'polygon', ring }, { latitude: 15, longitude: 90 }), 0)
+  holds({ kind: 'polygon', ring }, { latitude: 14, longitude: 90 })
+})
+
 t.test('bounds of boxes are never above the distance to a point in them', async () => {
   const share = fc.double({ min: 0, max: 1, noNaN: true })
   fc.assert(
