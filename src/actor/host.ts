@@ -278,7 +278,7 @@ export class ActorHost {
 }
 
 /** FNV-1a over the UTF-16 units of the device's id; the partition of a device never changes in a store. */
-export function partitionNumber(deviceId: string, partitions: number): number {
+function partitionNumber(deviceId: string, partitions: number): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < deviceId.length; i++) hash = Math.imul(hash ^ deviceId.charCodeAt(i), 0x01000193)
   return (hash >>> 0) % partitions

@@ -79,7 +79,7 @@ export interface Decision {
 }
 
 /** The first failing rule of eligibility, in the order of evaluation.md; undefined when the geofence may make events. */
-export function ineligibility(geofence: Geofence, now: Circumstances): Ineligibility | undefined {
+function ineligibility(geofence: Geofence, now: Circumstances): Ineligibility | undefined {
   if (!geofence.enabled) return 'disabled'
   if (geofence.disableAfter !== undefined && now.receivedAt >= geofence.disableAfter) return 'expired'
   if (geofence.deleteAfter !== undefined && now.receivedAt >= geofence.deleteAfter) return 'expired'
@@ -108,7 +108,7 @@ export function isMeantForAddress(geofence: Geofence, ip: string): boolean {
 }
 
 /** Whether time t lies within the geofence's operating hours; undefined when it has none. */
-export function operatingAt(geofence: Geofence, time: number): boolean | undefined {
+function operatingAt(geofence: Geofence, time: number): boolean | undefined {
   if (geofence.operatingHours === undefined) return undefined
   return isOpen(geofence.operatingHours, geofence.timeZone, time)
 }
