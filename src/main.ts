@@ -74,6 +74,8 @@ async function main(): Promise<void> {
   const salt = storeSalt(store.storeId)
   const firstKeys = options.keys.length === 0 ? undefined : parseKeys(options.keys.join(','))
   const registry = openRegistry({ folder: options.data, clock, createIndex: createGeofenceIndex, firstKeys })
+  // However the process ends: a write-ahead log left by a refused start would be played into a restored registry.
+  process.once('exit', () => registry.close())
   const log = openCommitLog({ store, ...options, failed: fatal })
   const snapshots = openSnapshots(options.data, store.storeId, (file, reason) =>
     logger.error({ file, reason }, 'damaged snapshot passed over'),

@@ -177,12 +177,14 @@ function openFile(file: string): Database.Database {
   }
 }
 
-/** Also takes the exclusive lock, by writing even where there is nothing to bring up. */
+/** Also takes the exclusive lock. Writes only where there is something to bring up: a start may yet be refused. */
 function migrate(db: Database.Database, from: number): void {
   db.exec('BEGIN EXCLUSIVE')
-  for (let version = from + 1; version <= SCHEMA_VERSION; version++) db.exec(MIGRATIONS[version] ?? '')
-  db.pragma(`application_id = ${APPLICATION_ID}`)
-  db.pragma(`user_version = ${SCHEMA_VERSION}`)
+  if (from < SCHEMA_VERSION) {
+    for (let version = from + 1; version <= SCHEMA_VERSION; version++) db.exec(MIGRATIONS[version] ?? '')
+    db.pragma(`application_id = ${APPLICATION_ID}`)
+    db.pragma(`user_version = ${SCHEMA_VERSION}`)
+  }
   db.exec('COMMIT')
 }
 
