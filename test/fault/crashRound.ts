@@ -168,6 +168,8 @@ export class CrashRun {
         await sleep(milliseconds)
         await server.kill9()
         await edit
+        // Whether the edit was made is not known yet, and so not what another update would come to.
+        this.#running = false
       })
       return
     }
@@ -212,6 +214,7 @@ export class CrashRun {
             this.#idle++
             await this.#pause
             this.#idle--
+            continue
           }
           if (!(await this.#sendNext(this.#random.pick(own), agent))) return
         }
