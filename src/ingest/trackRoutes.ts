@@ -25,7 +25,7 @@ export function trackRoutes(host: ActorHost, rateLimits: boolean): Route[] {
         'Evaluates the update and answers the user and the events that it caused, once both are durable. ' +
         'One update per second and device.',
       body: TrackBody,
-      answers,
+      answers: { ...answers, 429: Type.Object({}, { description: 'The device sends too often.' }) },
       handler(call, reply) {
         const update = updateFrom(call.body, stampOf(call))
         host.submitOne(update, sizeOf(update), new TrackExchange(reply, rateLimits))

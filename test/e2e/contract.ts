@@ -4,7 +4,7 @@
  */
 import type { Test } from 'tap'
 import { Compile } from 'typebox/schema'
-import { startServer, type HttpAnswer, type Server, type ServerOptions } from '../kit/server.ts'
+import { KEYS, startServer, type HttpAnswer, type Server, type ServerOptions } from '../kit/server.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents and answers of every shape
 export type Json = any
@@ -45,6 +45,39 @@ export class Api {
     const answer = await this.server.api(...request)
     this.check(request[0], request[1], answer)
     return answer
+  }
+
+  /** POST /v1/track with the test publishable key; throws unless it answers 200. Resolves to events and user. */
+  async track(
+    update: Json,
+    key: string = KEYS.testPublishable,
+    headers: Record<string, string> = {},
+  ): Promise<Json> {
+    return this.#good('POST', '/v1/track', update, key, headers)
+  }
+
+  /** PUT of a circle by its pair; throws unless it answers 200. Resolves to the geofence. */
+  async circle(
+    pair: string,
+    [longitude, latitude]: readonly [number, number],
+    radius: number,
+    more: Json = {},
+    key: string = KEYS.testSecret,
+  ): Promise<Json> {
+    const body = { description: pair, type: 'circle', coordinates: [longitude, latitude], radius, ...more }
+    return (await this.#good('PUT', `/v1/geofences/${pair}`, body, key)).geofence
+  }
+
+  /** PATCH of the test environment's settings; throws unless it answers 200. */
+  async settings(change: Json): Promise<Json> {
+    return (await this.#good('PATCH', '/v1/settings', change, KEYS.testSecret)).settings
+  }
+
+  /** A request that must succeed; resolves to the body. */
+  async #good(method: string, path: string, body: Json, key: string, headers = {}): Promise<Json> {
+    const answer = await this.call(method, path, body, key, headers)
+    if (answer.status !== 200) throw new Error(`${method} ${path} → ${JSON.stringify(answer.body)}`)
+    return answer.body
   }
 
   /** @throws Error naming the first difference between an answer and the document */
@@ -150,6 +183,19 @@ export class Api {
       ...[...(here.allOf ?? []), ...(here.anyOf ?? [])].flatMap((part: Json) => this.#parts(part)),
     ]
   }
+}
+
+/** A latitude that many metres further north, good to a thousandth near 50° N. */
+export function north(latitude: number, meters: number): number {
+  return latitude + meters / 111_229
+}
+
+/** `entered shop/1 3`, `dwelled …`: type, pair and confidence of events, in their order. */
+export function briefly(events: readonly Json[]): string[] {
+  return events.map(
+    ({ type, geofence, confidence }) =>
+      `${type.slice('user.'.length).split('_')[0]} ${geofence.tag}/${geofence.externalId} ${confidence}`,
+  )
 }
 
 /** Starts a server that the test's end stops, with its document. */

@@ -1,0 +1,987 @@
+/** POST /v1/track and /v1/track/replay of a real process, against the interface: what goes in, what comes out. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { KEYS } from '../kit/server.ts'
+import { briefly, north, startApi, type Json } from './contract.ts'
+
+const { testPublishable, testSecret, livePublishable, liveSecret } = KEYS
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const HEX = /^[0-9a-f]{24}$/
+/** A Monday, for times that tests choose themselves; a device's times must only ascend. */
+const MONDAY = Date.parse('2026-01-05T00:00:00Z')
+
+const iso = (time: number) => new Date(time).toISOString()
+
+const api = await startApi(t)
+const { call, server } = api
+
+/** A place of its own for each test, far from all others. */
+let places = 0
+const place = (): [number, number] => [places++ - 150, 50]
+let devices = 0
+const device = () => `device-${++devices}`
+const at = ([longitude, latitude]: readonly [number, number], metersNorth = 0) => ({
+  latitude: north(latitude, metersNorth),
+  longitude,
+  accuracy: 5,
+})
+
+t.test('an update with everything: User and Event field by field', async (t) => {
+  const here = place()
+  const geofence = await api.circle('shops/everything', here, 100, {
+    metadata: { floor: 2, open: true, name: 'x' },
+  })
+  const body = {
+    ...at(here),
+    accuracy: 12.5,
+    deviceId: 'd-1',
+    userId: 'u-1',
+    installId: 'i-1',
+    foreground: true,
+    stopped: true,
+    description: 'A user',
+    metadata: { plan: 'gold', age: 7, beta: false },
+    deviceType: 'iOS',
+    deviceOS: '17.1',
+    deviceMake: 'Apple',
+    deviceModel: 'iPhone',
+    replayed: false,
+  }
+  const before = Date.now()
+  const { status, body: answer, headers } = await call('POST', '/v1/track', body, testPublishable)
+  const after = Date.now()
+  t.equal(status, 200)
+  t.equal(headers.get('content-type'), 'application/json; charset=utf-8')
+  t.strictSame(Object.keys(answer).sort(), ['events', 'meta', 'user'])
+  t.strictSame(answer.meta, { code: 200 })
+
+  const { user, events } = answer
+  t.match(user._id, HEX)
+  t.match(user.createdAt, ISO)
+  t.match(user.updatedAt, ISO)
+  t.ok(Date.parse(user.updatedAt) >= before - 1 && Date.parse(user.updatedAt) <= after + 1, 'server time')
+  const context = {
+    _id: geofence._id,
+    tag: 'shops',
+    externalId: 'everything',
+    description: 'shops/everything',
+    metadata: { floor: 2, open: true, name: 'x' },
+  }
+  t.strictSame(user, {
+    _id: user._id,
+    live: false,
+    userId: 'u-1',
+    deviceId: 'd-1',
+    description: 'A user',
+    metadata: { plan: 'gold', age: 7, beta: false },
+    location: { type: 'Point', coordinates: here },
+    locationAccuracy: 12.5,
+    foreground: true,
+    stopped: true,
+    deviceType: 'iOS',
+    deviceOS: '17.1',
+    deviceMake: 'Apple',
+    deviceModel: 'iPhone',
+    createdAt: user.updatedAt,
+    updatedAt: user.updatedAt,
+    ip: '127.0.0.1',
+    geofences: [context],
+    beacons: [],
+    segments: [],
+    topChains: [],
+  })
+
+  t.equal(events.length, 1)
+  t.match(events[0]._id, HEX)
+  t.strictSame(events[0], {
+    _id: events[0]._id,
+    type: 'user.entered_geofence',
+    createdAt: user.updatedAt,
+    actualCreatedAt: user.updatedAt,
+    live: false,
+    user: { _id: user._id, userId: 'u-1', deviceId: 'd-1', metadata: body.metadata },
+    geofence: context,
+    location: { type: 'Point', coordinates: here },
+    locationAccuracy: 12.5,
+    confidence: 3,
+    replayed: false,
+    foreground: true,
+    stopped: true,
+  })
+  t.strictSame((await call('GET', `/v1/events/${events[0]._id}`)).body.event, events[0], 'the stored event')
+  t.strictSame((await call('GET', `/v1/users/${user._id}`)).body.user, user, 'the stored user')
+})
+
+t.test('what is needed and no more: absent fields are absent, flags are false', async (t) => {
+  const { user, events } = await api.track({ deviceId: 'bare', ...at(place()) })
+  t.strictSame(events, [])
+  t.strictSame(Object.keys(user).sort(), [
+    '_id',
+    'beacons',
+    'createdAt',
+    'deviceId',
+    'foreground',
+    'geofences',
+    'ip',
+    'live',
+    'location',
+    'locationAccuracy',
+    'segments',
+    'stopped',
+    'topChains',
+    'updatedAt',
+  ])
+  t.equal(user.foreground, false)
+  t.equal(user.stopped, false)
+  t.strictSame(user.geofences, [])
+})
+
+t.test('a live key makes live records', async (t) => {
+  const here = place()
+  await api.circle('shops/live', here, 100, {}, liveSecret)
+  const { user, events } = await api.track({ deviceId: 'live', ...at(here) }, livePublishable)
+  t.equal(user.live, true)
+  t.equal(events[0].live, true)
+  t.strictSame((await api.track({ deviceId: 'live', ...at(here) })).events, [], 'not in test')
+  t.equal((await api.track({ deviceId: 'sk', ...at(here) }, testSecret)).user.live, false, 'a secret key may')
+})
+
+const nine = '9'.repeat(400)
+/** Parameter → JSON texts that are refused with it as `meta.param`; `undefined`: left out. */
+const BAD: Record<string, (string | undefined)[]> = {
+  deviceId: [
+    undefined,
+    'null',
+    '""',
+    '5',
+    'true',
+    '[]',
+    '{}',
+    '["a"]',
+    `"${'d'.repeat(257)}"`,
+    '"a\\u0000b"',
+    '"\\ud800"',
+  ],
+  userId: ['5', 'true', '[]', '{}', `"${'u'.repeat(257)}"`, '"\\u0000"', '"\\udfff"'],
+  latitude: [
+    undefined,
+    'null',
+    '"50"',
+    '"NaN"',
+    'true',
+    '[]',
+    '{}',
+    '90.0001',
+    '-90.0001',
+    '1e999',
+    nine,
+    '-1e308',
+  ],
+  longitude: [undefined, 'null', '"50"', '""', 'false', '[1]', '{}', '180.0001', '-180.0001', '-1e999', nine],
+  accuracy: [undefined, 'null', '0', '-0', '-1', '"5"', 'true', '[]', '{}', '1e999', '-1e9'],
+  foreground: ['"true"', '1', '0', '"yes"', '[]', '{}'],
+  stopped: ['"false"', '1', '""', '[]', '{}'],
+  description: ['5', 'false', '[]', '{}', `"${'d'.repeat(2001)}"`, '"\\u0000"', '"a\\ud83d"'],
+  metadata: [
+    '5',
+    '"text"',
+    'true',
+    '[]',
+    '["a"]',
+    `{${Array.from({ length: 33 }, (_, i) => `"k${i}":${i}`).join()}}`,
+  ],
+  'metadata.a': [
+    '{"a":{}}',
+    '{"a":[]}',
+    '{"a":{"b":1}}',
+    '{"a":[1]}',
+    '{"a":"\\u0000"}',
+    '{"a":"\\udc00"}',
+    '{"a":1e999}',
+  ],
+  deviceType: ['"Windows"', '"ios"', '5', 'true', '[]', '{}'],
+  updatedAt: [
+    '"yesterday"',
+    '""',
+    '"2026-13-01"',
+    '"2026-02-30T00:00:00Z"',
+    'true',
+    '[]',
+    '{}',
+    '1e999',
+    '1e300',
+    '"NaN"',
+  ],
+  replayed: ['"true"', '1', '[]', '{}'],
+  deviceOS: ['17', 'true', '[]', '{}', `"${'o'.repeat(257)}"`],
+  deviceMake: ['17', 'true', '[]', '{}', '"\\u0000"'],
+  deviceModel: ['17', 'true', '[]', '{}', '"\\ud800x"'],
+  installId: ['17', 'true', '[]', '{}'],
+}
+
+t.test('each parameter missing, of the wrong type, out of range, null', async (t) => {
+  for (const [param, texts] of Object.entries(BAD)) {
+    const name = param.split('.')[0]!
+    for (const text of texts) {
+      const members = { deviceId: '"bad"', latitude: '50', longitude: '10', accuracy: '5', [name]: text }
+      const body = Object.entries(members)
+        .filter(([, value]) => value !== undefined)
+        .map(([key, value]) => `"${key}":${value}`)
+      const answer = await call('POST', '/v1/track', `{${body.join()}}`, testPublishable)
+      const what = `${param}: ${text?.slice(0, 40)}`
+      t.equal(answer.status, 400, what)
+      t.equal(answer.body.meta.param, param, what)
+      t.ok(answer.body.meta.message?.startsWith(`${param}: `), `${what}: ${answer.body.meta.message}`)
+    }
+  }
+  t.equal((await call('GET', '/v1/users/bad')).status, 404, 'nothing was stored')
+  const { body } = await call('POST', '/v1/track', { deviceId: 'bad', ...at(place()), latitude: 91 })
+  t.strictSame(body, {
+    meta: { code: 400, param: 'latitude', message: 'latitude: Invalid latitude. Valid range: [-90, 90].' },
+  })
+  const west = await call('POST', '/v1/track', { deviceId: 'bad', ...at(place()), longitude: -181 })
+  t.equal(west.body.meta.message, 'longitude: Invalid longitude. Valid range: [-180, 180].')
+})
+
+t.test('null means absent, and what is not known is ignored', async (t) => {
+  const nulls = Object.fromEntries(Object.keys(BAD).map((name) => [name.split('.')[0], null]))
+  const { user } = await api.track({
+    ...nulls,
+    ...at(place()),
+    deviceId: 'nulls',
+    updatedAtMs: null,
+    stream: null,
+    sequence: null,
+    sdkVersion: null,
+    tripOptions: { externalId: '1', mode: 'car' },
+    beacons: [{ type: 'ibeacon', uuid: 'a', major: '1', minor: '2', rssi: -60 }],
+    nearbyGeofences: true,
+    mocked: true,
+    altitude: 12,
+    locationMs: 5,
+    source: 'BACKGROUND_LOCATION',
+    userTags: ['a'],
+    id: 'x',
+  })
+  for (const name of ['userId', 'description', 'metadata', 'deviceType', 'deviceOS'])
+    t.notOk(name in user, name)
+  const headers = { 'x-radar-whatever': 'yes', 'x-unknown': '1' }
+  t.ok(await api.track({ deviceId: 'nulls', ...at(place()) }, testPublishable, headers))
+  t.ok(await api.track({ deviceId: 'nulls', ...at(place()), userId: '' }), 'an empty userId is nobody')
+})
+
+t.test('ends of the ranges', async (t) => {
+  const id = device()
+  for (const latitude of [-90, 90])
+    for (const longitude of [-180, 180]) {
+      const { user } = await api.track({ deviceId: id, latitude, longitude, accuracy: 1e9 })
+      t.strictSame(user.location.coordinates, [longitude, latitude])
+      t.equal(user.locationAccuracy, 1e9, 'stored as sent')
+    }
+  const { user } = await api.track({ deviceId: id, latitude: 1e-7, longitude: -1e-7, accuracy: 1e-9 })
+  t.strictSame(user.location.coordinates, [-1e-7, 1e-7])
+  t.equal(user.locationAccuracy, 1e-9)
+  const emoji = '👍'.repeat(128)
+  t.equal((await api.track({ ...at(place()), deviceId: emoji })).user.deviceId, emoji)
+})
+
+t.test('form-urlencoded says the same as JSON', async (t) => {
+  const here = place()
+  await api.circle('shops/form', here, 100)
+  const form = new URLSearchParams({
+    deviceId: 'form 1',
+    userId: 'ü&=+ %',
+    latitude: '50',
+    longitude: String(here[0]),
+    accuracy: '7.5',
+    foreground: 'true',
+    stopped: 'false',
+    description: 'é',
+    'metadata[plan]': 'gold',
+    deviceType: 'Android',
+    updatedAt: '2026-01-05T10:00:00Z',
+    replayed: 'true',
+  })
+  const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' }
+  const { events, user } = await api.track(form.toString(), testPublishable, headers)
+  t.strictSame(briefly(events), ['entered shops/form 3'])
+  t.equal(events[0].replayed, true)
+  t.match(user, {
+    deviceId: 'form 1',
+    userId: 'ü&=+ %',
+    location: { coordinates: here },
+    locationAccuracy: 7.5,
+    foreground: true,
+    stopped: false,
+    description: 'é',
+    metadata: { plan: 'gold' },
+    deviceType: 'Android',
+    updatedAt: '2026-01-05T10:00:00.000Z',
+  })
+  form.set('latitude', 'abc')
+  const bad = await call('POST', '/v1/track', form.toString(), testPublishable, headers)
+  t.equal(bad.status, 400)
+  t.equal(bad.body.meta.param, 'latitude')
+  form.set('latitude', '50')
+  form.set('foreground', 'maybe')
+  t.equal(
+    (await call('POST', '/v1/track', form.toString(), testPublishable, headers)).body.meta.param,
+    'foreground',
+  )
+})
+
+t.test('only an SDK may leave accuracy out: confidence 1, locationAccuracy omitted', async (t) => {
+  const here = place()
+  await api.circle('shops/sdk', here, 1000)
+  const { accuracy: _, ...bare } = at(here)
+  const refused = await call('POST', '/v1/track', { deviceId: device(), ...bare }, testPublishable)
+  t.equal(refused.status, 400)
+  t.equal(refused.body.meta.param, 'accuracy')
+  const byHeader = await api.track({ deviceId: device(), ...bare }, testPublishable, {
+    'X-Radar-SDK-Version': '5.2.0',
+  })
+  const byBody = await api.track({ deviceId: device(), ...bare, sdkVersion: '3.9.1' })
+  for (const { user, events } of [byHeader, byBody]) {
+    t.notOk('locationAccuracy' in user)
+    t.notOk('locationAccuracy' in events[0])
+    t.equal(events[0].confidence, 1)
+  }
+  const zero = { deviceId: device(), ...bare, sdkVersion: '3.9.1', accuracy: 0 }
+  t.equal(
+    (await call('POST', '/v1/track', zero, testPublishable)).status,
+    400,
+    '0 is refused from an SDK too',
+  )
+})
+
+t.test('confidence of entry and exit', async (t) => {
+  const here = place()
+  await api.circle('conf/a', here, 100)
+  /** Signed metres from the boundary, accuracy → what happens after having been inside or outside. */
+  const entry = async (meters: number, accuracy: number) =>
+    briefly((await api.track({ deviceId: device(), ...at(here, 100 + meters), accuracy })).events)[0]?.at(-1)
+  t.equal(await entry(-50, 49), '3')
+  t.equal(await entry(-50, 51), '2')
+  t.equal(await entry(-100, 140), '2')
+  t.equal(await entry(-100, 143), '1')
+  t.equal(await entry(-1, 100), '1')
+  t.equal(await entry(-100, 1e9), '1')
+  t.equal(await entry(1, 5), undefined)
+  const exit = async (meters: number, accuracy: number) => {
+    const deviceId = device()
+    await api.track({ deviceId, ...at(here) })
+    return briefly((await api.track({ deviceId, ...at(here, 100 + meters), accuracy })).events)[0]
+  }
+  t.equal(await exit(50, 49), 'exited conf/a 3')
+  t.equal(await exit(50, 51), 'exited conf/a 2')
+  t.equal(await exit(50, 99), 'exited conf/a 2')
+  t.equal(await exit(50, 102), 'exited conf/a 1')
+})
+
+t.test('metadata and description stay until they are sent again', async (t) => {
+  const deviceId = device()
+  const here = at(place())
+  const metadata = Object.fromEntries(
+    Array.from({ length: 32 }, (_, i) => [`key${i}`, i % 3 ? i : i % 2 ? `${i}` : true]),
+  )
+  t.strictSame((await api.track({ deviceId, ...here, metadata, description: 'one' })).user.metadata, metadata)
+  const later = (await api.track({ deviceId, ...here })).user
+  t.strictSame(later.metadata, metadata)
+  t.equal(later.description, 'one')
+  const replaced = (
+    await api.track({ deviceId, ...here, metadata: { a: 1, gone: null }, description: 'two' })
+  ).user
+  t.strictSame(replaced.metadata, { a: 1 }, 'replaced whole, null means absent')
+  t.equal(replaced.description, 'two')
+  t.strictSame((await api.track({ deviceId, ...here, metadata: null, description: null })).user.metadata, {
+    a: 1,
+  })
+  const types = { text: '', number: -1.5e-3, yes: true, no: false, 'odd key .[]': 'x', é: '😀' }
+  t.strictSame((await api.track({ deviceId, ...here, metadata: types })).user.metadata, types)
+})
+
+t.test('who an update belongs to', async (t) => {
+  const here = place()
+  await api.circle('shops/identity', here, 100)
+  const deviceId = device()
+  const track = (more: Json = {}) => api.track({ deviceId, ...at(here), ...more })
+
+  const anonymous = await track()
+  t.equal(anonymous.events.length, 1)
+  const alice = await track({ userId: 'alice' })
+  t.equal(alice.user._id, anonymous.user._id, 'the first userId attaches to the anonymous record')
+  t.equal(alice.user.createdAt, anonymous.user.createdAt)
+  t.strictSame(alice.events, [], 'with its state')
+
+  const bob = await track({ userId: 'bob' })
+  t.not(bob.user._id, alice.user._id, 'another userId is another record')
+  t.equal(bob.events.length, 1, 'with a state of its own')
+  t.equal((await track({ userId: 'alice' })).user._id, alice.user._id)
+
+  const loggedOut = await track()
+  t.notOk(
+    [alice.user._id, bob.user._id].includes(loggedOut.user._id),
+    'logged out again: a new anonymous record',
+  )
+  t.notOk('userId' in loggedOut.user)
+  t.equal((await track({ userId: 'bob' })).user._id, bob.user._id, 'an existing record of the pair wins')
+  t.equal((await track()).user._id, loggedOut.user._id)
+  t.equal(
+    (await track({ userId: 'carol' })).user._id,
+    loggedOut.user._id,
+    'the next new userId takes the anonymous one',
+  )
+
+  const otherDevice = await api.track({ deviceId: device(), ...at(here), userId: 'alice' })
+  t.not(otherDevice.user._id, alice.user._id, 'a record per device and user')
+  t.equal(
+    (await call('GET', '/v1/users/alice')).body.user._id,
+    otherDevice.user._id,
+    'the latest updated answers',
+  )
+  await track({ userId: 'alice' })
+  t.equal((await call('GET', '/v1/users/alice')).body.user._id, alice.user._id)
+})
+
+t.test('installId separates records only where both have one and they differ', async (t) => {
+  const deviceId = device()
+  const here = at(place())
+  const idOf = async (more: Json) => (await api.track({ deviceId, ...here, ...more })).user._id
+  const first = await idOf({ userId: 'ines', installId: 'one' })
+  t.equal(await idOf({ userId: 'ines' }), first, 'without one')
+  const second = await idOf({ userId: 'ines', installId: 'two' })
+  t.not(second, first)
+  t.equal(await idOf({ userId: 'ines', installId: 'one' }), first)
+  t.equal(await idOf({ userId: 'ines', installId: 'two' }), second)
+  const later = device()
+  const bare = (await api.track({ deviceId: later, ...here, userId: 'ines' })).user._id
+  t.equal((await api.track({ deviceId: later, ...here, userId: 'ines', installId: 'x' })).user._id, bare)
+})
+
+t.test('the time of an update', async (t) => {
+  const here = place()
+  await api.circle('shops/time', here, 100)
+  const deviceId = device()
+  const track = async (more: Json, metersNorth = 0) =>
+    api.track({ deviceId, ...at(here, metersNorth), ...more })
+  const timeOf = async (more: Json) => Date.parse((await track(more)).user.updatedAt)
+  const isNow = (time: number) => Math.abs(time - Date.now()) < 5000
+
+  const { user, events } = await track({ updatedAt: '2026-01-05T10:00:00.250Z' })
+  t.equal(user.updatedAt, '2026-01-05T10:00:00.250Z')
+  t.ok(isNow(Date.parse(user.createdAt)), 'createdAt of the user is the server’s time')
+  t.equal(events[0].createdAt, '2026-01-05T10:00:00.250Z')
+  t.ok(isNow(Date.parse(events[0].actualCreatedAt)))
+  t.equal(
+    await timeOf({ updatedAt: '2026-01-05T10:00:00.250Z' }),
+    MONDAY + 10 * HOUR + 250,
+    'equal is in order',
+  )
+  t.equal(await timeOf({ updatedAt: '2026-01-05T12:30:00+02:00' }), MONDAY + 10.5 * HOUR, 'an offset')
+  t.equal(await timeOf({ updatedAt: MONDAY + 11 * HOUR }), MONDAY + 11 * HOUR, 'Unix time in milliseconds')
+  t.equal(
+    await timeOf({ updatedAt: 'Mon Jan 05 2026 13:00:00 GMT+0100 (CET)' }),
+    MONDAY + 12 * HOUR,
+    'as JavaScript prints',
+  )
+  t.equal(await timeOf({ updatedAt: '2026-01-06' }), MONDAY + 24 * HOUR, 'a date')
+  const out = await track({ updatedAt: iso(MONDAY + 25 * HOUR) }, 300)
+  t.equal(out.events[0].duration, 15 * 60 - 0.25 / 60, 'minutes since entry')
+  t.ok(isNow(await timeOf({ updatedAt: iso(MONDAY) })), 'backwards: the server’s time')
+  t.ok(isNow(await timeOf({})), 'missing: the server’s time')
+  t.ok(isNow(await timeOf({ updatedAtMs: MONDAY })), 'updatedAtMs counts only in a replay')
+
+  const ahead = Date.now() + 23 * HOUR
+  t.equal(await timeOf({ updatedAt: iso(ahead) }), ahead, 'up to a day ahead')
+  t.equal(await timeOf({}), ahead, 'never below the last')
+  t.equal(await timeOf({ updatedAt: iso(Date.now()) }), ahead)
+  const refused = await call('POST', '/v1/track', {
+    deviceId,
+    ...at(here),
+    updatedAt: iso(Date.now() + 25 * HOUR),
+  })
+  t.equal(refused.status, 400)
+  t.equal(refused.body.meta.param, 'updatedAt')
+})
+
+t.test('a resend is applied once (G9)', async (t) => {
+  const here = place()
+  await api.circle('shops/resend', here, 100)
+  const deviceId = device()
+  const send = (sequence: number, stream: string, metersNorth: number) =>
+    api.track({ deviceId, ...at(here, metersNorth), stream, sequence })
+  const inside = await send(7, 'a', 0)
+  t.strictSame(briefly(inside.events), ['entered shops/resend 3'])
+  const again = await send(7, 'a', 500)
+  t.strictSame(again.events, [])
+  t.strictSame(again.user, inside.user, 'not evaluated: the device has not moved')
+  for (const stream of ['b', 'c', 'd']) await send(1, stream, 0)
+  t.strictSame((await send(7, 'a', 500)).events, [], 'the last four senders are known')
+  t.strictSame(briefly((await send(8, 'a', 500)).events), ['exited shops/resend 3'])
+  const events = (await call('GET', `/v1/events?deviceId=${deviceId}`)).body.events
+  t.strictSame(briefly(events), ['exited shops/resend 3', 'entered shops/resend 3'], 'each once')
+
+  const half = await call('POST', '/v1/track', { deviceId, ...at(here), stream: 'a' })
+  t.equal(half.status, 400)
+  t.equal(half.body.meta.param, 'sequence')
+  const other = await call('POST', '/v1/track', { deviceId, ...at(here), sequence: 1 })
+  t.equal(other.body.meta.param, 'stream')
+  for (const sequence of [-1, 1.5, '1', 2 ** 53])
+    t.equal(
+      (await call('POST', '/v1/track', { deviceId, ...at(here), stream: 'a', sequence })).body.meta.param,
+      'sequence',
+    )
+})
+
+t.test('geofence changes reach the very next update', async (t) => {
+  const here = place()
+  const deviceId = device()
+  const next = async (metersNorth = 0) =>
+    briefly((await api.track({ deviceId, ...at(here, metersNorth) })).events)
+  const inside = async () => (await call('GET', `/v1/users/${deviceId}`)).body.user.geofences.length
+
+  t.strictSame(await next(), [])
+  const { _id } = await api.circle('edit/1', here, 100)
+  t.strictSame(await next(), ['entered edit/1 3'], 'created')
+  t.strictSame(await next(), [], 'no second entry')
+
+  await api.circle('edit/1', [here[0], north(here[1], 1000)], 100)
+  t.strictSame(await next(), ['exited edit/1 3'], 'moved away')
+  await api.circle('edit/1', here, 100)
+  t.strictSame(await next(), ['entered edit/1 3'], 'moved back')
+  await api.circle('edit/1', here, 100, { description: 'New name' })
+  t.strictSame(await next(), [], 'an edit keeps the visit')
+  t.equal((await call('GET', `/v1/users/${deviceId}`)).body.user.geofences[0].description, 'New name')
+  const square = [
+    [-1, -1],
+    [1, -1],
+    [1, 1],
+    [-1, 1],
+    [-1, -1],
+  ].map(([x, y]) => [here[0] + x! / 1000, here[1] + y! / 1000])
+  const polygon = { description: 'x', type: 'polygon', coordinates: square }
+  t.equal((await call('PUT', '/v1/geofences/edit/1', polygon)).body.geofence._id, _id)
+  t.strictSame(await next(), [], 'an edit of its type too')
+
+  await api.circle('edit/1', here, 100, { enabled: false })
+  t.equal(await inside(), 0, 'disabled: hidden at once')
+  await api.circle('edit/1', here, 100)
+  t.strictSame(await next(), [], 'off and on again between two updates leaves no trace')
+  await api.circle('edit/1', here, 100, { enabled: false })
+  t.strictSame(await next(), [], 'disabled: no event')
+  await api.circle('edit/1', here, 100)
+  t.equal(await inside(), 0, 'enabled: not inside before the next update')
+  t.strictSame(await next(), ['entered edit/1 3'], 'enabled: enters')
+
+  t.equal((await call('DELETE', '/v1/geofences/edit/1')).status, 200)
+  t.equal(await inside(), 0, 'deleted: hidden at once')
+  t.strictSame(await next(), [], 'deleted: no event')
+  const anew = await api.circle('edit/1', here, 100)
+  t.not(anew._id, _id)
+  t.strictSame(await next(), ['entered edit/1 3'], 'created anew: enters')
+  await call('DELETE', `/v1/geofences/${anew._id}`)
+  await api.circle('edit/1', here, 100)
+  t.strictSame(
+    await next(),
+    ['entered edit/1 3'],
+    'deleted and created anew between two updates is another geofence',
+  )
+})
+
+t.test('disableAfter and deleteAfter act by themselves', async (t) => {
+  const here = place()
+  const [one, two] = [device(), device()]
+  const soon = Date.now() + 1500
+  const disabling = await api.circle('dates/disable', here, 100, { disableAfter: iso(soon) })
+  const deleting = await api.circle('dates/delete', here, 200, { deleteAfter: iso(soon) })
+  t.equal(disabling.disableAfter, iso(soon))
+  t.equal(deleting.deleteAfter, iso(soon))
+  const entered = (await api.track({ deviceId: one, ...at(here), updatedAt: iso(MONDAY) })).events
+  t.equal(entered.length, 2)
+  await sleep(soon - Date.now() + 20)
+  t.strictSame((await call('GET', `/v1/users/${one}`)).body.user.geofences, [], 'hidden at once')
+  t.equal((await call('GET', `/v1/geofences/${deleting._id}`)).status, 404)
+  t.equal((await call('GET', `/v1/geofences/${disabling._id}`)).body.geofence.enabled, false)
+  const near = `near=${here[1]},${here[0]}&radius=1000`
+  t.strictSame((await call('GET', `/v1/search/geofences?${near}`)).body.geofences, [])
+  const later = await api.track({ deviceId: one, ...at(here), updatedAt: iso(MONDAY + HOUR) })
+  t.strictSame(later.events, [], 'by the server’s time, not the update’s')
+  t.strictSame(later.user.geofences, [])
+  t.strictSame((await api.track({ deviceId: two, ...at(here), updatedAt: iso(MONDAY) })).events, [])
+})
+
+t.test('only for these users', async (t) => {
+  const here = place()
+  await api.circle('users/list', here, 100, { userIds: 'ann, ben' })
+  await api.circle('users/old', here, 100, { userId: 'cid' })
+  const enters = async (userId?: string) =>
+    briefly((await api.track({ deviceId: device(), ...at(here), userId })).events).join()
+  t.equal(await enters('ann'), 'entered users/list 3')
+  t.equal(await enters('ben'), 'entered users/list 3')
+  t.equal(await enters('cid'), 'entered users/old 3')
+  t.equal(await enters('dan'), '')
+  t.equal(await enters(), '', 'nobody')
+  const deviceId = device()
+  const track = async () => (await api.track({ deviceId, ...at(here), userId: 'ann' })).user.geofences.length
+  t.equal(await track(), 1)
+  await api.circle('users/list', here, 100, { userIds: ['ben'] })
+  t.equal(
+    (await call('GET', `/v1/users/${deviceId}`)).body.user.geofences.length,
+    0,
+    'no longer meant: hidden',
+  )
+  t.equal(await track(), 0, 'and gone, without an event')
+})
+
+t.test('stop detection', async (t) => {
+  const here = place()
+  await api.circle('stop/project', here, 100)
+  await api.circle('stop/never', here, 150, { stopDetection: false })
+  await api.circle('stop/always', here, 200, { stopDetection: true })
+  const enters = async (more: Json = {}) =>
+    briefly((await api.track({ deviceId: device(), ...at(here), ...more })).events).sort()
+  t.strictSame(await enters(), ['entered stop/never 3', 'entered stop/project 3'])
+  await api.settings({ stopDetection: true })
+  t.strictSame(await enters(), ['entered stop/never 3'])
+  t.equal((await enters({ stopped: true })).length, 3)
+  t.equal((await enters({ foreground: true })).length, 3)
+  const deviceId = device()
+  await api.track({ deviceId, ...at(here) })
+  const stops = await api.track({ deviceId, ...at(here), stopped: true })
+  t.strictSame(
+    briefly(stops.events).sort(),
+    ['entered stop/always 3', 'entered stop/project 3'],
+    'entry when it stops',
+  )
+  t.equal((await api.track({ deviceId, ...at(here, 900) })).events.length, 3, 'exits need no stop')
+  await api.settings({ stopDetection: false })
+})
+
+t.test('buffered entries and exits', async (t) => {
+  const here = place()
+  await api.circle('buffer/1', here, 100)
+  const walk = async (...meters: number[]) => {
+    const deviceId = device()
+    const seen: string[] = []
+    for (const metersNorth of meters) {
+      const { events } = await api.track({ deviceId, ...at(here, 100 + metersNorth), accuracy: 30 })
+      seen.push(events.map((event: Json) => event.type.slice(5, 12)).join() || '-')
+    }
+    return seen
+  }
+  t.strictSame(await walk(20, -20, 20, 40), ['-', 'entered', 'exited_', '-'])
+  await api.settings({ bufferExits: true })
+  t.strictSame(await walk(20, -20, 20, 40), ['-', 'entered', '-', 'exited_'])
+  await api.settings({ bufferExits: false, bufferEntries: true })
+  t.strictSame(await walk(40, 20, 25, 40), ['-', 'entered', '-', 'exited_'], 'an exit needs more than A then')
+  await api.settings({ bufferEntries: false })
+})
+
+t.test('operating hours', async (t) => {
+  const london: [number, number] = [-0.1, 51.5]
+  const hours = { Monday: [['9:00 AM', '5:00 PM']], tue: [['09:00', '24:00']] }
+  await api.circle('hours/1', london, 100, { operatingHours: hours })
+  const walk = (deviceId: string) => async (hour: number, metersNorth: number) => {
+    const time = iso(MONDAY + hour * HOUR)
+    const { events } = await api.track({ deviceId, ...at(london, metersNorth), updatedAt: time })
+    return events.map((e: Json) => `${e.type.slice(5, 12)} ${e.currentlyOperating}`).join() || '-'
+  }
+  const free = walk(device())
+  t.equal(await free(8, 0), 'entered false', 'not restricted: an event that says closed')
+  t.equal(await free(9, 500), 'exited_ true', 'the open minute is open')
+  t.equal(await free(17, 0), 'entered false', 'the close minute is not')
+  t.equal(await free(47.9, 500), 'exited_ true', 'until midnight')
+  t.equal(await free(48.1, 0), 'entered false', 'a day that is not listed is closed')
+
+  await api.settings({ restrictToOperatingHours: true })
+  const held = walk(device())
+  t.equal(await held(8, 0), '-', 'entry waits')
+  t.equal(await held(9, 0), 'entered true', 'already there at opening')
+  t.equal(await held(18, 0), '-', 'stays inside at closing')
+  t.equal(await held(33, 0), '-', 'nothing at reopening')
+  t.equal(await held(34, 500), 'exited_ true')
+  t.equal(await held(35, 0), 'entered true')
+  t.equal(await held(49, 500), '-', 'an exit while closed is silent')
+  t.equal(
+    (await call('GET', `/v1/users/device-${devices}`)).body.user.geofences.length,
+    0,
+    'but moves the state',
+  )
+  await api.settings({ restrictToOperatingHours: false })
+})
+
+t.test('dwell', async (t) => {
+  const here = place()
+  await api.circle('dwell/own', here, 100, { dwellThreshold: 10 })
+  await api.circle('dwell/project', here, 200)
+  const walk =
+    (deviceId: string) =>
+    async (minutes: number, metersNorth = 0) =>
+      briefly(
+        (await api.track({ deviceId, ...at(here, metersNorth), updatedAt: iso(MONDAY + minutes * MINUTE) }))
+          .events,
+      ).filter((text) => !text.startsWith('entered'))
+  const off = walk(device())
+  await off(0)
+  t.strictSame(await off(1000), [], 'dwell events are off')
+
+  await api.settings({ dwellEvents: true })
+  const own = walk(device())
+  await own(0)
+  t.strictSame(await own(10), [], 'not longer than the threshold')
+  t.strictSame(await own(10.01), ['dwelled dwell/own 3'])
+  t.strictSame(await own(100), [], 'once in a visit; the other has no threshold')
+  t.equal((await own(110, 900)).length, 2)
+  await own(120)
+  t.strictSame(await own(131), ['dwelled dwell/own 3'], 'again in the next visit')
+
+  await api.settings({ dwellThreshold: 30 })
+  const both = walk(device())
+  await both(0)
+  t.strictSame((await both(31)).sort(), ['dwelled dwell/own 3', 'dwelled dwell/project 3'])
+  await api.settings({ dwellThreshold: null, dwellEvents: false })
+})
+
+t.test('minimumConfidence', async (t) => {
+  const here = place()
+  await api.circle('least/1', here, 100)
+  await api.settings({ minimumConfidence: 3 })
+  const deviceId = device()
+  const next = async (metersNorth: number, accuracy: number) =>
+    briefly((await api.track({ deviceId, ...at(here, metersNorth), accuracy })).events).join()
+  t.equal(await next(0, 120), '', 'medium is not enough')
+  t.equal(await next(0, 50), 'entered least/1 3')
+  t.equal(await next(150, 60), '', 'the exit is held back too')
+  t.equal((await call('GET', `/v1/users/${deviceId}`)).body.user.geofences.length, 1, 'the state stays')
+  t.equal(await next(150, 40), 'exited least/1 3')
+  await api.settings({ minimumConfidence: 1 })
+})
+
+t.test('maxAccuracyMeters', async (t) => {
+  const here = place()
+  await api.circle('worst/1', here, 100)
+  await api.settings({ maxAccuracyMeters: 50 })
+  const deviceId = device()
+  const next = async (metersNorth: number, accuracy: number) =>
+    api.track({ deviceId, ...at(here, metersNorth), accuracy })
+  t.strictSame((await next(0, 51)).events, [], 'worse touches no geofence')
+  t.equal((await next(0, 50)).events.length, 1)
+  const far = await next(5000, 51)
+  t.strictSame(far.events, [])
+  t.equal(far.user.geofences.length, 1)
+  t.equal(far.user.location.coordinates[1], north(here[1], 5000), 'but moves the device')
+  t.equal((await next(5000, 50)).events.length, 1)
+  await api.settings({ maxAccuracyMeters: null })
+  t.equal((await next(0, 1e6)).events.length, 1, 'no bound any more')
+})
+
+t.test('exits come before entries, and one geofence after another', async (t) => {
+  const here = place()
+  const there: [number, number] = [here[0], north(here[1], 1000)]
+  for (const i of [1, 2, 3]) {
+    await api.circle(`order/a${i}`, here, 100 + i)
+    await api.circle(`order/b${i}`, there, 100 + i)
+  }
+  const deviceId = device()
+  await api.track({ deviceId, ...at(here) })
+  const { events, user } = await api.track({ deviceId, ...at(there) })
+  t.strictSame(
+    events.map((event: Json) => event.type.slice(5, 11)),
+    [...Array(3).fill('exited'), ...Array(3).fill('entere')],
+  )
+  t.strictSame(user.geofences.map((g: Json) => g.externalId).sort(), ['b1', 'b2', 'b3'])
+  t.equal(new Set(events.map((event: Json) => event._id)).size, 6, 'ids of their own')
+})
+
+t.test('replay: by time, several devices', async (t) => {
+  const here = place()
+  await api.circle('replay/1', here, 100)
+  const [a, b] = [device(), device()]
+  const item = (deviceId: string, minute: number, metersNorth: number, more: Json = {}) => ({
+    deviceId,
+    ...at(here, metersNorth),
+    replayed: true,
+    updatedAtMs: MONDAY + minute * MINUTE,
+    ...more,
+  })
+  const { status, body } = await call(
+    'POST',
+    '/v1/track/replay',
+    {
+      replays: [
+        item(a, 30, 500),
+        item(b, 5, 0, { updatedAt: iso(MONDAY + 999 * MINUTE) }),
+        item(a, 0, 500),
+        item(a, 10, 0),
+        { deviceId: b, ...at(here, 500), updatedAt: iso(MONDAY + 20 * MINUTE) },
+      ],
+    },
+    testPublishable,
+  )
+  t.equal(status, 200)
+  t.strictSame(
+    body.events.map((e: Json) => [
+      e.type,
+      e.user.deviceId,
+      Date.parse(e.createdAt) - MONDAY,
+      e.replayed,
+      e.duration,
+    ]),
+    [
+      ['user.entered_geofence', b, 5 * MINUTE, true, undefined],
+      ['user.entered_geofence', a, 10 * MINUTE, true, undefined],
+      ['user.exited_geofence', b, 20 * MINUTE, true, 15],
+      ['user.exited_geofence', a, 30 * MINUTE, true, 20],
+    ],
+  )
+  t.equal(body.user.deviceId, a, 'the user of the latest')
+  t.equal(body.user.updatedAt, iso(MONDAY + 30 * MINUTE))
+  t.equal((await call('GET', `/v1/users/${b}`)).body.user.updatedAt, iso(MONDAY + 20 * MINUTE))
+})
+
+t.test('replay: all or none', async (t) => {
+  const here = place()
+  await api.circle('replay/2', here, 100)
+  const deviceId = device()
+  const good = { deviceId, ...at(here), updatedAtMs: MONDAY, replayed: true }
+  const { accuracy: _, ...withoutAccuracy } = good
+  const cases: [Json, string][] = [
+    [{ replays: [good, { ...good, latitude: 91 }] }, 'replays.1.latitude'],
+    [{ replays: [good, good, { ...good, deviceId: undefined }] }, 'replays.2.deviceId'],
+    [{ replays: [withoutAccuracy] }, 'replays.0.accuracy'],
+    [{ replays: [good, { ...good, updatedAtMs: Date.now() + 25 * HOUR }] }, 'replays.1.updatedAtMs'],
+    [{ replays: [good, { ...good, replayed: false, updatedAt: 'x' }] }, 'replays.1.updatedAt'],
+    [{ replays: [good, { ...good, metadata: { a: [] } }] }, 'replays.1.metadata.a'],
+    [{ replays: [good, { ...good, stream: 's' }] }, 'replays.1.sequence'],
+    [{ replays: [good, 5] }, 'replays.1'],
+    [{ replays: [good, null] }, 'replays.1'],
+    [{ replays: [] }, 'replays'],
+    [{ replays: {} }, 'replays'],
+    [{ replays: null }, 'replays'],
+    [{}, 'replays'],
+    [{ replays: Array.from({ length: 1001 }, () => good) }, 'replays'],
+  ]
+  for (const [body, param] of cases) {
+    const answer = await call('POST', '/v1/track/replay', body, testPublishable)
+    t.equal(answer.status, 400, param)
+    t.equal(answer.body.meta.param, param)
+  }
+  t.equal((await call('GET', `/v1/users/${deviceId}`)).status, 404, 'nothing was applied')
+  const { body } = await call('POST', '/v1/track/replay', { replays: [good] }, testPublishable)
+  t.equal(body.events.length, 1)
+  const sdk = { 'x-radar-sdk-version': '3.9.1' }
+  t.equal(
+    (await call('POST', '/v1/track/replay', { replays: [withoutAccuracy] }, testPublishable, sdk)).status,
+    200,
+  )
+})
+
+t.test('replay: resends are known, and 1,000 updates are one answer', async (t) => {
+  const here = place()
+  await api.circle('replay/3', here, 100)
+  const deviceId = device()
+  const replays = Array.from({ length: 1000 }, (_, i) => ({
+    deviceId,
+    ...at(here, i % 2 ? 500 : 0),
+    updatedAtMs: MONDAY + i * MINUTE,
+    stream: 'phone',
+    sequence: i,
+  }))
+  const { body } = await call('POST', '/v1/track/replay', { replays }, testPublishable)
+  t.equal(body.events.length, 1000)
+  const again = await call('POST', '/v1/track/replay', { replays }, testPublishable)
+  t.strictSame(again.body.events, [])
+  t.strictSame(again.body.user, body.user)
+})
+
+t.test('rate limits and trusted proxies', async (t) => {
+  const limited = await startApi(t, {
+    env: { RINGFENCE_RATE_LIMITS: 'on', RINGFENCE_TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8' },
+  })
+  const here = place()
+  await limited.circle('limit/1', here, 100)
+  const send = (deviceId: string, metersNorth = 0, more: Json = {}) =>
+    limited.call('POST', '/v1/track', { deviceId, ...at(here, metersNorth), ...more }, testPublishable)
+
+  const first = await send('fast', 500)
+  const second = await send('fast')
+  const third = await send('fast', 0, { userId: 'other' })
+  t.equal(first.status, 200)
+  for (const answer of [second, third]) {
+    t.equal(answer.status, 429)
+    t.equal(answer.body.meta.code, 429)
+    t.equal(answer.body.meta.type, 'second')
+    t.ok(answer.body.meta.message)
+    t.match(answer.headers.get('retry-after'), /^[1-9]\d*$/)
+    t.equal(answer.headers.get('access-control-expose-headers')?.includes('Retry-After'), true)
+  }
+  t.equal((await send('calm')).status, 200, 'another device')
+  const replays = [1, 2, 3].map((i) => ({ deviceId: 'fast', ...at(here, 500), updatedAtMs: MONDAY + i }))
+  t.equal(
+    (await limited.call('POST', '/v1/track/replay', { replays }, testPublishable)).status,
+    200,
+    'a replay',
+  )
+  await sleep(1000)
+  const fourth = await send('fast')
+  t.equal(fourth.status, 200, 'a second later')
+  t.equal(fourth.body.events.length, 1, 'the refused update changed nothing')
+
+  let requesters = 0
+  const ipOf = async (forwarded?: string) =>
+    (
+      await limited.track(
+        { deviceId: `ip-${requesters++}`, ...at(here) },
+        testPublishable,
+        forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+      )
+    ).user.ip
+  t.equal(await ipOf(), '127.0.0.1')
+  t.equal(await ipOf('203.0.113.9'), '203.0.113.9')
+  t.equal(await ipOf('1.2.3.4, 203.0.113.9, 10.1.2.3'), '203.0.113.9', 'the last that is not a proxy of ours')
+  t.equal(await ipOf('2001:DB8::1'), '2001:db8::1')
+  t.equal(await ipOf('::ffff:203.0.113.9'), '203.0.113.9')
+  t.equal(await ipOf('nonsense'), '127.0.0.1')
+  t.equal(
+    (await api.track({ deviceId: device(), ...at(here) }, testPublishable, { 'x-forwarded-for': '1.2.3.4' }))
+      .user.ip,
+    '127.0.0.1',
+    'nobody’s by default',
+  )
+
+  const ranges = {
+    one: '203.0.113.9',
+    wild: '203.0.113.*',
+    cidr: '198.51.100.0/24, 203.0.113.0/30',
+    six: '2001:db8::/32',
+  }
+  for (const [name, ip] of Object.entries(ranges)) await limited.circle(`ip/${name}`, here, 100, { ip })
+  const enters = async (forwarded: string) => {
+    const body = { deviceId: `in-${requesters++}`, ...at(here) }
+    const { events } = await limited.track(body, testPublishable, { 'x-forwarded-for': forwarded })
+    return events
+      .map((e: Json) => e.geofence.externalId)
+      .filter((id: string) => id !== '1')
+      .sort()
+      .join()
+  }
+  t.equal(await enters('203.0.113.9'), 'one,wild')
+  t.equal(await enters('203.0.113.2'), 'cidr,wild')
+  t.equal(await enters('198.51.100.200'), 'cidr')
+  t.equal(await enters('2001:db8:5::1'), 'six')
+  t.equal(await enters('192.0.2.1'), '')
+})
+
+t.test('both prefixes, and who may not', async (t) => {
+  const update = { deviceId: device(), ...at(place()) }
+  t.equal((await call('POST', '/api/v1/track', update, testPublishable)).status, 200)
+  t.equal((await call('POST', '/v1/track', update, `Bearer ${testPublishable}`)).status, 200)
+  for (const key of [null, '', 'nonsense', `prj_test_pk_${'a'.repeat(40)}`, `Basic ${testPublishable}`]) {
+    const answer = await call('POST', '/v1/track', update, key)
+    t.equal(answer.status, 401, String(key))
+    t.equal(answer.body.meta.code, 401)
+  }
+  t.match(await server.api('GET', '/healthz', undefined, null), { status: 200, body: { status: 'ok' } })
+})
