@@ -318,6 +318,31 @@ t.test('updates of a device are applied in the order of submission, whoever else
   t.ok(engine.counters().frames < 300, 'many updates share a frame')
 })
 
+t.test('more than a frame holds goes on in the next, in order', async (t) => {
+  const engine = engineWithGeofence({ partitions: 2 })
+  const collector = new Collector()
+  const description = 'x'.repeat(2000)
+  const updates = Array.from({ length: 4000 }, (_, i) =>
+    engine.update({
+      deviceId: i % 2 === 0 ? 'a' : 'b',
+      ...(i % 4 < 2 ? HERE : AWAY),
+      description: `${i} ${description}`,
+    }),
+  )
+  engine.host.submit(updates, updates.length * 2000, collector)
+  await engine.host.drained()
+  t.equal(collector.results.length, 4000)
+  t.ok(engine.counters().frames > 1, `${engine.counters().frames} frames`)
+  t.ok(Math.max(...engine.log.frames.map((frame) => frame.length)) < 5 * 1024 * 1024)
+  for (const deviceId of ['a', 'b']) {
+    const own = engine.events.all.filter((event) => event.deviceId === deviceId).map(({ type }) => type)
+    t.equal(own.length, 2000)
+    t.ok(own.every((type, i) => type === (i % 2 === 0 ? 'user.entered_geofence' : 'user.exited_geofence')))
+  }
+  t.equal(new Set(engine.events.all.map(({ id }) => id)).size, 4000)
+  t.same(stateOf(engine.restarted().partitions), stateOf(engine.partitions))
+})
+
 t.test('identity: records of a device', async (t) => {
   const engine = engineWithGeofence()
   const send = async (who: Partial<Update>) => {

@@ -90,6 +90,8 @@ export class MemorySnapshots implements SnapshotStore {
 /** What the actors need of the event index, and what tests read. */
 export class MemoryEvents implements EventIndex {
   readonly all: StoredEvent[] = []
+  /** Of each event, the position of its frame. */
+  readonly positions: number[] = []
   durablePosition = 0
   private last = 0
 
@@ -97,7 +99,10 @@ export class MemoryEvents implements EventIndex {
     if (position < this.last) throw new Error(`position ${position} after ${this.last}`)
     if (position === this.last) return
     this.last = position
-    this.all.push(...events)
+    for (const event of events) {
+      this.all.push(event)
+      this.positions.push(position)
+    }
     this.durablePosition = position
   }
 
@@ -302,12 +307,23 @@ export function stateOf(partitions: readonly Partition[]) {
         receivedAt: table.receivedAt[row],
         createdAt: table.createdAt[row],
         flags: table.flags[row],
+        sameDevice: [...recordsOf(table, row)].sort((a, b) => a - b),
+        sameUser:
+          profile.userId === undefined
+            ? []
+            : [...table.rowsOfUser(table.scope[row]!, profile.userId)].sort((a, b) => a - b),
         profile,
         visitsBefore,
       })
     }
     return { number, sequence, count: table.count, rows }
   })
+}
+
+/** The records of the row's device. */
+function* recordsOf(table: Partition['table'], row: number): Iterable<number> {
+  const first = table.firstOf(table.scope[row]!, table.peek(row).deviceId)
+  for (let at = first; at >= 0; at = table.nextOf(at)) yield at
 }
 
 /** A geofence that is a circle of 100 m at 0° 0°, changed as given. */

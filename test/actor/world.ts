@@ -1,7 +1,7 @@
 import tzLookup from '@photostructure/tz-lookup'
 import { checkRing } from '../../src/geometry/ring.ts'
 import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
-import { parseOperatingHours } from '../../src/model/operatingHours.ts'
+import { parseOperatingHours, type OperatingHours } from '../../src/model/operatingHours.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 import { MINUTE, NOON, type Engine } from './kit.ts'
@@ -143,7 +143,7 @@ const PAIRS: readonly (readonly [string, string])[] = [
   ['14:15', '14:15'],
 ]
 
-function randomHours(random: Random) {
+export function randomHours(random: Random): OperatingHours | undefined {
   const hours: Record<string, unknown> = {}
   for (const day of DAYS) {
     if (random.chance(0.8)) hours[day] = random.chance(0.3) ? [PAIRS[0], PAIRS[3]] : [random.pick(PAIRS)]

@@ -9,7 +9,15 @@ import type { Geofence, Shape } from '../../src/model/geofence.ts'
 import type { Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 import { Engine, MINUTE, runs, SALT } from './kit.ts'
-import { moved, Random, randomEdit, randomGeofence, randomSettings, type Point } from './world.ts'
+import {
+  moved,
+  Random,
+  randomEdit,
+  randomGeofence,
+  randomHours,
+  randomSettings,
+  type Point,
+} from './world.ts'
 
 /** One partition that is driven by hand, an update per commit. */
 class Driven {
@@ -72,6 +80,8 @@ interface Theme {
   readonly settings?: Partial<Settings>
   /** Changes habits or the world now and then. */
   readonly change: (random: Random, habits: Habits, engine: Engine, place: Point) => Habits
+  /** What every geofence may have beside its own. */
+  readonly geofences?: (random: Random, now: number) => Partial<Geofence>
   /** Server time between two updates, milliseconds; a second unless given. */
   readonly pace?: (random: Random) => number
   /** The least share of updates that zones must have answered. */
@@ -159,9 +169,22 @@ const THEMES: Readonly<Record<string, Theme>> = {
   },
   'hours and dates': {
     settings: { restrictToOperatingHours: true, dwellEvents: true },
+    geofences: (random, now) => ({
+      [random.pick(['disableAfter', 'deleteAfter'])]: now + random.below(10_000) * MINUTE,
+    }),
     change: (_random, habits) => habits,
     pace: (random) => Math.round(random.magnitude(1000, 60 * MINUTE)),
     hits: 0.2,
+  },
+  'hours and buffers': {
+    settings: { restrictToOperatingHours: true, bufferEntries: true, minimumConfidence: 1 },
+    geofences: (random) => {
+      const operatingHours = randomHours(random)
+      return operatingHours === undefined ? {} : { operatingHours }
+    },
+    change: (random, habits) => ({ ...habits, accuracy: random.magnitude(100, 2000) }),
+    pace: (random) => Math.round(random.magnitude(1000, 60 * MINUTE)),
+    hits: 0.04,
   },
   'everything at once': {
     change: (random, habits, engine, place) => {
@@ -222,7 +245,11 @@ t.test('zones change nothing but the work', async (t) => {
         const { world, clock } = engine
         const place = { latitude: random.between(-79, 79), longitude: random.between(-180, 180) }
         world.set(0, { ...randomSettings(random), maxAccuracyMeters: null, ...theme.settings })
-        for (let id = 1; id <= 12; id++) world.put(randomGeofence(random, id, place, SPREAD, clock.now()))
+        for (let id = 1; id <= 12; id++)
+          world.put({
+            ...randomGeofence(random, id, place, SPREAD, clock.now()),
+            ...theme.geofences?.(random, clock.now()),
+          })
         const zoned = new Driven(engine)
         const plain = new Driven(engine)
         const walk = walker(random, place, world.geofences(0))

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import geodesic from 'geographiclib-geodesic'
+import t from 'tap'
+import { findUser, listUsers, usersIn, usersNear, type UserRow } from '../../src/users/userQueries.ts'
+import { aGeofence, applied, Engine, runs, SALT } from './kit.ts'
+import { moved, Random, randomPlace } from './world.ts'
+
+/** What a test knows of a record, from the answer to its last update. */
+interface Known {
+  readonly id: string
+  readonly userId: string | undefined
+  readonly deviceId: string
+  readonly latitude: number
+  readonly longitude: number
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly metadata: { readonly team: number }
+  readonly geofences: readonly string[]
+}
+
+interface Crowd {
+  readonly engine: Engine
+  readonly random: Random
+  readonly place: { latitude: number; longitude: number }
+  readonly known: readonly Known[]
+}
+
+/** Devices about a place, some with several records, some removed. */
+async function crowd(seed: number): Promise<Crowd> {
+  const random = new Random(seed)
+  const engine = new Engine()
+  const place = randomPlace(random)
+  for (let id = 1; id <= 3; id++) {
+    const { latitude, longitude } = moved(place, random.between(-3000, 3000), random.between(-3000, 3000))
+    engine.world.put(
+      aGeofence(id, { shape: { kind: 'circle', center: [longitude, latitude], radius: 2500 } }),
+    )
+  }
+  const known = new Map<string, Known>()
+  for (let i = 0; i < 120; i++) {
+    if (random.chance(0.7)) engine.clock.advance(random.below(3000))
+    const told = await engine.track(
+      engine.update({
+        deviceId: `device-${random.below(40)}`,
+        userId: random.pick([undefined, 'ann', 'bob', 'device-3']),
+        ...moved(place, random.between(-6000, 6000), random.between(-6000, 6000)),
+        metadata: { team: random.below(3) },
+      }),
+    )
+    const user = JSON.parse(applied(told).user)
+    known.set(user._id, {
+      id: user._id,
+      userId: user.userId,
+      deviceId: user.deviceId,
+      latitude: user.location.coordinates[1],
+      longitude: user.location.coordinates[0],
+      createdAt: Date.parse(user.createdAt),
+      updatedAt: Date.parse(user.updatedAt),
+      metadata: user.metadata,
+      geofences: user.geofences.map((one: any) => one._id),
+    })
+    if (random.chance(0.05)) {
+      const [id] = random.pick([...known])
+      const { partition, row } = findUser(engine.host, SALT, 0, id)!
+      assert.equal(await engine.host.remove(partition, row, id), true)
+      known.delete(id)
+    }
+  }
+  return { engine, random, place, known: [...known.values()] }
+}
+
+function idsOf(rows: readonly UserRow[]): string[] {
+  return rows.map(({ partition, row }) => partition.table.peek(row).id)
+}
+
+function property(name: string, check: (crowd: Crowd) => void): void {
+  t.test(name, () =>
+    fc.assert(
+      fc.asyncProperty(fc.integer(), async (seed) => check(await crowd(seed))),
+      { ...runs(15), endOnFailure: true },
+    ),
+  )
+}
+
+property('by _id, userId or deviceId; of several, the latest updated', ({ engine, known }) => {
+  const names = new Set(known.flatMap(({ id, userId, deviceId }) => [id, userId, deviceId, 'nobody']))
+  for (const name of names) {
+    if (name === undefined) continue
+    const matches = known.filter((one) => [one.id, one.userId, one.deviceId].includes(name))
+    const latest = Math.max(...matches.map((one) => one.updatedAt))
+    const allowed = matches.filter((one) => one.updatedAt === latest).map((one) => one.id)
+    const found = findUser(engine.host, SALT, 0, name)
+    if (found === undefined) assert.equal(matches.length, 0, name)
+    else assert.ok(allowed.includes(idsOf([found])[0]!), name)
+    assert.equal(findUser(engine.host, SALT, 1, name), undefined, 'another scope')
+  }
+})
+
+property('lists are newest first, within exclusive bounds, and say whether there is more', (all) => {
+  const { engine, random, known } = all
+  for (let i = 0; i < 20; i++) {
+    const some = () => (random.chance(0.5) ? undefined : random.pick(known))
+    const query = {
+      limit: 1 + random.below(50),
+      createdBefore: some()?.createdAt,
+      createdAfter: some()?.createdAt,
+      updatedBefore: some()?.updatedAt,
+      updatedAfter: some()?.updatedAt,
+    }
+    const { createdBefore = Infinity, createdAfter = 0, updatedBefore = Infinity, updatedAfter = 0 } = query
+    const wanted = known.filter(
+      (one) =>
+        one.createdAt < createdBefore &&
+        one.createdAt > createdAfter &&
+        one.updatedAt < updatedBefore &&
+        one.updatedAt > updatedAfter,
+    )
+    const { users, hasMore } = listUsers(engine.host, 0, query)
+    const found = idsOf(users)
+    const times = wanted.map((one) => one.createdAt).sort((a, b) => b - a)
+    assert.equal(hasMore, wanted.length > query.limit)
+    assert.equal(new Set(found).size, found.length)
+    assert.deepEqual(
+      found.map((id) => wanted.find((one) => one.id === id)?.createdAt),
+      times.slice(0, query.limit),
+    )
+  }
+})
+
+property('near: within the radius, nearest first, by geodesics', ({ engine, random, place, known }) => {
+  for (let i = 0; i < 20; i++) {
+    const at = random.chance(0.1)
+      ? { latitude: random.pick([90, -90]), longitude: 0 }
+      : moved(place, random.between(-6000, 6000), random.between(-6000, 6000))
+    const radius = random.magnitude(100, 10_000)
+    const limit = 1 + random.below(60)
+    const team = random.chance(0.5) ? random.below(3) : undefined
+    const distances = new Map<string, number>()
+    for (const one of known) {
+      const meters = geodesic.Geodesic.WGS84.Inverse(
+        at.latitude,
+        at.longitude,
+        one.latitude,
+        one.longitude,
+      ).s12!
+      if (team === undefined || one.metadata.team === team) distances.set(one.id, meters)
+    }
+    const found = idsOf(
+      usersNear(
+        engine.host,
+        0,
+        at.latitude,
+        at.longitude,
+        radius,
+        limit,
+        (profile) => team === undefined || profile.metadata!.team === team,
+      ),
+    ).map((id) => distances.get(id)!)
+    const wanted = [...distances.values()].filter((meters) => meters <= radius).sort((a, b) => a - b)
+    assert.equal(found.length, Math.min(limit, wanted.length))
+    found.forEach((meters, j) => assert.ok(Math.abs(meters - wanted[j]!) < 0.01))
+  }
+})
+
+property(
+  'inside a geofence: those whose answer says so, latest updated first',
+  ({ engine, random, known }) => {
+    for (const geofence of engine.world.geofences(0).values()) {
+      const limit = 1 + random.below(60)
+      const wanted = known.filter((one) => one.geofences.includes(geofence.id))
+      const { users, hasMore } = usersIn(engine.host, geofence, limit)
+      assert.equal(hasMore, wanted.length > limit)
+      assert.deepEqual(
+        idsOf(users).map((id) => wanted.find((one) => one.id === id)?.updatedAt),
+        wanted
+          .map((one) => one.updatedAt)
+          .sort((a, b) => b - a)
+          .slice(0, limit),
+      )
+    }
+  },
+)
