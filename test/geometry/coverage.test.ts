@@ -3,7 +3,7 @@ import t from 'tap'
 import { checkRing } from '../../src/geometry/ring.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
-import type { Shape } from '../../src/model/geofence.ts'
+import type { Position, Shape } from '../../src/model/geofence.ts'
 import { sampledCoverage } from './oracle.ts'
 import type { Point } from './oracle.ts'
 import {
@@ -139,6 +139,21 @@ t.test('what can be told without counting', async (t) => {
   t.equal(coverage(circle, at, 50), 1)
   t.ok(Math.abs(coverage(circle, at, 200) - 0.25) < 1e-12, 'a fence of half the radius covers a quarter')
   t.equal(coverage(circle, offset(at, 500, 0), 100), 0)
+})
+
+t.test('an edge along a parallel is bent as seen from a wide disc', async () => {
+  for (const latitude of [-70, -55, 40, 65, 73]) {
+    const far = latitude + 3 * Math.sign(latitude)
+    const ring: Position[] = [
+      [0, latitude],
+      [20, latitude],
+      [20, far],
+      [0, far],
+      [0, latitude],
+    ]
+    holds({ kind: 'polygon', ring }, { latitude, longitude: 10 }, 50_000)
+    holds({ kind: 'polygon', ring }, { latitude: latitude + 0.1, longitude: 11 }, 40_000)
+  }
 })
 
 t.test('a sliver under the disc is next to nothing, not all of it', async (t) => {
