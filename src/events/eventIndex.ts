@@ -57,6 +57,7 @@ export function openEventIndex(options: {
     let opened = false
     const index = new ThreadedEventIndex(
       worker,
+      options.file,
       () => {
         if (opened) return
         opened = true
@@ -87,7 +88,7 @@ class ThreadedEventIndex implements LocalEventIndex {
   readonly #exited: Promise<void>
   readonly #failed: (error: Error) => void
 
-  constructor(worker: Worker, durable: () => void, failed: (error: Error) => void) {
+  constructor(worker: Worker, file: string, durable: () => void, failed: (error: Error) => void) {
     this.#worker = worker
     this.#failed = failed
     worker.on('message', (reply: EventReply) => {
@@ -103,7 +104,7 @@ class ThreadedEventIndex implements LocalEventIndex {
         this.#calls.get(reply.call)?.resolve(reply.value)
         this.#calls.delete(reply.call)
       } else {
-        this.#fail(errorOf(reply))
+        this.#fail(errorOf(reply, file))
       }
     })
     worker.on('error', (cause) => {
@@ -195,10 +196,13 @@ class ThreadedEventIndex implements LocalEventIndex {
   }
 }
 
-function errorOf(reply: { readonly name: string; readonly message: string; readonly stack: string }): Error {
+function errorOf(
+  reply: { readonly name: string; readonly message: string; readonly stack: string },
+  file: string,
+): Error {
   if (reply.name === 'EventIndexDamaged') return new EventIndexDamaged(reply.message)
   if (reply.name === 'EventIndexTooNew') return new EventIndexTooNew(reply.message)
-  const error = new EventIndexFailed(`The event index failed: ${reply.message}.`)
+  const error = new EventIndexFailed(`The event index ${file} failed: ${reply.message}.`)
   error.stack = reply.stack
   return error
 }

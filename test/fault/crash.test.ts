@@ -18,14 +18,15 @@ function drawRound(random: Seeded, number: number): Round {
   const usual: readonly End[] = ['snapshot', 'edit', 'drain']
   const end =
     usual[number] ?? random.pick<End>(['kill', 'kill', 'kill', 'snapshot', 'snapshot', 'edit', 'drain'])
-  const longest = { kill: 2000, drain: 1500, snapshot: 400, edit: 6 }[end]
+  // A round of snapshots takes some hundred milliseconds, and the log is trimmed at its end.
+  const longest = { kill: 2000, drain: 1500, snapshot: random.chance(0.5) ? 400 : 1500, edit: 6 }[end]
   const startKills = number === 1 || random.chance(0.3) ? random.integer(1, 2) : 0
   return {
     end,
     milliseconds: random.integer(0, longest),
     startKills: Array.from({ length: startKills }, () => random.integer(0, 1000)),
     farEdits: random.chance(0.5),
-    nearEdits: random.integer(0, 2),
+    nearEdits: random.integer(0, 3),
   }
 }
 

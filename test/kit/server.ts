@@ -128,6 +128,14 @@ export class Server {
     await this.#end('SIGKILL')
   }
 
+  /** The exit code of a process that ends by itself, once it has; null where a signal ended it. */
+  async ended(): Promise<number | null> {
+    const child = this.#child
+    if (child === undefined) throw new Error('the server was never started')
+    if (!hasEnded(child)) await once(child, 'close')
+    return child.exitCode
+  }
+
   /** Starts the process again, on the same data and port, after {@link stop}, {@link kill9} or its own end. */
   async restart(): Promise<void> {
     if (this.#child !== undefined && !hasEnded(this.#child)) throw new Error('the server is still running')
