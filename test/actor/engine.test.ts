@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { explainUser } from '../../src/users/explain.ts'
 import { findUser } from '../../src/users/userQueries.ts'
-import { applied, Engine, MINUTE, runs, SALT } from './kit.ts'
+import { applied, Engine, MINUTE, runs, SALT, TIMEOUT } from './kit.ts'
 import { Oracle } from './oracle.ts'
 import { Random, randomEdit, randomGeofence, randomPlace, randomSettings, Track } from './world.ts'
+
+t.setTimeout(TIMEOUT)
 
 const GEOFENCES = 24
 const DEVICES = 14

@@ -3,20 +3,7 @@ import type { Submitter } from '../../src/actor/host.ts'
 import type { Applied } from '../../src/actor/partition.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
-import { aGeofence, applied, Engine, MINUTE, stateOf, type Told } from './kit.ts'
-
-const HERE = { latitude: 0, longitude: 0 }
-const AWAY = { latitude: 1, longitude: 0 }
-
-function engineWithGeofence(options: ConstructorParameters<typeof Engine>[0] = {}): Engine {
-  const engine = new Engine(options)
-  engine.world.put(aGeofence(1))
-  return engine
-}
-
-function kinds({ events }: Applied): string[] {
-  return events.map((json) => JSON.parse(json).type.split(/[._]/)[1])
-}
+import { applied, AWAY, engineWithGeofence, HERE, kinds, MINUTE, stateOf, type Told } from './kit.ts'
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
@@ -341,54 +328,4 @@ t.test('more than a frame holds goes on in the next, in order', async (t) => {
   }
   t.equal(new Set(engine.events.all.map(({ id }) => id)).size, 4000)
   t.same(stateOf(engine.restarted().partitions), stateOf(engine.partitions))
-})
-
-t.test('identity: records of a device', async (t) => {
-  const engine = engineWithGeofence()
-  const send = async (who: Partial<Update>) => {
-    engine.clock.advance(1000)
-    const result = applied(await engine.track(engine.update({ deviceId: 'd', ...HERE, ...who })))
-    return `${JSON.parse(result.user)._id} ${kinds(result).join()}`
-  }
-  const anonymous = await send({})
-  const id = anonymous.split(' ')[0]!
-  t.match(anonymous, / entered$/)
-  t.equal(await send({ userId: 'ann' }), `${id} `, 'the first user attaches, with the state')
-  const bob = await send({ userId: 'bob' })
-  t.match(bob, / entered$/, 'another user is another record')
-  t.equal(await send({ userId: 'ann' }), `${id} `)
-  const out = await send({})
-  t.match(out, / entered$/, 'logged out is a record of its own')
-  const cy = await send({ userId: 'cy' })
-  t.equal(cy.split(' ')[0], out.split(' ')[0], 'and the next user attaches to it')
-  t.equal(new Set([anonymous, bob, out].map((text) => text.split(' ')[0])).size, 3)
-
-  const one = await send({ userId: 'ann', installId: 'i1' })
-  t.equal(one, `${id} `, 'an install does not separate from a record without one')
-  const two = await send({ userId: 'ann', installId: 'i2' })
-  t.match(two, / entered$/, 'two different installs do')
-  t.equal((await send({ userId: 'ann' })).split(' ')[0], two.split(' ')[0], 'of several, the latest updated')
-  t.equal(await send({ userId: 'ann', installId: 'i1' }), `${id} `)
-  t.equal(await send({ userId: 'ann' }), `${id} `)
-})
-
-t.test('time: what the device says, unless it is missing or runs back', async (t) => {
-  const engine = engineWithGeofence()
-  const { clock } = engine
-  const noon = clock.now()
-  const at = async (updatedAt?: number, who: Partial<Update> = {}) => {
-    const result = applied(await engine.track(engine.update({ deviceId: 'd', ...AWAY, updatedAt, ...who })))
-    return Date.parse(JSON.parse(result.user).updatedAt) - noon
-  }
-  t.equal(await at(noon - 5000), -5000)
-  t.equal(await at(noon - 5000), -5000, 'equal is in order')
-  t.equal(await at(noon - 5001), 0, 'earlier: the server’s')
-  t.equal(await at(), 0, 'missing: the server’s')
-  t.equal(await at(noon + 60_000), 60_000)
-  clock.advance(1000)
-  t.equal(await at(), 60_000, 'never below the last')
-  t.equal(await at(noon + 30_000), 60_000)
-  t.equal(await at(undefined, { userId: 'ann' }), 60_000)
-  t.equal(await at(undefined, { userId: 'bob' }), 60_000, 'the last of the device, whoever is logged in')
-  t.equal(await at(undefined, { deviceId: 'e' }), 1000)
 })

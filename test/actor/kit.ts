@@ -345,7 +345,25 @@ export function aGeofence(id: string | number, change: Partial<Geofence> = {}): 
   }
 }
 
+/** In the middle of {@link aGeofence}, and far from it. */
+export const HERE = { latitude: 0, longitude: 0 }
+export const AWAY = { latitude: 1, longitude: 0 }
+
+export function engineWithGeofence(options: EngineOptions = {}): Engine {
+  const engine = new Engine(options)
+  engine.world.put(aGeofence(1))
+  return engine
+}
+
+/** `entered`, `exited`, `dwelled`, in order. */
+export function kinds({ events }: Applied): string[] {
+  return events.map((json) => JSON.parse(json).type.split(/[._]/)[1])
+}
+
 /** How often each property runs: RINGFENCE_TEST_RUNS multiplies. */
 export function runs(count: number): { numRuns: number } {
   return { numRuns: Math.max(1, Math.ceil(count * Number(process.env.RINGFENCE_TEST_RUNS ?? 1))) }
 }
+
+/** Milliseconds for a file of properties; more runs may take longer. */
+export const TIMEOUT = 60_000 * Math.max(1, Number(process.env.RINGFENCE_TEST_RUNS ?? 1))

@@ -17,8 +17,11 @@ import {
   runs,
   SALT,
   stateOf,
+  TIMEOUT,
 } from './kit.ts'
 import { Random, randomEdit, randomGeofence, randomPlace, randomSettings, Track } from './world.ts'
+
+t.setTimeout(TIMEOUT)
 
 /** Well-formed text: what is not is refused at the door. */
 const text = fc.oneof(

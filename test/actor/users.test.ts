@@ -3,8 +3,10 @@ import fc from 'fast-check'
 import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
 import { findUser, listUsers, usersIn, usersNear, type UserRow } from '../../src/users/userQueries.ts'
-import { aGeofence, applied, Engine, runs, SALT } from './kit.ts'
+import { aGeofence, applied, Engine, runs, SALT, TIMEOUT } from './kit.ts'
 import { moved, Random, randomPlace } from './world.ts'
+
+t.setTimeout(TIMEOUT)
 
 /** What a test knows of a record, from the answer to its last update. */
 interface Known {

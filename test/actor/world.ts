@@ -97,7 +97,7 @@ function randomShape(random: Random, near: Point, spread: number): Shape {
     const radius = Math.min(10_000, Math.max(10, random.magnitude(spread / 30, spread)))
     return { kind: 'circle', center: [longitude, latitude], radius }
   }
-  if (kind > 0.97 && Math.abs(near.latitude) > 60) return polarRing(random, near)
+  if (Math.abs(near.latitude) > 85 && random.chance(0.2)) return polarRing(random, near)
   const size = kind > 0.92 ? random.magnitude(spread, spread * 300) : random.magnitude(spread / 60, spread)
   for (;;) {
     const ring = starRing(random, near, size)

@@ -8,7 +8,7 @@ import type { StoredEvent } from '../../src/events/port.ts'
 import type { Geofence, Shape } from '../../src/model/geofence.ts'
 import type { Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
-import { Engine, MINUTE, runs, SALT } from './kit.ts'
+import { Engine, MINUTE, runs, SALT, TIMEOUT } from './kit.ts'
 import {
   moved,
   Random,
@@ -18,6 +18,8 @@ import {
   randomSettings,
   type Point,
 } from './world.ts'
+
+t.setTimeout(TIMEOUT)
 
 /** One partition that is driven by hand, an update per commit. */
 class Driven {
