@@ -41,13 +41,13 @@ t.test(`${rounds} rounds, RINGFENCE_SEED=${seed}`, async (t) => {
     const round = drawRound(random, number)
     t.comment(`round ${number}: ${JSON.stringify(round)}`)
     await run.round(round)
-    t.strictSame(run.faults, [], `round ${number}: ${JSON.stringify(round)}`)
-    if (run.faults.length > 0) break
+    t.strictSame(run.ledger.faults, [], `round ${number}: ${JSON.stringify(round)}`)
+    if (run.ledger.faults.length > 0) break
   }
   await run.finish()
-  t.strictSame(run.faults, [], 'everything at the end')
-  t.comment(JSON.stringify(run.counts))
-  const { updates, lost, resends, events, edits, rotated, trimmed } = run.counts
+  t.strictSame(run.ledger.faults, [], 'everything at the end')
+  t.comment(JSON.stringify(run.ledger.counts))
+  const { updates, lost, resends, events, edits, rotated, trimmed } = run.ledger.counts
   t.ok(updates > 0 && events > 0 && edits > 0 && resends > 0 && lost > 0, 'the rounds had something to lose')
   // Three rounds are too few for the second snapshots that trimming waits for.
   if (rounds >= 20) t.ok(rotated > 0 && trimmed > 0, 'segments came and went')

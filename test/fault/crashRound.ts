@@ -2,27 +2,31 @@
  * A fleet of devices against a real server that is killed again and again on one data folder.
  *
  * Each round: load from many connections, geofence edits, an end at a drawn moment, a start (perhaps killed too), and
- * then the comparison of what the server says with what its clients had seen. What is wrong is collected as sentences
- * in {@link CrashRun.faults}: the numbers of the guarantees (architecture.md, section 2) begin them.
+ * then the comparison of what the server says with what its clients had seen (ledger.ts).
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { storeSalt, type StoreSalt } from '../../src/events/ids.ts'
 import { KEYS, Server } from '../kit/server.ts'
-import { circleBody, Device, drawCircles, eventText, PROJECT_DWELL, type Circle, type Sent } from './fleet.ts'
+import {
+  circleBody,
+  drawCircles,
+  eventText,
+  PROJECT_DWELL,
+  type Circle,
+  type Device,
+  type Sent,
+} from './fleet.ts'
+import { label, Ledger } from './ledger.ts'
 import type { Seeded } from './seeded.ts'
 
 const DEVICES = 200
 const CONNECTIONS = 32
 const CIRCLES = 40
-/** More than this many sentences say nothing new. */
-const MAX_FAULTS = 20
 /** Housekeeping looks every 5 s whether a snapshot is due; the rest is for a slow machine. */
 const SNAPSHOT_WAIT_MS = 60_000
-const PAGE = 1000
 
 /** What ends a round. */
 export type End =
@@ -55,35 +59,11 @@ interface Answer {
 }
 
 export class CrashRun {
-  readonly faults: string[] = []
-  /** What the rounds have touched. */
-  readonly counts = {
-    updates: 0,
-    lost: 0,
-    lostButApplied: 0,
-    resends: 0,
-    events: 0,
-    edits: 0,
-    rotated: 0,
-    trimmed: 0,
-  }
   readonly server: Server
+  readonly ledger: Ledger
   readonly #random: Seeded
   readonly #data: string
-  readonly #salt: StoreSalt
-  readonly #devices: Device[]
-  /** The circles as far as edits were acknowledged, by `_id`. */
-  #circles = new Map<string, Circle>()
-  /** Names of circles whose edit got no answer. */
-  #unsure = new Set<string>()
-  /** Ids of events that an answer to an update carried, and of those that a list showed. */
-  readonly #answered = new Set<string>()
-  readonly #listed = new Set<string>()
-  /** Of the far geofences: the last version that was acknowledged. */
-  readonly #farVersions = new Map<string, number>()
   #farVersion = 0
-  /** Server time before which all events have been checked. */
-  #checkedUntil = 0
   #running = false
   /** Connections that may not send meanwhile wait for this. */
   #pause: Promise<void> | undefined
@@ -104,8 +84,8 @@ export class CrashRun {
     this.server = server
     this.#data = data
     this.#random = random
-    this.#salt = storeSalt(JSON.parse(readFileSync(join(data, 'store.json'), 'utf8')).storeId)
-    this.#devices = Array.from({ length: DEVICES }, (_, i) => new Device(`device-${i}`, random))
+    const { storeId } = JSON.parse(readFileSync(join(data, 'store.json'), 'utf8'))
+    this.ledger = new Ledger(server, storeId, DEVICES, random)
   }
 
   async dispose(): Promise<void> {
@@ -117,11 +97,11 @@ export class CrashRun {
     const segments = this.#segments()
     await this.#load(round)
     const left = this.#segments()
-    if (left.at(-1)! > segments.at(-1)!) this.counts.rotated++
-    if (left[0]! > segments[0]!) this.counts.trimmed++
+    if (left.at(-1)! > segments.at(-1)!) this.ledger.counts.rotated++
+    if (left[0]! > segments[0]!) this.ledger.counts.trimmed++
     for (const milliseconds of round.startKills) await this.#killedStart(milliseconds)
     await this.server.restart()
-    await this.#check()
+    await this.ledger.check()
   }
 
   /** Everything once more, from the first event on, after each device has sent what was in flight. */
@@ -129,12 +109,11 @@ export class CrashRun {
     this.#running = true
     await Promise.all(this.#connections(async (device, agent) => void (await this.#sendOpen(device, agent))))
     this.#running = false
-    this.#checkedUntil = 0
-    for (const device of this.#devices) {
-      if (device.inFlight !== undefined) this.#fault(`${device.deviceId}: the resend got no answer`)
-      device.checked = 0
+    for (const device of this.ledger.devices) {
+      if (device.inFlight !== undefined) this.ledger.fault(`${device.deviceId}: the resend got no answer`)
     }
-    await this.#check()
+    this.ledger.forgetChecks()
+    await this.ledger.check()
   }
 
   // Load
@@ -184,7 +163,7 @@ export class CrashRun {
     const before = new Set(readdirSync(folder))
     const deadline = Date.now() + SNAPSHOT_WAIT_MS
     while (readdirSync(folder).every((name) => before.has(name))) {
-      if (Date.now() > deadline) return this.#fault('no snapshot was begun')
+      if (Date.now() > deadline) return this.ledger.fault('no snapshot was begun')
       await sleep(2)
     }
   }
@@ -205,7 +184,7 @@ export class CrashRun {
     this.#alive = CONNECTIONS
     return Array.from({ length: CONNECTIONS }, async (_, number) => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-      const own = this.#devices.filter((_device, i) => i % CONNECTIONS === number)
+      const own = this.ledger.devices.filter((_device, i) => i % CONNECTIONS === number)
       try {
         for (const device of own) if ((await turn(device, agent)) === false) return
         if (!load) return
@@ -231,7 +210,7 @@ export class CrashRun {
     this.#pause = new Promise((resolve) => (resume = resolve))
     while (this.#idle < this.#alive) await sleep(1)
     try {
-      if (this.#alive === 0) this.#fault('the server answered no more although nobody had ended it')
+      if (this.#alive === 0) this.ledger.fault('the server answered no more although nobody had ended it')
       else await work()
     } finally {
       this.#pause = undefined
@@ -250,25 +229,26 @@ export class CrashRun {
   async #sendNext(device: Device, agent: Agent): Promise<boolean> {
     const old = this.#random.chance(0.03) ? device.oldUpdate(this.#random) : undefined
     if (old !== undefined) return this.#resend(device, old, agent)
-    return this.#deliver(device, device.next(this.#random, this.#circles), agent)
+    return this.#deliver(device, device.next(this.#random, this.ledger.circles), agent)
   }
 
   async #deliver(device: Device, sent: Sent, agent: Agent): Promise<boolean> {
     const answer = await this.#post(sent, agent)
     if (answer?.status !== 200) {
-      this.counts.lost++
+      this.ledger.counts.lost++
       return this.#broken(answer)
     }
-    this.counts.updates++
+    this.ledger.counts.updates++
     device.applied()
     // Without its body, which broke off, it still is an acknowledgement.
     if (answer.body === undefined) return false
-    this.#compare(`G3 answer to ${label(sent)}: events`, answer.body.events.map(eventText), sent.events)
+    this.ledger.compare(`G3 answer to ${label(sent)}: events`, answer.body.events.map(eventText), sent.events)
     for (const { _id } of answer.body.events) {
-      if (this.#answered.has(_id)) this.#fault(`G2 ${label(sent)}: event ${_id} was answered before`)
-      this.#answered.add(_id)
+      if (this.ledger.answered.has(_id))
+        this.ledger.fault(`G2 ${label(sent)}: event ${_id} was answered before`)
+      this.ledger.answered.add(_id)
     }
-    this.#compareUser(`answer to ${label(sent)}`, answer.body.user, sent)
+    this.ledger.compareUser(`answer to ${label(sent)}`, answer.body.user, sent)
     return true
   }
 
@@ -276,17 +256,17 @@ export class CrashRun {
   async #resend(device: Device, sent: Sent, agent: Agent): Promise<boolean> {
     const answer = await this.#post(sent, agent)
     if (answer?.status !== 200) return this.#broken(answer)
-    this.counts.resends++
+    this.ledger.counts.resends++
     if (answer.body === undefined) return false
-    this.#compare(`G9 resend of ${label(sent)}: events`, answer.body.events.map(eventText), [])
-    this.#compareUser(`G9 resend of ${label(sent)}`, answer.body.user, device.last!)
+    this.ledger.compare(`G9 resend of ${label(sent)}: events`, answer.body.events.map(eventText), [])
+    this.ledger.compareUser(`G9 resend of ${label(sent)}`, answer.body.user, device.last!)
     return true
   }
 
   /** An answer that is no acknowledgement: none, or the open refusal of a server that drains. */
   #broken(answer: Answer | undefined): false {
     if (answer !== undefined && answer.status !== 503) {
-      this.#fault(`an update was answered ${answer.status} ${JSON.stringify(answer.body)}`)
+      this.ledger.fault(`an update was answered ${answer.status} ${JSON.stringify(answer.body)}`)
     }
     return false
   }
@@ -315,7 +295,7 @@ export class CrashRun {
   async #control(method: string, path: string, body?: unknown): Promise<Answer | undefined> {
     const answer = await this.server.api(method, path, body).catch(() => undefined)
     if (answer !== undefined && answer.status !== 200 && answer.status !== 503) {
-      this.#fault(`${method} ${path} was answered ${answer.status} ${JSON.stringify(answer.body)}`)
+      this.ledger.fault(`${method} ${path} was answered ${answer.status} ${JSON.stringify(answer.body)}`)
     }
     return answer?.status === 200 ? answer : undefined
   }
@@ -323,7 +303,7 @@ export class CrashRun {
   /** Changes, removes or makes one of the circles that devices walk in. */
   async #editNear(): Promise<void> {
     const random = this.#random
-    const circle = random.pick([...this.#circles.values()])
+    const circle = random.pick([...this.ledger.circles.values()])
     const kind = random.integer(0, 3)
     if (kind === 0) await this.#put({ ...circle, enabled: !circle.enabled })
     else if (kind === 1) await this.#put({ ...circle, radius: random.integer(60, 400) })
@@ -333,21 +313,22 @@ export class CrashRun {
   }
 
   async #put(circle: Circle): Promise<void> {
-    this.#unsure.add(circle.externalId)
+    this.ledger.unsure.add(circle.externalId)
     const answer = await this.#control('PUT', `/v1/geofences/near/${circle.externalId}`, circleBody(circle))
     if (answer === undefined) return
     const id: string = answer.body.geofence._id
-    if (circle.id !== '' && circle.id !== id) this.#fault(`${circle.externalId} changed its _id by an edit`)
-    this.#circles.set(id, { ...circle, id })
-    this.#unsure.delete(circle.externalId)
-    this.counts.edits++
+    if (circle.id !== '' && circle.id !== id)
+      this.ledger.fault(`${circle.externalId} changed its _id by an edit`)
+    this.ledger.circles.set(id, { ...circle, id })
+    this.ledger.unsure.delete(circle.externalId)
+    this.ledger.counts.edits++
   }
 
   async #delete({ externalId, id }: Circle): Promise<boolean> {
-    this.#unsure.add(externalId)
+    this.ledger.unsure.add(externalId)
     if ((await this.#control('DELETE', `/v1/geofences/near/${externalId}`)) === undefined) return false
-    this.#circles.delete(id)
-    this.#unsure.delete(externalId)
+    this.ledger.circles.delete(id)
+    this.ledger.unsure.delete(externalId)
     return true
   }
 
@@ -357,7 +338,7 @@ export class CrashRun {
       const name = `far-${version % 10}`
       const body = { type: 'circle', description: String(version), coordinates: [90, 45], radius: 100 }
       if ((await this.#control('PUT', `/v1/geofences/far/${name}`, body)) === undefined) return
-      this.#farVersions.set(name, version)
+      this.ledger.farVersions.set(name, version)
       await sleep(20)
     }
   }
@@ -367,187 +348,13 @@ export class CrashRun {
       const since = new Date(Date.now() - 300).toISOString()
       const answer = await this.#control('GET', `/v1/events?limit=200&updatedAfter=${since}`)
       if (answer === undefined) return
-      for (const { _id } of answer.body.events) this.#listed.add(_id)
+      for (const { _id } of answer.body.events) this.ledger.listed.add(_id)
       await sleep(50)
     }
-  }
-
-  // What must be true when nothing is under way
-
-  async #check(): Promise<void> {
-    const now = Date.now()
-    await this.#checkGeofences()
-    await this.#checkUsers()
-    await this.#checkEvents()
-    this.#checkedUntil = now
-    for (const device of this.#devices) {
-      const old = this.#random.chance(0.3) ? device.oldUpdate(this.#random) : undefined
-      if (old !== undefined) device.resends.push(old)
-    }
-  }
-
-  /** An edit that was answered is there; one that was not is there whole or not at all, and from now on known. */
-  async #checkGeofences(): Promise<void> {
-    const { body } = await this.server.api('GET', '/v1/geofences?limit=1000')
-    const found = new Map<string, Circle>()
-    for (const geofence of body.geofences) {
-      const {
-        _id: id,
-        tag,
-        externalId,
-        description,
-        geometryRadius: radius,
-        enabled,
-        dwellThreshold,
-      } = geofence
-      if (tag === 'far') {
-        const known = this.#farVersions.get(externalId)
-        if (known !== undefined && Number(description) < known) {
-          this.#fault(`${externalId} is at edit ${description}, but edit ${known} was acknowledged`)
-        }
-      } else if (tag === 'near') {
-        const [x, y] = this.#placeOf(externalId, geofence.geometryCenter.coordinates)
-        found.set(id, { externalId, id, x, y, radius, dwellThreshold: dwellThreshold ?? undefined, enabled })
-      }
-    }
-    const sure = (circles: ReadonlyMap<string, Circle>) =>
-      [...circles.values()]
-        .filter(({ externalId }) => !this.#unsure.has(externalId))
-        .map((circle) => JSON.stringify(circle, Object.keys(circle).toSorted()))
-        .toSorted()
-    this.#compare('geofences', sure(found), sure(this.#circles))
-    this.#circles = found
-    this.#unsure.clear()
-  }
-
-  /** Metres, from the degrees that were sent. */
-  #placeOf(externalId: string, coordinates: readonly number[]): [number, number] {
-    for (const { x, y } of this.#circles.values()) {
-      if (
-        circleBody({ externalId, x, y, radius: 1, dwellThreshold: 1, enabled: true }).coordinates.join() ===
-        coordinates.join()
-      )
-        return [x, y]
-    }
-    this.#fault(`${externalId} is at ${coordinates.join()}, where no circle was`)
-    return [0, 0]
-  }
-
-  /** G1, and G9 for what was in flight: the state is that of the last acknowledged update or of the one after it. */
-  async #checkUsers(): Promise<void> {
-    const { body } = await this.server.api('GET', `/v1/users?limit=${PAGE}`)
-    const users = new Map<string, unknown>()
-    for (const user of body.users) {
-      if (users.has(user.deviceId)) this.#fault(`${user.deviceId} has two records`)
-      users.set(user.deviceId, user)
-    }
-    for (const device of this.#devices) {
-      // oxlint-disable-next-line typescript/no-explicit-any -- an answer
-      const user = users.get(device.deviceId) as any
-      const { last, inFlight } = device
-      if (inFlight !== undefined && user?.updatedAt === inFlight.body.updatedAt) {
-        this.counts.lostButApplied++
-        device.applied()
-        device.resends.push(inFlight)
-      }
-      const expected = device.last
-      if (expected === undefined) {
-        if (user !== undefined) this.#fault(`${device.deviceId} is there, but was never sent`)
-      } else if (user === undefined) {
-        this.#fault(`G1 ${device.deviceId} is gone; acknowledged was ${last && label(last)}`)
-      } else this.#compareUser('G1', user, expected)
-    }
-  }
-
-  // oxlint-disable-next-line typescript/no-explicit-any -- an answer
-  #compareUser(what: string, user: any, { body, visits }: Sent): void {
-    // A geofence that was disabled or deleted since is hidden at once.
-    const shown = visits.map(({ id }) => id).filter((id) => this.#circles.get(id)?.enabled)
-    this.#compare(
-      `${what}: user ${body.deviceId}`,
-      // oxlint-disable-next-line typescript/no-explicit-any -- an answer
-      [user.updatedAt, ...user.location.coordinates, ...user.geofences.map((g: any) => g._id)].map(String),
-      [body.updatedAt, body.longitude, body.latitude, ...shown].map(String),
-    )
-  }
-
-  /** G2, G3, G5: the log has the events of all applied updates, in their order, and no others. */
-  async #checkEvents(): Promise<void> {
-    const isWhole = this.#checkedUntil === 0
-    // oxlint-disable-next-line typescript/no-explicit-any -- records of the API
-    const byDevice = new Map<string, any[]>()
-    const ids = new Set<string>()
-    for await (const event of this.#eventsSince(this.#checkedUntil)) {
-      if (ids.has(event._id)) continue
-      ids.add(event._id)
-      const list = byDevice.get(event.user.deviceId)
-      if (list === undefined) byDevice.set(event.user.deviceId, [event])
-      else list.push(event)
-    }
-    if (isWhole) {
-      this.counts.events = ids.size
-      for (const id of this.#answered)
-        if (!ids.has(id)) this.#fault(`G2 event ${id} was answered, but is gone`)
-      for (const id of this.#listed) if (!ids.has(id)) this.#fault(`G5 event ${id} was listed, but is gone`)
-    }
-    for (const device of this.#devices) {
-      const events = byDevice.get(device.deviceId) ?? []
-      byDevice.delete(device.deviceId)
-      events.sort((a, b) => this.#placeInLog(a._id) - this.#placeInLog(b._id))
-      this.#compare(
-        `G2, G3 events of ${device.deviceId} from its number ${device.checked} on`,
-        events.map(eventText),
-        device.events.slice(device.checked),
-      )
-      device.checked = device.events.length
-    }
-    for (const name of byDevice.keys()) this.#fault(`events of ${name}, which nobody sent`)
-  }
-
-  /** Pages back from the newest; some come twice, because events may share the millisecond at which a page ends. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- records of the API
-  async *#eventsSince(time: number): AsyncGenerator<any> {
-    let before = ''
-    for (;;) {
-      const since = time === 0 ? '' : `&updatedAfter=${new Date(time).toISOString()}`
-      const { body } = await this.server.api('GET', `/v1/events?limit=${PAGE}${since}${before}`)
-      yield* body.events
-      if (!body.meta.hasMore) return
-      const oldest = new Date(Date.parse(body.events.at(-1).createdAt) + 1).toISOString()
-      if (before === `&createdBefore=${oldest}`) throw new Error(`more than ${PAGE} events share ${oldest}`)
-      before = `&createdBefore=${oldest}`
-    }
-  }
-
-  /** Rises within a partition: the commit's sequence and the index in it, read back out of the id. */
-  #placeInLog(id: string): number {
-    const high = (Number.parseInt(id.slice(8, 16), 16) ^ this.#salt.high) >>> 0
-    const low = (Number.parseInt(id.slice(16), 16) ^ this.#salt.low) >>> 0
-    const sequence = (high & 0x3fffff) * 16 + (low >>> 28)
-    return sequence * 2 ** 20 + (low & 0xfffff)
   }
 
   #segments(): string[] {
     const names = readdirSync(join(this.#data, 'log')).filter((name) => name.endsWith('.seg'))
     return names.toSorted()
   }
-
-  #compare(what: string, found: readonly string[], expected: readonly string[]): void {
-    const length = Math.max(found.length, expected.length)
-    for (let i = 0; i < length; i++) {
-      if (found[i] === expected[i]) continue
-      this.#fault(
-        `${what}: item ${i} of ${found.length} is ${found[i]}, expected ${expected[i]} of ${expected.length}`,
-      )
-      return
-    }
-  }
-
-  #fault(sentence: string): void {
-    if (this.faults.length < MAX_FAULTS) this.faults.push(sentence)
-  }
-}
-
-function label({ body }: Sent): string {
-  return `${body.deviceId} at ${body.updatedAt}`
 }
