@@ -2,7 +2,7 @@
 export type Confidence = 1 | 2 | 3
 
 /** The most that an accuracy counts for, metres; a worse one is stored as sent but evaluated as this. */
-export const MAX_EVALUATED_ACCURACY_METERS = 50_000
+const MAX_EVALUATED_ACCURACY_METERS = 50_000
 
 /**
  * The accuracy that an evaluation works with.

@@ -1,7 +1,7 @@
 import { Probe, WGS84_A, WGS84_E2, WGS84_F } from './probe.ts'
 
 /** WGS84 semi-minor axis, metres. */
-export const WGS84_B = WGS84_A * (1 - WGS84_F)
+const WGS84_B = WGS84_A * (1 - WGS84_F)
 /** Mean radius (2a + b) / 3 as the IUGG defines it, metres. */
 export const MEAN_RADIUS_METERS = (2 * WGS84_A + WGS84_B) / 3
 /** Smallest radius of curvature of the ellipsoid, a(1 − e²): that of the meridian at the equator, metres. */

@@ -68,7 +68,7 @@ export function farBoundary(store: Float64Array, ref: number, probe: Probe): num
 }
 
 /** Whether an edge of a ring round the Earth lies where its ends meet, or is no more than the pole. */
-export function isSeam(store: Float64Array, v: number, west: number): boolean {
+function isSeam(store: Float64Array, v: number, west: number): boolean {
   const lon = store[v]!
   const lat = store[v + 1]!
   if (Math.abs(lat) === 90 && lat === store[v + 3]!) return true

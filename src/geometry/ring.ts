@@ -3,8 +3,8 @@ import { ringCrossing } from './ringCrossing.ts'
 import { MEAN_RADIUS_METERS, RADIANS, gridLongitude } from './distance.ts'
 
 /** Positions of a polygon's ring, the closing one included. */
-export const MIN_RING_POSITIONS = 4
-export const MAX_RING_POSITIONS = 2000
+const MIN_RING_POSITIONS = 4
+const MAX_RING_POSITIONS = 2000
 /** How far an unwrapped ring may go, degrees of longitude. */
 const MAX_LONGITUDE = 540
 /** Rings of less area than this, square metres, have none: a square of a millimetre. */

@@ -115,7 +115,7 @@ export class ShapeArena {
  * micrometre. Within 1 mm + 0.1 % of WGS84 geodesics up to 20 km, within 0.5 % anywhere on Earth.
  * @param store the values of an arena's buffer
  */
-export function shapeDistance(store: Float64Array, ref: number, probe: Probe): number {
+function shapeDistance(store: Float64Array, ref: number, probe: Probe): number {
   if (store[ref + layout.KIND] !== layout.CIRCLE) return polygonDistance(store, ref, probe)
   const distance = centerDistance(store, ref, probe) - store[ref + layout.CIRCLE_RADIUS]!
   return distance < ON_BOUNDARY_METERS && distance > -ON_BOUNDARY_METERS ? 0 : distance
@@ -126,7 +126,7 @@ export function shapeDistance(store: Float64Array, ref: number, probe: Probe): n
  * without extent is covered when its point is.
  * @param accuracyMeters radius of the disc, ≥ 0
  */
-export function shapeCoverage(
+function shapeCoverage(
   store: Float64Array,
   ref: number,
   probe: Probe,

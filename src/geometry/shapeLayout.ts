@@ -36,7 +36,7 @@ export const FLAG_GLOBAL = 1
 export const FLAG_SEAM = 2
 
 /** Edges per leaf of the tree; the number of leaves is the next power of two. */
-export const LEAF_EDGES = 8
+const LEAF_EDGES = 8
 
 /** Leaves for that many edges: a power of two. */
 export function leavesFor(edges: number): number {

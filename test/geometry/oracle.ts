@@ -27,7 +27,7 @@ function exact(lon: number): number {
 }
 
 /** The ring with continuous longitudes: each step the short way, 360 as written. */
-export function unwrap(ring: readonly Position[]): [number, number][] {
+function unwrap(ring: readonly Position[]): [number, number][] {
   const out: [number, number][] = [[exact(ring[0]![0]), ring[0]![1]]]
   for (let i = 1; i < ring.length; i++) {
     let step = exact(ring[i]![0]) - exact(ring[i - 1]![0])
@@ -95,7 +95,7 @@ export function boundaryDistance(shape: Shape, at: Point): number {
 }
 
 /** Signed as the kernel does it. */
-export function signedDistance(shape: Shape, at: Point): number {
+function signedDistance(shape: Shape, at: Point): number {
   const distance = boundaryDistance(shape, at)
   return contains(shape, at) ? -distance : distance
 }
