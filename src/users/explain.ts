@@ -53,6 +53,7 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
 
   const { maxAccuracyMeters } = view.settings
   const ignored = maxAccuracyMeters !== null && now.accuracyKnown && accuracy > maxAccuracyMeters
+  const note = `The accuracy of ${accuracy} m is worse than maxAccuracyMeters (${maxAccuracyMeters} m): the update moved the device but touched no geofence.`
   return {
     update: {
       time: new Date(time).toISOString(),
@@ -67,10 +68,8 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
       replayed: update.replayed,
     },
     settings: view.settings,
-    ...(ignored && {
-      note: `The accuracy of ${accuracy} m is worse than maxAccuracyMeters (${maxAccuracyMeters} m): the update moved the device but touched no geofence.`,
-    }),
-    candidates,
+    ...(ignored && { note }),
+    candidates: ignored ? candidates.map((one) => untouched(one, note)) : candidates,
   }
 }
 
@@ -107,6 +106,12 @@ function candidate(visit: Visit | undefined, fact: Fact, now: Circumstances) {
     reason: sentence(decision, visit, fact, now),
     ...(geofence.updatedAt > now.receivedAt && { changedSince: new Date(geofence.updatedAt).toISOString() }),
   }
+}
+
+/** The candidate of an update that touches no geofence: whatever was to be said of it, nothing came of it. */
+function untouched(one: ReturnType<typeof candidate> | ReturnType<typeof goneCandidate>, reason: string) {
+  const outcome = one.wasInside ? ('inside' as const) : ('outside' as const)
+  return { ...one, event: undefined, outcome, reason }
 }
 
 /** The sentence of one decision. */
