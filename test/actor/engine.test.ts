@@ -15,8 +15,7 @@ const UPDATES = 10
 /** The explanation of the last update names the very events that it made. */
 function explains(engine: Engine, id: string, events: readonly any[]): void {
   const { partition, row } = findUser(engine.host, SALT, 0, id)!
-  const { candidates, note } = explainUser(partition, row, engine.world.scope(0))
-  if (note !== undefined) return
+  const { candidates } = explainUser(partition, row, engine.world.scope(0))
   const explained = candidates.flatMap((one: any) =>
     one.event === undefined ? [] : [`${one.event} ${one.geofence._id} ${one.confidence}`],
   )
@@ -75,5 +74,5 @@ t.test('random worlds: the engine answers as the slow evaluator does', async (t)
   t.ok(total.pairs >= 10_000 * Math.min(1, runs(32).numRuns / 32), 'pairs of geofence and track')
   t.ok(total.ambiguous / total.decisions < 0.03, 'few decisions were too near to call')
   for (const kind of ['entered', 'exited', 'dwelled'] as const)
-    t.ok(total[kind] > total.updates / 50, `${total[kind]} ${kind}`)
+    t.ok(total[kind] > total.updates / 100, `${total[kind]} ${kind}`)
 })

@@ -144,7 +144,7 @@ function pieceDistance({ from, to }: Piece, at: Place): number {
     )
   let lowest = 0.5
   let best = Infinity
-  for (const reach of [0.5, 0.05, 0.005, 0.0005]) {
+  for (const reach of [0.5, 0.05, 0.002]) {
     const [left, middle, right] = [far(lowest - reach), far(lowest), far(lowest + reach)]
     const bend = left ** 2 - 2 * middle ** 2 + right ** 2
     best = Math.min(best, middle)
