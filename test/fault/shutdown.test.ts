@@ -109,9 +109,8 @@ async function holdsAll(server: Server): Promise<string[]> {
   const users = new Map<string, any>(body.users.map((user: any) => [user.deviceId, user]))
   for (const [deviceId, longitude] of acknowledged) {
     const found = users.get(deviceId)?.location.coordinates[0] ?? -1
-    // What was under way at the end may have been applied without its answer getting through.
-    if (found !== longitude && found !== longitude + 1e-6)
-      missing.push(`${deviceId}: ${found}, not ${longitude}`)
+    // A drain answers all that it has taken in, so that what got no answer was not applied.
+    if (found !== longitude) missing.push(`${deviceId}: ${found}, not ${longitude}`)
   }
   return missing
 }
