@@ -3,6 +3,9 @@ import { ApiError, badParam } from '../runtime/errors.ts'
 /** Deeper JSON than this is refused: nothing in the interface needs more than a few levels. */
 const MAX_DEPTH = 64
 
+/** Objects with more members are refused: the interface's largest have a few dozen, and each costs a check. */
+const MAX_MEMBERS = 1000
+
 /** Names that reach into prototypes when careless code copies them. */
 const POLLUTING = new Set(['__proto__', 'constructor', 'prototype'])
 
@@ -52,7 +55,8 @@ const NO_NAMES: ReadonlySet<string> = new Set()
  * @param path where the value is; given back as it was
  * @param strings whether strings have to be looked at
  * @param nullable members of the outermost object that keep their null
- * @throws ApiError 400 naming the place of: nesting over {@link MAX_DEPTH}, a polluting key, NUL, a lone surrogate
+ * @throws ApiError 400 naming the place of: nesting over {@link MAX_DEPTH}, over {@link MAX_MEMBERS} members, a
+ *   polluting key, NUL, a lone surrogate
  */
 export function cleanValue(
   value: unknown,
@@ -78,7 +82,9 @@ export function cleanValue(
     return
   }
   const record = value as Record<string, unknown>
-  for (const key of Object.keys(record)) {
+  const keys = Object.keys(record)
+  if (keys.length > MAX_MEMBERS) throw badParam(pathText(path), `Must have at most ${MAX_MEMBERS} keys.`)
+  for (const key of keys) {
     const member = record[key]
     path.push(key)
     if (POLLUTING.has(key)) throw badParam(pathText(path), 'Key not allowed.')

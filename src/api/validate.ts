@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
 import { Check } from 'typebox/value'
 import type { TObject, TSchema } from 'typebox'
-import { ApiError, badParam, outOfRange } from '../runtime/errors.ts'
+import { badParam, outOfRange, type ApiError } from '../runtime/errors.ts'
 import { pathText } from './jsonBody.ts'
 
 /** The JSON Schema keywords that the sentences below know of. */
@@ -59,15 +59,19 @@ export class Validator {
    */
   check(value: Record<string, unknown>): void {
     for (const [name, standard] of this.#defaults) value[name] ??= standard
-    if (!this.#compiled.Check(value)) {
-      throw explain(this.#schema, value, []) ?? new ApiError(400, 'body: Invalid.', { param: 'body' })
-    }
+    if (!this.#compiled.Check(value)) throw explainBad(this.#schema, value, [])
   }
 }
 
 /** The first thing that is wrong with a value, or undefined when nothing is. `path` is given back as it was. */
 function explain(schema: TSchema, value: unknown, path: string[]): ApiError | undefined {
-  if (Check(schema, value)) return undefined
+  // Sizes first: every item of a list that is far too long would be looked at again on each level above it.
+  if (isTooLarge(schema as Keywords, value)) return explainSelf(schema as Keywords, value, path)
+  return Check(schema, value) ? undefined : explainBad(schema, value, path)
+}
+
+/** The first thing that is wrong with a value of which something is. */
+function explainBad(schema: TSchema, value: unknown, path: string[]): ApiError {
   const keywords = schema as Keywords
   const inner =
     keywords.type === 'object'
@@ -92,7 +96,7 @@ function explainMembers(keywords: Keywords, value: unknown, path: string[]): Api
     if (error !== undefined) return error
   }
   const members = Object.values(keywords.patternProperties ?? {})[0]
-  if (members === undefined || tooMany(Object.keys(value).length, keywords.maxProperties)) return undefined
+  if (members === undefined) return undefined
   for (const [name, member] of Object.entries(value)) {
     path.push(name)
     const error = explain(members, member, path)
@@ -103,7 +107,6 @@ function explainMembers(keywords: Keywords, value: unknown, path: string[]): Api
 }
 
 function explainItems(keywords: Keywords, value: readonly unknown[], path: string[]): ApiError | undefined {
-  if (tooMany(value.length, keywords.maxItems)) return undefined
   const { items } = keywords
   if (items === undefined) return undefined
   for (let i = 0; i < value.length; i++) {
@@ -214,6 +217,11 @@ function typeName(type: string | undefined): string {
 function saysNull(schema: TSchema): boolean {
   const { type, anyOf } = schema as Keywords
   return type === 'null' || (anyOf?.some((variant) => saysNull(variant)) ?? false)
+}
+
+function isTooLarge({ maxItems, maxProperties }: Keywords, value: unknown): boolean {
+  if (Array.isArray(value)) return tooMany(value.length, maxItems)
+  return maxProperties !== undefined && isRecord(value) && tooMany(Object.keys(value).length, maxProperties)
 }
 
 function tooMany(count: number, most: number | undefined): boolean {
