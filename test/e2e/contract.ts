@@ -93,7 +93,7 @@ export class Api {
     } else {
       const response = operation.definition.responses[status]
       if (response === undefined) throw new Error(`${where}: this status is not documented`)
-      const { content } = this.#resolved(response)
+      const { content } = this.resolve(response)
       const type = (headers.get('content-type') ?? '').split(';')[0]!
       if (content[type] === undefined) throw new Error(`${where}: ${type} is not documented`)
       if (type !== 'application/json') return
@@ -140,7 +140,8 @@ export class Api {
     return check
   }
 
-  #resolved(schema: Json): Json {
+  /** What a reference of the document stands for; anything else as it is. */
+  resolve(schema: Json): Json {
     if (schema.$ref === undefined) return schema
     return schema.$ref
       .slice(2)
@@ -177,7 +178,7 @@ export class Api {
 
   /** A schema and all that it is put together from. */
   #parts(schema: Json): Json[] {
-    const here = this.#resolved(schema)
+    const here = this.resolve(schema)
     return [
       here,
       ...[...(here.allOf ?? []), ...(here.anyOf ?? [])].flatMap((part: Json) => this.#parts(part)),

@@ -33,7 +33,7 @@ export interface ServerOptions {
 
 export interface HttpAnswer {
   readonly status: number
-  /** Parsed where the answer is JSON, else its text. */
+  /** Parsed where the answer is JSON, else its text; the empty text after HEAD. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
   readonly body: any
   readonly headers: Headers
@@ -112,7 +112,11 @@ export class Server {
     const answer = await fetch(this.url + path, init)
     const text = await answer.text()
     const json = answer.headers.get('content-type')?.startsWith('application/json') ?? false
-    return { status: answer.status, body: json ? JSON.parse(text) : text, headers: answer.headers }
+    return {
+      status: answer.status,
+      body: json && text !== '' ? JSON.parse(text) : text,
+      headers: answer.headers,
+    }
   }
 
   /** Drains the process by SIGTERM and rejects unless it exits with 0. */

@@ -1,0 +1,235 @@
+/**
+ * Hostile worlds and clients against a real process (issue 2, "Bad input"): geometry at its limits, 10,000 geofences
+ * on one point, clients that hang up, dawdle or talk nonsense. Nothing hangs, nothing is left behind.
+ */
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { KEYS } from '../kit/server.ts'
+import { briefly, north, startApi, type Json } from './contract.ts'
+import { all, metric, MIB, settled, strictCall, unharmed } from './strict.ts'
+
+const { testPublishable, livePublishable, liveSecret } = KEYS
+
+const api = await startApi(t)
+const { server } = api
+const call = strictCall(api)
+
+const UPDATE = { deviceId: 'bad', latitude: 50, longitude: 10, accuracy: 5 }
+
+t.test('a polygon of 2,000 points, the device on a vertex', async (t) => {
+  const ring = Array.from({ length: 1999 }, (_, i) => {
+    const angle = (2 * Math.PI * i) / 1999
+    const radius = i % 2 ? 0.01 : 0.02
+    return [30 + radius * Math.cos(angle), 40 + radius * Math.sin(angle)] as [number, number]
+  })
+  const put = (coordinates: Json) =>
+    call('PUT', '/v1/geofences/spiky/1', { description: 'Spiky', type: 'polygon', coordinates })
+  const closed = [...ring, ring[0]!]
+  t.equal((await put(closed)).status, 200)
+  for (let i = 0; i < ring.length; i += 97) {
+    const [longitude, latitude] = ring[i]!
+    const update = { deviceId: `vertex-${i}`, latitude, longitude, accuracy: 5 }
+    t.strictSame(
+      (await api.track(update)).events.map((e: Json) => e.geofence.tag),
+      ['spiky'],
+      `vertex ${i}`,
+    )
+    t.equal((await api.track({ ...update, accuracy: 1e9 })).events.length, 0, 'still inside')
+  }
+  t.equal((await put([...ring, [30.05, 40], ring[0]])).body.meta.param, 'coordinates', '2,001 points')
+  t.equal((await put(ring)).body.meta.param, 'coordinates', 'not closed')
+  t.equal((await put(closed.slice(0, 2))).body.meta.param, 'coordinates')
+  t.equal(
+    (
+      await put([
+        [30, 40],
+        [31, 41],
+        [31, 40],
+        [30, 41],
+        [30, 40],
+      ])
+    ).body.meta.param,
+    'coordinates',
+    'crosses itself',
+  )
+  t.equal(
+    (
+      await put([
+        [30, 40],
+        [30, 40],
+        [30, 40],
+        [30, 40],
+      ])
+    ).body.meta.param,
+    'coordinates',
+    'is a point',
+  )
+  t.equal(
+    (await call('GET', '/v1/geofences/spiky/1')).body.geofence.geometry.coordinates[0].length,
+    2000,
+    'unchanged',
+  )
+})
+
+t.test('poles, antimeridian and any accuracy', async (t) => {
+  await api.circle('edge/north', [0, 90], 10_000)
+  await api.circle('edge/south', [0, -90], 10_000)
+  await api.circle('edge/date', [180, 0], 10_000)
+  const first = async (latitude: number, longitude: number, accuracy = 5) =>
+    briefly(
+      (await api.track({ deviceId: `${latitude} ${longitude} ${accuracy}`, latitude, longitude, accuracy }))
+        .events,
+    ).join()
+  for (const longitude of [-180, -90.5, 0, 180]) {
+    t.equal(await first(90, longitude), 'entered edge/north 3')
+    t.equal(await first(-90, longitude), 'entered edge/south 3')
+    t.equal(await first(89.95, longitude), 'entered edge/north 3')
+  }
+  for (const longitude of [-180, 180, 179.95, -179.95])
+    t.equal(await first(0.01, longitude), 'entered edge/date 3')
+  t.equal(await first(0, 180, 1e9), 'entered edge/date 1')
+  t.equal(await first(90, 180, 1e9), 'entered edge/north 1')
+  t.equal(await first(0, 180, 5e-324), 'entered edge/date 3')
+  for (const accuracy of [0, -1, -1e9, '1e999'])
+    t.equal((await call('POST', '/v1/track', { ...UPDATE, accuracy })).body.meta.param, 'accuracy')
+  for (const near of ['90,180', '-90,-180', '90,0', '0,180', '0,-180'])
+    for (const what of ['users', 'geofences'])
+      t.ok((await call('GET', `/v1/search/${what}?near=${near}`)).body[what].length > 0, `${what} ${near}`)
+})
+
+t.test('10,000 geofences on one point', async (t) => {
+  const numbers = Array.from({ length: 10_000 }, (_, i) => i)
+  // Straight to the server: ten thousand comparisons with the document would only take time.
+  const circle = { description: 'x', type: 'circle', coordinates: [60, 10] }
+  await all(numbers, async (i) => {
+    const body = { ...circle, radius: 50 + (i % 100) }
+    const { status } = await server.api('PUT', `/v1/geofences/crowd/${i}`, body, liveSecret)
+    if (status !== 200) throw new Error(`geofence ${i} → ${status}`)
+  })
+  const update = { deviceId: 'crowded', longitude: 60, accuracy: 5 }
+  for (const [kind, metersNorth] of [
+    ['entered', 0],
+    ['exited', 1000],
+  ] as const) {
+    const body = { ...update, latitude: north(10, metersNorth) }
+    const { status, body: answer } = await call('POST', '/v1/track', body, livePublishable)
+    t.equal(status, 200)
+    const pairs = new Set(answer.events.map((e: Json) => `${e.type} ${e.geofence._id}`))
+    t.equal(pairs.size, 10_000, kind)
+    t.equal(new Set(answer.events.map((e: Json) => e._id)).size, 10_000)
+    t.ok(answer.events.every((e: Json) => e.type === `user.${kind}_geofence`))
+    t.equal(answer.user.geofences.length, kind === 'entered' ? 10_000 : 0)
+    if (kind === 'exited') break
+    const { explanation } = (await call('GET', '/v1/users/crowded/explain', undefined, liveSecret)).body
+    t.equal(explanation.candidates.length, 10_000)
+  }
+  const page = await call('GET', '/v1/events?limit=1000&deviceId=crowded', undefined, liveSecret)
+  t.equal(page.body.events.length, 1000)
+  t.equal(page.body.meta.hasMore, true)
+  const near = await call(
+    'GET',
+    '/v1/search/geofences?near=10,60&limit=1000&includeGeometry=false',
+    undefined,
+    liveSecret,
+  )
+  t.equal(near.body.geofences.length, 1000)
+})
+
+/** A connection that has sent this text. */
+async function send(text: string): Promise<Socket> {
+  const socket = connect(server.port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  await new Promise((resolve) => socket.write(text, resolve))
+  return socket
+}
+
+const head = (length: number, more = '') =>
+  `POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: ${testPublishable}\r\nContent-Type: application/json\r\n` +
+  `${more}Content-Length: ${length}\r\n\r\n`
+
+t.test('clients that hang up leave nothing behind', async (t) => {
+  const body = JSON.stringify(UPDATE)
+  const sockets = await Promise.all(
+    Array.from({ length: 60 }, (_, i) => {
+      if (i % 4 === 0) return send(head(body.length).slice(0, 40))
+      if (i % 4 === 1) return send(head(MIB) + '{"a":"' + 'x'.repeat(100_000 + i))
+      if (i % 4 === 2) return send(head(body.length) + body.slice(0, 20))
+      return send(head(body.length) + body)
+    }),
+  )
+  for (let i = 0; i < 100 && (await metric(api, 'http_held_bytes')) === 0; i++) await sleep(20)
+  t.ok((await metric(api, 'http_held_bytes')) > 0, 'bodies are being held')
+  for (const socket of sockets) socket.destroy()
+  const replays = JSON.stringify({
+    replays: Array.from({ length: 1000 }, (_, i) => ({ ...UPDATE, deviceId: `gone-${i}` })),
+  })
+  for (let i = 0; i < 20; i++) {
+    const text = head(replays.length).replace('/v1/track', '/v1/track/replay') + replays
+    ;(await send(text)).resetAndDestroy()
+  }
+  await settled(t, api)
+})
+
+t.test('slow, chunked, expecting and pipelining clients are answered', async (t) => {
+  const body = JSON.stringify({ ...UPDATE, description: 'ü'.repeat(500) })
+  const bytes = Buffer.from(body)
+  const slow = connect(server.port, '127.0.0.1')
+  await once(slow, 'connect')
+  slow.write(head(bytes.length))
+  for (let i = 0; i < bytes.length; i += 50) {
+    slow.write(bytes.subarray(i, i + 50))
+    await sleep(10)
+  }
+  const [text] = await once(slow, 'data')
+  t.match(String(text), /^HTTP\/1\.1 200 OK\r\n/)
+  slow.destroy()
+
+  for (const headers of [{}, { expect: '100-continue' }]) {
+    const status = await new Promise<number>((resolve, reject) => {
+      const out = request(
+        {
+          port: server.port,
+          method: 'POST',
+          path: '/v1/track',
+          timeout: 20_000,
+          headers: { authorization: testPublishable, 'content-type': 'application/json', ...headers },
+        },
+        (answer) => {
+          answer.resume()
+          resolve(answer.statusCode!)
+        },
+      )
+      out.on('error', reject)
+      out.on('timeout', () => reject(new Error('no answer')))
+      for (let i = 0; i < bytes.length; i += 100) out.write(bytes.subarray(i, i + 100))
+      out.end()
+    })
+    t.equal(status, 200, `chunked ${JSON.stringify(headers)}`)
+  }
+
+  const get = `GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`
+  const pipelining = await send(get + get)
+  let answers = ''
+  pipelining.on('data', (chunk) => (answers += chunk))
+  for (let i = 0; i < 200 && answers.split('HTTP/1.1 200').length < 3; i++) await sleep(20)
+  t.equal(answers.split('HTTP/1.1 200').length, 3)
+  pipelining.destroy()
+
+  for (const nonsense of [
+    '\r\n\r\n',
+    'GET\r\n\r\n',
+    'nonsense',
+    '\0'.repeat(100),
+    `GET /v1/track HTTP/1.1\r\n${'a: b\r\n'.repeat(5000)}\r\n`,
+    head(5).replace('5', '-5'),
+    head(5).replace('Length: 5', 'Length: x') + '{}',
+  ])
+    (await send(nonsense)).end()
+  await settled(t, api)
+})
+
+t.test('at the end the server is as it was', (t) => unharmed(t, api))
