@@ -70,10 +70,15 @@ export class CrashRun {
   #idle = 0
   #alive = 0
 
-  static async start(random: Seeded): Promise<CrashRun> {
+  /** @param startKills see {@link Round}; here of the very first start, which makes the data folder */
+  static async start(random: Seeded, startKills: readonly number[]): Promise<CrashRun> {
     const data = mkdtempSync(join(tmpdir(), 'ringfence-crash-'))
     const env = { RINGFENCE_SEGMENT_BYTES: '65536', RINGFENCE_SNAPSHOT_BYTES: '65536' }
     const server = await Server.start({ data, env })
+    await server.kill9()
+    for (const name of readdirSync(data)) rmSync(join(data, name), { recursive: true })
+    for (const milliseconds of startKills) await killedStart(server, milliseconds)
+    await server.restart()
     const run = new CrashRun(server, data, random)
     await server.api('PATCH', '/v1/settings', { dwellEvents: true, dwellThreshold: PROJECT_DWELL })
     for (const circle of drawCircles(random, CIRCLES)) await run.#put({ ...circle, id: '' })
@@ -99,7 +104,7 @@ export class CrashRun {
     const left = this.#segments()
     if (left.at(-1)! > segments.at(-1)!) this.ledger.counts.rotated++
     if (left[0]! > segments[0]!) this.ledger.counts.trimmed++
-    for (const milliseconds of round.startKills) await this.#killedStart(milliseconds)
+    for (const milliseconds of round.startKills) await killedStart(this.server, milliseconds)
     await this.server.restart()
     await this.ledger.check()
   }
@@ -166,14 +171,6 @@ export class CrashRun {
       if (Date.now() > deadline) return this.ledger.fault('no snapshot was begun')
       await sleep(2)
     }
-  }
-
-  /** Starts the server and kills it without waiting for more than so many milliseconds. */
-  async #killedStart(milliseconds: number): Promise<void> {
-    const started = this.server.restart().catch(() => {})
-    await sleep(milliseconds)
-    await this.server.kill9()
-    await started
   }
 
   /** A promise for each connection: every device's turn once, and if wanted on and on while the load runs. */
@@ -357,4 +354,12 @@ export class CrashRun {
     const names = readdirSync(join(this.#data, 'log')).filter((name) => name.endsWith('.seg'))
     return names.toSorted()
   }
+}
+
+/** Starts the server and kills it without waiting for more than so many milliseconds. */
+async function killedStart(server: Server, milliseconds: number): Promise<void> {
+  const started = server.restart().catch(() => {})
+  await sleep(milliseconds)
+  await server.kill9()
+  await started
 }
