@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { FrameWriter, readFrame, type CommittedEvent } from '../../src/actor/commitCodec.ts'
+import { DeviceTable } from '../../src/actor/deviceTable.ts'
+import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
+import { eventId, locateUserRecord, MAX_PARTITIONS, storeSalt, userRecordId } from '../../src/events/ids.ts'
+import type { Profile } from '../../src/model/device.ts'
+import { aGeofence, Engine, MemoryEvents, MemoryLog, NOON, runs, SALT, stateOf, TIMEOUT } from './kit.ts'
+
+t.setTimeout(TIMEOUT)
+
+/** Well-formed text: what is not is refused at the door. */
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
+  fc.constantFrom('a', '\u{1f69a}', 'ä"\\\n', '0', '-1', 'x'.repeat(300)),
+)
+const optional = (value: fc.Arbitrary<string>) => fc.option(value, { nil: undefined })
+const time = fc.integer({ min: 0, max: 4_102_444_800_000 })
+const visits = fc.array(fc.record({ geofenceId: text, enteredAt: time, dwelled: fc.boolean() }), {
+  maxLength: 4,
+})
+
+const profile: fc.Arbitrary<Profile> = fc
+  .record({
+    id: text,
+    deviceId: text,
+    userId: optional(text),
+    installId: optional(text),
+    description: optional(text),
+    metadata: fc.option(
+      fc.dictionary(
+        text.filter((key) => key !== '__proto__'),
+        fc.oneof(
+          text,
+          fc.boolean(),
+          fc.double({ noNaN: true, noDefaultInfinity: true }),
+          fc.maxSafeInteger(),
+        ),
+        { maxKeys: 5, noNullPrototype: true },
+      ),
+      { nil: undefined },
+    ),
+    deviceType: fc.constantFrom(undefined, 'iOS', 'Android', 'Web'),
+    deviceOS: optional(text),
+    deviceMake: optional(text),
+    deviceModel: optional(text),
+    ip: text,
+    createdAt: time,
+    visits,
+    marks: fc.array(fc.record({ stream: text, sequence: fc.maxSafeNat() }), { maxLength: 4 }),
+    visitsBefore: fc.option(visits, { nil: undefined }),
+  })
+  .map(({ visitsBefore, marks, ...rest }) => ({ ...rest, visitsBefore: visitsBefore ?? rest.visits, marks }))
+
+t.test('a profile reads back as it was packed', async () => {
+  fc.assert(
+    fc.property(profile, (given) => {
+      const read = unpackProfile(packProfile(given))
+      // As answers show it, so that a key's order counts, and -0 is 0.
+      assert.equal(JSON.stringify(read), JSON.stringify(given))
+      if (given.visitsBefore === given.visits) assert.equal(read.visitsBefore, read.visits)
+    }),
+    runs(200),
+  )
+})
+
+t.test('frames', async (t) => {
+  interface Row {
+    readonly row: number
+    readonly columns: readonly number[]
+    readonly flags: number
+    readonly scope: number
+    readonly profile: Profile
+  }
+  const number = fc.double({ noDefaultInfinity: true })
+  const row: fc.Arbitrary<Row> = fc.record({
+    row: fc.integer({ min: 0, max: 600 }),
+    columns: fc.tuple(number, number, number, number, number),
+    flags: fc.integer({ min: 0, max: 7 }),
+    scope: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+    profile,
+  })
+  const commit = fc.record({
+    partition: fc.integer({ min: 0, max: MAX_PARTITIONS - 1 }),
+    sequence: fc.maxSafeNat(),
+    revision: fc.maxSafeNat(),
+    rows: fc.uniqueArray(row, { maxLength: 6, selector: (r) => r.row }),
+    events: fc.array(fc.record({ scope: fc.integer({ min: 0, max: 2 ** 32 - 1 }), json: text }), {
+      maxLength: 4,
+    }),
+  })
+  const fill = (table: DeviceTable, { row: at, columns, flags, scope, profile: p }: Row) => {
+    table.setProfile(at, scope, p)
+    ;[
+      table.latitude[at],
+      table.longitude[at],
+      table.accuracy[at],
+      table.updatedAt[at],
+      table.receivedAt[at],
+    ] = columns as [number, number, number, number, number]
+    table.flags[at] = flags
+  }
+  const columnsOf = (table: DeviceTable, at: number) =>
+    JSON.stringify(
+      [table.latitude, table.longitude, table.accuracy, table.updatedAt, table.receivedAt].map((column) =>
+        String(column[at]),
+      ),
+    )
+
+  t.test('every commit, row and event comes back, in order', async () => {
+    const writer = new FrameWriter()
+    fc.assert(
+      fc.property(fc.array(commit, { maxLength: 4 }), (commits) => {
+        writer.begin(1234)
+        const standing: typeof commits = []
+        const tables: DeviceTable[] = []
+        for (const one of commits) {
+          const table = new DeviceTable()
+          writer.beginCommit(one.partition, one.sequence, one.revision)
+          for (const each of one.rows) {
+            fill(table, each)
+            writer.whole(table, each.row, packProfile(each.profile))
+          }
+          for (const event of one.events) writer.event(event)
+          if (!writer.endCommit()) continue
+          standing.push(one)
+          tables.push(table)
+        }
+        assert.deepEqual(
+          standing,
+          commits.filter((one) => one.rows.length + one.events.length > 0),
+          'empty commits are taken back',
+        )
+        const read: { table: DeviceTable; head: string; events: CommittedEvent[] }[] = []
+        readFrame(Uint8Array.from(writer.take()), {
+          commit(partition, sequence, revision) {
+            read.push({
+              table: new DeviceTable(),
+              head: `${partition} ${sequence} ${revision}`,
+              events: [],
+            })
+            return true
+          },
+          get table() {
+            return read.at(-1)!.table
+          },
+          event: (event) => read.at(-1)!.events.push(event),
+        })
+        assert.equal(read.length, standing.length)
+        standing.forEach((one, i) => {
+          const found = read[i]!
+          assert.equal(found.head, `${one.partition} ${one.sequence} ${one.revision}`)
+          assert.equal(JSON.stringify(found.events), JSON.stringify(one.events))
+          assert.equal(found.table.count, one.rows.length)
+          for (const { row: at, profile: p, scope, flags } of one.rows) {
+            assert.equal(columnsOf(found.table, at), columnsOf(tables[i]!, at))
+            assert.equal(found.table.scope[at], scope)
+            assert.equal(found.table.flags[at], flags)
+            assert.equal(JSON.stringify(found.table.profile(at)), JSON.stringify(p))
+          }
+        })
+      }),
+      runs(100),
+    )
+  })
+
+  const tooMuch = (bytes: Uint8Array) => () =>
+    readFrame(bytes, { commit: () => true, table: new DeviceTable(), event: () => {} })
+
+  t.test('a large event grows the buffer, and the next frame is whole', async (t) => {
+    const writer = new FrameWriter()
+    for (const json of ['ü'.repeat(3_000_000), '{}']) {
+      writer.begin(1)
+      writer.beginCommit(0, 1, 1)
+      writer.event({ scope: 1, json })
+      writer.endCommit()
+      const found: string[] = []
+      readFrame(writer.take(), {
+        commit: () => true,
+        table: new DeviceTable(),
+        event: (event) => found.push(event.json),
+      })
+      t.ok(found.length === 1 && found[0] === json)
+    }
+  })
+
+  t.test('a newer version and broken bytes are refused by name', async (t) => {
+    const writer = new FrameWriter()
+    writer.begin(1)
+    writer.beginCommit(0, 1, 1)
+    writer.event({ scope: 1, json: '{}' })
+    writer.endCommit()
+    const frame = Uint8Array.from(writer.take())
+    t.doesNotThrow(tooMuch(frame))
+    t.throws(tooMuch(Uint8Array.from([2, ...frame.subarray(1)])), /frame version 2 is not 1.*newer/)
+    for (let end = 10; end < frame.length; end++) t.throws(tooMuch(frame.subarray(0, end)), `cut at ${end}`)
+  })
+})
+
+/** The first frame of a store: a device that enters a geofence. */
+const FRAME_OF_VERSION_1 = [
+  '0100002043e9b779420000000000000000f03f0000000000000040010000000100000002000000000200000000000000',
+  '000000000000000000000000000000144000002043e9b7794200002043e9b77942000000007f0000009fb83639353762',
+  '33343030313233343536373839616263646566a164a3616e6ec0c083a47465616da3726564a3616765cb401e00000000',
+  '0000a26f6ec3c0c0c0c0a93139322e302e322e31cb4279b7e9432000009193b830303030303030303030303030303030',
+  '3030303030303031cb4279b7e943200000c2909192a1730900000000340200007b225f6964223a223639353762333430',
+  '30313233343536373939616263646566222c2274797065223a22757365722e656e74657265645f67656f66656e636522',
+  '2c22637265617465644174223a22323032362d30312d30325431323a30303a30302e3030305a222c2261637475616c43',
+  '7265617465644174223a22323032362d30312d30325431323a30303a30302e3030305a222c226c697665223a66616c73',
+  '652c2275736572223a7b225f6964223a22363935376233343030313233343536373839616263646566222c2275736572',
+  '4964223a22616e6e222c226465766963654964223a2264222c226d65746164617461223a7b227465616d223a22726564',
+  '222c22616765223a372e352c226f6e223a747275657d7d2c2267656f66656e6365223a7b225f6964223a223030303030',
+  '30303030303030303030303030303030303031222c22746167223a2274657374222c2265787465726e616c4964223a22',
+  '303030303030303030303030303030303030303030303031222c226465736372697074696f6e223a2247656f66656e63',
+  '6520303030303030303030303030303030303030303030303031227d2c226c6f636174696f6e223a7b2274797065223a',
+  '22506f696e74222c22636f6f7264696e61746573223a5b302c305d7d2c226c6f636174696f6e4163637572616379223a',
+  '352c22636f6e666964656e6365223a332c227265706c61796564223a66616c73652c22666f726567726f756e64223a66',
+  '616c73652c2273746f70706564223a747275657d',
+].join('')
+
+t.test('what stores hold stays readable: partitions, frames and profiles', async (t) => {
+  // FNV-1a, published values of the algorithm: 0x811c9dc5, 0xe40c292c, 0xbf9cf968.
+  const { host } = new Engine({ partitions: 64 })
+  t.equal(host.partitionOf('').number, 0x811c9dc5 % 64)
+  t.equal(host.partitionOf('a').number, 0xe40c292c % 64)
+  t.equal(host.partitionOf('foobar').number, 0xbf9cf968 % 64)
+  const log = new MemoryLog()
+  log.frames.push(Buffer.from(FRAME_OF_VERSION_1, 'hex'))
+  const { partitions, events } = new Engine({ log, events: new MemoryEvents(), partitions: 1 })
+  t.match(stateOf(partitions), [
+    {
+      sequence: 1,
+      count: 1,
+      rows: [
+        {
+          row: 0,
+          scope: 0,
+          latitude: 0,
+          longitude: 0,
+          accuracy: 5,
+          updatedAt: NOON,
+          receivedAt: NOON,
+          createdAt: NOON,
+          flags: 2,
+          profile: {
+            id: /^[0-9a-f]{24}$/,
+            deviceId: 'd',
+            userId: 'ann',
+            metadata: { team: 'red', age: 7.5, on: true },
+            ip: '192.0.2.1',
+            createdAt: NOON,
+            visits: [{ geofenceId: aGeofence(1).id, enteredAt: NOON, dwelled: false }],
+            marks: [{ stream: 's', sequence: 9 }],
+          },
+          visitsBefore: [],
+        },
+      ],
+    },
+  ])
+  t.match(
+    events.all.map((event) => ({ ...event })),
+    [{ scope: 0, type: 'user.entered_geofence', deviceId: 'd', userId: 'ann', createdAt: NOON }],
+  )
+})
+
+t.test('ids', async (t) => {
+  const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 })
+  const salt = fc.record({ high: u32, low: u32 })
+  const partition = fc.oneof(
+    fc.integer({ min: 0, max: MAX_PARTITIONS - 1 }),
+    fc.constantFrom(0, MAX_PARTITIONS - 1),
+  )
+  const place = fc.record({
+    second: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+    partition,
+    sequence: fc.oneof(fc.integer({ min: 0, max: 2 ** 26 - 1 }), fc.constantFrom(0, 15, 16, 2 ** 26 - 1)),
+    index: fc.oneof(fc.integer({ min: 0, max: 2 ** 28 - 1 }), fc.constantFrom(0, 2 ** 28 - 1)),
+  })
+
+  t.test('events: another place is another id, the same place the same', async () => {
+    fc.assert(
+      fc.property(salt, place, place, (s, a, b) => {
+        const idOf = ({ second, partition: p, sequence, index }: typeof a) =>
+          eventId(s, second * 1000 + 7, p, sequence, index)
+        assert.match(idOf(a), /^[0-9a-f]{24}$/)
+        assert.equal(idOf(a), idOf({ ...a }))
+        assert.equal(idOf(a) === idOf(b), JSON.stringify(a) === JSON.stringify(b))
+        for (const key of ['second', 'partition', 'sequence', 'index'] as const)
+          if (a[key] !== b[key]) assert.notEqual(idOf(a), idOf({ ...a, [key]: b[key] }))
+      }),
+      runs(300),
+    )
+  })
+
+  t.test('users: where an id lies follows from it', async (t) => {
+    fc.assert(
+      fc.property(salt, u32, partition, u32, (s, second, p, row) => {
+        const id = userRecordId(s, second * 1000, p, row)
+        assert.match(id, /^[0-9a-f]{24}$/)
+        assert.deepEqual(locateUserRecord(s, id), { partition: p, row })
+      }),
+      runs(300),
+    )
+    for (const no of ['', 'ann', '0'.repeat(23), '0'.repeat(25), 'G'.repeat(24)])
+      t.equal(locateUserRecord(SALT, no), undefined)
+    t.throws(() => storeSalt('not hex'), /store id/)
+    t.same(storeSalt('00000001ffffffff'), { high: 1, low: 0xffffffff })
+  })
+})
