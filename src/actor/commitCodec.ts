@@ -1,5 +1,4 @@
 import type { ScopeId } from '../model/scope.ts'
-import type { Profile } from '../model/device.ts'
 import type { DeviceTable } from './deviceTable.ts'
 import { unpackProfile } from './profileCodec.ts'
 
@@ -203,16 +202,8 @@ function readRow(buffer: Buffer, at: number, table: DeviceTable | undefined, tim
     table.accuracy[row] = buffer.readDoubleLE(at + 22)
     table.updatedAt[row] = buffer.readDoubleLE(at + 30)
     table.receivedAt[row] = buffer.readDoubleLE(at + 38)
-    if (kind === MOVED) settleVisits(table, row)
   }
   return next
-}
-
-/** A moved row says that the update changed no visits: what `explain` starts from is what they are. */
-function settleVisits(table: DeviceTable, row: number): void {
-  const profile: Profile = table.profile(row)
-  if (profile.visitsBefore === profile.visits) return
-  table.setProfile(row, table.scope[row]!, { ...profile, visitsBefore: profile.visits })
 }
 
 /** A whole table as rows of one commit, for a snapshot. */

@@ -153,7 +153,6 @@ export class Partition {
     if (radius === 0 || table.zoneRevision[row] !== view.revision) return false
     if (time > table.zoneUntil[row]! || update.receivedAt >= table.zoneUntilReceived[row]!) return false
     if (evaluatedAccuracy(update.accuracy) > table.zoneAccuracy[row]!) return false
-    if (flagsOf(update) !== table.flags[row]) return false
     const cosine = table.zoneCosine[row]!
     const { latitude, longitude } = update
     if (

@@ -12,9 +12,10 @@ import {
  * until when, before anything can change. Within the zone an update touches position, time and flags, and no more;
  * the result is the same as without it, which a property test holds.
  *
- * The zone lies wholly inside, or wholly outside, every boundary that matters. So accuracy plays no part in it, but
- * for the reach of buffered entries. It ends of itself with a change of userId, address, stopped, foreground, of the
- * scope's registry or settings, and after an update that changed the visits: those the host compares.
+ * The zone lies wholly inside, or wholly outside, every boundary that matters, entries that are withheld included. So
+ * `stopped` and `foreground` play no part in it, nor accuracy, but for the reach of buffered entries. It ends of itself
+ * with a change of userId, address, or of the scope's registry or settings: those the partition compares. After an
+ * update that changed the visits there is none.
  */
 export interface Zone {
   /** Metres from the evaluated point, ≥ 0; 0: no zone. */

@@ -153,21 +153,22 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   const open = operatingAt(geofence, now.time)
   // A buffered entry lies up to A outside: leaving must then take more than A too, or the state flaps in the zone.
   const threshold = settings.bufferExits || settings.bufferEntries ? now.accuracy : 0
-  if (distance > threshold) {
-    const confidence = now.accuracyKnown ? exitConfidence(distance, now.accuracy) : 1
-    if (confidence < settings.minimumConfidence)
-      return decision('exitWithheld', undefined, confidence, ineligible, 'lowConfidence', open)
+  const leaves = distance > threshold
+  const leaving = now.accuracyKnown ? exitConfidence(distance, now.accuracy) : 1
+  if (leaves && leaving >= settings.minimumConfidence) {
     if (ineligible !== undefined)
-      return decision('leftSilently', undefined, confidence, ineligible, ineligible, open)
-    return decision('exited', 'user.exited_geofence', confidence, undefined, undefined, open)
+      return decision('leftSilently', undefined, leaving, ineligible, ineligible, open)
+    return decision('exited', 'user.exited_geofence', leaving, undefined, undefined, open)
   }
 
-  const confidence = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
+  // Still inside, an exit withheld for its confidence included: the minimum does not hold dwell back.
+  const staying = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
   const minutes = dwellMinutes(geofence, settings)
   const due = minutes !== undefined && !visit.dwelled && now.time - visit.enteredAt > minutes * 60_000
-  if (!due) return decision('inside', undefined, confidence, ineligible, undefined, open)
-  if (ineligible !== undefined) return decision('inside', undefined, confidence, ineligible, ineligible, open)
-  return decision('dwelled', 'user.dwelled_in_geofence', confidence, undefined, undefined, open)
+  if (due && ineligible === undefined)
+    return decision('dwelled', 'user.dwelled_in_geofence', staying, undefined, undefined, open)
+  if (leaves) return decision('exitWithheld', undefined, leaving, ineligible, 'lowConfidence', open)
+  return decision('inside', undefined, staying, ineligible, due ? ineligible : undefined, open)
 }
 
 /** With stop detection on, an entry needs the device to have stopped or its app to be in the foreground. */

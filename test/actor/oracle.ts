@@ -215,8 +215,8 @@ export class Oracle {
       const remains: Answer = { event: undefined, confidence: undefined, inside: true }
       if (distance > (settings.bufferEntries || settings.bufferExits ? a : 0)) {
         const confidence = update.accuracy === undefined ? 1 : distance >= a ? 3 : distance >= a / 2 ? 2 : 1
-        if (confidence < settings.minimumConfidence) return [remains]
-        return [barred === undefined ? { event: 'exited', confidence, inside: false } : NOTHING]
+        if (confidence >= settings.minimumConfidence)
+          return [barred === undefined ? { event: 'exited', confidence, inside: false } : NOTHING]
       }
       const threshold = of.dwellThreshold ?? settings.dwellThreshold
       if (!settings.dwellEvents || threshold === null || stay.dwelled) return [remains]

@@ -229,6 +229,9 @@ rows(
   in 1 | - |  10 | 10 | 0   | minimum=3               | - | out | exited 3 1min | exited
   in 1 | - |  99 | ?  | 0   | minimum=2               | - | in  | -             | exitWithheld lowConfidence
   in 6 | - |  -1 | 10 | 0.4 | minimum=3 dwellEvents dwell=5 | - | dwelled | dwelled 1 | dwelled
+  in 6 | - |   1 | 10 | 0.4 | minimum=3 dwellEvents dwell=5 | - | dwelled | dwelled 1 | dwelled
+  in 4 | - |   1 | 10 | 0.4 | minimum=3 dwellEvents dwell=5 | - | in  | -             | exitWithheld lowConfidence
+  in 6 | - |  10 | 10 | 0   | minimum=3 dwellEvents dwell=5 | - | out | exited 3 6min | exited
 `,
 )
 

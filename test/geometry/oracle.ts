@@ -94,12 +94,6 @@ export function boundaryDistance(shape: Shape, at: Point): number {
   return best
 }
 
-/** Signed as the kernel does it. */
-function signedDistance(shape: Shape, at: Point): number {
-  const distance = boundaryDistance(shape, at)
-  return contains(shape, at) ? -distance : distance
-}
-
 /**
  * Share of the disc that a shape covers, counted on `rays` geodesics with `steps` samples of equal area each.
  * Its own error is near 1 / (steps · √rays).
