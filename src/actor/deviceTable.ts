@@ -110,6 +110,11 @@ export class DeviceTable {
     return this.length
   }
 
+  /** Takes back an allocated row into which nothing was put. */
+  giveBack(row: number, now: number): void {
+    if (row < this.length) this.freed.push({ row, at: now })
+  }
+
   /** Puts a record into a row, new or replaced; the caller writes the columns of position and time. */
   setProfile(row: number, scope: ScopeId, profile: Profile): void {
     while (row >= this.capacity) this.grow()

@@ -6,7 +6,7 @@ import type { CommitLog } from '../log/port.ts'
 import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../registry/port.ts'
 import { FrameWriter } from './commitCodec.ts'
-import { Partition, RATE_LIMITED, type Applied } from './partition.ts'
+import { Partition, RATE_LIMITED, TOO_MANY_EVENTS, type Applied } from './partition.ts'
 
 /**
  * The host of the device actors: from mailbox to commit.
@@ -230,6 +230,8 @@ export class ActorHost {
       if (result === RATE_LIMITED) {
         this.counters.rateLimited++
         this.results.push(tooFast())
+      } else if (result === TOO_MANY_EVENTS) {
+        this.results.push(tooManyEvents())
       } else {
         if (result.repeated) this.counters.repeats++
         else this.counters.updates++
@@ -286,6 +288,16 @@ function partitionNumber(deviceId: string, partitions: number): number {
 
 function overloaded(): ApiError {
   return new ApiError(503, 'Too many updates are waiting. Try again.', { retryAfter: 1 })
+}
+
+function tooManyEvents(): ApiError {
+  return new ApiError(
+    400,
+    'metadata: Too large for the many events that the update causes, which repeat it.',
+    {
+      param: 'metadata',
+    },
+  )
 }
 
 function tooFast(): ApiError {

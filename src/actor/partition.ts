@@ -44,6 +44,14 @@ export interface Applied {
 
 /** The device has sent more than its rate allows; nothing was changed. */
 export const RATE_LIMITED: unique symbol = Symbol('rate limited')
+/** The events of the update would be over {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
+export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
+
+/**
+ * Bound of one update's events together, in characters of their JSON. Each repeats the user's metadata, so one update
+ * with much of it amid thousands of geofences would else be a frame that no log takes.
+ */
+const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
 const NO_EVENTS: readonly string[] = []
 const NO_VISITS: Profile['visits'] = []
@@ -98,7 +106,7 @@ export class Partition {
     view: ScopeView,
     writer: FrameWriter,
     limited: boolean,
-  ): Applied | typeof RATE_LIMITED {
+  ): Applied | typeof RATE_LIMITED | typeof TOO_MANY_EVENTS {
     const { table } = this
     const { row, latestTime, repeatOf } = identify(table, update)
     if (repeatOf >= 0) {
@@ -118,7 +126,12 @@ export class Partition {
       writer.moved(table, row)
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
-      events = this.evaluate(at, update, view, time, writer)
+      const made = this.evaluate(at, update, view, time, writer)
+      if (made === undefined) {
+        if (row < 0) table.giveBack(at, update.receivedAt)
+        return TOO_MANY_EVENTS
+      }
+      events = made
     }
     // A replay takes nothing of the rate: what comes live after it must not wait for each of its updates.
     const head = table.firstOf(update.scope, update.deviceId)
@@ -172,13 +185,14 @@ export class Partition {
     table.flags[row] = flagsOf(update)
   }
 
+  /** The events, or undefined where they are too many: then nothing was changed. */
   private evaluate(
     row: number,
     update: Update,
     view: ScopeView,
     time: number,
     writer: FrameWriter,
-  ): readonly string[] {
+  ): readonly string[] | undefined {
     const { table } = this
     const before = table.exists(row) ? table.profile(row) : undefined
     const now = circumstancesOf(update, time, view.settings)
@@ -196,12 +210,14 @@ export class Partition {
     const profile = profileAfter(before, update, visits, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
+    const events = transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, time)
+    if (events === undefined) return undefined
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.move(row, update, time)
     this.setZone(row, update, zone, view)
     if (profile === before) writer.moved(table, row)
     else writer.whole(table, row, packProfile(profile))
-    return transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, time)
+    return events
   }
 
   private setZone(row: number, update: Update, zone: Zone, view: ScopeView): void {
@@ -221,7 +237,10 @@ export class Partition {
     profile: Profile,
     update: Update,
     time: number,
-  ): readonly string[] {
+  ): readonly string[] | undefined {
+    const first = this.newEvents.length
+    const firstIndex = this.eventIndex
+    let characters = 0
     const context: EventContext = {
       live: isLive(update.scope),
       user: profile,
@@ -238,8 +257,13 @@ export class Partition {
     for (const transition of transitions) {
       const id = eventId(this.salt, this.commitTime, this.number, this.sequence + 1, this.eventIndex++)
       const json = eventJson(id, transition, context)
+      characters += json.length
+      if (characters > MAX_EVENT_CHARACTERS) {
+        this.newEvents.length = first
+        this.eventIndex = firstIndex
+        return undefined
+      }
       texts.push(json)
-      this.eventBytes += json.length
       this.newEvents.push({
         scope: update.scope,
         id,
@@ -252,6 +276,7 @@ export class Partition {
         json,
       })
     }
+    this.eventBytes += characters
     return texts
   }
 }

@@ -11,6 +11,9 @@ import { TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
 /** More updates than this in one replay are refused: an SDK buffers 120. */
 const MAX_REPLAYS = 1000
 
+/** Characters of events in a replay's answer; a text may not become longer than half a gigabyte. */
+const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
+
 /** POST /v1/track and /v1/track/replay. `rateLimits`: whether a device may send one update per second only. */
 export function trackRoutes(host: ActorHost, rateLimits: boolean): Route[] {
   const answers = { 200: Type.Object({ user: UserSchema, events: Type.Array(EventSchema) }) }
@@ -42,6 +45,13 @@ export function trackRoutes(host: ActorHost, rateLimits: boolean): Route[] {
         'Applies the updates by their time (`updatedAtMs` or `updatedAt`), all or none of them. Answers every event ' +
         'that they caused, and the user of the latest.',
       body: Type.Object({ replays: Type.Array(TrackBody, { minItems: 1, maxItems: MAX_REPLAYS }) }),
+      meta: Type.Object({
+        omittedEvents: Type.Optional(
+          Type.Integer({
+            description: 'How many events are left out here, as too many; GET /v1/events has them.',
+          }),
+        ),
+      }),
       answers,
       handler(call, reply) {
         const stamp = stampOf(call)
@@ -85,6 +95,8 @@ class ReplayExchange implements Submitter {
   private readonly places: Map<Update, number>
   private readonly results: Applied[] = []
   private open: number
+  private characters = 0
+  private omitted = 0
 
   constructor(reply: Reply, updates: readonly Update[]) {
     this.reply = reply
@@ -93,10 +105,14 @@ class ReplayExchange implements Submitter {
   }
 
   applied(result: Applied, update: Update): void {
-    this.results[this.places.get(update)!] = result
+    for (const event of result.events) this.characters += event.length
+    const fits = this.characters <= MAX_EVENT_CHARACTERS
+    if (!fits) this.omitted += result.events.length
+    this.results[this.places.get(update)!] = fits ? result : { ...result, events: [] }
     if (--this.open > 0) return
     const events = this.results.flatMap((r) => r.events).join(',')
-    this.reply.send({ json: `"events":[${events}],"user":${this.results.at(-1)!.user}` })
+    const json = `"events":[${events}],"user":${this.results.at(-1)!.user}`
+    this.reply.send(this.omitted === 0 ? { json } : { meta: { omittedEvents: this.omitted }, json })
   }
 
   refused(error: ApiError): void {

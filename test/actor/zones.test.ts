@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
 import { FrameWriter } from '../../src/actor/commitCodec.ts'
-import { Partition, RATE_LIMITED, type Applied } from '../../src/actor/partition.ts'
+import { Partition, type Applied } from '../../src/actor/partition.ts'
 import { snapshotOf } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
 import type { Geofence, Shape } from '../../src/model/geofence.ts'
@@ -38,7 +38,7 @@ class Driven {
     this.partition.begin(this.writer, clock.now(), world.revision)
     const result = this.partition.apply(update, world.scope(update.scope), this.writer, false)
     this.partition.end(this.writer, this.events)
-    if (result === RATE_LIMITED) throw new Error('rate limited')
+    if (typeof result === 'symbol') throw new Error(String(result))
     return { applied: result, frame: Buffer.from(this.writer.take()) }
   }
 

@@ -126,6 +126,28 @@ t.test('10,000 geofences on one point', async (t) => {
     const { explanation } = (await call('GET', '/v1/users/crowded/explain', undefined, liveSecret)).body
     t.equal(explanation.candidates.length, 10_000)
   }
+  // Each event repeats the user's metadata: 131 kB of it, ten thousand times, is refused and changes nothing.
+  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, 'x'.repeat(4096)]))
+  for (const deviceId of ['crowded', 'heavy']) {
+    const body = { ...update, deviceId, latitude: 10, metadata }
+    const answer = await call('POST', '/v1/track', body, livePublishable)
+    t.equal(answer.status, 400)
+    t.equal(answer.body.meta.param, 'metadata')
+  }
+  t.equal((await call('GET', '/v1/users/heavy', undefined, liveSecret)).status, 404)
+  t.notOk('metadata' in (await call('GET', '/v1/users/crowded', undefined, liveSecret)).body.user)
+  const replays = [0, 1000].map((metersNorth, i) => ({
+    ...update,
+    deviceId: 'heavy',
+    latitude: north(10, metersNorth),
+    updatedAtMs: Date.now() + i,
+    metadata: { text: 'x'.repeat(2000) },
+  }))
+  const replay = await call('POST', '/v1/track/replay', { replays }, livePublishable)
+  t.equal(replay.body.events.length, 10_000)
+  t.equal(replay.body.meta.omittedEvents, 10_000, 'an answer is bounded, and says what it leaves out')
+  t.equal(replay.body.user.geofences.length, 0)
+
   const page = await call('GET', '/v1/events?limit=1000&deviceId=crowded', undefined, liveSecret)
   t.equal(page.body.events.length, 1000)
   t.equal(page.body.meta.hasMore, true)
