@@ -123,7 +123,13 @@ function explainItems(keywords: Keywords, value: readonly unknown[], path: strin
 /** What is wrong with the value as a whole. */
 function explainSelf(keywords: Keywords, value: unknown, path: readonly string[]): ApiError {
   const param = pathText(path)
-  if (keywords.anyOf !== undefined) return badParam(param, unionSentence(keywords.anyOf))
+  if (keywords.anyOf !== undefined) {
+    // Of the right type, so what is wrong is told of that type.
+    const near = keywords.anyOf.find((variant) => isOfType(variant, value))
+    return near === undefined
+      ? badParam(param, unionSentence(keywords.anyOf))
+      : explainSelf(near as Keywords, value, path)
+  }
   if (keywords.enum !== undefined) return badParam(param, `Must be one of ${keywords.enum.join(', ')}.`)
   if (keywords.const !== undefined) return badParam(param, `Must be ${String(keywords.const)}.`)
   switch (keywords.type) {
@@ -197,6 +203,12 @@ function recordSentence(keywords: Keywords, value: Record<string, unknown>): str
   const count = Object.keys(value).length
   if (count < minProperties) return `Must have at least ${minProperties} keys.`
   return tooMany(count, maxProperties) ? `Must have at most ${maxProperties} keys.` : 'Invalid keys.'
+}
+
+/** A text or number where the schema wants any such; not where it wants a certain one. */
+function isOfType(schema: TSchema, value: unknown): boolean {
+  const { type, const: literal } = schema as Keywords
+  return (type === 'string' || type === 'number') && literal === undefined && typeof value === type
 }
 
 /** `Must be one of a, b.` for literals, `Must be a string or a number.` for types. */

@@ -5,6 +5,8 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import { badParam } from '../runtime/errors.ts'
 
+const MAX_KEY_LENGTH = 256
+
 /** The body of POST /v1/track, and of each item of a replay. What SDKs send beyond it is ignored. */
 export const TrackBody = Type.Object({
   deviceId: Name(256, 'Names the device; alone, it names a logged-out user.'),
@@ -23,9 +25,12 @@ export const TrackBody = Type.Object({
   description: Type.Optional(Text(2000)),
   metadata: Type.Optional(
     Type.Record(
-      Type.String({ minLength: 1, maxLength: 256 }),
+      Type.String(),
       Type.Union([Type.String({ maxLength: 4096 }), Type.Boolean(), Type.Number()]),
-      { maxProperties: USER_METADATA_KEYS, description: `Up to ${USER_METADATA_KEYS} keys.` },
+      {
+        maxProperties: USER_METADATA_KEYS,
+        description: `Up to ${USER_METADATA_KEYS} keys, of 1 to ${MAX_KEY_LENGTH} characters.`,
+      },
     ),
   ),
   deviceType: Type.Optional(Type.Union([Type.Literal('iOS'), Type.Literal('Android'), Type.Literal('Web')])),
@@ -74,6 +79,9 @@ export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
       `${at}${body.stream === undefined ? 'stream' : 'sequence'}`,
       'Required beside the other of the two.',
     )
+  for (const key in body.metadata)
+    if (key === '' || key.length > MAX_KEY_LENGTH)
+      throw badParam(`${at}metadata`, `Keys must have 1 to ${MAX_KEY_LENGTH} characters.`)
   const replayed = body.replayed ?? false
   return {
     scope: stamp.scope,

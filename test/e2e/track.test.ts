@@ -190,9 +190,12 @@ const BAD: Record<string, (string | undefined)[]> = {
     'true',
     '[]',
     '["a"]',
+    '{"":1}',
+    `{"${'k'.repeat(257)}":1}`,
     `{${Array.from({ length: 33 }, (_, i) => `"k${i}":${i}`).join()}}`,
   ],
   'metadata.a': [
+    `{"a":"${'x'.repeat(4097)}"}`,
     '{"a":{}}',
     '{"a":[]}',
     '{"a":{"b":1}}',
