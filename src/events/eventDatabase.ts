@@ -9,7 +9,10 @@ const SCHEMA_VERSION = 1
 const PRUNE_CHUNK = 1_000
 const CACHE_KIB = 32_768
 
-/** The indexes lack the id, the last term of the order: few events share a millisecond, and SQLite sorts just these. */
+/**
+ * Rows are inserted in the order of the log, so among events of one time the row number tells which came later; every
+ * index ends in it by itself. The ids tell nothing: they are mixed with the store's.
+ */
 const SCHEMA = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE events (
@@ -148,7 +151,7 @@ export class EventDatabase {
     if (statement === undefined) {
       statement = this.#database
         .prepare<unknown[], string>(
-          `SELECT json FROM events INDEXED BY ${index} WHERE ${where} ORDER BY createdAt DESC, id DESC LIMIT ?`,
+          `SELECT json FROM events INDEXED BY ${index} WHERE ${where} ORDER BY createdAt DESC, rowid DESC LIMIT ?`,
         )
         .pluck()
       this.#lists.set(key, statement)

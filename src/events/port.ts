@@ -39,7 +39,7 @@ export interface EventIndex {
   readonly durablePosition: number
   /** Adds the events of the frame at `position`; positions ascend, one seen before is ignored. */
   add(position: number, events: readonly StoredEvent[]): void
-  /** Newest first by createdAt, then id. Each item is the event's JSON. */
+  /** Newest first by createdAt, of one time the later in the log first. Each item is the event's JSON. */
   list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }>
   get(scope: ScopeId, id: string): Promise<string | undefined>
   /** Whether it was there. */

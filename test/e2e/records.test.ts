@@ -127,6 +127,27 @@ t.test('deleting one record of a device leaves the others', async (t) => {
   t.equal((await get('/v1/users/shared')).user._id, ben._id)
 })
 
+t.test('events of one time are listed in the order in which they happened (G3)', async (t) => {
+  const here = place()
+  const there: [number, number] = [here[0], north(here[1], 1000)]
+  for (const i of [1, 2, 3, 4]) {
+    await api.circle(`moment/a${i}`, here, 100)
+    await api.circle(`moment/b${i}`, there, 100)
+  }
+  const replays = [here, there, here, there].map((spot) => ({
+    deviceId: 'moment',
+    ...at(spot),
+    updatedAtMs: MONDAY,
+    replayed: true,
+  }))
+  const made = (await call('POST', '/v1/track/replay', { replays }, testPublishable)).body.events
+  t.equal(made.length, 4 + 3 * 8)
+  t.strictSame((await get('/v1/events?deviceId=moment')).events, made.toReversed())
+  const ofType = made.filter((event: Json) => event.type === 'user.exited_geofence')
+  const query = 'deviceId=moment&type=user.exited_geofence'
+  t.strictSame((await get(`/v1/events?${query}`)).events, ofType.toReversed())
+})
+
 t.test('events: one, and deleting it', async (t) => {
   const here = place()
   await api.circle('event/1', here, 100)
