@@ -3,11 +3,10 @@
  * calls of the real server, no HTTP answer that acknowledges an update leaves a socket before a flush of the segment
  * that holds the update has returned which began after the update was written (G1).
  */
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startServer } from '../kit/server.ts'
-import { parseTrace, trace, type SystemCall } from './systemCalls.ts'
+import { noTrace, parseTrace, trace, type SystemCall } from './systemCalls.ts'
 
 const DEVICES = 12
 const UPDATES = 10
@@ -78,13 +77,6 @@ async function tracked(t: Test, durability: 'fsync' | 'os'): Promise<Findings> {
   }
   await Promise.all(Array.from({ length: DEVICES }, (_, number) => device(number)))
   return findings(await tracing.stop())
-}
-
-/** Why strace cannot be used here. */
-function noTrace(): string | false {
-  if (spawnSync('strace', ['-V']).error !== undefined) return 'strace is not installed'
-  const tried = spawnSync('strace', ['-f', '-e', 'trace=none', 'true'])
-  return tried.status !== 0 && `strace may not trace here: ${tried.stderr}`
 }
 
 const skip = noTrace()

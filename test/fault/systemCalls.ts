@@ -1,5 +1,5 @@
 /** The system calls of a running process, as strace saw them. Their order is that of the trace's lines. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 
@@ -61,4 +61,11 @@ export function parseTrace(text: string): SystemCall[] {
     }
   }
   return calls
+}
+
+/** Why strace cannot be used here. */
+export function noTrace(): string | false {
+  if (spawnSync('strace', ['-V']).error !== undefined) return 'strace is not installed'
+  const tried = spawnSync('strace', ['-f', '-e', 'trace=none', 'true'])
+  return tried.status !== 0 && `strace may not trace here: ${tried.stderr}`
 }

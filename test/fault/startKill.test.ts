@@ -1,0 +1,125 @@
+/**
+ * A start that is killed at any of the system calls by which it changes the data folder: the next start is as if it had
+ * not been. Default is a draw of these calls; RINGFENCE_TEST_RUNS=10 takes nearly all. RINGFENCE_SEED draws them again.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { KEYS, Server } from '../kit/server.ts'
+import { Seeded } from './seeded.ts'
+import { noTrace } from './systemCalls.ts'
+
+const CALLS = 'pwrite64,fsync,fdatasync,rename,unlink,ftruncate,mkdir'
+/** A first start makes 39 of them in its busiest thread, a recovery some more. */
+const MOST_CALLS = 60
+const HELD_MILLISECONDS = 8000
+const ENV = { RINGFENCE_SEGMENT_BYTES: '65536' }
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+const runs = Math.ceil(3 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1))
+const seed = Number(process.env['RINGFENCE_SEED'] ?? Date.now() % 1e9)
+const random = new Seeded(seed)
+const skip = noTrace()
+
+t.setTimeout(60_000 + runs * 20_000)
+
+/** Starts a server that dies in its `count`th of the calls, at the latest when it listens. */
+async function killedStart(data: string, count: number): Promise<void> {
+  const options = [
+    '-f',
+    '-o',
+    '/dev/null',
+    '-e',
+    `trace=${CALLS}`,
+    '-e',
+    `inject=${CALLS}:signal=KILL:when=${count}`,
+  ]
+  const child = spawn('strace', [...options, process.execPath, MAIN], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    // A group of its own: a tracer that is killed alone would leave the server behind.
+    detached: true,
+    env: {
+      ...process.env,
+      ...ENV,
+      RINGFENCE_DATA: data,
+      RINGFENCE_PORT: '0',
+      RINGFENCE_KEYS: Object.values(KEYS).join(','),
+    },
+  })
+  const kill = () => void process.kill(-child.pid!, 'SIGKILL')
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (text.includes('"listening"')) kill()
+  })
+  // In a thread other than the first, strace may hold the call instead of killing: then it is killed in it here.
+  const held = setTimeout(kill, HELD_MILLISECONDS)
+  await once(child, 'close')
+  clearTimeout(held)
+}
+
+/** All that the API tells of users, geofences and events. */
+async function told(server: Server): Promise<unknown> {
+  const paths = ['/v1/users?limit=1000', '/v1/geofences?limit=1000', '/v1/events?limit=1000', '/v1/settings']
+  return Promise.all(paths.map(async (path) => (await server.api('GET', path)).body))
+}
+
+t.test(`a first start, RINGFENCE_SEED=${seed}`, { skip }, async (t) => {
+  for (let run = 0; run < runs; run++) {
+    const data = t.testdir({})
+    const counts = [random.integer(1, 38), random.integer(1, 38)]
+    for (const count of counts) await killedStart(data, count)
+    const server = await Server.start({ data, env: ENV })
+    const update = { deviceId: 'phone', latitude: 0, longitude: 0, accuracy: 5 }
+    t.equal(
+      (await server.api('POST', '/v1/track', update)).status,
+      200,
+      `killed in calls ${counts.join(', then ')}`,
+    )
+    await server.kill9()
+  }
+})
+
+t.test(`a recovery, RINGFENCE_SEED=${seed}`, { skip }, async (t) => {
+  const folder = t.testdir({ data: {} })
+  const data = join(folder, 'data')
+  const circle = { type: 'circle', description: 'here', coordinates: [0, 0], radius: 100 }
+  const server = await Server.start({ data, env: ENV })
+  await server.api('PUT', '/v1/geofences/tag/here', circle)
+  let updates = 0
+  const device = async (deviceId: string) => {
+    for (let i = 0; ; i++) {
+      const body = {
+        deviceId,
+        latitude: 0,
+        longitude: (i % 2) / 100,
+        accuracy: 5,
+        description: ''.padEnd(300),
+      }
+      const answer = await server.api('POST', '/v1/track', body).catch(() => undefined)
+      if (answer === undefined) return
+      if (++updates === 600) await server.kill9()
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, (_, i) => device(`device-${i}`)))
+
+  const copyOf = (name: string) => {
+    const copy = join(folder, name)
+    cpSync(data, copy, { recursive: true })
+    return copy
+  }
+  const recovered = async (copy: string) => {
+    const again = await Server.start({ data: copy, env: ENV })
+    const answers = await told(again)
+    await again.kill9()
+    return answers
+  }
+  const undisturbed = await recovered(copyOf('undisturbed'))
+  for (let run = 0; run < runs; run++) {
+    const copy = copyOf(`run-${run}`)
+    const counts = [random.integer(1, MOST_CALLS), random.integer(1, MOST_CALLS)]
+    for (const count of counts) await killedStart(copy, count)
+    t.strictSame(await recovered(copy), undisturbed, `killed in calls ${counts.join(', then ')}`)
+  }
+})
