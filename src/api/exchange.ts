@@ -29,8 +29,13 @@ export interface Shared {
   readonly log: ErrorLog | undefined
   readonly maxBodyBytes: number
   readonly maxHeldBytes: number
+  readonly maxUnreadBytes: number
   /** Bytes of buffers in which bodies are being collected. */
   heldBytes: number
+  /** Bytes of answers that their clients have not read whole. */
+  unreadBytes: number
+  /** The requests of those answers, the longest waiting first. */
+  readonly readers: Set<Exchange>
   /** Requests neither answered nor given up by their client. */
   inFlight: number
   /** Of them, those that have arrived whole: a drain finishes these. */
@@ -72,6 +77,7 @@ export class Exchange implements Reply {
   #settled = false
   #buffer: Buffer | undefined = undefined
   #length = 0
+  #unread = 0
 
   constructor(shared: Shared, endpoint: Endpoint, res: HttpResponse, requestId: string, isHead: boolean) {
     this.#shared = shared
@@ -236,14 +242,27 @@ export class Exchange implements Reply {
     // After a refused upload the rest of it is still coming: the connection is of no more use.
     const close = status === 413 || this.#shared.draining
     this.#release()
-    let isWhole = true
+    let unread = 0
     res.cork(() => {
       writeHead(res, status, contentType, this.requestId, headers)
       if (this.#isHead) endHead(res, content)
-      else if (isLarge(content)) isWhole = writeLarge(res, content, () => this.#settle(status))
+      else if (isLarge(content)) unread = writeLarge(res, content, () => this.#settle(status))
       else res.end(content, close)
     })
-    if (isWhole) this.#settle(status)
+    if (unread === 0) this.#settle(status)
+    else this.#awaitReader(unread)
+  }
+
+  /** Counts an answer that its client is slow to read; past the bound the slowest others are cut off (G7). */
+  #awaitReader(bytes: number): void {
+    const shared = this.#shared
+    this.#unread = bytes
+    shared.unreadBytes += bytes
+    shared.readers.add(this)
+    for (const reader of shared.readers) {
+      if (shared.unreadBytes <= shared.maxUnreadBytes || reader === this) break
+      reader.#res.close()
+    }
   }
 
   #abort(): void {
@@ -257,6 +276,8 @@ export class Exchange implements Reply {
     this.#settled = true
     const shared = this.#shared
     shared.inFlight--
+    shared.unreadBytes -= this.#unread
+    shared.readers.delete(this)
     if (this.#handling) shared.handling--
     this.#endpoint.observe(status, performance.now() - this.#startedAt)
     if (shared.handling === 0) shared.onIdle?.()

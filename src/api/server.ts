@@ -24,6 +24,8 @@ export interface ServerOptions {
   readonly maxBodyBytes?: number
   /** Bytes of all bodies that are being collected at one time; default 64 MiB. */
   readonly maxHeldBytes?: number
+  /** Bytes of all answers that clients are slow to read; default 64 MiB. Past it the slowest are cut off. */
+  readonly maxUnreadBytes?: number
   readonly clock: Clock
   readonly logger?: ErrorLog
   /** Gives the observer of a route's requests; of those to unknown paths where the route is undefined. */
@@ -46,10 +48,13 @@ export interface Server {
   readonly inFlight: number
   /** Bytes of buffers that hold bodies still arriving. */
   readonly heldBytes: number
+  /** Bytes of answers that clients have not read whole. */
+  readonly unreadBytes: number
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 const DEFAULT_MAX_HELD_BYTES = 64 * 1024 * 1024
+const DEFAULT_MAX_UNREAD_BYTES = 64 * 1024 * 1024
 const DEFAULT_GRACE_MILLISECONDS = 10_000
 
 /** `LIBUS_LISTEN_EXCLUSIVE_PORT`, which the typings lack: otherwise two processes share a port unnoticed. */
@@ -79,7 +84,10 @@ export function createServer(options: ServerOptions): Server {
     log: options.logger,
     maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
     maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
+    maxUnreadBytes: options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES,
     heldBytes: 0,
+    unreadBytes: 0,
+    readers: new Set(),
     inFlight: 0,
     handling: 0,
     uploads: new Set(),
@@ -192,6 +200,9 @@ export function createServer(options: ServerOptions): Server {
     },
     get heldBytes() {
       return shared.heldBytes
+    },
+    get unreadBytes() {
+      return shared.unreadBytes
     },
   }
 }

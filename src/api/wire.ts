@@ -56,16 +56,16 @@ export function isLarge(content: string): boolean {
 
 /**
  * Writes a large body piece by piece as the reader takes it.
- * @returns whether it is out already; otherwise `done` is called once it is
+ * @returns the bytes that are kept until it is out, when `done` is called; 0 when it is out already
  */
-export function writeLarge(res: HttpResponse, content: string, done: () => void): boolean {
+export function writeLarge(res: HttpResponse, content: string, done: () => void): number {
   const bytes = Buffer.from(content)
   const [, isWhole] = res.tryEnd(bytes, bytes.length)
-  if (isWhole) return true
+  if (isWhole) return 0
   res.onWritable((offset) => {
     const [accepted, isDone] = res.tryEnd(bytes.subarray(offset), bytes.length)
     if (isDone) done()
     return accepted
   })
-  return false
+  return bytes.length
 }

@@ -14,7 +14,7 @@ export function registerEngineMetrics(
     readonly registry: RegistryView
     readonly mailbox: ByteBound
     readonly events: { readonly durablePosition: number; readonly pendingBytes: number }
-    readonly server: { readonly inFlight: number; readonly heldBytes: number }
+    readonly server: { readonly inFlight: number; readonly heldBytes: number; readonly unreadBytes: number }
   },
 ): void {
   const { host, log, registry, mailbox, events, server } = parts
@@ -55,6 +55,11 @@ export function registerEngineMetrics(
   metrics.gauge('registry_revision', 'Revision of geofences, settings and keys.', () => registry.revision)
   metrics.gauge('http_in_flight', 'Requests without an answer yet.', () => server.inFlight)
   metrics.gauge('http_held_bytes', 'Bytes of bodies that are still arriving.', () => server.heldBytes)
+  metrics.gauge(
+    'http_unread_bytes',
+    'Bytes of answers that clients are slow to read.',
+    () => server.unreadBytes,
+  )
   metrics.gauge('event_loop_delay_p99_seconds', 'Delay of the event loop, 99th percentile.', () => {
     const seconds = loop.percentile(99) / 1e9
     loop.reset()

@@ -173,6 +173,44 @@ const head = (length: number, more = '') =>
   `POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: ${testPublishable}\r\nContent-Type: application/json\r\n` +
   `${more}Content-Length: ${length}\r\n\r\n`
 
+t.test('clients that do not read their answers are bounded in bytes (G7)', async (t) => {
+  // More than the system's own buffers take: 100 polygons of 2,000 points.
+  const coordinates = Array.from({ length: 1999 }, (_, i) => {
+    const angle = (2 * Math.PI * i) / 1999
+    return [80 + 0.123456789 * Math.cos(angle), 40 + 0.123456789 * Math.sin(angle)]
+  })
+  const polygon = { description: 'x', type: 'polygon', coordinates: [...coordinates, coordinates[0]] }
+  await all(Array.from({ length: 100 }).keys().toArray(), (i) =>
+    server.api('PUT', `/v1/geofences/large/${i}`, polygon),
+  )
+  const path = '/v1/search/geofences?near=40,80&limit=100'
+  const size = JSON.stringify((await call('GET', path)).body).length
+  t.ok(size > 7 * MIB, `${size} bytes each`)
+  const sockets = await Promise.all(
+    Array.from({ length: 30 }, async () => {
+      const socket = await send(
+        `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${testPublishable}\r\n\r\n`,
+      )
+      return socket.pause()
+    }),
+  )
+  const answered = async () => {
+    const { body } = await server.api('GET', '/metrics', undefined, null)
+    const line = /requests_total\{method="GET",route="\/v1\/search\/geofences",status="499"\} (\d+)/.exec(
+      body,
+    )
+    return Number(line?.[1] ?? 0) + (await metric(api, 'http_in_flight')) - 1
+  }
+  for (let i = 0; i < 400 && (await answered()) < 30; i++) await sleep(25)
+  const unread = await metric(api, 'http_unread_bytes')
+  t.ok(unread > 0 && unread <= 64 * MIB, `${unread} bytes are kept for clients that do not read`)
+  t.ok((await metric(api, 'http_in_flight')) - 1 <= (64 * MIB) / size, 'the slowest were cut off')
+  t.equal((await call('GET', path)).body.geofences.length, 100, 'who reads is answered')
+  for (const socket of sockets) socket.destroy()
+  await settled(t, api)
+  t.equal(await metric(api, 'http_unread_bytes'), 0)
+})
+
 t.test('clients that hang up leave nothing behind', async (t) => {
   const body = JSON.stringify(UPDATE)
   const sockets = await Promise.all(
