@@ -93,7 +93,10 @@ class ReplayExchange implements Submitter {
   readonly rateLimited = false
   private readonly reply: Reply
   private readonly places: Map<Update, number>
-  private readonly results: Applied[] = []
+  /** Of the updates by their time. */
+  private readonly events: (readonly string[])[] = []
+  /** Of the latest update. */
+  private user = ''
   private open: number
   private characters = 0
   private omitted = 0
@@ -104,14 +107,15 @@ class ReplayExchange implements Submitter {
     this.open = updates.length
   }
 
-  applied(result: Applied, update: Update): void {
-    for (const event of result.events) this.characters += event.length
+  applied({ user, events }: Applied, update: Update): void {
+    const place = this.places.get(update)!
+    for (const event of events) this.characters += event.length
     const fits = this.characters <= MAX_EVENT_CHARACTERS
-    if (!fits) this.omitted += result.events.length
-    this.results[this.places.get(update)!] = fits ? result : { ...result, events: [] }
+    if (!fits) this.omitted += events.length
+    this.events[place] = fits ? events : []
+    if (place === this.places.size - 1) this.user = user
     if (--this.open > 0) return
-    const events = this.results.flatMap((r) => r.events).join(',')
-    const json = `"events":[${events}],"user":${this.results.at(-1)!.user}`
+    const json = `"events":[${this.events.flat().join(',')}],"user":${this.user}`
     this.reply.send(this.omitted === 0 ? { json } : { meta: { omittedEvents: this.omitted }, json })
   }
 
