@@ -6,6 +6,8 @@ import type { DeviceTable } from './deviceTable.ts'
 export interface Identity {
   /** −1: a new record. */
   readonly row: number
+  /** The first record of the device; −1 when it has none. */
+  readonly first: number
   /** The latest time t of any record of the device, epoch milliseconds; −Infinity when it has none. */
   readonly latestTime: number
   /** A record of the device that has applied this very update before (G9); −1: it is new. */
@@ -22,7 +24,8 @@ export function identify(table: DeviceTable, update: Update): Identity {
   let same = -1
   let anonymous = -1
   let repeatOf = -1
-  for (let row = table.firstOf(update.scope, update.deviceId); row >= 0; row = table.nextOf(row)) {
+  const first = table.firstOf(update.scope, update.deviceId)
+  for (let row = first; row >= 0; row = table.nextOf(row)) {
     latestTime = Math.max(latestTime, table.updatedAt[row]!)
     const { userId, installId, marks } = table.profile(row)
     // On every record of the device, because a login between sending and resending changes the record.
@@ -31,7 +34,7 @@ export function identify(table: DeviceTable, update: Update): Identity {
     if (userId === update.userId) same = preferred(table, same, row, update)
     else if (userId === undefined) anonymous = preferred(table, anonymous, row, update)
   }
-  return { row: same >= 0 ? same : anonymous, latestTime, repeatOf }
+  return { row: same >= 0 ? same : anonymous, first, latestTime, repeatOf }
 }
 
 function isMarked(marks: readonly StreamMark[], stream: string, sequence: number): boolean {

@@ -108,12 +108,11 @@ export class Partition {
     limited: boolean,
   ): Applied | typeof RATE_LIMITED | typeof TOO_MANY_EVENTS {
     const { table } = this
-    const { row, latestTime, repeatOf } = identify(table, update)
+    const { row, first, latestTime, repeatOf } = identify(table, update)
     if (repeatOf >= 0) {
       const known = row >= 0 ? row : repeatOf
       return { user: this.userOf(known, view, update.receivedAt), events: NO_EVENTS, repeated: true }
     }
-    const first = table.firstOf(update.scope, update.deviceId)
     const allowedAt = first >= 0 ? table.nextAllowedAt[first]! : 0
     if (limited && update.receivedAt < allowedAt - EARLY_MS) return RATE_LIMITED
 
@@ -134,10 +133,9 @@ export class Partition {
       events = made
     }
     // A replay takes nothing of the rate: what comes live after it must not wait for each of its updates.
-    const head = table.firstOf(update.scope, update.deviceId)
-    table.nextAllowedAt[head] = limited
-      ? Math.max(allowedAt, update.receivedAt) + UPDATE_INTERVAL_MS
-      : allowedAt
+    const next = limited ? Math.max(allowedAt, update.receivedAt) + UPDATE_INTERVAL_MS : allowedAt
+    // A new record heads the chain of its device.
+    table.nextAllowedAt[row < 0 ? at : first] = next
     return { user: this.userOf(at, view, update.receivedAt), events, repeated: false }
   }
 

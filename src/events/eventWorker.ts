@@ -24,7 +24,7 @@ export type EventReply =
  * Milliseconds that something added waits for its checkpoint at most, or so many bytes of events. A checkpoint writes
  * each page that changed once, so that fewer of them write less; all they hold up is the trimming of the log.
  */
-const CHECKPOINT_AFTER = 1_000
+const CHECKPOINT_AFTER = 5_000
 const CHECKPOINT_BYTES = 32 << 20
 
 /** Serves an event database to the thread at the other end of the port until it is closed or fails. */
