@@ -58,10 +58,10 @@ export interface HostCounters {
 /** A frame is closed when it has grown this large; what is left waits for the next. */
 const FRAME_BYTES = 4 * 1024 * 1024
 /**
- * How long a batch gathers under load. A flush costs some 60 µs of CPU, however little is in it: at 12,000 updates a
- * second that is 4 updates a flush without gathering, 13 with, and 41 instead of 56 µs of CPU per update (p99 the same).
+ * How long a batch gathers under load. A flush costs some 60 µs of CPU, however little is in it: see
+ * docs/adr/0012-gather-under-load.md for what that is worth.
  */
-const GATHER_MS = 1
+const GATHER_MS = 2
 /** What a waiting update takes beside the bytes it came in. */
 const UPDATE_OVERHEAD_BYTES = 512
 
@@ -180,7 +180,7 @@ export class ActorHost {
 
   /**
    * After the sockets of this turn of the event loop have been read, so that what arrived together goes together;
-   * under load (the last batch had company) a millisecond later.
+   * under load (the last batch had company) two milliseconds later.
    */
   private schedule(): void {
     if (this.flushing || this.scheduled) return

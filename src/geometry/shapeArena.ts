@@ -126,12 +126,7 @@ function shapeDistance(store: Float64Array, ref: number, probe: Probe): number {
  * without extent is covered when its point is.
  * @param accuracyMeters radius of the disc, ≥ 0
  */
-function shapeCoverage(
-  store: Float64Array,
-  ref: number,
-  probe: Probe,
-  accuracyMeters: number,
-): number {
+function shapeCoverage(store: Float64Array, ref: number, probe: Probe, accuracyMeters: number): number {
   if (!(accuracyMeters > 0)) return shapeDistance(store, ref, probe) <= 0 ? 1 : 0
   if (store[ref + layout.KIND] !== layout.CIRCLE) return polygonCoverage(store, ref, probe, accuracyMeters)
   return lensShare(accuracyMeters, store[ref + layout.CIRCLE_RADIUS]!, centerDistance(store, ref, probe))

@@ -8,9 +8,11 @@ export function isoDate(time: number): string {
     lastPrefix = new Date(second * 1000).toISOString().slice(0, -4)
     lastSecond = second
   }
-  const milliseconds = Math.floor(time) - second * 1000
-  return lastPrefix + (1000 + milliseconds + 'Z').slice(1)
+  return lastPrefix + ENDINGS[Math.floor(time) - second * 1000]!
 }
+
+/** `000Z` to `999Z`. */
+const ENDINGS = Array.from({ length: 1000 }, (_, millisecond) => `${String(millisecond).padStart(3, '0')}Z`)
 
 let lastSecond = NaN
 let lastPrefix = ''
