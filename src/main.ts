@@ -3,7 +3,6 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
 import { helpText, loadOptions, OptionError } from '../config/options.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { Checkpointer } from './actor/checkpoint.ts'
@@ -42,10 +41,6 @@ import { userRoutes } from './users/userRoutes.ts'
 const DRAIN_MILLISECONDS = 15_000
 /** How often a long start tells how far it is. */
 const PROGRESS_MILLISECONDS = 2000
-
-// V8 throws away the code of functions that idle for some seconds; the first second of traffic after each pause then
-// runs in the interpreter. Measured: a stall of 230 ms after 4 s of rest at 20,000 updates a second; none without.
-setFlagsFromString('--no-flush-bytecode')
 
 try {
   await main()

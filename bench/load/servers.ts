@@ -69,10 +69,10 @@ export function seedGeofences(
   registry.close()
 }
 
-/** Starts Ringfence as a user would, with rate limits off, and waits until it is ready. */
+/** Starts Ringfence as `npm start` does, with rate limits off, and waits until it is ready. */
 export async function startRingfence(folder: string): Promise<ServerProcess> {
   const port = await freePort()
-  const server = await launch(['src/main.ts'], join(folder, 'ringfence.log'), {
+  const server = await launch(['--no-flush-bytecode', 'src/main.ts'], join(folder, 'ringfence.log'), {
     RINGFENCE_PORT: String(port),
     RINGFENCE_HOST: '127.0.0.1',
     RINGFENCE_DATA: join(folder, DATA),
