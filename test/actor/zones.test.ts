@@ -91,7 +91,7 @@ interface Theme {
 }
 
 const THEMES: Readonly<Record<string, Theme>> = {
-  'nothing but movement': { change: (_random, habits) => habits, hits: 0.4 },
+  'nothing but movement': { change: (_random, habits) => habits, hits: 0.25 },
   'accuracy up, down and missing': {
     change: (random, habits) => ({
       ...habits,
