@@ -62,6 +62,12 @@ const FRAME_BYTES = 4 * 1024 * 1024
  * docs/adr/0012-gather-under-load.md for what that is worth.
  */
 const GATHER_MS = 2
+/**
+ * When the event index is that far behind, no more updates are evaluated until it has caught up. They wait in the
+ * mailboxes, and past the bound of those they are refused: a flood of events is told to its senders like any other.
+ */
+const EVENT_BACKLOG_BYTES = 64 * 1024 * 1024
+const BACKLOG_WAIT_MS = 10
 /** What a waiting update takes beside the bytes it came in. */
 const UPDATE_OVERHEAD_BYTES = 512
 
@@ -191,6 +197,11 @@ export class ActorHost {
 
   private readonly turn = (): void => {
     this.scheduled = false
+    if (this.parts.events.pendingBytes > EVENT_BACKLOG_BYTES) {
+      this.scheduled = true
+      setTimeout(this.turn, BACKLOG_WAIT_MS)
+      return
+    }
     if (this.waiting.length === 0 && this.removals.length === 0) return
     this.evaluate()
     if (this.batchBytes === 0) return this.tell()

@@ -21,12 +21,6 @@ export class EventIndexFailed extends Error {
   override readonly name = 'EventIndexFailed'
 }
 
-/** The event index of the embedded engine, whose lag can be seen. */
-export interface LocalEventIndex extends EventIndex {
-  /** Estimated bytes of events that were added and that the thread has not stored yet. */
-  readonly pendingBytes: number
-}
-
 interface Batch {
   position: number
   readonly rows: PackedEvents
@@ -51,7 +45,7 @@ interface Pending {
 export function openEventIndex(options: {
   readonly file: string
   readonly failed: (error: Error) => void
-}): Promise<LocalEventIndex> {
+}): Promise<EventIndex> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(EVENT_INDEX_WORKER, { workerData: options.file })
     let opened = false
@@ -73,7 +67,7 @@ export function openEventIndex(options: {
  * the more there is, the fewer transactions. A query sends what has gathered before itself, and the thread answers in
  * order, so that it sees all that was added before it.
  */
-class ThreadedEventIndex implements LocalEventIndex {
+class ThreadedEventIndex implements EventIndex {
   durablePosition = 0
   pendingBytes = 0
   #position = 0

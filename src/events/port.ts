@@ -37,6 +37,8 @@ export interface EventQuery {
 export interface EventIndex {
   /** Log position up to which the index is durable; the log must not be trimmed beyond it. */
   readonly durablePosition: number
+  /** Estimated bytes of events that were added and are not stored yet: how far the index is behind. */
+  readonly pendingBytes: number
   /** Adds the events of the frame at `position`; positions ascend, one seen before is ignored. */
   add(position: number, events: readonly StoredEvent[]): void
   /** Newest first by createdAt, of one time the later in the log first. Each item is the event's JSON. */

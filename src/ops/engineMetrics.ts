@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { ActorHost } from '../actor/host.ts'
+import type { EventIndex } from '../events/port.ts'
 import type { CommitLog } from '../log/port.ts'
 import type { RegistryView } from '../registry/port.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
@@ -13,7 +14,7 @@ export function registerEngineMetrics(
     readonly log: CommitLog
     readonly registry: RegistryView
     readonly mailbox: ByteBound
-    readonly events: { readonly durablePosition: number; readonly pendingBytes: number }
+    readonly events: EventIndex
     readonly server: { readonly inFlight: number; readonly heldBytes: number; readonly unreadBytes: number }
   },
 ): void {

@@ -289,6 +289,21 @@ t.test('nobody is told before the frame is durable, and reads see what is durabl
   t.equal(recovered.recovered.frames, 3)
 })
 
+t.test('G7: no update is evaluated while the event index is far behind', async (t) => {
+  const engine = engineWithGeofence()
+  engine.events.pendingBytes = 65 * 1024 * 1024
+  let told = false
+  const result = engine.track(engine.update({ deviceId: 'd', ...HERE })).then((answer) => {
+    told = true
+    return answer
+  })
+  await idle()
+  t.notOk(told)
+  t.equal(engine.log.position, 0)
+  engine.events.pendingBytes = 0
+  t.same(kinds(applied(await result)), ['entered'])
+})
+
 t.test('updates of a device are applied in the order of submission, whoever else sends', async (t) => {
   const engine = engineWithGeofence()
   const collector = new Collector()

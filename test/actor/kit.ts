@@ -93,6 +93,7 @@ export class MemoryEvents implements EventIndex {
   /** Of each event, the position of its frame. */
   readonly positions: number[] = []
   durablePosition = 0
+  pendingBytes = 0
   private last = 0
 
   add(position: number, events: readonly StoredEvent[]): void {
