@@ -148,14 +148,15 @@ async function main(): Promise<void> {
       const port = await server.listen(options.host, options.port)
       const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`
       const devices = partitions.reduce((sum, { table }) => sum + table.count, 0)
+      // Not before the port is ours: the keys of a start that fails would be lost.
+      const newKeys = registry.createFirstProject()
       logger.info(
         { url, devices, framesReplayed: recovered.frames, durability: options.durability },
         'listening',
       )
-      // Keys that were installed are known to whoever installed them; generated ones are shown this once.
-      if (registry.newKeys !== undefined && firstKeys === undefined) {
+      if (newKeys !== undefined) {
+        console.log(firstStartText(newKeys, url))
         addExample(registry)
-        console.log(firstStartText(registry.newKeys, url))
       }
     },
     stop: () => server.close(),

@@ -31,7 +31,7 @@ export interface RegistryOptions {
   readonly clock: Clock
   /** An empty geofence index for one scope. */
   readonly createIndex: () => GeofenceIndex
-  /** Keys of the first project, where there is none yet; absent: generated ones. */
+  /** Keys of a first project, made where there is none yet; absent: see {@link Registry.createFirstProject}. */
   readonly firstKeys?: KeySet | undefined
   /** Told when a due date could not be written down; it is tried again. Reads follow the dates regardless. */
   readonly onSweepFailure?: (error: unknown) => void
@@ -52,8 +52,6 @@ const MAX_SLEEP_MS = 60_000
  */
 export class Registry implements RegistryView {
   readonly keys: Keys
-  /** The keys of the first project when this opening made them: to be shown once. */
-  readonly newKeys: KeySet | undefined
   readonly #database: RegistryDatabase
   readonly #clock: Clock
   readonly #createIndex: () => GeofenceIndex
@@ -72,7 +70,7 @@ export class Registry implements RegistryView {
     try {
       this.#statements = prepareStatements(this.#database)
       this.keys = new Keys(this.#database, this.#clock)
-      this.newKeys = this.keys.projects().length > 0 ? undefined : this.#createFirstProject(options.firstKeys)
+      if (options.firstKeys !== undefined) this.createFirstProject(options.firstKeys)
       this.#load()
       this.sweep()
     } catch (error) {
@@ -83,6 +81,14 @@ export class Registry implements RegistryView {
 
   get revision(): number {
     return this.#database.revision
+  }
+
+  /**
+   * Makes the first project, where there is none yet, and returns its keys; undefined where there is one. Generated keys
+   * can be shown only now: a start asks for them when it can no longer fail, else nobody would ever see them.
+   */
+  createFirstProject(keys?: KeySet): KeySet | undefined {
+    return this.keys.projects().length > 0 ? undefined : this.keys.createProject('default', keys).keys
   }
 
   scope(scope: ScopeId): ScopeStore {
@@ -238,10 +244,6 @@ export class Registry implements RegistryView {
     return geofence.enabled && geofence.disableAfter !== undefined && now >= geofence.disableAfter
       ? { ...geofence, enabled: false }
       : geofence
-  }
-
-  #createFirstProject(keys: KeySet | undefined): KeySet {
-    return this.keys.createProject('default', keys).keys
   }
 
   #load(): void {

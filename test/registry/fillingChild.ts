@@ -8,6 +8,7 @@ const registry = openRegistry({
   clock: systemClock,
   createIndex: createGeofenceIndex,
 })
+registry.createFirstProject()
 const BATCH = 20
 for (let stored = 0; ; stored += BATCH) {
   try {

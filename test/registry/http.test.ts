@@ -37,7 +37,7 @@ interface Api {
 async function serve(t: Test): Promise<Api> {
   const clock = new ManualClock(START)
   const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex })
-  const keys = registry.newKeys!
+  const keys = registry.createFirstProject()!
   const routes = [...geofenceRoutes(registry), ...settingsRoutes(registry), ...keyRoutes(registry)]
   const server = createServer({
     routes,

@@ -14,7 +14,7 @@ import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import { keysCommand, KEYS_USAGE } from '../../src/registry/cli.ts'
 import { REGISTRY_FILE } from '../../src/registry/database.ts'
 import type { GeofenceDefinition } from '../../src/registry/geofenceRow.ts'
-import { generateKeys, KEY_KINDS, parseKeys } from '../../src/registry/keys.ts'
+import { generateKeys, KEY_KINDS, type KeySet, parseKeys } from '../../src/registry/keys.ts'
 import type { Registry, RegistryOptions } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
@@ -41,16 +41,20 @@ interface Opened {
   readonly clock: ManualClock
   registry: Registry
   reopen(): Registry
+  /** Of the first project, where the opening did not install them. */
+  readonly keys: KeySet | undefined
 }
 
 function open(t: Test, options: Partial<RegistryOptions> = {}): Opened {
   const folder = options.folder ?? t.testdir()
   const clock = new ManualClock(START)
   const start = () => openRegistry({ clock, createIndex: createGeofenceIndex, ...options, folder })
+  const registry = start()
   const opened: Opened = {
     folder,
     clock,
-    registry: start(),
+    registry,
+    keys: registry.createFirstProject(),
     reopen: () => {
       opened.registry.close()
       return (opened.registry = start())
@@ -180,7 +184,6 @@ t.test('a restart finds all of it again', async (t) => {
   t.match(registry.scope(TEST).geofenceByPair('store', 'full'), full)
   t.equal(registry.scope(LIVE).geofenceByPair('store', '1')!.description, 'twice')
   t.match(registry.scope(LIVE).settings, { beaconUids: ['x'], maxAccuracyMeters: null, maxGapSeconds: 9 })
-  t.equal(registry.newKeys, undefined)
   const nearest = registry.scope(LIVE).index.nearest(new Probe().set(40.73, -73.99), 9, undefined, () => true)
   t.strictSame(nearest.map(({ geofence }) => geofence.externalId).toSorted(), ['1', '2'])
 })
@@ -388,7 +391,7 @@ t.test('locked, foreign, damaged and newer files are named', async (t) => {
 t.test('keys: generated, kept as digests, rotated, of several projects', async (t) => {
   const opened = open(t)
   const { registry } = opened
-  const keys = registry.newKeys!
+  const keys = opened.keys!
   t.match(keys, {
     testPublishable: /^prj_test_pk_[0-9a-f]{40}$/,
     livePublishable: /^prj_live_pk_[0-9a-f]{40}$/,
@@ -438,6 +441,7 @@ t.test('keys: generated, kept as digests, rotated, of several projects', async (
   )
   opened.reopen()
   t.equal(opened.registry.keys.authenticate(rotated.key)?.scope, TEST, 'after a restart')
+  t.equal(opened.registry.createFirstProject(), undefined)
   t.equal(opened.registry.keys.authenticate(keys.testSecret), undefined)
   opened.registry.close()
   const bytes = readFileSync(join(opened.folder, REGISTRY_FILE)).toString('latin1')
@@ -450,7 +454,7 @@ t.test('keys to be installed', async (t) => {
   const text = 'prj_test_pk_a1,prj_live_pk_b2,prj_test_sk_c3, prj_live_sk_d4'
   const firstKeys = parseKeys(text)
   const opened = open(t, { firstKeys })
-  t.strictSame(opened.registry.newKeys, firstKeys)
+  t.equal(opened.keys, undefined, 'there is a project already')
   t.match(opened.registry.keys.authenticate('prj_live_sk_d4'), { scope: LIVE, level: 'secret' })
   const BAD: readonly (readonly [text: string, sentence: RegExp])[] = [
     ['', /Four comma-separated keys .* there are 1/],
@@ -473,13 +477,13 @@ t.test('keys to be installed', async (t) => {
   for (const [bad, message] of BAD) t.throws(() => parseKeys(bad), { name: 'InvalidKeys', message })
   opened.registry.close()
   opened.registry = openRegistry({ ...opened, createIndex: createGeofenceIndex, firstKeys: generateKeys() })
-  t.equal(opened.registry.newKeys, undefined, 'only where there is no project yet')
+  t.equal(opened.registry.keys.projects().length, 1, 'only where there is no project yet')
   t.ok(opened.registry.keys.authenticate('prj_live_sk_d4'))
 })
 
 t.test('ringfence keys', async (t) => {
   const opened = open(t)
-  const keys = opened.registry.newKeys!
+  const keys = opened.keys!
   const run = (...args: string[]) => {
     const lines: string[] = []
     const code = keysCommand(args, opened.folder, opened.clock, (line) => lines.push(line))

@@ -9,6 +9,7 @@ const registry = openRegistry({
   clock: systemClock,
   createIndex: createGeofenceIndex,
 })
+registry.createFirstProject()
 for (let generation = 1; ; generation++) {
   registry.putMany(
     2,

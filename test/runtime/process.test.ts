@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { helpText } from '../../config/options.ts'
@@ -9,8 +9,8 @@ import { KEYS, Server, startServer } from '../kit/server.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
-/** Runs src/main.ts to its end. */
-async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+/** Runs src/main.ts to its end; a SIGTERM ends it once stdout matches `until`. */
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}, until?: RegExp) {
   const main = fileURLToPath(new URL('src/main.ts', ROOT))
   const child = spawn(process.execPath, [main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -18,7 +18,10 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
   })
   let stdout = ''
   let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    if (until?.test(stdout)) child.kill('SIGTERM')
+  })
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   await once(child, 'close')
   return { code: child.exitCode, stdout, stderr }
@@ -40,6 +43,17 @@ t.test('a setting that cannot be used: exit code 2 and a message that names it',
     stderr: /unknown option --prot/,
   })
   t.match(await run(['--data', data], { RINGFENCE_PORT: 'http' }), { code: 2, stderr: /RINGFENCE_PORT/ })
+})
+
+t.test('a first start that cannot listen keeps no keys from the next one', async (t) => {
+  const data = t.testdir()
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const port = String((taken.address() as AddressInfo).port)
+  t.match(await run(['--data', data, '--port', port]), { code: 1, stdout: '', stderr: /Cannot listen on/ })
+  await new Promise((resolve) => taken.close(resolve))
+  const shown = await run(['--data', data, '--port', port], {}, /goes on from there/)
+  t.match(shown, { code: 0, stdout: /prj_test_pk_\w{40}[^]*prj_live_sk_\w{40}[^]*curl http/ })
 })
 
 t.test('one data folder: its updates survive, its second process does not', async (t) => {
