@@ -1,7 +1,8 @@
 import Type from 'typebox'
+import { ListQuery, listPage } from '../api/listQuery.ts'
 import { route } from '../api/route.ts'
 import type { Route } from '../api/route.ts'
-import { DateText, limitOf, Name, Page, parseDate } from '../api/schemas.ts'
+import { Name, Page } from '../api/schemas.ts'
 import { notFound } from '../runtime/errors.ts'
 import { EventSchema } from './eventSchema.ts'
 import type { EventIndex } from './port.ts'
@@ -21,11 +22,7 @@ export function eventRoutes(index: EventIndex): Route[] {
         userId: Type.Optional(Name(256)),
         deviceId: Type.Optional(Name(256)),
         type: Type.Optional(Name(256)),
-        createdBefore: Type.Optional(DateText),
-        createdAfter: Type.Optional(DateText),
-        updatedBefore: Type.Optional(DateText),
-        updatedAfter: Type.Optional(DateText),
-        limit: limitOf(100, 1000),
+        ...ListQuery,
       }),
       meta: Page,
       answers: { 200: Type.Object({ events: Type.Array(EventSchema) }) },
@@ -34,11 +31,7 @@ export function eventRoutes(index: EventIndex): Route[] {
           userId: query.userId,
           deviceId: query.deviceId,
           type: query.type,
-          createdBefore: timeOf('createdBefore', query.createdBefore),
-          createdAfter: timeOf('createdAfter', query.createdAfter),
-          updatedBefore: timeOf('updatedBefore', query.updatedBefore),
-          updatedAfter: timeOf('updatedAfter', query.updatedAfter),
-          limit: query.limit,
+          ...listPage(query),
         })
         return { meta: { hasMore }, json: `"events":[${events.join(',')}]` }
       },
@@ -71,8 +64,4 @@ export function eventRoutes(index: EventIndex): Route[] {
       },
     }),
   ]
-}
-
-function timeOf(param: string, text: string | number | undefined): number | undefined {
-  return text === undefined ? undefined : parseDate(param, text)
 }

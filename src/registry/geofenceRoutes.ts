@@ -1,16 +1,8 @@
 import Type from 'typebox'
+import { ListQuery, listPage } from '../api/listQuery.ts'
 import type { Call, Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
-import {
-  CoordinatesText,
-  DateText,
-  limitOf,
-  Name,
-  Page,
-  parseCoordinates,
-  parseDate,
-  Text,
-} from '../api/schemas.ts'
+import { CoordinatesText, limitOf, Name, Page, parseCoordinates, Text } from '../api/schemas.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { Geofence } from '../model/geofence.ts'
 import { matchesMetadata } from '../model/metadata.ts'
@@ -110,28 +102,16 @@ function readRoutes(registry: Registry): Route[] {
         tag: Type.Optional(Text(MAX_ID_LENGTH)),
         externalId: Type.Optional(Text(MAX_ID_LENGTH)),
         metadata: Type.Optional(MetadataFilter),
-        limit: Type.Optional(limitOf(100, 1000)),
-        createdBefore: Type.Optional(DateText),
-        createdAfter: Type.Optional(DateText),
-        updatedBefore: Type.Optional(DateText),
-        updatedAfter: Type.Optional(DateText),
+        ...ListQuery,
       }),
       meta: Page,
       answers: { 200: Geofences },
       handler: (call) => {
-        const { tag, externalId, metadata, limit = 100 } = call.query
-        const bound = (name: 'createdBefore' | 'createdAfter' | 'updatedBefore' | 'updatedAfter') => {
-          const value = call.query[name]
-          return value === undefined ? undefined : parseDate(name, value)
-        }
+        const { tag, externalId, metadata } = call.query
         const { geofences, hasMore } = registry.scope(scopeOf(call)).list({
           tag,
           externalId,
-          limit,
-          createdBefore: bound('createdBefore'),
-          createdAfter: bound('createdAfter'),
-          updatedBefore: bound('updatedBefore'),
-          updatedAfter: bound('updatedAfter'),
+          ...listPage(call.query),
           accept: metadata && ((geofence) => matchesMetadata(geofence.metadata, metadata)),
         })
         return {

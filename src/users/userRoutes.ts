@@ -1,16 +1,8 @@
 import Type from 'typebox'
+import { ListQuery, listPage } from '../api/listQuery.ts'
 import type { ActorHost } from '../actor/host.ts'
 import { route, type Answer, type Call, type Route } from '../api/route.ts'
-import {
-  CoordinatesText,
-  DateText,
-  limitOf,
-  Name,
-  Page,
-  parseCoordinates,
-  parseDate,
-  Text,
-} from '../api/schemas.ts'
+import { CoordinatesText, limitOf, Name, Page, parseCoordinates, Text } from '../api/schemas.ts'
 import type { StoreSalt } from '../events/ids.ts'
 import { UserSchema } from '../ingest/userSchema.ts'
 import { matchesMetadata } from '../model/metadata.ts'
@@ -52,28 +44,14 @@ function recordRoutes(parts: UserParts): Route[] {
       tag: TAG,
       summary: 'List users, newest first',
       query: Type.Object({
-        limit: Type.Optional(limitOf(100, 1000)),
-        createdBefore: Type.Optional(DateText),
-        createdAfter: Type.Optional(DateText),
-        updatedBefore: Type.Optional(DateText),
-        updatedAfter: Type.Optional(DateText),
+        ...ListQuery,
       }),
       meta: Page,
       answers: { 200: Users },
       handler: (call) => {
-        const bound = (name: 'createdBefore' | 'createdAfter' | 'updatedBefore' | 'updatedAfter') => {
-          const value = call.query[name]
-          return value === undefined ? undefined : parseDate(name, value)
-        }
-        const query = {
-          limit: call.query.limit ?? 100,
-          createdBefore: bound('createdBefore'),
-          createdAfter: bound('createdAfter'),
-          updatedBefore: bound('updatedBefore'),
-          updatedAfter: bound('updatedAfter'),
-        }
+        const page = listPage(call.query)
         return host.read(() => {
-          const { users, hasMore } = listUsers(host, scopeOf(call), query)
+          const { users, hasMore } = listUsers(host, scopeOf(call), page)
           return { meta: { hasMore }, json: usersJson(parts, scopeOf(call), users) }
         })
       },
