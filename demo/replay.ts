@@ -5,6 +5,7 @@ import { parseGpx } from './gpx.ts'
 import type { TrackPoint } from './gpx.ts'
 import { eventLine, textTable } from './screen.ts'
 import type { Screen } from './screen.ts'
+import { UsageError } from './server.ts'
 
 /** Points of one POST /v1/track/replay. */
 const BATCH = 100
@@ -58,11 +59,10 @@ export async function replay(
 }
 
 function readParsed<T>(path: string, parse: (text: string) => T): T {
-  const text = readFileSync(path, 'utf8')
   try {
-    return parse(text)
+    return parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new Error(`${path}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new UsageError(`${path}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
   }
 }
 

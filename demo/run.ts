@@ -1,6 +1,6 @@
 /** `npm run demo`: see {@link HELP}. */
 import { parseArgs } from 'node:util'
-import { Api } from './api.ts'
+import { Api, CallFailed } from './api.ts'
 import { driveCity } from './city.ts'
 import { replay } from './replay.ts'
 import { Screen } from './screen.ts'
@@ -72,7 +72,7 @@ try {
 } catch (error) {
   const usage =
     error instanceof UsageError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')
-  console.error(usage ? (error as Error).message : error)
+  console.error(usage || error instanceof CallFailed ? (error as Error).message : error)
   if (usage) console.error('`npm run demo -- --help` shows the options.')
   process.exitCode = 1
 }

@@ -40,6 +40,9 @@ export async function connectOrStart(url: string, key: string | undefined): Prom
         '(it was printed when the server first started), or the four keys in RINGFENCE_KEYS.',
     )
   }
+  // Neither refused calls nor simulated devices in the live environment.
+  if (!known.startsWith('prj_test_sk_'))
+    throw new UsageError('--key: a secret test key begins with prj_test_sk_')
   return { url: base, key: known, temporary: false, stop: async () => {} }
 }
 

@@ -130,13 +130,19 @@ t.test('what the user has to change is said', async (t) => {
   const gpx = join(folder, 'no-time.gpx')
   const cases: [string[], RegExp][] = [
     [['--url', server.url], /wants a key.*--key prj_test_sk_.*RINGFENCE_KEYS/],
+    [['--url', server.url, '--key', KEYS.liveSecret], /a secret test key begins with prj_test_sk_/],
+    [['--url', server.url, '--key', 'prj_test_sk_x'], /answered 401: .*Invalid API key/],
+    [
+      ['--gpx', 'nofile', '--geofences', gpx, '--url', server.url, '--key', KEYS.testSecret],
+      /nofile: ENOENT/,
+    ],
     [['--url', 'nowhere'], /--url nowhere: not a URL/],
     [['--gpx', gpx], /--gpx and --geofences go together/],
     [['--devices', '0'], /--devices: a whole number above 0/],
     [['--seconds', 'soon'], /--seconds: a number above 0/],
     [['--fast'], /Unknown option '--fast'/],
     [
-      ['--gpx', gpx, '--geofences', gpx, '--url', server.url, '--key', 'k'],
+      ['--gpx', gpx, '--geofences', gpx, '--url', server.url, '--key', KEYS.testSecret],
       /no-time\.gpx: Track point 1 has no time/,
     ],
   ]
