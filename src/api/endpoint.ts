@@ -90,6 +90,8 @@ export class Endpoint {
     let body: Record<string, unknown>
     if (text === undefined) body = {}
     else if (format === 'json') body = parseJsonObject(text, validator.nullable)
+    else if (text.startsWith('{'))
+      throw badParam('body', `This is JSON. Send it with Content-Type: ${JSON_TYPE}.`)
     else body = readPairs(text.trimEnd(), validator.properties)
     try {
       validator.check(body)

@@ -52,6 +52,7 @@ export interface Server {
   readonly unreadBytes: number
 }
 
+const NO_SUCH_PATH = 'Not found. GET /v1/openapi.json tells the paths.'
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 const DEFAULT_MAX_HELD_BYTES = 64 * 1024 * 1024
 const DEFAULT_MAX_UNREAD_BYTES = 64 * 1024 * 1024
@@ -127,7 +128,7 @@ export function createServer(options: ServerOptions): Server {
     const isHead = method === 'HEAD'
     const match = router.match((isHead ? 'GET' : method) as Method, path)
     if (match === undefined) {
-      refuse(res, isHead, shared.draining ? shuttingDown() : new ApiError(404, 'Not found.'), undefined)
+      refuse(res, isHead, shared.draining ? shuttingDown() : new ApiError(404, NO_SUCH_PATH), undefined)
     } else if (match.value === undefined) {
       const error = new ApiError(405, `Method not allowed. Allowed: ${allowedText(match.allowed)}.`)
       refuse(res, isHead, shared.draining ? shuttingDown() : error, `Allow: ${allowedText(match.allowed)}`)

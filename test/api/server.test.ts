@@ -419,6 +419,7 @@ t.test('forms', async (t) => {
   const cut = await post(`deviceId=a&${at}&coordinates=[-73.9`)
   t.strictSame(cut, { deviceId: 'a', ...got, coordinates: '[-73.9' }, 'what is not JSON stays text')
   t.equal(await post(''), 'body: Required.')
+  t.equal(await post('{"deviceId": "a"}'), 'body: This is JSON. Send it with Content-Type: application/json.')
   t.equal(await post(`deviceId=a&latitude=north&longitude=1`), 'latitude: Must be a number.')
   t.equal(await post(`deviceId=a&latitude=NaN&longitude=1`), 'latitude: Must be a number.')
   t.equal(await post(`deviceId=a&latitude=Infinity&longitude=1`), 'latitude: Must be a number.')
