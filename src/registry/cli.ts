@@ -11,7 +11,7 @@ import {
 import type { KeyKind, KeySet } from './keys.ts'
 import { KEY_KINDS, Keys } from './keys.ts'
 
-export const KEYS_USAGE = `Usage: ringfence keys <command>
+export const KEYS_USAGE = `Usage: npm run keys -- <command> [options]
 
   list                            every project's keys, by their last four characters
   rotate <kind> [project number]  replace a key; the old one is invalid at once
@@ -21,7 +21,7 @@ Kinds: ${KEY_KINDS.join(', ')}. The server must be stopped; while it runs,
 POST /v1/keys/<publishable or secret>/rotate with a secret key does the same.`
 
 /**
- * The command `ringfence keys …` on a data folder that no server runs on.
+ * The command `npm run keys -- …` on a data folder that no server runs on.
  * @param print takes one line of output, errors too
  * @returns the exit code: 0 done, 1 the registry cannot be used, 2 a wrong command
  */
