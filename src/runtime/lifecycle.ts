@@ -19,6 +19,9 @@ export interface Service {
   stop(): void | Promise<void>
 }
 
+/** Signals that come this soon after the first are its echo. */
+const ECHO_MILLISECONDS = 500
+
 export class Lifecycle {
   readonly #logger: Logger
   readonly #drainMilliseconds: number
@@ -90,18 +93,20 @@ export class Lifecycle {
   }
 
   /**
-   * SIGTERM and SIGINT drain the process and end it; a second signal ends it at once.
+   * SIGTERM and SIGINT drain the process and end it; a second signal, half a second later or more, ends it at once.
    * @param host the process; a test passes its own
    */
   handleSignals(host: SignalHost = process): void {
-    let asked = false
+    let askedAt: number | undefined
     const onSignal = (signal: NodeJS.Signals) => {
-      if (asked) {
+      if (askedAt !== undefined) {
+        // Ctrl-C reaches npm and the server, and npm passes its own on: the same wish, twice.
+        if (performance.now() - askedAt < ECHO_MILLISECONDS) return
         this.#logger.warn({ signal }, 'second signal, exiting without draining')
         host.exit(1)
         return
       }
-      asked = true
+      askedAt = performance.now()
       this.#logger.info({ signal }, 'draining')
       void this.stop().then((code) => {
         this.#logger.info({ code }, 'stopped')

@@ -58,9 +58,9 @@ t.test('logger', async (t) => {
 
 t.test('lifecycle', async (t) => {
   /** Services that write what happens to them into one list. */
-  function services(overrides: Record<string, Partial<Service>> = {}) {
+  function services(overrides: Record<string, Partial<Service>> = {}, drainMilliseconds = 50) {
     const { lines, logger } = recordingLogger()
-    const lifecycle = new Lifecycle(logger, 50)
+    const lifecycle = new Lifecycle(logger, drainMilliseconds)
     const happened: string[] = []
     for (const name of ['log', 'engine', 'http']) {
       lifecycle.add({
@@ -155,13 +155,16 @@ t.test('lifecycle', async (t) => {
   })
 
   t.test('a second signal exits at once', async (t) => {
-    const { lifecycle, happened } = services({ http: { stop: () => new Promise(() => {}) } })
+    const { lifecycle, happened } = services({ http: { stop: () => new Promise(() => {}) } }, 1000)
     await lifecycle.start()
     const codes: number[] = []
     const host = Object.assign(new EventEmitter(), { exit: (code: number) => void codes.push(code) })
     lifecycle.handleSignals(host)
     host.emit('SIGTERM', 'SIGTERM')
     t.strictSame(codes, [], 'draining')
+    host.emit('SIGTERM', 'SIGTERM')
+    t.strictSame(codes, [], 'npm passes on what the server has had already')
+    await new Promise((resolve) => setTimeout(resolve, 600))
     host.emit('SIGINT', 'SIGINT')
     t.strictSame(codes, [1])
     t.notOk(happened.includes('stop engine'))
