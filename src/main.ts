@@ -11,7 +11,7 @@ import { Partition } from './actor/partition.ts'
 import { recover } from './actor/recovery.ts'
 import { Housekeeping } from './actor/housekeeping.ts'
 import { openApiRoute } from './api/openapi.ts'
-import { createServer } from './api/server.ts'
+import { createServer, type Server } from './api/server.ts'
 import { openEventIndex } from './events/eventIndex.ts'
 import { eventRoutes } from './events/eventRoutes.ts'
 import { storeSalt } from './events/ids.ts'
@@ -62,10 +62,12 @@ async function main(): Promise<void> {
   if (command !== undefined) throw new OptionError(`unknown command ${command}; --help lists them`)
 
   const logger = createLogger(options.logLevel)
+  let server: Server | undefined
   /** What is not on the disk must not be answered: a part that can no longer write ends the process. */
   const fatal = (error: Error) => {
     logger.fatal({ err: error }, 'cannot go on; what was acknowledged is safe on the disk')
-    process.exit(1)
+    // Connections are cut first: uWebSockets.js may crash in a process that exits under open ones.
+    void Promise.resolve(server?.close(0)).finally(() => process.exit(1))
   }
 
   // Durable state, from the lock inwards.
@@ -125,7 +127,7 @@ async function main(): Promise<void> {
       metrics,
     ),
   ]
-  const server = createServer({
+  server = createServer({
     routes: [...routes, openApiRoute(routes, packageJson.version)],
     observe: (route) => metrics.observe(route),
     authenticate: (key) => registry.keys.authenticate(key),
