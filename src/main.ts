@@ -64,10 +64,11 @@ async function main(): Promise<void> {
   const logger = createLogger(options.logLevel)
   let server: Server | undefined
   /** What is not on the disk must not be answered: a part that can no longer write ends the process. */
-  const fatal = (error: Error) => {
+  const fatal = async (error: Error): Promise<void> => {
     logger.fatal({ err: error }, 'cannot go on; what was acknowledged is safe on the disk')
     // Connections are cut first: uWebSockets.js may crash in a process that exits under open ones.
-    void Promise.resolve(server?.close(0)).finally(() => process.exit(1))
+    await server?.close(0)
+    process.exit(1)
   }
 
   // Durable state, from the lock inwards.
