@@ -11,7 +11,7 @@ import { Partition } from './actor/partition.ts'
 import { recover } from './actor/recovery.ts'
 import { Housekeeping } from './actor/housekeeping.ts'
 import { openApiRoute } from './api/openapi.ts'
-import { createServer, type Server } from './api/server.ts'
+import { createServer } from './api/server.ts'
 import { openEventIndex } from './events/eventIndex.ts'
 import { eventRoutes } from './events/eventRoutes.ts'
 import { storeSalt } from './events/ids.ts'
@@ -62,12 +62,9 @@ async function main(): Promise<void> {
   if (command !== undefined) throw new OptionError(`unknown command ${command}; --help lists them`)
 
   const logger = createLogger(options.logLevel)
-  let server: Server | undefined
   /** What is not on the disk must not be answered: a part that can no longer write ends the process. */
-  const fatal = async (error: Error): Promise<void> => {
+  const fatal = (error: Error) => {
     logger.fatal({ err: error }, 'cannot go on; what was acknowledged is safe on the disk')
-    // Connections are cut first: uWebSockets.js may crash in a process that exits under open ones.
-    await server?.close(0)
     process.exit(1)
   }
 
@@ -128,7 +125,7 @@ async function main(): Promise<void> {
       metrics,
     ),
   ]
-  server = createServer({
+  const server = createServer({
     routes: [...routes, openApiRoute(routes, packageJson.version)],
     observe: (route) => metrics.observe(route),
     authenticate: (key) => registry.keys.authenticate(key),

@@ -311,6 +311,7 @@ export class CrashRun {
 
   async #put(circle: Circle): Promise<void> {
     this.ledger.unsure.add(circle.externalId)
+    this.ledger.places.set(circleBody(circle).coordinates.join(), [circle.x, circle.y])
     const answer = await this.#control('PUT', `/v1/geofences/near/${circle.externalId}`, circleBody(circle))
     if (answer === undefined) return
     const id: string = answer.body.geofence._id

@@ -6,7 +6,7 @@
  */
 import { storeSalt, type StoreSalt } from '../../src/events/ids.ts'
 import type { Server } from '../kit/server.ts'
-import { circleBody, Device, eventText, type Circle, type Sent } from './fleet.ts'
+import { Device, eventText, type Circle, type Sent } from './fleet.ts'
 import type { Seeded } from './seeded.ts'
 
 /** More than this many sentences say nothing new. */
@@ -31,6 +31,8 @@ export class Ledger {
   circles = new Map<string, Circle>()
   /** Names of circles whose edit got no answer. */
   readonly unsure = new Set<string>()
+  /** Where a circle was ever sent to, by the text of its coordinates: metres. */
+  readonly places = new Map<string, [number, number]>()
   /** Of the far geofences: the last version that was acknowledged. */
   readonly farVersions = new Map<string, number>()
   /** Ids of events that an answer to an update carried, and of those that a list showed. */
@@ -103,13 +105,8 @@ export class Ledger {
 
   /** Metres, from the degrees that were sent. */
   #placeOf(externalId: string, coordinates: readonly number[]): [number, number] {
-    for (const { x, y } of this.circles.values()) {
-      if (
-        circleBody({ externalId, x, y, radius: 1, dwellThreshold: 1, enabled: true }).coordinates.join() ===
-        coordinates.join()
-      )
-        return [x, y]
-    }
+    const place = this.places.get(coordinates.join())
+    if (place !== undefined) return place
     this.fault(`${externalId} is at ${coordinates.join()}, where no circle was`)
     return [0, 0]
   }

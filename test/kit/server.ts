@@ -143,7 +143,9 @@ export class Server {
   /** Starts the process again, on the same data and port, after {@link stop}, {@link kill9} or its own end. */
   async restart(): Promise<void> {
     if (this.#child !== undefined && !hasEnded(this.#child)) throw new Error('the server is still running')
-    const child = spawn(process.execPath, [MAIN, ...(this.#options.args ?? [])], {
+    // Without the test runner's hooks, which it adds to every child: they turn SIGXFSZ, a full file, into its death.
+    const command = ['-u', 'NODE_OPTIONS', process.execPath, MAIN, ...(this.#options.args ?? [])]
+    const child = spawn('env', command, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
