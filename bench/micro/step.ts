@@ -16,6 +16,7 @@ import { storeSalt } from '../../src/events/ids.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import type { Update } from '../../src/model/update.ts'
+import { BeaconStore } from '../../src/registry/beaconStore.ts'
 import type { ScopeView } from '../../src/registry/port.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 
@@ -63,7 +64,8 @@ function world(): ScopeView {
     byId.set(geofence.id, geofence)
     index.put(geofence)
   }
-  return { settings: DEFAULT_SETTINGS, revision: 1, index, geofence: (id) => byId.get(id) }
+  const beacons = new BeaconStore()
+  return { settings: DEFAULT_SETTINGS, revision: 1, beacons, index, geofence: (id) => byId.get(id) }
 }
 
 interface Tally {

@@ -8,6 +8,22 @@ export interface Visit {
   readonly enteredAt: number
   /** The dwell event of this visit has been generated. */
   readonly dwelled: boolean
+  /** Epoch milliseconds since when the exit condition holds; absent while it does not. */
+  readonly leavingSince?: number
+}
+
+/** A geofence that a user is about to enter: the entry condition holds, not yet for `entryDelaySeconds`. */
+export interface Approach {
+  readonly geofenceId: string
+  /** Epoch milliseconds, the time t of the first update at which it held. */
+  readonly since: number
+}
+
+/** One stay of a user within range of a beacon. Immutable. */
+export interface BeaconVisit {
+  readonly beaconId: string
+  /** Epoch milliseconds, the time t of the update that entered. */
+  readonly enteredAt: number
 }
 
 /** The highest sequence number applied of a sender's stream. */
@@ -43,6 +59,13 @@ export interface Profile {
   readonly visits: readonly Visit[]
   /** The stays before the last update; the same array where it changed none. What `explain` starts from. */
   readonly visitsBefore: readonly Visit[]
+  /** Entries that wait for their delay, and those before the last update: as with the visits. */
+  readonly approaches: readonly Approach[]
+  readonly approachesBefore: readonly Approach[]
+  /** Geofences that the last update crossed on its way, by `_id`. */
+  readonly crossed: readonly string[]
+  /** Beacons in range, in the order of entry. */
+  readonly beacons: readonly BeaconVisit[]
   /** At most {@link STREAM_MARKS}, the latest used last. */
   readonly marks: readonly StreamMark[]
 }

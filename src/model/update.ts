@@ -1,3 +1,4 @@
+import type { RangedBeacon } from './beacon.ts'
 import type { Metadata } from './metadata.ts'
 import type { ScopeId } from './scope.ts'
 
@@ -26,6 +27,8 @@ export interface Update {
   readonly deviceOS?: string | undefined
   readonly deviceMake?: string | undefined
   readonly deviceModel?: string | undefined
+  /** What the device ranges now; absent: the update does not say. */
+  readonly beacons?: readonly RangedBeacon[] | undefined
   /** The sender's stream and its ascending number in it: a resend is applied once (G9). Both or neither. */
   readonly stream?: string | undefined
   readonly sequence?: number | undefined

@@ -9,7 +9,7 @@ export const REGISTRY_FILE = 'registry.sqlite'
 /** `RFNC` in the SQLite header: tells our file from anybody else's. */
 const APPLICATION_ID = 0x52464e43
 /** Raised with every change of the tables below; older files are brought up by {@link MIGRATIONS}. */
-const SCHEMA_VERSION = 1
+const SCHEMA_VERSION = 2
 /** How long a start waits for the process before it to let go of the file. */
 const LOCK_WAIT_MS = 500
 
@@ -42,6 +42,35 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
       UNIQUE (scope, tag, externalId)
     );
     CREATE TABLE settings (scope INTEGER PRIMARY KEY, definition TEXT NOT NULL);
+  `,
+  // A beacon may lack its tag or externalId: SQLite holds such rows apart, whatever else they have.
+  2: `
+    CREATE TABLE beacons (
+      id TEXT NOT NULL UNIQUE,
+      scope INTEGER NOT NULL,
+      tag TEXT,
+      externalId TEXT,
+      createdAt INTEGER NOT NULL,
+      updatedAt INTEGER NOT NULL,
+      definition TEXT NOT NULL,
+      UNIQUE (scope, tag, externalId)
+    );
+    CREATE TABLE imports (
+      id TEXT NOT NULL UNIQUE,
+      scope INTEGER NOT NULL,
+      kind TEXT NOT NULL,
+      createdAt INTEGER NOT NULL,
+      record TEXT NOT NULL
+    );
+    CREATE INDEX importsByKind ON imports (scope, kind, createdAt);
+    ALTER TABLE projects ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE projects ADD COLUMN quota INTEGER;
+    CREATE TABLE usage (
+      project INTEGER NOT NULL REFERENCES projects (id),
+      month TEXT NOT NULL,
+      requests INTEGER NOT NULL,
+      PRIMARY KEY (project, month)
+    ) WITHOUT ROWID;
   `,
 }
 

@@ -1,13 +1,31 @@
+import type { Beacon, RangedBeacon } from '../model/beacon.ts'
 import type { Geofence } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 
+/** The beacons of one scope. */
+export interface BeaconDirectory {
+  readonly size: number
+  /** By `_id`, disabled ones too. */
+  beacon(id: string): Beacon | undefined
+  /** The enabled beacons with that type and those identifiers, whatever their case. */
+  inRange(ranged: RangedBeacon): readonly Beacon[]
+  /** The enabled beacons within the radius of a point, nearest first, with their distance in metres. */
+  near(
+    latitude: number,
+    longitude: number,
+    radiusMeters: number,
+    limit: number,
+  ): readonly { readonly beacon: Beacon; readonly distance: number }[]
+}
+
 /** What the engine reads of one scope. The objects are replaced, never changed, by an edit. */
 export interface ScopeView {
   readonly settings: Settings
-  /** Rises with every change of this scope's geofences or settings. */
+  /** Rises with every change of this scope's geofences, beacons or settings. */
   readonly revision: number
+  readonly beacons: BeaconDirectory
   readonly index: GeofenceIndex
   /** By `_id`; undefined when absent or past `deleteAfter`. */
   geofence(id: string): Geofence | undefined

@@ -3,6 +3,7 @@ import type { Settings } from '../model/settings.ts'
 import { DEFAULT_SETTINGS } from '../model/settings.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
+import { BeaconStore } from './beaconStore.ts'
 import { asOf, dueAt } from './geofenceRow.ts'
 import type { ScopeView } from './port.ts'
 
@@ -35,6 +36,7 @@ export class ScopeStore implements ScopeView {
   settings: Settings = DEFAULT_SETTINGS
   revision: number
   readonly index: GeofenceIndex
+  readonly beacons = new BeaconStore()
   readonly #clock: Clock
   readonly #byId = new Map<string, Entry>()
   readonly #byPair = new Map<string, Geofence>()
