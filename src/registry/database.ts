@@ -43,7 +43,8 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
     );
     CREATE TABLE settings (scope INTEGER PRIMARY KEY, definition TEXT NOT NULL);
   `,
-  // A beacon may lack its tag or externalId: SQLite holds such rows apart, whatever else they have.
+  // A beacon may lack its tag or externalId: SQLite holds such rows apart, whatever else they have. The refused rows of
+  // an import stand last, so that its history is listed without reading them.
   2: `
     CREATE TABLE beacons (
       id TEXT NOT NULL UNIQUE,
@@ -60,7 +61,8 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
       scope INTEGER NOT NULL,
       kind TEXT NOT NULL,
       createdAt INTEGER NOT NULL,
-      record TEXT NOT NULL
+      record TEXT NOT NULL,
+      errors TEXT NOT NULL
     );
     CREATE INDEX importsByKind ON imports (scope, kind, createdAt);
     ALTER TABLE projects ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0;
