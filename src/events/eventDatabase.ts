@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import type { ScopeId } from '../model/scope.ts'
-import type { EventQuery, StoredEvent } from './port.ts'
+import type { EventQuery, StoredEvent, Verdict } from './port.ts'
 
 /** "RfEv": tells an event index from any other SQLite file. */
 const APPLICATION_ID = 0x52664576
@@ -51,13 +51,16 @@ export class EventIndexTooNew extends Error {
  * a crash leaves is a prefix of the log together with its position, and replaying from there is right. A commit is
  * not flushed (WAL, synchronous = NORMAL): losing power may lose the last of them, which the log still has.
  * {@link EventDatabase.checkpoint} flushes the write-ahead log and then the file; only the position that it returns
- * allows the log to be trimmed. Deletes are flushed at once (FULL): the log could not repeat them.
+ * allows the log to be trimmed. Deletes and verdicts are flushed at once (FULL): the log could not repeat them. The
+ * write-ahead log is one file in order, so the flush takes along the event and the position past it, and no replay can
+ * bring back what was before.
  */
 export class EventDatabase {
   readonly #database: Database.Database
   readonly #insert: Database.Statement
   readonly #setPosition: Database.Statement
   readonly #get: Database.Statement<[Buffer, ScopeId], string>
+  readonly #setJson: Database.Statement
   readonly #delete: Database.Statement
   readonly #prune: Database.Statement
   readonly #lists = new Map<string, Database.Statement<unknown[], string>>()
@@ -77,6 +80,7 @@ export class EventDatabase {
     this.#get = database
       .prepare<[Buffer, ScopeId], string>('SELECT json FROM events WHERE id = ? AND scope = ?')
       .pluck()
+    this.#setJson = database.prepare('UPDATE events SET json = ? WHERE id = ? AND scope = ?')
     this.#delete = database.prepare('DELETE FROM events WHERE id = ? AND scope = ?')
     this.#prune = database.prepare(
       `DELETE FROM events WHERE rowid IN (SELECT rowid FROM events WHERE actualCreatedAt < ? LIMIT ${PRUNE_CHUNK})`,
@@ -156,17 +160,31 @@ export class EventDatabase {
   /** Whether it was there. Durable when it returns. */
   delete(scope: ScopeId, id: string): boolean {
     if (!isEventId(id)) return false
-    this.#database.pragma('synchronous = FULL')
-    try {
-      return this.#delete.run(Buffer.from(id, 'hex'), scope).changes > 0
-    } finally {
-      this.#database.pragma('synchronous = NORMAL')
-    }
+    return this.#flushed(() => this.#delete.run(Buffer.from(id, 'hex'), scope)).changes > 0
+  }
+
+  /** The event's JSON with the verdict in it, durable when it returns; undefined where there is no such event. */
+  verify(scope: ScopeId, id: string, verdict: Verdict): string | undefined {
+    const before = this.get(scope, id)
+    if (before === undefined) return undefined
+    const json = JSON.stringify({ ...JSON.parse(before), verifiedPlaceId: undefined, ...verdict })
+    this.#flushed(() => this.#setJson.run(json, Buffer.from(id, 'hex'), scope))
+    return json
   }
 
   /** Removes some of the events that the server created before that time; returns how many, 0 when none are left. */
   pruneSome(before: number): number {
     return this.#prune.run(before).changes
+  }
+
+  /** Runs a change that is on the disk when it returns. */
+  #flushed<T>(change: () => T): T {
+    this.#database.pragma('synchronous = FULL')
+    try {
+      return change()
+    } finally {
+      this.#database.pragma('synchronous = NORMAL')
+    }
   }
 
   /** Makes all durable and closes. */

@@ -4,7 +4,7 @@ import type { ScopeId } from '../model/scope.ts'
 import { EventIndexDamaged, EventIndexTooNew, packEvents } from './eventDatabase.ts'
 import type { PackedEvents } from './eventDatabase.ts'
 import type { EventReply, EventRequest } from './eventWorker.ts'
-import type { EventIndex, EventQuery, StoredEvent } from './port.ts'
+import type { EventIndex, EventQuery, StoredEvent, Verdict } from './port.ts'
 
 /**
  * Milliseconds that added events wait for more of them; a query does not wait. Each transaction writes every page that
@@ -135,6 +135,10 @@ class ThreadedEventIndex implements EventIndex {
 
   get(scope: ScopeId, id: string): Promise<string | undefined> {
     return this.#ask((call) => ({ do: 'get', call, scope, id }))
+  }
+
+  verify(scope: ScopeId, id: string, verdict: Verdict): Promise<string | undefined> {
+    return this.#ask((call) => ({ do: 'verify', call, scope, id, verdict }))
   }
 
   delete(scope: ScopeId, id: string): Promise<boolean> {

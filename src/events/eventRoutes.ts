@@ -2,14 +2,29 @@ import Type from 'typebox'
 import { ListQuery, listPage } from '../api/listQuery.ts'
 import { route } from '../api/route.ts'
 import type { Route } from '../api/route.ts'
-import { Name, Page } from '../api/schemas.ts'
+import { Name, Page, Text } from '../api/schemas.ts'
 import { notFound } from '../runtime/errors.ts'
 import { EventSchema } from './eventSchema.ts'
-import type { EventIndex } from './port.ts'
+import type { EventIndex, Verdict } from './port.ts'
+
+/** The Android SDK sends the names. */
+const VERIFICATIONS: Readonly<Record<string, Verdict['verification']>> = {
+  ACCEPT: 1,
+  UNVERIFY: 0,
+  REJECT: -1,
+}
+
+const VerdictBody = Type.Object({
+  verification: Type.Union(
+    [1, 0, -1, ...Object.keys(VERIFICATIONS)].map((value) => Type.Literal(value)),
+    { description: '1: it happened, -1: it did not, 0: unknown again. Or by name.' },
+  ),
+  verifiedPlaceId: Type.Optional(Text(256, '`_id` of the place where the user is indeed.')),
+})
 
 const EventId = Type.Object({ id: Name(256, 'The `_id` of the event.') })
 
-/** `GET /v1/events`, `GET /v1/events/:id` and `DELETE /v1/events/:id`. */
+/** The list, one by id, its removal, and what clients say of it. */
 export function eventRoutes(index: EventIndex): Route[] {
   return [
     route({
@@ -46,6 +61,25 @@ export function eventRoutes(index: EventIndex): Route[] {
       answers: { 200: Type.Object({ event: EventSchema }) },
       async handler({ credentials, params }) {
         const event = await index.get(credentials!.scope, params.id)
+        if (event === undefined) throw notFound('Event')
+        return { json: `"event":${event}` }
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/events/:id/verification',
+      auth: 'publishable',
+      summary: 'Accept or reject an event',
+      description: 'Notes what a client says of the event; the last word counts.',
+      tag: 'Events',
+      params: EventId,
+      body: VerdictBody,
+      answers: { 200: Type.Object({ event: EventSchema }) },
+      async handler({ credentials, params, body }) {
+        const { verifiedPlaceId } = body
+        const verification =
+          VERIFICATIONS[body.verification] ?? (body.verification as Verdict['verification'])
+        const event = await index.verify(credentials!.scope, params.id, { verification, verifiedPlaceId })
         if (event === undefined) throw notFound('Event')
         return { json: `"event":${event}` }
       },

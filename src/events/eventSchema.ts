@@ -23,6 +23,22 @@ export const GeofenceContextSchema = Type.Object({
   metadata: Type.Optional(MetadataSchema),
 })
 
+/** A beacon as it appears in user context and in events. */
+export const BeaconContextSchema = Type.Object({
+  _id: Type.String(),
+  type: Type.Union([Type.Literal('ibeacon'), Type.Literal('eddystone')]),
+  uuid: Type.Optional(Type.String()),
+  major: Type.Optional(Type.String()),
+  minor: Type.Optional(Type.String()),
+  uid: Type.Optional(Type.String()),
+  instance: Type.Optional(Type.String()),
+  description: Type.String(),
+  tag: Type.Optional(Type.String()),
+  externalId: Type.Optional(Type.String()),
+  enabled: Type.Boolean(),
+  metadata: Type.Optional(MetadataSchema),
+})
+
 export const EventSchema = Type.Object(
   {
     _id: Type.String(),
@@ -37,6 +53,7 @@ export const EventSchema = Type.Object(
       metadata: Type.Optional(MetadataSchema),
     }),
     geofence: Type.Optional(GeofenceContextSchema),
+    beacon: Type.Optional(BeaconContextSchema),
     location: PointSchema,
     locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
     confidence: Type.Integer({ minimum: 1, maximum: 3 }),
@@ -45,6 +62,14 @@ export const EventSchema = Type.Object(
     replayed: Type.Boolean(),
     foreground: Type.Boolean(),
     stopped: Type.Boolean(),
+    verification: Type.Optional(
+      Type.Integer({
+        minimum: -1,
+        maximum: 1,
+        description: 'What a client has said of it: 1 accepted, -1 rejected.',
+      }),
+    ),
+    verifiedPlaceId: Type.Optional(Type.String()),
   },
   { title: 'Event' },
 )

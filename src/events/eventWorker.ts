@@ -2,13 +2,20 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ScopeId } from '../model/scope.ts'
 import { EventDatabase } from './eventDatabase.ts'
 import type { PackedEvents } from './eventDatabase.ts'
-import type { EventQuery } from './port.ts'
+import type { EventQuery, Verdict } from './port.ts'
 
 /** What the index asks of its thread; answered in order, but for a prune, which lets others pass. */
 export type EventRequest =
   | { readonly do: 'add'; readonly position: number; readonly rows: PackedEvents; readonly bytes: number }
   | { readonly do: 'list'; readonly call: number; readonly scope: ScopeId; readonly query: EventQuery }
   | { readonly do: 'get'; readonly call: number; readonly scope: ScopeId; readonly id: string }
+  | {
+      readonly do: 'verify'
+      readonly call: number
+      readonly scope: ScopeId
+      readonly id: string
+      readonly verdict: Verdict
+    }
   | { readonly do: 'delete'; readonly call: number; readonly scope: ScopeId; readonly id: string }
   | { readonly do: 'prune'; readonly call: number; readonly before: number }
   | { readonly do: 'close' }
@@ -77,6 +84,11 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
         case 'get':
           reply({ is: 'answer', call: request.call, value: database.get(request.scope, request.id) })
           return
+        case 'verify': {
+          const value = database.verify(request.scope, request.id, request.verdict)
+          reply({ is: 'answer', call: request.call, value })
+          return
+        }
         case 'delete':
           reply({ is: 'answer', call: request.call, value: database.delete(request.scope, request.id) })
           return

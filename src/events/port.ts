@@ -30,6 +30,14 @@ export interface EventQuery {
   readonly limit: number
 }
 
+/** What a client says of an event that it has looked at. */
+export interface Verdict {
+  /** 1: it happened, −1: it did not, 0: back to unknown. */
+  readonly verification: 1 | 0 | -1
+  /** The place where the user was instead, or indeed. */
+  readonly verifiedPlaceId?: string | undefined
+}
+
 /**
  * The query index over the event log: off the acknowledgement path, rebuilt from its cursor after a crash.
  * What was passed to `add` before a query is seen by it.
@@ -44,6 +52,11 @@ export interface EventIndex {
   /** Newest first by createdAt, of one time the later in the log first. Each item is the event's JSON. */
   list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }>
   get(scope: ScopeId, id: string): Promise<string | undefined>
+  /**
+   * Notes a verdict in the event's JSON, in place of the one before, and resolves to that JSON once it is durable;
+   * undefined where there is no such event. The log keeps the event as it was made.
+   */
+  verify(scope: ScopeId, id: string, verdict: Verdict): Promise<string | undefined>
   /** Whether it was there. */
   delete(scope: ScopeId, id: string): Promise<boolean>
   /** Removes events that the server created before that time (epoch milliseconds); resolves to how many. */

@@ -1,5 +1,11 @@
 import Type from 'typebox'
-import { DateSchema, GeofenceContextSchema, MetadataSchema, PointSchema } from '../events/eventSchema.ts'
+import {
+  BeaconContextSchema,
+  DateSchema,
+  GeofenceContextSchema,
+  MetadataSchema,
+  PointSchema,
+} from '../events/eventSchema.ts'
 
 /** What is answered about a user, for the OpenAPI document; answers are not checked at run time. */
 export const UserSchema = Type.Object(
@@ -22,7 +28,7 @@ export const UserSchema = Type.Object(
     updatedAt: DateSchema,
     ip: Type.String(),
     geofences: Type.Array(GeofenceContextSchema),
-    beacons: Type.Array(Type.Object({})),
+    beacons: Type.Array(BeaconContextSchema),
     segments: Type.Array(Type.Object({})),
     topChains: Type.Array(Type.Object({})),
   },

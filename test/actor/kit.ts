@@ -115,6 +115,8 @@ export class MemoryEvents implements EventIndex {
     return this.all.find((event) => event.id === id)?.json
   }
 
+  async verify(): Promise<undefined> {}
+
   async delete(): Promise<boolean> {
     return false
   }

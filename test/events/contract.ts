@@ -122,6 +122,28 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     }
   })
 
+  t.test(`${name}: the last verdict on an event is in its JSON, within its scope alone`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    index.add(1, [event(1), event(2)])
+    const { id } = event(1)
+    const made = JSON.parse(event(1).json)
+    const accepted = await index.verify(0, id, { verification: 1, verifiedPlaceId: 'place' })
+    t.same(JSON.parse(accepted!), { ...made, verification: 1, verifiedPlaceId: 'place' })
+    t.equal(await index.get(0, id), accepted)
+    t.equal((await index.list(0, { limit: 1, createdBefore: 1_000_002 })).events[0], accepted)
+    t.equal(await index.verify(1, id, { verification: -1 }), undefined, 'another scope')
+    t.equal(await index.verify(0, 'x', { verification: -1 }), undefined)
+    t.equal(await index.verify(0, event(3).id, { verification: -1 }), undefined)
+    t.equal(await index.get(0, id), accepted)
+    const rejected = await index.verify(0, id, { verification: -1 })
+    t.same(JSON.parse(rejected!), { ...made, verification: -1 }, 'nothing is left of the one before')
+    index.add(1, [event(1)])
+    index.add(2, [event(1)])
+    t.equal(await index.get(0, id), rejected, 'a frame that comes again does not undo it')
+    t.equal(await index.get(0, event(2).id), event(2).json)
+  })
+
   t.test(`${name}: a frame seen before is ignored, and so is an event with a known id`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())

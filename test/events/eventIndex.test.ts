@@ -115,6 +115,26 @@ t.test(
   },
 )
 
+t.test('a verdict is in the write-ahead log with all that it stands on', async (t) => {
+  const file = newFile()
+  const index = await openEventIndex({ file, failed: unexpected })
+  t.teardown(() => index.close())
+  index.add(1, framesFor(1))
+  const [{ id }] = framesFor(1) as [{ id: string }]
+  const verified = await index.verify(0, id, { verification: -1 })
+  t.match(verified, /"verification":-1/)
+
+  // What a crash leaves: the two files as they are.
+  const copy = newFile()
+  copyFileSync(file, copy)
+  copyFileSync(`${file}-wal`, `${copy}-wal`)
+  const recovered = await openEventIndex({ file: copy, failed: unexpected })
+  t.teardown(() => recovered.close())
+  t.equal(recovered.durablePosition, 1)
+  recovered.add(1, framesFor(1))
+  t.equal(await recovered.get(0, id), verified)
+})
+
 t.test('a batch that fails changes neither events nor position', async (t) => {
   const file = newFile()
   const database = new EventDatabase(file)
