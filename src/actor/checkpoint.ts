@@ -23,6 +23,8 @@ export class Checkpointer {
   private readonly everyBytes: number
   private lastBytes: number
   private running: Promise<void> | undefined
+  /** How many want the log and the snapshots to stay as they are. */
+  private holds = 0
 
   /** @param everyBytes bytes of commits between two rounds */
   constructor(parts: Checkpointer['parts'], everyBytes: number) {
@@ -34,7 +36,7 @@ export class Checkpointer {
   /** Starts a round if one is due; to be called every few seconds. */
   tick(): void {
     const { frameBytes } = this.parts.host.counters
-    if (this.running !== undefined || frameBytes - this.lastBytes < this.everyBytes) return
+    if (this.running !== undefined || this.holds > 0 || frameBytes - this.lastBytes < this.everyBytes) return
     this.lastBytes = frameBytes
     this.running = this.round()
       .catch((error) => this.parts.logger.error({ err: error }, 'snapshot failed; the log keeps everything'))
@@ -59,6 +61,16 @@ export class Checkpointer {
     const needed = host.partitions.map((partition) => snapshots.trimPosition(partition.number))
     log.trim(Math.min(events.durablePosition + 1, ...needed))
     logger.info({ bytes, milliseconds: clock.now() - started }, 'snapshots written')
+  }
+
+  /**
+   * Waits for a round that is under way; none begins until the returned function is called. Meanwhile no snapshot
+   * comes or goes and the log only grows, so that their files can be copied.
+   */
+  async hold(): Promise<() => void> {
+    this.holds++
+    await this.running
+    return () => void this.holds--
   }
 
   /** Waits for a round that is under way. */

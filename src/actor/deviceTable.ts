@@ -18,6 +18,8 @@ import { packProfile, unpackProfile } from './profileCodec.ts'
 export const FLAG_FOREGROUND = 1
 export const FLAG_STOPPED = 2
 export const FLAG_REPLAYED = 4
+/** The update was too inaccurate to touch any geofence. */
+export const FLAG_IGNORED = 8
 
 const FREED_ROW_REST_MS = 2000
 const FIRST_CAPACITY = 256

@@ -1,15 +1,15 @@
+import type { Passage } from '../events/crossing.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { Circumstances, Fact } from '../events/transitions.ts'
 import type { Visit } from '../model/device.ts'
+import type { Waypoint } from '../model/event.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
+import type { StepFacts } from './device.ts'
+import { PassageFinder } from './passages.ts'
 import { staysIneligible } from './zone.ts'
 
 /** What the step and the zone need to know of the world for one update. */
-export interface Facts {
-  /** Of the device's stays, index by index; undefined where the geofence is gone. */
-  readonly visited: readonly (Fact | undefined)[]
-  /** Of the other geofences that the update may enter. */
-  readonly candidates: readonly Fact[]
+export interface Facts extends StepFacts {
   /** Metres that the device may move before a geofence that is not among the facts can matter. */
   readonly clearance: number
 }
@@ -17,9 +17,11 @@ export interface Facts {
 /** Asks index and geometry; one finder is reused for every update of a partition. */
 export class FactFinder {
   private readonly probe = new Probe()
+  private readonly passageFinder = new PassageFinder()
   private readonly slots: number[] = []
 
   /**
+   * @param from where the device was before, if geofences on the way from there are to be found
    * @param everyCandidate also those that are out of reach, which `explain` shows; the step has no use for them
    */
   find(
@@ -28,6 +30,7 @@ export class FactFinder {
     longitude: number,
     visits: readonly Visit[],
     now: Circumstances,
+    from?: Waypoint,
     everyCandidate = false,
   ): Facts {
     const { probe, slots } = this
@@ -41,19 +44,25 @@ export class FactFinder {
     }
     // A crowd of stays is looked up in a set; the usual handful is quicker in an array.
     const seen = visitedSlots.length > 16 ? new Set(visitedSlots) : undefined
+    const isVisited = (slot: number) => (seen === undefined ? visitedSlots.includes(slot) : seen.has(slot))
 
     const reach = now.settings.bufferEntries ? now.accuracy : 0
     const candidates: Fact[] = []
     slots.length = 0
     let clearance = index.candidates(probe, reach, slots)
     for (const slot of slots) {
-      if (seen === undefined ? visitedSlots.includes(slot) : seen.has(slot)) continue
+      if (isVisited(slot)) continue
       const distance = index.distance(slot, probe)
       if (everyCandidate || distance <= reach) candidates.push(this.fact(index, slot, distance, now))
       else if (distance - reach < clearance && !staysIneligible(index.geofence(slot), now))
         clearance = distance - reach
     }
-    return { visited, candidates, clearance }
+    let passages: readonly Passage[] = []
+    if (from !== undefined) {
+      const to = { time: now.time, latitude, longitude }
+      passages = this.passageFinder.find(index, from, to, isVisited)
+    }
+    return { visited, candidates, passages, clearance }
   }
 
   private fact(index: GeofenceIndex, slot: number, distance: number, now: Circumstances): Fact {

@@ -3,6 +3,7 @@ import { ApiError } from '../runtime/errors.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import type { EventIndex, StoredEvent } from '../events/port.ts'
 import type { CommitLog } from '../log/port.ts'
+import type { Conversion } from '../model/event.ts'
 import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../registry/port.ts'
 import { FrameWriter } from './commitCodec.ts'
@@ -77,6 +78,12 @@ interface Mail {
   readonly submitter: Submitter
 }
 
+interface ConversionMail {
+  readonly conversion: Conversion
+  readonly bytes: number
+  readonly done: (json: string) => void
+}
+
 interface Removal {
   readonly partition: Partition
   readonly row: number
@@ -100,6 +107,7 @@ export class ActorHost {
   /** Numbers of the partitions with mail, in the order in which it arrived. */
   private waiting: number[] = []
   private removals: Removal[] = []
+  private conversions: ConversionMail[] = []
   private readers: (() => void)[] = []
   private flushing = false
   private scheduled = false
@@ -110,6 +118,7 @@ export class ActorHost {
   private readonly writer = new FrameWriter()
   private readonly told: Mail[] = []
   private readonly results: (Applied | ApiError)[] = []
+  private readonly recorded: { readonly mail: ConversionMail; readonly json: string }[] = []
   private readonly removed: { readonly removal: Removal; readonly done: boolean }[] = []
   private batchEvents: StoredEvent[] = []
   private batchBytes = 0
@@ -144,6 +153,20 @@ export class ActorHost {
     this.schedule()
   }
 
+  /**
+   * Puts a conversion into the event log; resolves, once that is durable, to the event's JSON.
+   * @param bytes what it came in with, for the bound
+   * @throws {ApiError} 503 when the mailbox is full
+   */
+  record(conversion: Conversion, bytes: number): Promise<string> {
+    const share = bytes + UPDATE_OVERHEAD_BYTES
+    if (!this.parts.mailbox.tryAcquire(share)) throw overloaded()
+    return new Promise((done) => {
+      this.conversions.push({ conversion, bytes: share, done })
+      this.schedule()
+    })
+  }
+
   /** Removes a user record; resolves, once that is durable, to whether it was there. */
   remove(partition: Partition, row: number, id: string): Promise<boolean> {
     return new Promise((done) => {
@@ -169,12 +192,16 @@ export class ActorHost {
 
   /** Resolves when nothing waits and nothing is in flight. */
   async drained(): Promise<void> {
-    while (this.flushing || this.scheduled || this.waiting.length > 0 || this.removals.length > 0)
+    while (this.flushing || this.scheduled || this.hasMail)
       await new Promise((resolve) => setImmediate(resolve))
   }
 
   get partitions(): readonly Partition[] {
     return this.parts.partitions
+  }
+
+  private get hasMail(): boolean {
+    return this.waiting.length > 0 || this.removals.length > 0 || this.conversions.length > 0
   }
 
   private post(mail: Mail): void {
@@ -202,7 +229,7 @@ export class ActorHost {
       setTimeout(this.turn, BACKLOG_WAIT_MS)
       return
     }
-    if (this.waiting.length === 0 && this.removals.length === 0) return
+    if (!this.hasMail) return
     this.evaluate()
     if (this.batchBytes === 0) return this.tell()
     this.flushing = true
@@ -234,6 +261,7 @@ export class ActorHost {
       if (writer.bytes < FRAME_BYTES) this.applyMail(number, time)
       if (this.mailboxes[number]!.length > 0) this.waiting.push(number)
     }
+    this.applyConversions(time)
     this.batchBytes = writer.bytes === empty ? 0 : writer.bytes
   }
 
@@ -265,6 +293,20 @@ export class ActorHost {
     else mailbox.splice(0, taken)
   }
 
+  /** After the updates that came before them, so that a first update and its conversion find each other. */
+  private applyConversions(time: number): void {
+    const { writer, conversions } = this
+    let taken = 0
+    while (taken < conversions.length && writer.bytes < FRAME_BYTES) {
+      const mail = conversions[taken++]!
+      const partition = this.partitionOf(mail.conversion.deviceId)
+      partition.begin(writer, time, this.parts.registry.revision)
+      this.recorded.push({ mail, json: partition.record(mail.conversion) })
+      partition.end(writer, this.batchEvents)
+    }
+    conversions.splice(0, taken)
+  }
+
   private applyRemovals(time: number): void {
     const removals = this.removals
     this.removals = []
@@ -282,7 +324,7 @@ export class ActorHost {
 
   /** The batch is durable: tells everybody, lets readers in, and goes on. */
   private tell(): void {
-    const { told, results, removed } = this
+    const { told, results, recorded, removed } = this
     for (let i = 0; i < told.length; i++) {
       const { update, submitter, bytes } = told[i]!
       this.parts.mailbox.release(bytes)
@@ -293,12 +335,17 @@ export class ActorHost {
     this.lastBatch = told.length
     told.length = 0
     results.length = 0
+    for (const { mail, json } of recorded) {
+      this.parts.mailbox.release(mail.bytes)
+      mail.done(json)
+    }
+    recorded.length = 0
     for (const { removal, done } of removed) removal.done(done)
     removed.length = 0
     const readers = this.readers
     this.readers = []
     for (const read of readers) read()
-    if (this.waiting.length > 0 || this.removals.length > 0) this.schedule()
+    if (this.hasMail) this.schedule()
   }
 }
 

@@ -2,6 +2,9 @@ import type { StreamMark } from '../model/device.ts'
 import type { Update } from '../model/update.ts'
 import type { DeviceTable } from './deviceTable.ts'
 
+/** What of an update, or of a conversion, tells whose it is. */
+export type Sender = Pick<Update, 'scope' | 'deviceId' | 'userId' | 'installId' | 'stream' | 'sequence'>
+
 /** Which record of a device an update belongs to (evaluation.md, "Identity"). */
 export interface Identity {
   /** −1: a new record. */
@@ -19,7 +22,7 @@ export interface Identity {
  * it; else it is a new record. installId separates records only where both sides have one and they differ. Among
  * several that match, the one with the very installId wins, then the latest updated.
  */
-export function identify(table: DeviceTable, update: Update): Identity {
+export function identify(table: DeviceTable, update: Sender): Identity {
   let latestTime = -Infinity
   let same = -1
   let anonymous = -1
@@ -42,7 +45,7 @@ function isMarked(marks: readonly StreamMark[], stream: string, sequence: number
   return false
 }
 
-function preferred(table: DeviceTable, held: number, row: number, update: Update): number {
+function preferred(table: DeviceTable, held: number, row: number, update: Sender): number {
   if (held < 0) return row
   const heldMatches = table.profile(held).installId === update.installId
   const rowMatches = table.profile(row).installId === update.installId

@@ -1,20 +1,21 @@
-import type { Profile, StreamMark } from '../model/device.ts'
-import { STREAM_MARKS } from '../model/device.ts'
-import type { Metadata } from '../model/metadata.ts'
+import type { Profile } from '../model/device.ts'
+import type { Conversion, Transition, Waypoint } from '../model/event.ts'
 import { isLive } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import { eventId, userRecordId, type StoreSalt } from '../events/ids.ts'
-import { eventJson, type EventContext } from '../events/record.ts'
-import type { StoredEvent } from '../events/port.ts'
+import { conversionJson, eventJson, type EventContext } from '../events/record.ts'
+import { NO_RECORD, type StoredEvent } from '../events/port.ts'
 import type { Circumstances } from '../events/transitions.ts'
 import type { ScopeView } from '../registry/port.ts'
+import { stepBeacons } from './beacons.ts'
 import type { FrameWriter } from './commitCodec.ts'
 import { step } from './device.ts'
-import { DeviceTable, FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_STOPPED } from './deviceTable.ts'
+import { DeviceTable, FLAG_FOREGROUND, FLAG_IGNORED, FLAG_REPLAYED, FLAG_STOPPED } from './deviceTable.ts'
 import { FactFinder } from './facts.ts'
 import { identify } from './identity.ts'
+import { NOWHERE, profileAfter, saysNothingNew, type Place } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import { headUntil, userHead, userJson } from './userRecord.ts'
 import { movedMeters, NO_ZONE, zoneCosine, zoneOf, type Zone } from './zone.ts'
@@ -54,7 +55,6 @@ export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
 const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
 const NO_EVENTS: readonly string[] = []
-const NO_VISITS: Profile['visits'] = []
 
 export class Partition {
   readonly number: number
@@ -121,7 +121,7 @@ export class Partition {
     let at = row
     if (row >= 0 && this.isWithinZone(row, update, view, time)) {
       this.zoneHits++
-      this.move(row, update, time)
+      this.move(row, update, view.settings, time)
       writer.moved(table, row)
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
@@ -137,6 +137,39 @@ export class Partition {
     // A new record heads the chain of its device.
     table.nextAllowedAt[row < 0 ? at : first] = next
     return { user: this.userOf(at, view, update.receivedAt), events, repeated: false }
+  }
+
+  /** Makes the event of a conversion; it changes no state. Returns its JSON. */
+  record(conversion: Conversion): string {
+    const { table } = this
+    const { row } = identify(table, conversion)
+    const user = row < 0 ? undefined : table.profile(row)
+    const accuracy = table.accuracy[row]
+    const place = user && {
+      latitude: table.latitude[row]!,
+      longitude: table.longitude[row]!,
+      accuracy: Number.isNaN(accuracy) ? undefined : accuracy,
+    }
+    const id = this.nextEventId()
+    const json = conversionJson(id, conversion, user, place)
+    const { scope, deviceId, createdAt } = conversion
+    this.newEvents.push({
+      scope,
+      id,
+      type: conversion.name,
+      deviceId,
+      userId: user?.userId ?? conversion.userId,
+      userRecordId: user?.id ?? NO_RECORD,
+      createdAt,
+      actualCreatedAt: conversion.receivedAt,
+      json,
+    })
+    this.eventBytes += json.length
+    return json
+  }
+
+  private nextEventId(): string {
+    return eventId(this.salt, this.commitTime, this.number, this.sequence + 1, this.eventIndex++)
   }
 
   /** Removes a record; writes the row that makes it durable. */
@@ -162,6 +195,7 @@ export class Partition {
     const { table } = this
     const radius = table.zoneRadius[row]!
     if (radius === 0 || table.zoneRevision[row] !== view.revision) return false
+    if (update.beacons !== undefined && update.beacons.length > 0) return false
     if (time > table.zoneUntil[row]! || update.receivedAt >= table.zoneUntilReceived[row]!) return false
     if (evaluatedAccuracy(update.accuracy) > table.zoneAccuracy[row]!) return false
     const cosine = table.zoneCosine[row]!
@@ -173,14 +207,14 @@ export class Partition {
     return update.stream === undefined && saysNothingNew(table.profile(row), update)
   }
 
-  private move(row: number, update: Update, time: number): void {
+  private move(row: number, update: Update, settings: Settings, time: number): void {
     const { table } = this
     table.latitude[row] = update.latitude
     table.longitude[row] = update.longitude
     table.accuracy[row] = update.accuracy ?? NaN
     table.updatedAt[row] = time
     table.receivedAt[row] = update.receivedAt
-    table.flags[row] = flagsOf(update)
+    table.flags[row] = flagsOf(update, settings)
   }
 
   /** The events, or undefined where they are too many: then nothing was changed. */
@@ -193,29 +227,63 @@ export class Partition {
   ): readonly string[] | undefined {
     const { table } = this
     const before = table.exists(row) ? table.profile(row) : undefined
-    const now = circumstancesOf(update, time, view.settings)
-    let zone: Zone = NO_ZONE
-    let visits = before?.visits ?? NO_VISITS
-    let transitions: ReturnType<typeof step>['transitions'] = []
-    if (!isTooInaccurate(update, view.settings)) {
-      const facts = this.finder.find(view.index, update.latitude, update.longitude, visits, now)
-      const result = step(visits, facts.visited, facts.candidates, now)
-      if (result.visits === visits)
-        zone = zoneOf(visits, facts.visited, facts.candidates, facts.clearance, update.latitude, now)
-      ;({ visits, transitions } = result)
-    }
-
-    const profile = profileAfter(before, update, visits, () =>
+    const { place, zone, transitions } = this.follow(before ?? NOWHERE, row, update, view, time)
+    const profile = profileAfter(before, update, place, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
     const events = transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, time)
     if (events === undefined) return undefined
     if (profile !== before) table.setProfile(row, update.scope, profile)
-    this.move(row, update, time)
+    this.move(row, update, view.settings, time)
     this.setZone(row, update, zone, view)
     if (profile === before) writer.moved(table, row)
     else writer.whole(table, row, packProfile(profile))
     return events
+  }
+
+  /** Where the update leads, what happens on the way, and how far the next may go without a look at the world. */
+  private follow(
+    before: Place,
+    row: number,
+    update: Update,
+    view: ScopeView,
+    time: number,
+  ): { readonly place: Place; readonly zone: Zone; readonly transitions: readonly Transition[] } {
+    const { visits, approaches } = before
+    const now = circumstancesOf(update, time, view.settings)
+    const among = stepBeacons(before.beacons, view.beacons, update, now)
+    const beacons = among.visits
+    if (isTooInaccurate(update, view.settings)) {
+      const place = { visits, approaches, crossed: NOWHERE.crossed, beacons }
+      return { place, zone: NO_ZONE, transitions: among.transitions }
+    }
+    const from = before === NOWHERE ? undefined : this.wayFrom(row, now)
+    const facts = this.finder.find(view.index, update.latitude, update.longitude, visits, now, from)
+    const result = step(before, facts, now)
+    const { crossed } = result
+    const isCalm =
+      result.visits === visits &&
+      result.approaches === approaches &&
+      crossed.length === 0 &&
+      beacons.length === 0
+    return {
+      place: { visits: result.visits, approaches: result.approaches, crossed, beacons },
+      zone: isCalm
+        ? zoneOf(visits, facts.visited, facts.candidates, facts.clearance, update.latitude, now)
+        : NO_ZONE,
+      transitions:
+        among.transitions.length === 0 ? result.transitions : [...result.transitions, ...among.transitions],
+    }
+  }
+
+  /** The last update's place, where crossings since then are to be found. */
+  private wayFrom(row: number, now: Circumstances): Waypoint | undefined {
+    const { table } = this
+    const { detectCrossings, maxGapSeconds } = now.settings
+    if (!detectCrossings || (table.flags[row]! & FLAG_IGNORED) !== 0) return undefined
+    const time = table.updatedAt[row]!
+    if (now.time - time > maxGapSeconds * 1000) return undefined
+    return { time, latitude: table.latitude[row]!, longitude: table.longitude[row]! }
   }
 
   private setZone(row: number, update: Update, zone: Zone, view: ScopeView): void {
@@ -231,7 +299,7 @@ export class Partition {
   }
 
   private emit(
-    transitions: ReturnType<typeof step>['transitions'],
+    transitions: readonly Transition[],
     profile: Profile,
     update: Update,
     time: number,
@@ -253,7 +321,7 @@ export class Partition {
     }
     const texts: string[] = []
     for (const transition of transitions) {
-      const id = eventId(this.salt, this.commitTime, this.number, this.sequence + 1, this.eventIndex++)
+      const id = this.nextEventId()
       const json = eventJson(id, transition, context)
       characters += json.length
       if (characters > MAX_EVENT_CHARACTERS) {
@@ -269,7 +337,7 @@ export class Partition {
         deviceId: profile.deviceId,
         userId: profile.userId,
         userRecordId: profile.id,
-        createdAt: time,
+        createdAt: (transition.geofence && transition.at?.time) ?? time,
         actualCreatedAt: update.receivedAt,
         json,
       })
@@ -305,76 +373,11 @@ function isTooInaccurate(update: Update, settings: Settings): boolean {
   return maxAccuracyMeters !== null && update.accuracy !== undefined && update.accuracy > maxAccuracyMeters
 }
 
-function flagsOf(update: Update): number {
+function flagsOf(update: Update, settings: Settings): number {
   return (
     (update.foreground ? FLAG_FOREGROUND : 0) |
     (update.stopped ? FLAG_STOPPED : 0) |
-    (update.replayed ? FLAG_REPLAYED : 0)
+    (update.replayed ? FLAG_REPLAYED : 0) |
+    (isTooInaccurate(update, settings) ? FLAG_IGNORED : 0)
   )
-}
-
-/** Whether the profile stays as it is: a field that the update lacks keeps its value. */
-function saysNothingNew(p: Profile, u: Update): boolean {
-  return (
-    u.userId === p.userId &&
-    u.ip === p.ip &&
-    (u.installId === undefined || u.installId === p.installId) &&
-    (u.description === undefined || u.description === p.description) &&
-    (u.deviceType === undefined || u.deviceType === p.deviceType) &&
-    (u.deviceOS === undefined || u.deviceOS === p.deviceOS) &&
-    (u.deviceMake === undefined || u.deviceMake === p.deviceMake) &&
-    (u.deviceModel === undefined || u.deviceModel === p.deviceModel) &&
-    (u.metadata === undefined || sameMetadata(u.metadata, p.metadata))
-  )
-}
-
-function sameMetadata(a: Metadata, b: Metadata | undefined): boolean {
-  if (b === undefined) return false
-  let keys = 0
-  for (const key in a) {
-    if (a[key] !== b[key]) return false
-    keys++
-  }
-  return keys === Object.keys(b).length
-}
-
-/** The profile after an update; the same object where nothing in it changes. */
-function profileAfter(
-  before: Profile | undefined,
-  update: Update,
-  visits: Profile['visits'],
-  newId: () => string,
-): Profile {
-  const visitsBefore = before?.visits ?? NO_VISITS
-  if (
-    before !== undefined &&
-    update.stream === undefined &&
-    before.visits === visits &&
-    before.visitsBefore === visits &&
-    saysNothingNew(before, update)
-  )
-    return before
-  return {
-    id: before?.id ?? newId(),
-    deviceId: update.deviceId,
-    userId: update.userId ?? before?.userId,
-    installId: update.installId ?? before?.installId,
-    description: update.description ?? before?.description,
-    metadata: update.metadata ?? before?.metadata,
-    deviceType: update.deviceType ?? before?.deviceType,
-    deviceOS: update.deviceOS ?? before?.deviceOS,
-    deviceMake: update.deviceMake ?? before?.deviceMake,
-    deviceModel: update.deviceModel ?? before?.deviceModel,
-    ip: update.ip,
-    createdAt: before?.createdAt ?? update.receivedAt,
-    visits,
-    visitsBefore,
-    marks: marksAfter(before?.marks ?? [], update),
-  }
-}
-
-function marksAfter(marks: readonly StreamMark[], update: Update): readonly StreamMark[] {
-  if (update.stream === undefined) return marks
-  const others = marks.filter((mark) => mark.stream !== update.stream)
-  return [...others.slice(1 - STREAM_MARKS), { stream: update.stream, sequence: update.sequence! }]
 }

@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr'
-import type { Profile } from '../model/device.ts'
+import type { Approach, BeaconVisit, Profile, Visit } from '../model/device.ts'
 
 /**
  * A profile as bytes: MessagePack of an array in this order, so that no key is stored a million times.
@@ -9,7 +9,7 @@ const packr = new Packr({ useRecords: false, variableMapSize: true })
 
 /** The bytes are the caller's own. */
 export function packProfile(p: Profile): Uint8Array {
-  const packed = packr.pack([
+  const fields: unknown[] = [
     p.id,
     p.deviceId,
     p.userId ?? null,
@@ -22,20 +22,35 @@ export function packProfile(p: Profile): Uint8Array {
     p.deviceModel ?? null,
     p.ip,
     p.createdAt,
-    p.visits.map((v) => [v.geofenceId, v.enteredAt, v.dwelled]),
+    p.visits.map(packVisit),
     // Only where the last update changed them: null stands for "the same".
-    p.visitsBefore === p.visits ? null : p.visitsBefore.map((v) => [v.geofenceId, v.enteredAt, v.dwelled]),
+    p.visitsBefore === p.visits ? null : p.visitsBefore.map(packVisit),
     p.marks.map((m) => [m.stream, m.sequence]),
-  ])
+  ]
+  // What few devices have is left out where nothing of it is there.
+  if (p.approaches.length + p.approachesBefore.length + p.crossed.length + p.beacons.length > 0) {
+    fields.push(
+      p.approaches.map(packApproach),
+      p.approachesBefore === p.approaches ? null : p.approachesBefore.map(packApproach),
+      p.crossed,
+      p.beacons.map(({ beaconId, enteredAt }) => [beaconId, enteredAt]),
+    )
+  }
   // A copy of its own size: msgpackr answers a view into a large shared buffer, which would be kept alive whole.
-  return new Uint8Array(packed)
+  return new Uint8Array(packr.pack(fields))
 }
 
-type PackedVisit = [string, number, boolean]
+type PackedVisit = [geofenceId: string, enteredAt: number, dwelled: boolean, leavingSince?: number]
+type PackedPlace = [id: string, time: number]
+
+const NO_APPROACHES: readonly Approach[] = []
+const NONE_CROSSED: readonly string[] = []
+const NO_BEACONS: readonly BeaconVisit[] = []
 
 export function unpackProfile(bytes: Uint8Array): Profile {
   const a = packr.unpack(bytes)
   const visits = (a[12] as PackedVisit[]).map(unpackVisit)
+  const approaches = a.length > 15 ? (a[15] as PackedPlace[]).map(unpackApproach) : NO_APPROACHES
   return {
     id: a[0],
     deviceId: a[1],
@@ -52,9 +67,29 @@ export function unpackProfile(bytes: Uint8Array): Profile {
     visits,
     visitsBefore: a[13] === null ? visits : (a[13] as PackedVisit[]).map(unpackVisit),
     marks: (a[14] as [string, number][]).map(([stream, sequence]) => ({ stream, sequence })),
+    approaches,
+    approachesBefore: a[16] ? (a[16] as PackedPlace[]).map(unpackApproach) : approaches,
+    crossed: a[17] ?? NONE_CROSSED,
+    beacons: a[18]?.map(([beaconId, enteredAt]: PackedPlace) => ({ beaconId, enteredAt })) ?? NO_BEACONS,
   }
 }
 
-function unpackVisit([geofenceId, enteredAt, dwelled]: PackedVisit) {
-  return { geofenceId, enteredAt, dwelled }
+function packVisit({ geofenceId, enteredAt, dwelled, leavingSince }: Visit): PackedVisit {
+  return leavingSince === undefined
+    ? [geofenceId, enteredAt, dwelled]
+    : [geofenceId, enteredAt, dwelled, leavingSince]
+}
+
+function unpackVisit([geofenceId, enteredAt, dwelled, leavingSince]: PackedVisit): Visit {
+  return leavingSince === undefined
+    ? { geofenceId, enteredAt, dwelled }
+    : { geofenceId, enteredAt, dwelled, leavingSince }
+}
+
+function packApproach({ geofenceId, since }: Approach): PackedPlace {
+  return [geofenceId, since]
+}
+
+function unpackApproach([geofenceId, since]: PackedPlace): Approach {
+  return { geofenceId, since }
 }

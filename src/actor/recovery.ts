@@ -1,4 +1,4 @@
-import type { EventIndex, StoredEvent } from '../events/port.ts'
+import { NO_RECORD, type EventIndex, type StoredEvent } from '../events/port.ts'
 import type { CommitLog, SnapshotStore } from '../log/port.ts'
 import { FrameWriter, readFrame, writeTable, type CommittedEvent } from './commitCodec.ts'
 import type { Partition } from './partition.ts'
@@ -116,7 +116,7 @@ function storedEvent({ scope, json }: CommittedEvent): StoredEvent {
     type: event.type,
     deviceId: event.user.deviceId,
     userId: event.user.userId,
-    userRecordId: event.user._id,
+    userRecordId: event.user._id ?? NO_RECORD,
     createdAt: Date.parse(event.createdAt),
     actualCreatedAt: Date.parse(event.actualCreatedAt),
     json,

@@ -1,7 +1,7 @@
 import type { Profile } from '../model/device.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
-import { geofenceContext } from '../events/record.ts'
+import { beaconContext, geofenceContext } from '../events/record.ts'
 import { isMeantFor } from '../events/transitions.ts'
 import type { ScopeView } from '../registry/port.ts'
 import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
@@ -45,7 +45,7 @@ export function userHead(table: DeviceTable, row: number, view: ScopeView, now: 
     ip: profile.ip,
     createdAt: isoDate(profile.createdAt),
     geofences: currentGeofences(profile, view, now),
-    beacons: [],
+    beacons: currentBeacons(profile, view),
     segments: [],
     topChains: [],
   })
@@ -73,4 +73,12 @@ function currentGeofences(profile: Profile, view: ScopeView, now: number) {
     geofences.push(geofenceContext(geofence))
   }
   return geofences
+}
+
+/** The beacons in range that still count, in the order of entry. */
+function currentBeacons(profile: Profile, view: ScopeView) {
+  return profile.beacons
+    .map(({ beaconId }) => view.beacons.beacon(beaconId))
+    .filter((beacon) => beacon?.enabled)
+    .map((beacon) => beaconContext(beacon!))
 }

@@ -15,7 +15,9 @@ import {
  * The zone lies wholly inside, or wholly outside, every boundary that matters, entries that are withheld included. So
  * `stopped` and `foreground` play no part in it, nor accuracy, but for the reach of buffered entries. It ends of itself
  * with a change of userId, address, or of the scope's registry or settings: those the partition compares. After an
- * update that changed the visits there is none.
+ * update that changed the visits, and while the device is in range of a beacon, there is none. What waits for a delay
+ * has the device on the far side of a boundary, so there is none either. The zone is convex in longitude and latitude,
+ * so a way within it crosses nothing.
  */
 export interface Zone {
   /** Metres from the evaluated point, ≥ 0; 0: no zone. */

@@ -1,5 +1,8 @@
 import type { ScopeId } from '../model/scope.ts'
 
+/** Stands for the record id of the user where a conversion came from a device that has none. */
+export const NO_RECORD = ''
+
 /** An event as the log holds it: its public JSON and what it is looked up by. */
 export interface StoredEvent {
   readonly scope: ScopeId
@@ -8,7 +11,7 @@ export interface StoredEvent {
   readonly type: string
   readonly deviceId: string
   readonly userId?: string | undefined
-  /** Record id of the user. */
+  /** Record id of the user, or {@link NO_RECORD}. */
   readonly userRecordId: string
   /** Epoch milliseconds: the time t of the update. */
   readonly createdAt: number

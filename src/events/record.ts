@@ -1,7 +1,9 @@
-import type { Transition } from '../model/event.ts'
+import type { Beacon } from '../model/beacon.ts'
+import type { Conversion, Transition } from '../model/event.ts'
 import type { Geofence } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { Profile } from '../model/device.ts'
+import { isLive } from '../model/scope.ts'
 
 /**
  * The public JSON of an event. Its text is what the commit log, the query index and every delivery carry: written
@@ -27,10 +29,13 @@ export interface EventContext {
 
 /** The event record of one transition as JSON text. */
 export function eventJson(id: string, transition: Transition, context: EventContext): string {
+  const { geofence, beacon } = transition
+  const crossing = geofence && transition.at
+  const { time, latitude, longitude } = crossing ?? context
   return JSON.stringify({
     _id: id,
     type: transition.type,
-    createdAt: isoDate(context.time),
+    createdAt: isoDate(time),
     actualCreatedAt: isoDate(context.receivedAt),
     live: context.live,
     user: {
@@ -39,15 +44,49 @@ export function eventJson(id: string, transition: Transition, context: EventCont
       deviceId: context.user.deviceId,
       metadata: context.user.metadata,
     },
-    geofence: geofenceContext(transition.geofence),
-    location: { type: 'Point', coordinates: [context.longitude, context.latitude] },
+    geofence: geofence && geofenceContext(geofence),
+    beacon: beacon && beaconContext(beacon),
+    location: { type: 'Point', coordinates: [longitude, latitude] },
     locationAccuracy: context.accuracy,
     confidence: transition.confidence,
-    currentlyOperating: transition.currentlyOperating,
+    currentlyOperating: geofence && transition.currentlyOperating,
     duration: transition.duration,
     replayed: context.replayed,
     foreground: context.foreground,
     stopped: context.stopped,
+  })
+}
+
+/** Where a user was last. */
+export interface LastPlace {
+  readonly latitude: number
+  readonly longitude: number
+  /** Metres as sent. */
+  readonly accuracy: number | undefined
+}
+
+/** The event record of a conversion as JSON text; without user and place where nothing is known of the device yet. */
+export function conversionJson(
+  id: string,
+  conversion: Conversion,
+  user: Pick<Profile, 'id' | 'userId' | 'metadata'> | undefined,
+  place: LastPlace | undefined,
+): string {
+  return JSON.stringify({
+    _id: id,
+    type: conversion.name,
+    createdAt: isoDate(conversion.createdAt),
+    actualCreatedAt: isoDate(conversion.receivedAt),
+    live: isLive(conversion.scope),
+    user: {
+      _id: user?.id,
+      userId: user?.userId ?? conversion.userId,
+      deviceId: conversion.deviceId,
+      metadata: user?.metadata,
+    },
+    location: place && { type: 'Point', coordinates: [place.longitude, place.latitude] },
+    locationAccuracy: place?.accuracy,
+    metadata: conversion.metadata,
   })
 }
 
@@ -59,5 +98,23 @@ export function geofenceContext(geofence: Geofence) {
     externalId: geofence.externalId,
     description: geofence.description,
     metadata: geofence.metadata,
+  }
+}
+
+/** A beacon as it appears in user context and in events. */
+export function beaconContext(beacon: Beacon) {
+  return {
+    _id: beacon.id,
+    type: beacon.type,
+    uuid: beacon.uuid,
+    major: beacon.major,
+    minor: beacon.minor,
+    uid: beacon.uid,
+    instance: beacon.instance,
+    description: beacon.description,
+    tag: beacon.tag,
+    externalId: beacon.externalId,
+    enabled: beacon.enabled,
+    metadata: beacon.metadata,
   }
 }

@@ -65,7 +65,7 @@ export type Outcome =
   | 'dropped'
 
 /** Why an entry, exit or dwell did not happen although the device is in the place for it. */
-export type Withheld = Ineligibility | 'notStopped' | 'lowConfidence'
+export type Withheld = Ineligibility | 'notStopped' | 'lowConfidence' | 'delayed'
 
 export interface Decision {
   readonly outcome: Outcome
@@ -76,10 +76,12 @@ export interface Decision {
   readonly withheld: Withheld | undefined
   /** Defined for geofences with operating hours. */
   readonly currentlyOperating: boolean | undefined
+  /** Of an entry or exit that waits for its delay: the time t since when its condition has held, epoch milliseconds. */
+  readonly since: number | undefined
 }
 
 /** The first failing rule of eligibility, in the order of evaluation.md; undefined when the geofence may make events. */
-function ineligibility(geofence: Geofence, now: Circumstances): Ineligibility | undefined {
+export function ineligibility(geofence: Geofence, now: Circumstances): Ineligibility | undefined {
   if (!geofence.enabled) return 'disabled'
   if (geofence.disableAfter !== undefined && now.receivedAt >= geofence.disableAfter) return 'expired'
   if (geofence.deleteAfter !== undefined && now.receivedAt >= geofence.deleteAfter) return 'expired'
@@ -108,7 +110,7 @@ export function isMeantForAddress(geofence: Geofence, ip: string): boolean {
 }
 
 /** Whether time t lies within the geofence's operating hours; undefined when it has none. */
-function operatingAt(geofence: Geofence, time: number): boolean | undefined {
+export function operatingAt(geofence: Geofence, time: number): boolean | undefined {
   if (geofence.operatingHours === undefined) return undefined
   return isOpen(geofence.operatingHours, geofence.timeZone, time)
 }
@@ -119,27 +121,40 @@ export function dwellMinutes(geofence: Geofence, settings: Settings): number | u
   return geofence.dwellThreshold ?? settings.dwellThreshold ?? undefined
 }
 
-/** Decides the transition of one geofence. `visit` is the device's current stay in it, if any. */
-export function decide(visit: Visit | undefined, fact: Fact, now: Circumstances): Decision {
-  return visit === undefined ? decideOutside(fact, now) : decideInside(visit, fact, now)
+/**
+ * Decides the transition of one geofence.
+ * @param visit the device's current stay in it, if any
+ * @param approachingSince without a stay: since when the entry condition has held, if it did at the last update
+ */
+export function decide(
+  visit: Visit | undefined,
+  fact: Fact,
+  now: Circumstances,
+  approachingSince?: number,
+): Decision {
+  return visit === undefined ? decideOutside(fact, now, approachingSince) : decideInside(visit, fact, now)
 }
 
-function decideOutside(fact: Fact, now: Circumstances): Decision {
+function decideOutside(fact: Fact, now: Circumstances, approachingSince: number | undefined): Decision {
   const { geofence, distance } = fact
-  const reach = now.settings.bufferEntries ? now.accuracy : 0
+  const { settings } = now
+  const reach = settings.bufferEntries ? now.accuracy : 0
   const ineligible = ineligibility(geofence, now)
   if (distance > reach) return decision('outside', undefined, 1, ineligible, undefined, undefined)
   const confidence = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
   const open = operatingAt(geofence, now.time)
   const withheld =
     ineligible ??
-    (stopRuleMet(geofence, now)
-      ? confidence < now.settings.minimumConfidence
+    (needsStop(geofence, settings) && !now.stopped && !now.foreground
+      ? 'notStopped'
+      : confidence < settings.minimumConfidence
         ? 'lowConfidence'
-        : undefined
-      : 'notStopped')
+        : undefined)
   if (withheld !== undefined)
     return decision('entryWithheld', undefined, confidence, ineligible, withheld, open)
+  const since = approachingSince ?? now.time
+  if (now.time - since < settings.entryDelaySeconds * 1000)
+    return decision('entryWithheld', undefined, confidence, undefined, 'delayed', open, since)
   return decision('entered', 'user.entered_geofence', confidence, undefined, undefined, open)
 }
 
@@ -153,27 +168,32 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   const open = operatingAt(geofence, now.time)
   // A buffered entry lies up to A outside: leaving must then take more than A too, or the state flaps in the zone.
   const threshold = settings.bufferExits || settings.bufferEntries ? now.accuracy : 0
-  const leaves = distance > threshold
+  const beyond = distance > threshold
   const leaving = now.accuracyKnown ? exitConfidence(distance, now.accuracy) : 1
-  if (leaves && leaving >= settings.minimumConfidence) {
+  const leaves = beyond && leaving >= settings.minimumConfidence
+  const since = leaves ? (visit.leavingSince ?? now.time) : undefined
+  if (since !== undefined && now.time - since >= settings.exitDelaySeconds * 1000) {
     if (ineligible !== undefined)
       return decision('leftSilently', undefined, leaving, ineligible, ineligible, open)
     return decision('exited', 'user.exited_geofence', leaving, undefined, undefined, open)
   }
 
-  // Still inside, an exit withheld for its confidence included: the minimum does not hold dwell back.
+  // Still inside, an exit withheld for its confidence or delay included: neither holds dwell back.
   const staying = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
   const minutes = dwellMinutes(geofence, settings)
   const due = minutes !== undefined && !visit.dwelled && now.time - visit.enteredAt > minutes * 60_000
   if (due && ineligible === undefined)
-    return decision('dwelled', 'user.dwelled_in_geofence', staying, undefined, undefined, open)
-  if (leaves) return decision('exitWithheld', undefined, leaving, ineligible, 'lowConfidence', open)
+    return decision('dwelled', 'user.dwelled_in_geofence', staying, undefined, undefined, open, since)
+  if (beyond) {
+    const withheld = leaves ? 'delayed' : 'lowConfidence'
+    return decision('exitWithheld', undefined, leaving, ineligible, withheld, open, since)
+  }
   return decision('inside', undefined, staying, ineligible, due ? ineligible : undefined, open)
 }
 
-/** With stop detection on, an entry needs the device to have stopped or its app to be in the foreground. */
-function stopRuleMet(geofence: Geofence, now: Circumstances): boolean {
-  return !(geofence.stopDetection ?? now.settings.stopDetection) || now.stopped || now.foreground
+/** Stop detection is on: an entry needs the device to have stopped or its app to be in the foreground. */
+export function needsStop(geofence: Geofence, settings: Settings): boolean {
+  return geofence.stopDetection ?? settings.stopDetection
 }
 
 function decision(
@@ -183,6 +203,7 @@ function decision(
   ineligible: Ineligibility | undefined,
   withheld: Withheld | undefined,
   currentlyOperating: boolean | undefined,
+  since?: number,
 ): Decision {
-  return { outcome, event, confidence, ineligible, withheld, currentlyOperating }
+  return { outcome, event, confidence, ineligible, withheld, currentlyOperating, since }
 }

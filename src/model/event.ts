@@ -1,5 +1,7 @@
 import type { Beacon } from './beacon.ts'
 import type { Geofence } from './geofence.ts'
+import type { Metadata } from './metadata.ts'
+import type { ScopeId } from './scope.ts'
 
 /** Kinds that the engine generates itself; a conversion carries any other name. */
 export type GeofenceEventType = 'user.entered_geofence' | 'user.exited_geofence' | 'user.dwelled_in_geofence'
@@ -38,3 +40,18 @@ export interface BeaconTransition extends Happening {
 
 /** A transition that an update caused, before it has an id: what the pure step returns. */
 export type Transition = GeofenceTransition | BeaconTransition
+
+/** Something that the user did, as an app reports it: an event that no update caused. */
+export interface Conversion {
+  readonly scope: ScopeId
+  readonly deviceId: string
+  readonly userId?: string | undefined
+  readonly installId?: string | undefined
+  /** Its type. */
+  readonly name: string
+  readonly metadata?: Metadata | undefined
+  /** Epoch milliseconds, as the app says. */
+  readonly createdAt: number
+  /** Epoch milliseconds, the server's clock. */
+  readonly receivedAt: number
+}

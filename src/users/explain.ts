@@ -2,8 +2,16 @@ import type { Partition } from '../actor/partition.ts'
 import { circumstancesOf } from '../actor/partition.ts'
 import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_STOPPED } from '../actor/deviceTable.ts'
 import { FactFinder } from '../actor/facts.ts'
-import { decide, dwellMinutes, type Circumstances, type Decision, type Fact } from '../events/transitions.ts'
+import {
+  decide,
+  dwellMinutes,
+  type Circumstances,
+  type Decision,
+  type Fact,
+  type Outcome,
+} from '../events/transitions.ts'
 import type { Visit } from '../model/device.ts'
+import type { Geofence } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'
 import type { ScopeView } from '../registry/port.ts'
 
@@ -40,15 +48,23 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
     update.longitude,
     profile.visitsBefore,
     now,
+    undefined,
     true,
   )
-  const candidates = []
+  const since = new Map(profile.approachesBefore.map((one) => [one.geofenceId, one.since]))
+  const crossed = new Set(profile.crossed)
+  const candidates: Candidate[] = []
   for (let i = 0; i < profile.visitsBefore.length; i++) {
     const visit = profile.visitsBefore[i]!
     const fact = facts.visited[i]
     candidates.push(fact === undefined ? goneCandidate(visit) : candidate(visit, fact, now))
   }
-  for (const fact of facts.candidates) candidates.push(candidate(undefined, fact, now))
+  for (const fact of facts.candidates) {
+    const { id } = fact.geofence
+    const one = candidate(undefined, fact, now, since.get(id))
+    candidates.push(crossed.delete(id) ? { ...one, ...CROSSED } : one)
+  }
+  for (const id of crossed) candidates.push(crossedCandidate(id, view))
   candidates.sort((a, b) => (a.distance ?? 0) - (b.distance ?? 0))
 
   const { maxAccuracyMeters } = view.settings
@@ -73,26 +89,59 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
   }
 }
 
-function goneCandidate(visit: Visit) {
+/** One geofence of the explanation; see explanationSchema.ts. */
+interface Candidate {
+  readonly geofence: { readonly _id: string }
+  readonly wasInside: boolean
+  readonly distance: number | undefined
+  readonly outcome: Outcome | 'crossed'
+  readonly reason: string
+  readonly [detail: string]: unknown
+}
+
+function goneCandidate(visit: Visit): Candidate {
   return {
     geofence: { _id: visit.geofenceId },
     wasInside: true,
     distance: undefined,
-    outcome: 'dropped' as const,
+    outcome: 'dropped',
     reason: 'The geofence has been deleted; the stay ended without an event.',
   }
 }
 
-function candidate(visit: Visit | undefined, fact: Fact, now: Circumstances) {
-  const { geofence, distance, coverage } = fact
-  const decision = decide(visit, fact, now)
+/** What the last update crossed it did on its way: where it is now says nothing of it. */
+const CROSSED = {
+  outcome: 'crossed' as const,
+  reason:
+    'It lies on the way from the update before, which was outside it too: entered and exited in between (detectCrossings).',
+}
+
+/** A crossed geofence that is not near the place of the update. */
+function crossedCandidate(id: string, view: ScopeView): Candidate {
+  const geofence = view.geofence(id)
   return {
-    geofence: {
-      _id: geofence.id,
-      tag: geofence.tag,
-      externalId: geofence.externalId,
-      description: geofence.description,
-    },
+    geofence: geofence === undefined ? { _id: id } : naming(geofence),
+    wasInside: false,
+    distance: undefined,
+    ...CROSSED,
+  }
+}
+
+function naming(geofence: Geofence) {
+  const { id: _id, tag, externalId, description } = geofence
+  return { _id, tag, externalId, description }
+}
+
+function candidate(
+  visit: Visit | undefined,
+  fact: Fact,
+  now: Circumstances,
+  approachingSince?: number,
+): Candidate {
+  const { geofence, distance, coverage } = fact
+  const decision = decide(visit, fact, now, approachingSince)
+  return {
+    geofence: naming(geofence),
     wasInside: visit !== undefined,
     ...(visit !== undefined && { enteredAt: new Date(visit.enteredAt).toISOString() }),
     distance,
@@ -109,7 +158,7 @@ function candidate(visit: Visit | undefined, fact: Fact, now: Circumstances) {
 }
 
 /** The candidate of an update that touches no geofence: whatever was to be said of it, nothing came of it. */
-function untouched(one: ReturnType<typeof candidate> | ReturnType<typeof goneCandidate>, reason: string) {
+function untouched(one: Candidate, reason: string) {
   const outcome = one.wasInside ? ('inside' as const) : ('outside' as const)
   return { ...one, event: undefined, outcome, reason }
 }
@@ -174,6 +223,12 @@ function withheldBecause(decision: Decision, now: Circumstances): string {
   switch (decision.withheld) {
     case 'notStopped':
       return 'stop detection is on and the device was neither stopped nor in the foreground'
+    case 'delayed': {
+      const isEntry = decision.outcome === 'entryWithheld'
+      const seconds = isEntry ? now.settings.entryDelaySeconds : now.settings.exitDelaySeconds
+      const held = Math.round((now.time - decision.since!) / 1000)
+      return `only for ${held} of ${seconds} seconds (${isEntry ? 'entryDelaySeconds' : 'exitDelaySeconds'})`
+    }
     case 'lowConfidence':
       return `confidence ${decision.confidence} is below the minimum of ${now.settings.minimumConfidence}`
     default:

@@ -1,0 +1,87 @@
+import type { Profile, StreamMark } from '../model/device.ts'
+import { STREAM_MARKS } from '../model/device.ts'
+import type { Metadata } from '../model/metadata.ts'
+import type { Update } from '../model/update.ts'
+
+/** Where a user is, as the steps leave it. */
+export type Place = Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons'>
+
+/** Of a record that does not exist yet. */
+export const NOWHERE: Place = { visits: [], approaches: [], crossed: [], beacons: [] }
+
+/** Whether the profile stays as it is: a field that the update lacks keeps its value. */
+export function saysNothingNew(p: Profile, u: Update): boolean {
+  return (
+    u.userId === p.userId &&
+    u.ip === p.ip &&
+    (u.installId === undefined || u.installId === p.installId) &&
+    (u.description === undefined || u.description === p.description) &&
+    (u.deviceType === undefined || u.deviceType === p.deviceType) &&
+    (u.deviceOS === undefined || u.deviceOS === p.deviceOS) &&
+    (u.deviceMake === undefined || u.deviceMake === p.deviceMake) &&
+    (u.deviceModel === undefined || u.deviceModel === p.deviceModel) &&
+    (u.metadata === undefined || sameMetadata(u.metadata, p.metadata))
+  )
+}
+
+function sameMetadata(a: Metadata, b: Metadata | undefined): boolean {
+  if (b === undefined) return false
+  let keys = 0
+  for (const key in a) {
+    if (a[key] !== b[key]) return false
+    keys++
+  }
+  return keys === Object.keys(b).length
+}
+
+/** The profile after an update; the same object where nothing in it changes. */
+export function profileAfter(
+  before: Profile | undefined,
+  update: Update,
+  place: Place,
+  newId: () => string,
+): Profile {
+  const { visits, approaches } = before ?? NOWHERE
+  if (before !== undefined && update.stream === undefined && isSamePlace(before, place)) {
+    if (saysNothingNew(before, update)) return before
+  }
+  return {
+    id: before?.id ?? newId(),
+    deviceId: update.deviceId,
+    userId: update.userId ?? before?.userId,
+    installId: update.installId ?? before?.installId,
+    description: update.description ?? before?.description,
+    metadata: update.metadata ?? before?.metadata,
+    deviceType: update.deviceType ?? before?.deviceType,
+    deviceOS: update.deviceOS ?? before?.deviceOS,
+    deviceMake: update.deviceMake ?? before?.deviceMake,
+    deviceModel: update.deviceModel ?? before?.deviceModel,
+    ip: update.ip,
+    createdAt: before?.createdAt ?? update.receivedAt,
+    visits: place.visits,
+    visitsBefore: visits,
+    approaches: place.approaches,
+    approachesBefore: approaches,
+    crossed: place.crossed,
+    beacons: place.beacons,
+    marks: marksAfter(before?.marks ?? [], update),
+  }
+}
+
+/** Whether nobody moved, in this update and in the one before. */
+function isSamePlace(before: Profile, place: Place): boolean {
+  return (
+    before.visits === place.visits &&
+    before.visitsBefore === place.visits &&
+    before.approaches === place.approaches &&
+    before.approachesBefore === place.approaches &&
+    before.beacons === place.beacons &&
+    before.crossed.length + place.crossed.length === 0
+  )
+}
+
+function marksAfter(marks: readonly StreamMark[], update: Update): readonly StreamMark[] {
+  if (update.stream === undefined) return marks
+  const others = marks.filter((mark) => mark.stream !== update.stream)
+  return [...others.slice(1 - STREAM_MARKS), { stream: update.stream, sequence: update.sequence! }]
+}

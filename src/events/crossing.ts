@@ -1,0 +1,52 @@
+import type { GeofenceTransition, Waypoint } from '../model/event.ts'
+import type { Geofence } from '../model/geofence.ts'
+import { ineligibility, needsStop, operatingAt, type Circumstances } from './transitions.ts'
+
+/** A geofence that lies on the way between two updates, both outside it. */
+export interface Passage {
+  readonly geofence: Geofence
+  /** Where the way first touches it, and where it leaves it for good. */
+  readonly entered: Waypoint
+  readonly exited: Waypoint
+}
+
+/**
+ * The entry and exit of a geofence that was crossed between two updates (evaluation.md, `detectCrossings`), or
+ * undefined where its rules do not allow the entry. The time inside must make up the entry delay. The confidence is
+ * 1: nobody has seen the device there.
+ *
+ * What the entry needs is asked of the time at which it happened, but for dates, which server time decides.
+ */
+export function crossingOf(
+  passage: Passage,
+  now: Circumstances,
+): readonly [GeofenceTransition, GeofenceTransition] | undefined {
+  const { geofence, entered, exited } = passage
+  const { settings } = now
+  if (settings.minimumConfidence > 1 || needsStop(geofence, settings)) return undefined
+  const insideMilliseconds = exited.time - entered.time
+  if (insideMilliseconds < settings.entryDelaySeconds * 1000) return undefined
+  if (ineligibility(geofence, { ...now, time: entered.time }) !== undefined) return undefined
+  return [
+    {
+      type: 'user.entered_geofence',
+      geofence,
+      confidence: 1,
+      at: entered,
+      ...operating(geofence, entered.time),
+    },
+    {
+      type: 'user.exited_geofence',
+      geofence,
+      confidence: 1,
+      at: exited,
+      duration: insideMilliseconds / 60_000,
+      ...operating(geofence, exited.time),
+    },
+  ]
+}
+
+function operating(geofence: Geofence, time: number) {
+  const currentlyOperating = operatingAt(geofence, time)
+  return currentlyOperating === undefined ? {} : { currentlyOperating }
+}

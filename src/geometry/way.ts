@@ -1,0 +1,96 @@
+import { RADIANS } from './distance.ts'
+
+/** A degree of latitude at the pole (111,694 m) is the longest degree on WGS84; of longitude, 111,320 m. */
+const LONGEST_DEGREE_METERS = 111_700
+
+interface Point {
+  /** Degrees. */
+  readonly latitude: number
+  readonly longitude: number
+}
+
+/**
+ * The way from one point to another, straight in longitude and latitude as the edges of polygons are, the short way
+ * around the antimeridian. A place on it is a share, 0 at the start to 1 at the end.
+ */
+export class Way {
+  /** Never less than its true length, at most some percent more. */
+  readonly lengthMeters: number
+  private readonly from: Point
+  private readonly dLatitude: number
+  private readonly dLongitude: number
+
+  constructor(from: Point, to: Point) {
+    this.from = from
+    this.dLatitude = to.latitude - from.latitude
+    const turn = to.longitude - from.longitude
+    this.dLongitude = turn > 180 ? turn - 360 : turn < -180 ? turn + 360 : turn
+    const crossesEquator = from.latitude > 0 !== to.latitude > 0
+    // A degree of longitude is longest where the way is nearest to the equator.
+    const equatorward = crossesEquator ? 0 : Math.min(Math.abs(from.latitude), Math.abs(to.latitude))
+    const east = this.dLongitude * Math.cos(equatorward * RADIANS)
+    this.lengthMeters = LONGEST_DEGREE_METERS * Math.hypot(this.dLatitude, east)
+  }
+
+  latitude(share: number): number {
+    return this.from.latitude + share * this.dLatitude
+  }
+
+  /** Within ±180. */
+  longitude(share: number): number {
+    const longitude = this.from.longitude + share * this.dLongitude
+    return longitude > 180 ? longitude - 360 : longitude < -180 ? longitude + 360 : longitude
+  }
+}
+
+/** Distances to boundaries may be off by a tenth of a percent. */
+const SAFE_SHARE = 0.998
+/** The shortest stretch that may be stepped over unseen: this much, or a thousandth of a longer way. */
+const UNSEEN_METERS = 0.1
+const UNSEEN_SHARE = 0.001
+/** Halvings of a step until the boundary is found: to a billionth of it. */
+const HALVINGS = 30
+
+/**
+ * The first and the last share of a way at which a shape is touched; undefined where it is not. Both ends are outside.
+ *
+ * By sphere tracing (J. C. Hart, Sphere tracing, The Visual Computer 12, 1996): as far as the boundary is away there is
+ * nothing to be found, so the search goes that far at once, from either end. It needs nothing of a shape but its
+ * signed distance.
+ *
+ * @param distanceAt signed metres from the place at that share to the boundary, negative inside
+ */
+export function touch(
+  lengthMeters: number,
+  distanceAt: (share: number) => number,
+): { readonly first: number; readonly last: number } | undefined {
+  if (!(lengthMeters > 0)) return undefined
+  const first = firstTouch(lengthMeters, distanceAt)
+  if (first === undefined) return undefined
+  const fromEnd = firstTouch(lengthMeters, (share) => distanceAt(1 - share))
+  return { first, last: Math.max(first, fromEnd === undefined ? first : 1 - fromEnd) }
+}
+
+function firstTouch(lengthMeters: number, distanceAt: (share: number) => number): number | undefined {
+  const unseen = Math.max(UNSEEN_METERS / lengthMeters, UNSEEN_SHARE)
+  let outside = 0
+  let distance = distanceAt(0)
+  for (;;) {
+    const next = outside + Math.max((distance * SAFE_SHARE) / lengthMeters, unseen)
+    if (next >= 1) return undefined
+    distance = distanceAt(next)
+    if (distance <= 0) return boundaryBetween(outside, next, distanceAt)
+    outside = next
+  }
+}
+
+function boundaryBetween(outside: number, inside: number, distanceAt: (share: number) => number): number {
+  let low = outside
+  let high = inside
+  for (let i = 0; i < HALVINGS; i++) {
+    const middle = (low + high) / 2
+    if (distanceAt(middle) <= 0) high = middle
+    else low = middle
+  }
+  return high
+}
