@@ -1,52 +1,77 @@
-import { pointDistance } from '../geometry/distance.ts'
 import type { Beacon, RangedBeacon } from '../model/beacon.ts'
 import { beaconKey } from '../model/beacon.ts'
+import { BeaconGrid } from '../spatial/beaconGrid.ts'
+import type { NearBeacon } from '../spatial/beaconGrid.ts'
 import type { BeaconDirectory } from './port.ts'
+import { RecordList } from './recordList.ts'
 
 const NONE: readonly Beacon[] = []
 
-/** The beacons of one scope in memory, the image of their rows. Owns no durability. */
+/**
+ * The beacons of one scope in memory, the image of their rows. Owns no durability.
+ *
+ * Invariant: `records` holds all, `#byKey` and `#grid` the enabled ones.
+ */
 export class BeaconStore implements BeaconDirectory {
-  readonly #byId = new Map<string, Beacon>()
-  /** Enabled ones, by what they send. */
-  readonly #byKey = new Map<string, readonly Beacon[]>()
+  /** Changed by {@link put} and {@link remove} only. */
+  readonly records = new RecordList<Beacon>()
+  /** By what they send. */
+  readonly #byKey = new Map<string, Beacon[]>()
+  readonly #grid = new BeaconGrid()
 
   get size(): number {
-    return this.#byId.size
+    return this.records.size
   }
 
   beacon(id: string): Beacon | undefined {
-    return this.#byId.get(id)
+    return this.records.get(id)
   }
 
   inRange(ranged: RangedBeacon): readonly Beacon[] {
     return this.#byKey.get(beaconKey(ranged)) ?? NONE
   }
 
-  near(latitude: number, longitude: number, radiusMeters: number, limit: number) {
-    const found: { beacon: Beacon; distance: number }[] = []
-    for (const beacon of this.#byId.values()) {
-      const [lon, lat] = beacon.coordinates
-      const distance = pointDistance(latitude, longitude, lat, lon)
-      if (beacon.enabled && distance <= radiusMeters) found.push({ beacon, distance })
-    }
-    return found.sort((a, b) => a.distance - b.distance).slice(0, limit)
+  /** @param accept asked of those within the radius */
+  near(
+    latitude: number,
+    longitude: number,
+    radiusMeters: number,
+    limit: number,
+    accept?: (beacon: Beacon) => boolean,
+  ): readonly NearBeacon[] {
+    return this.#grid.near(latitude, longitude, radiusMeters, limit, accept)
   }
 
+  /** Adds it or replaces the one with its id. New ones come in the order of createdAt. */
   put(beacon: Beacon): void {
-    this.remove(beacon.id)
-    this.#byId.set(beacon.id, beacon)
+    const before = this.records.put(beacon)
+    if (before !== undefined) this.#silence(before)
+    if (!beacon.enabled) {
+      this.#grid.remove(beacon.id)
+      return
+    }
+    this.#grid.put(beacon)
     const key = beaconKey(beacon)
-    if (beacon.enabled) this.#byKey.set(key, [...(this.#byKey.get(key) ?? NONE), beacon])
+    const alike = this.#byKey.get(key)
+    if (alike === undefined) this.#byKey.set(key, [beacon])
+    else alike.push(beacon)
   }
 
+  /** Unknown ids are ignored. */
   remove(id: string): void {
-    const beacon = this.#byId.get(id)
+    const beacon = this.records.remove(id)
     if (beacon === undefined) return
-    this.#byId.delete(id)
+    this.#silence(beacon)
+    this.#grid.remove(id)
+  }
+
+  /** Nobody ranges it any more. */
+  #silence(beacon: Beacon): void {
     const key = beaconKey(beacon)
-    const others = (this.#byKey.get(key) ?? NONE).filter((one) => one.id !== id)
-    if (others.length > 0) this.#byKey.set(key, others)
-    else this.#byKey.delete(key)
+    const alike = this.#byKey.get(key)
+    const at = alike === undefined ? -1 : alike.indexOf(beacon)
+    if (alike === undefined || at < 0) return
+    if (alike.length === 1) this.#byKey.delete(key)
+    else alike.splice(at, 1)
   }
 }

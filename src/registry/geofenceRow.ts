@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Geofence } from '../model/geofence.ts'
 import { parseOperatingHours } from '../model/operatingHours.ts'
 
@@ -50,11 +49,4 @@ export function dueAt(geofence: Geofence): number | undefined {
   const { disableAfter = Infinity, deleteAfter = Infinity, enabled } = geofence
   const due = enabled ? Math.min(disableAfter, deleteAfter) : deleteAfter
   return due === Infinity ? undefined : due
-}
-
-/** A record id: 24 hex, four bytes of seconds and eight random ones. */
-export function newId(now: number): string {
-  const bytes = randomBytes(12)
-  bytes.writeUInt32BE(Math.floor(now / 1000) >>> 0)
-  return bytes.toString('hex')
 }

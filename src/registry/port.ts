@@ -35,6 +35,7 @@ export interface ScopeView {
 export interface ScopeDirectory extends ScopeView {
   /** Undefined when absent or past `deleteAfter`. */
   geofenceByPair(tag: string, externalId: string): Geofence | undefined
+  beaconByPair(tag: string, externalId: string): Beacon | undefined
 }
 
 /** The read side of the registry, as the actors use it. A batch reads one revision: changes happen between batches. */

@@ -6,9 +6,10 @@ import type { Settings } from '../model/settings.ts'
 import { DEFAULT_SETTINGS } from '../model/settings.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
+import { BeaconRegistry } from './beaconRegistry.ts'
 import { RegistryDamaged, RegistryDatabase } from './database.ts'
 import type { GeofenceDefinition, GeofenceRow } from './geofenceRow.ts'
-import { asOf, dueAt, fromRow, newId, toRow } from './geofenceRow.ts'
+import { asOf, dueAt, fromRow, toRow } from './geofenceRow.ts'
 import type { KeySet } from './keys.ts'
 import { Keys } from './keys.ts'
 import type { RegistryView } from './port.ts'
@@ -41,7 +42,7 @@ export interface RegistryOptions {
 const MAX_SLEEP_MS = 60_000
 
 /**
- * Geofences, settings, projects and keys of all scopes.
+ * Geofences, beacons, settings, projects and keys of all scopes.
  *
  * Owns: the SQLite file (what a change returned from is durable) and its image in memory, from which everything is
  * read. Does not own: what is evaluated with it, and who may change it.
@@ -52,6 +53,7 @@ const MAX_SLEEP_MS = 60_000
  */
 export class Registry implements RegistryView {
   readonly keys: Keys
+  readonly beacons: BeaconRegistry
   readonly #database: RegistryDatabase
   readonly #clock: Clock
   readonly #createIndex: () => GeofenceIndex
@@ -70,6 +72,7 @@ export class Registry implements RegistryView {
     try {
       this.#statements = prepareStatements(this.#database)
       this.keys = new Keys(this.#database, this.#clock)
+      this.beacons = new BeaconRegistry(this.#database, this.#clock, (scope) => this.scope(scope))
       if (options.firstKeys !== undefined) this.createFirstProject(options.firstKeys)
       this.#load()
       this.sweep()
@@ -102,13 +105,16 @@ export class Registry implements RegistryView {
 
   /** @throws {GeofenceExists} */
   createGeofence(scope: ScopeId, definition: GeofenceDefinition): Geofence {
-    const [outcome] = this.#putAll(scope, [definition], 'create')
-    return outcome!.geofence
+    this.sweep()
+    const { tag, externalId } = definition
+    const holder = this.scope(scope).records.byPair(tag, externalId)
+    if (holder !== undefined) throw new GeofenceExists(holder)
+    return this.putGeofence(scope, definition).geofence
   }
 
   /** Creates it, or replaces the definition of the one with its pair: `id` and `createdAt` stay. */
   putGeofence(scope: ScopeId, definition: GeofenceDefinition): { geofence: Geofence; created: boolean } {
-    return this.#putAll(scope, [definition], 'upsert')[0]!
+    return this.putMany(scope, [definition])[0]!
   }
 
   /** {@link putGeofence} for many in one transaction: all or none. A pair that is given twice ends as the last one. */
@@ -116,7 +122,22 @@ export class Registry implements RegistryView {
     scope: ScopeId,
     definitions: readonly GeofenceDefinition[],
   ): { geofence: Geofence; created: boolean }[] {
-    return this.#putAll(scope, definitions, 'upsert')
+    if (definitions.length === 0) return []
+    this.sweep()
+    const store = this.scope(scope)
+    const drafts = store.records.draft(definitions, this.#clock.now(), (definition, id, createdAt) =>
+      this.#build(scope, definition, id, createdAt),
+    )
+    const outcomes = drafts.map(({ record, created }) => ({ geofence: record, created }))
+    this.#database.write(() => {
+      for (const { geofence } of outcomes) this.#statements.put.run(toRow(geofence))
+    })
+    for (const { geofence } of outcomes) {
+      store.put(geofence)
+      this.#schedule(dueAt(geofence))
+    }
+    store.revision = this.revision
+    return outcomes
   }
 
   /**
@@ -198,42 +219,14 @@ export class Registry implements RegistryView {
     this.#arm()
   }
 
+  /** See {@link RegistryDatabase.freeze}. */
+  freeze(): () => void {
+    return this.#database.freeze()
+  }
+
   close(): void {
     clearTimeout(this.#timer)
     this.#database.close()
-  }
-
-  #putAll(
-    scope: ScopeId,
-    definitions: readonly GeofenceDefinition[],
-    mode: 'create' | 'upsert',
-  ): { geofence: Geofence; created: boolean }[] {
-    if (definitions.length === 0) return []
-    this.sweep()
-    const store = this.scope(scope)
-    const outcomes: { geofence: Geofence; created: boolean }[] = []
-    const seen = new Map<string, Geofence>()
-    const newcomers = definitions.filter((one) => store.geofenceByPair(one.tag, one.externalId) === undefined)
-    let createdAt = store.creationTimes(this.#clock.now(), newcomers.length)
-    for (const definition of definitions) {
-      const { tag, externalId } = definition
-      const pair = JSON.stringify([tag, externalId])
-      const before = seen.get(pair) ?? store.geofenceByPair(tag, externalId)
-      if (before !== undefined && mode === 'create') throw new GeofenceExists(before)
-      const id = before?.id ?? newId(this.#clock.now())
-      const geofence = this.#build(scope, definition, id, before?.createdAt ?? createdAt++)
-      seen.set(pair, geofence)
-      outcomes.push({ geofence, created: before === undefined })
-    }
-    this.#database.write(() => {
-      for (const { geofence } of outcomes) this.#statements.put.run(toRow(geofence))
-    })
-    for (const { geofence } of outcomes) {
-      store.put(geofence)
-      this.#schedule(dueAt(geofence))
-    }
-    store.revision = this.revision
-    return outcomes
   }
 
   #build(scope: ScopeId, definition: GeofenceDefinition, id: string, createdAt: number): Geofence {
@@ -251,6 +244,7 @@ export class Registry implements RegistryView {
     this.#database.read(() => {
       for (const row of geofences.iterate() as Iterable<GeofenceRow>)
         this.scope(row.scope).put(this.#decode(row))
+      this.beacons.load()
       for (const row of settings.all() as { scope: ScopeId; definition: string }[]) {
         this.scope(row.scope).settings = { ...DEFAULT_SETTINGS, ...JSON.parse(row.definition) }
       }

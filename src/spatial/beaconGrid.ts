@@ -1,0 +1,203 @@
+import { MEAN_RADIUS_METERS, RADIANS, surfaceDistance } from '../geometry/distance.ts'
+import { Probe } from '../geometry/probe.ts'
+import type { Beacon } from '../model/beacon.ts'
+import { widen } from './cellGrid.ts'
+import type { Box } from './cellGrid.ts'
+
+/** A beacon and how far it is from the point that was asked about, metres. */
+export interface NearBeacon {
+  readonly beacon: Beacon
+  readonly distance: number
+}
+
+/** Height of a row of cells; a search of 1 km touches three rows of three or four cells. */
+const ROW_DEGREES = 0.01
+const ROWS = 180 / ROW_DEGREES
+const ROW_METERS = ROW_DEGREES * RADIANS * MEAN_RADIUS_METERS
+/** More than the columns of any row, so that a cell is one small integer. */
+const ROW_STRIDE = 65_536
+/** Looking a cell up costs about as much as measuring so many beacons. */
+const LOOKUP_BEACONS = 4
+/** What a distance may be measured too short by, so that the box holds whatever measures within the radius. */
+const SLACK_METERS = 1
+
+const NONE: readonly NearBeacon[] = []
+
+/**
+ * Beacons by place, for a question that every update asks: which are near?
+ *
+ * The naive way measures every beacon; an R-tree must be built anew after an edit. Instead each beacon is chained to its
+ * cell of about a square kilometre, found by hashing: an edit touches one chain, a search the few cells about its point.
+ * Rows of cells are equal in latitude, and a row nearer to a pole has fewer columns, down to one about the pole. Cells are
+ * a superset; distances on the ellipsoid decide.
+ */
+export class BeaconGrid {
+  readonly #slots = new Map<string, number>()
+  readonly #beacons: (Beacon | undefined)[] = []
+  readonly #freeSlots: number[] = []
+  /** By cell, the first slot of its chain. */
+  readonly #heads = new Map<number, number>()
+  // By slot: the Earth-centred place, the cell, the neighbours in its chain (−1: none).
+  #places = new Float64Array(3 * 64)
+  #cells = new Int32Array(64)
+  #next = new Int32Array(64)
+  #previous = new Int32Array(64)
+
+  readonly #probe = new Probe()
+  readonly #box: Box = { west: 0, south: 0, east: 0, north: 0 }
+
+  get size(): number {
+    return this.#slots.size
+  }
+
+  /** Adds it or replaces the one with its id. */
+  put(beacon: Beacon): void {
+    const known = this.#slots.get(beacon.id)
+    const [longitude, latitude] = beacon.coordinates
+    if (known !== undefined) {
+      const [longitudeBefore, latitudeBefore] = this.#beacons[known]!.coordinates
+      this.#beacons[known] = beacon
+      if (longitude === longitudeBefore && latitude === latitudeBefore) return
+      this.#unchain(known)
+    }
+    const slot = known ?? this.#freeSlots.pop() ?? this.#beacons.length
+    this.#beacons[slot] = beacon
+    this.#slots.set(beacon.id, slot)
+    if (slot === this.#cells.length) this.#grow()
+    const { x, y, z } = this.#probe.set(latitude, longitude)
+    this.#places[3 * slot] = x
+    this.#places[3 * slot + 1] = y
+    this.#places[3 * slot + 2] = z
+    const row = rowOf(latitude)
+    const columns = columnsOf(row)
+    this.#chain(slot, row * ROW_STRIDE + (columnOf(longitude, columns) % columns))
+  }
+
+  /** Unknown ids are ignored. */
+  remove(id: string): void {
+    const slot = this.#slots.get(id)
+    if (slot === undefined) return
+    this.#unchain(slot)
+    this.#slots.delete(id)
+    this.#beacons[slot] = undefined
+    this.#freeSlots.push(slot)
+  }
+
+  /**
+   * The beacons within the radius that `accept` takes, nearest first; ties by id.
+   * @param limit ≥ 1
+   */
+  near(
+    latitude: number,
+    longitude: number,
+    radiusMeters: number,
+    limit: number,
+    accept?: (beacon: Beacon) => boolean,
+  ): readonly NearBeacon[] {
+    if (this.#slots.size === 0) return NONE
+    const found: NearBeacon[] = []
+    this.#probe.set(latitude, longitude)
+    const across = 2 * Math.ceil(radiusMeters / ROW_METERS) + 1
+    if (across * across * LOOKUP_BEACONS > this.#slots.size) {
+      for (let slot = 0; slot < this.#beacons.length; slot++) {
+        if (this.#beacons[slot] !== undefined) this.#measure(slot, radiusMeters, limit, accept, found)
+      }
+      return found
+    }
+    const box = this.#box
+    box.west = box.east = longitude
+    box.south = box.north = latitude
+    widen(box, radiusMeters + SLACK_METERS)
+    const lastRow = rowOf(box.north)
+    for (let row = rowOf(box.south); row <= lastRow; row++) {
+      const columns = columnsOf(row)
+      const first = columnOf(box.west, columns)
+      const last = Math.min(columnOf(box.east, columns), first + columns - 1)
+      for (let column = first; column <= last; column++) {
+        // Past the antimeridian on either side the columns begin anew.
+        const cell = row * ROW_STRIDE + ((column + columns) % columns)
+        for (let slot = this.#heads.get(cell) ?? -1; slot >= 0; slot = this.#next[slot]!)
+          this.#measure(slot, radiusMeters, limit, accept, found)
+      }
+    }
+    return found
+  }
+
+  /** Puts the beacon of a slot where it belongs among those found; the probe is at the point asked about. */
+  #measure(
+    slot: number,
+    radiusMeters: number,
+    limit: number,
+    accept: ((beacon: Beacon) => boolean) | undefined,
+    found: NearBeacon[],
+  ): void {
+    const { x, y, z } = this.#probe
+    const places = this.#places
+    const distance = surfaceDistance(x, y, z, places[3 * slot]!, places[3 * slot + 1]!, places[3 * slot + 2]!)
+    if (distance > radiusMeters) return
+    const full = found.length === limit
+    if (full && distance > found[limit - 1]!.distance) return
+    const beacon = this.#beacons[slot]!
+    if (accept?.(beacon) === false) return
+    let low = 0
+    let high = found.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const other = found[middle]!
+      if (other.distance < distance || (other.distance === distance && other.beacon.id < beacon.id))
+        low = middle + 1
+      else high = middle
+    }
+    if (low === limit) return
+    if (full) found.pop()
+    found.splice(low, 0, { beacon, distance })
+  }
+
+  #chain(slot: number, cell: number): void {
+    const head = this.#heads.get(cell) ?? -1
+    this.#cells[slot] = cell
+    this.#next[slot] = head
+    this.#previous[slot] = -1
+    if (head >= 0) this.#previous[head] = slot
+    this.#heads.set(cell, slot)
+  }
+
+  #unchain(slot: number): void {
+    const next = this.#next[slot]!
+    const previous = this.#previous[slot]!
+    if (next >= 0) this.#previous[next] = previous
+    if (previous >= 0) this.#next[previous] = next
+    else if (next >= 0) this.#heads.set(this.#cells[slot]!, next)
+    else this.#heads.delete(this.#cells[slot]!)
+  }
+
+  #grow(): void {
+    const capacity = 2 * this.#cells.length
+    this.#places = grown(this.#places, new Float64Array(3 * capacity))
+    this.#cells = grown(this.#cells, new Int32Array(capacity))
+    this.#next = grown(this.#next, new Int32Array(capacity))
+    this.#previous = grown(this.#previous, new Int32Array(capacity))
+  }
+}
+
+function grown<T extends Float64Array | Int32Array>(from: T, to: T): T {
+  to.set(from)
+  return to
+}
+
+/** The row of a latitude in degrees, −90 to 90. */
+function rowOf(latitude: number): number {
+  return Math.min(ROWS - 1, Math.floor((latitude + 90) / ROW_DEGREES))
+}
+
+/** How many columns the row has: they are as wide as high, or somewhat wider, where the row is narrowest. */
+function columnsOf(row: number): number {
+  const south = row * ROW_DEGREES - 90
+  const poleward = Math.max(Math.abs(south), Math.abs(south + ROW_DEGREES))
+  return Math.max(1, Math.floor((360 / ROW_DEGREES) * Math.cos(poleward * RADIANS)))
+}
+
+/** The column of a longitude in degrees; below 0 or from `columns` on where it lies beyond ±180. */
+function columnOf(longitude: number, columns: number): number {
+  return Math.floor(((longitude + 180) / 360) * columns)
+}
