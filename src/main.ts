@@ -105,7 +105,7 @@ async function main(): Promise<void> {
   // What users face.
   const metrics = new Metrics()
   const routes = [
-    ...trackRoutes(host, options.rateLimits),
+    ...trackRoutes({ host, registry, rateLimits: options.rateLimits }),
     ...userRoutes({ host, registry, salt, clock }),
     ...eventRoutes(events),
     ...geofenceRoutes(registry),

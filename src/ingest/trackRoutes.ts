@@ -4,9 +4,12 @@ import type { Update } from '../model/update.ts'
 import type { ActorHost, Submitter } from '../actor/host.ts'
 import type { Applied } from '../actor/partition.ts'
 import { EventSchema } from '../events/eventSchema.ts'
+import { GeofenceRecord } from '../registry/geofenceRecord.ts'
+import type { RegistryView } from '../registry/port.ts'
 import type { ApiError } from '../runtime/errors.ts'
+import { nearbyGeofencesJson } from './nearby.ts'
 import { UserSchema } from './userSchema.ts'
-import { TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
+import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
 
 /** More updates than this in one replay are refused: an SDK buffers 120. */
 const MAX_REPLAYS = 1000
@@ -14,9 +17,26 @@ const MAX_REPLAYS = 1000
 /** Characters of events in a replay's answer; a text may not become longer than half a gigabyte. */
 const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
-/** POST /v1/track and /v1/track/replay. `rateLimits`: whether a device may send one update per second only. */
-export function trackRoutes(host: ActorHost, rateLimits: boolean): Route[] {
-  const answers = { 200: Type.Object({ user: UserSchema, events: Type.Array(EventSchema) }) }
+/** What tracking is made of. */
+export interface TrackParts {
+  readonly host: ActorHost
+  readonly registry: RegistryView
+  /** Whether a device may send one update per second only. */
+  readonly rateLimits: boolean
+}
+
+/** POST /v1/track and /v1/track/replay. */
+export function trackRoutes(parts: TrackParts): Route[] {
+  const { host } = parts
+  const answers = {
+    200: Type.Object({
+      user: UserSchema,
+      events: Type.Array(EventSchema),
+      nearbyGeofences: Type.Optional(
+        Type.Array(GeofenceRecord, { description: 'Where the update asks for them: nearest first.' }),
+      ),
+    }),
+  }
   return [
     route({
       method: 'POST',
@@ -31,7 +51,8 @@ export function trackRoutes(host: ActorHost, rateLimits: boolean): Route[] {
       answers: { ...answers, 429: Type.Object({}, { description: 'The device sends too often.' }) },
       handler(call, reply) {
         const update = updateFrom(call.body, stampOf(call))
-        host.submitOne(update, sizeOf(update), new TrackExchange(reply, rateLimits))
+        const exchange = new TrackExchange(reply, parts, nearbyGeofencesLimit(call.body))
+        host.submitOne(update, sizeOf(update), exchange)
         return LATER
       },
     }),
@@ -55,13 +76,19 @@ export function trackRoutes(host: ActorHost, rateLimits: boolean): Route[] {
       answers,
       handler(call, reply) {
         const stamp = stampOf(call)
-        const updates = call.body.replays.map((body, i) =>
-          updateFrom({ ...body, replayed: body.replayed ?? true }, stamp, `replays.${i}.`),
-        )
-        updates.sort((a, b) => (a.updatedAt ?? a.receivedAt) - (b.updatedAt ?? b.receivedAt))
+        const replays = call.body.replays.map((body, i) => ({
+          update: updateFrom({ ...body, replayed: body.replayed ?? true }, stamp, `replays.${i}.`),
+          nearby: nearbyGeofencesLimit(body),
+        }))
+        replays.sort((a, b) => timeOf(a.update) - timeOf(b.update))
+        const updates = replays.map(({ update }) => update)
         let bytes = 0
         for (const update of updates) bytes += sizeOf(update)
-        host.submit(updates, bytes, new ReplayExchange(reply, updates))
+        host.submit(
+          updates,
+          bytes,
+          new ReplayExchange(reply, parts.registry, updates, replays.at(-1)!.nearby),
+        )
         return LATER
       },
     }),
@@ -72,15 +99,21 @@ export function trackRoutes(host: ActorHost, rateLimits: boolean): Route[] {
 class TrackExchange implements Submitter {
   readonly rateLimited: boolean
   private readonly reply: Reply
+  private readonly registry: RegistryView
+  private readonly nearby: number
 
-  constructor(reply: Reply, rateLimited: boolean) {
+  /** @param nearby how many geofences to list; 0: none, and no list */
+  constructor(reply: Reply, parts: TrackParts, nearby: number) {
     this.reply = reply
-    this.rateLimited = rateLimited
+    this.rateLimited = parts.rateLimits
+    this.registry = parts.registry
+    this.nearby = nearby
   }
 
-  applied({ user, events }: Applied): void {
+  applied({ user, events }: Applied, update: Update): void {
     const list = events.length === 0 ? '' : events.join(',')
-    this.reply.send({ json: `"events":[${list}],"user":${user}` })
+    const around = aroundJson(this.registry, update, this.nearby)
+    this.reply.send({ json: `"events":[${list}],"user":${user}${around}` })
   }
 
   refused(error: ApiError): void {
@@ -92,17 +125,25 @@ class TrackExchange implements Submitter {
 class ReplayExchange implements Submitter {
   readonly rateLimited = false
   private readonly reply: Reply
+  private readonly registry: RegistryView
+  private readonly nearby: number
   private readonly places: Map<Update, number>
   /** Of the updates by their time. */
   private readonly events: (readonly string[])[] = []
-  /** Of the latest update. */
+  /** The user and what is around it, of the latest update. */
   private user = ''
   private open: number
   private characters = 0
   private omitted = 0
 
-  constructor(reply: Reply, updates: readonly Update[]) {
+  /**
+   * @param updates by their time
+   * @param nearby how many geofences around the latest to list
+   */
+  constructor(reply: Reply, registry: RegistryView, updates: readonly Update[], nearby: number) {
     this.reply = reply
+    this.registry = registry
+    this.nearby = nearby
     this.places = new Map(updates.map((update, i) => [update, i]))
     this.open = updates.length
   }
@@ -113,7 +154,7 @@ class ReplayExchange implements Submitter {
     const fits = this.characters <= MAX_EVENT_CHARACTERS
     if (!fits) this.omitted += events.length
     this.events[place] = fits ? events : []
-    if (place === this.places.size - 1) this.user = user
+    if (place === this.places.size - 1) this.user = user + aroundJson(this.registry, update, this.nearby)
     if (--this.open > 0) return
     const json = `"events":[${this.events.flat().join(',')}],"user":${this.user}`
     this.reply.send(this.omitted === 0 ? { json } : { meta: { omittedEvents: this.omitted }, json })
@@ -122,6 +163,18 @@ class ReplayExchange implements Submitter {
   refused(error: ApiError): void {
     this.reply.fail(error)
   }
+}
+
+/** What the answer says of the surroundings of an update, to be put behind another member. */
+function aroundJson(registry: RegistryView, update: Update, nearbyGeofences: number): string {
+  if (nearbyGeofences === 0) return ''
+  const view = registry.scope(update.scope)
+  return `,"nearbyGeofences":${nearbyGeofencesJson(view, update, nearbyGeofences)}`
+}
+
+/** Epoch milliseconds. */
+function timeOf(update: Update): number {
+  return update.updatedAt ?? update.receivedAt
 }
 
 function stampOf(call: {
@@ -133,9 +186,13 @@ function stampOf(call: {
   return { scope: call.credentials!.scope, ip: call.ip, receivedAt: call.receivedAt, fromSdk: call.fromSdk }
 }
 
+/** Bytes, roughly, of a beacon's identifiers. */
+const BEACON_BYTES = 100
+
 /** Bytes, roughly, of what a sender chooses in an update; the host adds what every update takes. */
 function sizeOf(update: Update): number {
   let bytes = update.deviceId.length + (update.description?.length ?? 0)
+  bytes += BEACON_BYTES * (update.beacons?.length ?? 0)
   const { metadata } = update
   if (metadata !== undefined) for (const key in metadata) bytes += key.length + String(metadata[key]).length
   return bytes

@@ -4,8 +4,17 @@ import { USER_METADATA_KEYS } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import { badParam } from '../runtime/errors.ts'
+import { rangedBeacon, RangedBeaconBody } from './rangedBeacon.ts'
 
 const MAX_KEY_LENGTH = 256
+
+/** More than a phone can hear. */
+const MAX_BEACONS = 1000
+/** Of the state that an anonymous client carries itself. */
+const MAX_STAYS = 10_000
+
+const DEFAULT_NEARBY_GEOFENCES = 10
+const MAX_NEARBY_GEOFENCES = 100
 
 /** The body of POST /v1/track, and of each item of a replay. What SDKs send beyond it is ignored. */
 export const TrackBody = Type.Object({
@@ -38,12 +47,46 @@ export const TrackBody = Type.Object({
   updatedAtMs: Type.Optional(
     Type.Number({ description: 'Unix time in milliseconds; counts when `replayed`.' }),
   ),
+  updatedAtMsDiff: Type.Optional(
+    Type.Number({
+      description:
+        'How many milliseconds old the location is. Counts where there is no `updatedAt` or `updatedAtMs`, up to a day.',
+    }),
+  ),
   replayed: Type.Optional(Type.Boolean({ description: 'Sent later than it happened. Default false.' })),
   deviceOS: Type.Optional(Text(256)),
   deviceMake: Type.Optional(Text(256)),
   deviceModel: Type.Optional(Text(256)),
   installId: Type.Optional(Text(256)),
   sdkVersion: Type.Optional(Text(64)),
+  beacons: Type.Optional(
+    Type.Array(RangedBeaconBody, {
+      maxItems: MAX_BEACONS,
+      description: 'The beacons in range. An empty list leaves all; without a list, the distance decides.',
+    }),
+  ),
+  nearbyGeofences: Type.Optional(
+    Type.Union([Type.Boolean(), Type.Number(), Type.String({ maxLength: 64 })], {
+      description: 'Whether the answer is to carry `nearbyGeofences`.',
+    }),
+  ),
+  nearbyGeofencesLimit: Type.Optional(
+    Type.Number({
+      description: `How many, 1 to ${MAX_NEARBY_GEOFENCES}; ${DEFAULT_NEARBY_GEOFENCES} where it is absent or less than 1.`,
+    }),
+  ),
+  geofenceIds: Type.Optional(
+    Type.Array(Text(256), {
+      maxItems: MAX_STAYS,
+      description: 'For deviceId `anonymous`: the `_id`s of `user.geofences` of the answer before.',
+    }),
+  ),
+  beaconIds: Type.Optional(
+    Type.Array(Text(256), {
+      maxItems: MAX_STAYS,
+      description: 'For deviceId `anonymous`: the `_id`s of `user.beacons` of the answer before.',
+    }),
+  ),
   stream: Type.Optional(
     Name(64, 'Names the sender’s stream. With `sequence`: an update that is sent again is applied once.'),
   ),
@@ -54,8 +97,8 @@ export const TrackBody = Type.Object({
 
 export type TrackBody = Static<typeof TrackBody>
 
-/** How far ahead of the server a device's clock may be. */
-const MAX_AHEAD_MS = 24 * 3_600_000
+/** How far ahead of the server a device's clock may be, and how old a location that tells its age. */
+const DAY_MS = 24 * 3_600_000
 
 /** What of a request the update is stamped with. */
 export interface Stamp {
@@ -102,11 +145,26 @@ export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
     deviceOS: body.deviceOS,
     deviceMake: body.deviceMake,
     deviceModel: body.deviceModel,
+    beacons: body.beacons?.map(rangedBeacon).filter((beacon) => beacon !== undefined),
     stream: body.stream,
     sequence: body.sequence,
     receivedAt: stamp.receivedAt,
     ip: stamp.ip,
   }
+}
+
+/** How many geofences the answer is to list, 0 to {@link MAX_NEARBY_GEOFENCES}; 0 where the body does not ask for them. */
+export function nearbyGeofencesLimit({
+  nearbyGeofences,
+  nearbyGeofencesLimit: limit = 0,
+}: TrackBody): number {
+  if (
+    !nearbyGeofences ||
+    (typeof nearbyGeofences === 'string' && /^(?:false|0|no|none)$/i.test(nearbyGeofences))
+  )
+    return 0
+  // SDKs send their tracking options as they are, and some of those say 0.
+  return limit < 1 ? DEFAULT_NEARBY_GEOFENCES : Math.min(Math.floor(limit), MAX_NEARBY_GEOFENCES)
 }
 
 function timeOf(body: TrackBody, replayed: boolean, receivedAt: number, at: string): number | undefined {
@@ -118,7 +176,11 @@ function timeOf(body: TrackBody, replayed: boolean, receivedAt: number, at: stri
   } else if (body.updatedAt !== undefined) {
     param = `${at}updatedAt`
     time = parseDate(param, body.updatedAt)
-  } else return undefined
-  if (time > receivedAt + MAX_AHEAD_MS) throw badParam(param, 'Must not be more than 24 hours in the future.')
+  } else {
+    // The age does not depend on the device's clock being right; what is no age is not trusted.
+    const age = body.updatedAtMsDiff
+    return age !== undefined && age >= 0 && age <= DAY_MS ? receivedAt - Math.round(age) : undefined
+  }
+  if (time > receivedAt + DAY_MS) throw badParam(param, 'Must not be more than 24 hours in the future.')
   return time
 }

@@ -25,7 +25,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['model', 'runtime'],
   registry: ['model', 'runtime', 'api', 'log', 'spatial', 'geometry'],
   actor: ['model', 'runtime', 'log', 'spatial', 'geometry', 'events'],
-  ingest: ['model', 'runtime', 'api', 'log', 'actor', 'events'],
+  ingest: ['model', 'runtime', 'api', 'log', 'actor', 'events', 'geometry', 'registry'],
+  context: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],
+  client: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],
   users: ['model', 'runtime', 'api', 'actor', 'events', 'geometry', 'ingest'],
   ops: ['model', 'runtime', 'api', 'actor'],
 }

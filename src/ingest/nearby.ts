@@ -1,0 +1,51 @@
+import { isMeantFor } from '../events/transitions.ts'
+import { Probe } from '../geometry/probe.ts'
+import type { Geofence } from '../model/geofence.ts'
+import type { Update } from '../model/update.ts'
+import { geofenceRecord } from '../registry/geofenceRecord.ts'
+import { asOf } from '../registry/geofenceRow.ts'
+import type { ScopeView } from '../registry/port.ts'
+
+/** Characters of records that are kept, in each of two generations. */
+const KEPT_CHARACTERS = 8 * 1024 * 1024
+
+const probe = new Probe()
+
+/**
+ * The JSON text of the geofences nearest to an update, nearest first: enabled ones that are meant for its user, with
+ * their geometry and the distance in metres (0 inside). What an app hands to its system to watch.
+ */
+export function nearbyGeofencesJson(
+  view: ScopeView,
+  update: Pick<Update, 'latitude' | 'longitude' | 'userId' | 'receivedAt'>,
+  limit: number,
+): string {
+  const { latitude, longitude, userId, receivedAt } = update
+  const accept = (geofence: Geofence) =>
+    isMeantFor(geofence, userId) && asOf(geofence, receivedAt)?.enabled === true
+  const nearest = view.index.nearest(probe.set(latitude, longitude), limit, undefined, accept)
+  return `[${nearest.map(({ geofence, distance }) => `${openRecord(geofence)},"distance":${distance}}`).join(',')}]`
+}
+
+/**
+ * Records without their closing brace. Making one takes some twenty microseconds, mostly for the ring of a circle, and
+ * a crowd of devices asks for the same few with each update. What was not asked for during a whole generation is
+ * forgotten, so that memory is bounded however many geofences there are.
+ */
+let young = new Map<Geofence, string>()
+let old = new Map<Geofence, string>()
+let youngCharacters = 0
+
+function openRecord(geofence: Geofence): string {
+  let text = young.get(geofence)
+  if (text !== undefined) return text
+  text = old.get(geofence) ?? JSON.stringify(geofenceRecord(geofence)).slice(0, -1)
+  if (youngCharacters + text.length > KEPT_CHARACTERS) {
+    old = young
+    young = new Map()
+    youngCharacters = 0
+  }
+  young.set(geofence, text)
+  youngCharacters += text.length
+  return text
+}

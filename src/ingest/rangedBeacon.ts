@@ -1,0 +1,28 @@
+import Type, { type Static } from 'typebox'
+import type { RangedBeacon } from '../model/beacon.ts'
+
+const Identifier = Type.Union([Type.String({ maxLength: 256 }), Type.Number()])
+
+/** One of the `beacons` of a track: what an SDK's scan found. Android and iOS write major and minor as text. */
+export const RangedBeaconBody = Type.Object({
+  type: Type.Optional(
+    Type.String({ maxLength: 64, description: '`ibeacon` or `eddystone`; absent, the identifiers tell.' }),
+  ),
+  uuid: Type.Optional(Identifier),
+  major: Type.Optional(Identifier),
+  minor: Type.Optional(Identifier),
+  uid: Type.Optional(Identifier),
+  instance: Type.Optional(Identifier),
+  rssi: Type.Optional(Type.Number({ description: 'Signal strength in dBm; not used.' })),
+})
+
+/** What the scan found; undefined where it is of another type or lacks an identifier: no beacon can be meant. */
+export function rangedBeacon(body: Static<typeof RangedBeaconBody>): RangedBeacon | undefined {
+  const { uuid, major, minor, uid, instance } = body
+  const type = body.type?.toLowerCase() ?? (uid === undefined ? 'ibeacon' : 'eddystone')
+  if (type === 'ibeacon' && uuid !== undefined && major !== undefined && minor !== undefined)
+    return { type, uuid: String(uuid), major: String(major), minor: String(minor) }
+  if (type === 'eddystone' && uid !== undefined && instance !== undefined)
+    return { type, uid: String(uid), instance: String(instance) }
+  return undefined
+}
