@@ -8,6 +8,8 @@ const SCHEMA_VERSION = 1
 /** Events removed per transaction of a prune, so that what waits behind it waits for milliseconds. */
 const PRUNE_CHUNK = 1_000
 const CACHE_KIB = 32_768
+/** Pages copied at a time: 256 KB. */
+const COPIED_PAGES = 64
 
 /**
  * Rows are inserted in the order of the log, so among events of one time the row number tells which came later; every
@@ -185,6 +187,22 @@ export class EventDatabase {
     } finally {
       this.#database.pragma('synchronous = NORMAL')
     }
+  }
+
+  /**
+   * Copies the database into a new file, durably, while it is read and written between the steps: what is written to
+   * pages that are copied already goes into the copy too. Resolves to the copy's position.
+   * @param step called after each of some hundred microseconds; ends the copy by throwing
+   */
+  async copy(file: string, step: (copied: number, total: number) => void): Promise<number> {
+    const pageBytes = this.#database.pragma('page_size', { simple: true }) as number
+    await this.#database.backup(file, {
+      progress: ({ totalPages, remainingPages }) => {
+        step((totalPages - remainingPages) * pageBytes, totalPages * pageBytes)
+        return COPIED_PAGES
+      },
+    })
+    return this.#position
   }
 
   /** Makes all durable and closes. */

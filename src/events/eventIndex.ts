@@ -4,7 +4,14 @@ import type { ScopeId } from '../model/scope.ts'
 import { EventIndexDamaged, EventIndexTooNew, packEvents } from './eventDatabase.ts'
 import type { PackedEvents } from './eventDatabase.ts'
 import type { EventReply, EventRequest } from './eventWorker.ts'
-import type { EventIndex, EventQuery, StoredEvent, Verdict } from './port.ts'
+import type {
+  CopyableEventIndex,
+  CopyProgress,
+  EventIndex,
+  EventQuery,
+  StoredEvent,
+  Verdict,
+} from './port.ts'
 
 /**
  * Milliseconds that added events wait for more of them; a query does not wait. Each transaction writes every page that
@@ -19,6 +26,11 @@ const EVENT_BYTES = 150
 /** The thread ended or its database failed; the index answers no more. The log still has what was not durable. */
 export class EventIndexFailed extends Error {
   override readonly name = 'EventIndexFailed'
+}
+
+/** The index could not be copied; it goes on. */
+export class EventCopyFailed extends Error {
+  override readonly name = 'EventCopyFailed'
 }
 
 interface Batch {
@@ -45,7 +57,7 @@ interface Pending {
 export function openEventIndex(options: {
   readonly file: string
   readonly failed: (error: Error) => void
-}): Promise<EventIndex> {
+}): Promise<EventIndex & CopyableEventIndex> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(EVENT_INDEX_WORKER, { workerData: options.file })
     let opened = false
@@ -67,7 +79,7 @@ export function openEventIndex(options: {
  * the more there is, the fewer transactions. A query sends what has gathered before itself, and the thread answers in
  * order, so that it sees all that was added before it.
  */
-class ThreadedEventIndex implements EventIndex {
+class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   durablePosition = 0
   pendingBytes = 0
   #position = 0
@@ -77,6 +89,8 @@ class ThreadedEventIndex implements EventIndex {
   #underWay = 0
   #timer: NodeJS.Timeout | undefined
   readonly #calls = new Map<number, Pending>()
+  /** Of the copy under way: one at a time. */
+  #copyProgress: CopyProgress | undefined
   #lastCall = 0
   #ended: Error | undefined
   readonly #exited: Promise<void>
@@ -96,6 +110,11 @@ class ThreadedEventIndex implements EventIndex {
         durable()
       } else if (reply.is === 'answer') {
         this.#calls.get(reply.call)?.resolve(reply.value)
+        this.#calls.delete(reply.call)
+      } else if (reply.is === 'copied') {
+        this.#copyProgress?.(reply.copied, reply.total)
+      } else if (reply.is === 'refused') {
+        this.#calls.get(reply.call)?.reject(new EventCopyFailed(reply.message))
         this.#calls.delete(reply.call)
       } else {
         this.#fail(errorOf(reply, file))
@@ -147,6 +166,16 @@ class ThreadedEventIndex implements EventIndex {
 
   prune(before: number): Promise<number> {
     return this.#ask((call) => ({ do: 'prune', call, before }))
+  }
+
+  copy(file: string, progress: CopyProgress, signal: AbortSignal): Promise<number> {
+    this.#copyProgress = progress
+    return this.#ask<number>((call) => {
+      signal.addEventListener('abort', () => {
+        if (this.#calls.has(call)) this.#worker.postMessage({ do: 'endCopy', call } satisfies EventRequest)
+      })
+      return { do: 'copy', call, file }
+    })
   }
 
   close(): Promise<void> {

@@ -18,12 +18,17 @@ export type EventRequest =
     }
   | { readonly do: 'delete'; readonly call: number; readonly scope: ScopeId; readonly id: string }
   | { readonly do: 'prune'; readonly call: number; readonly before: number }
+  | { readonly do: 'copy'; readonly call: number; readonly file: string }
+  | { readonly do: 'endCopy'; readonly call: number }
   | { readonly do: 'close' }
 
 export type EventReply =
   | { readonly is: 'added'; readonly bytes: number }
   | { readonly is: 'durable'; readonly position: number }
   | { readonly is: 'answer'; readonly call: number; readonly value: unknown }
+  | { readonly is: 'copied'; readonly call: number; readonly copied: number; readonly total: number }
+  /** A copy that did not come about; all else goes on. */
+  | { readonly is: 'refused'; readonly call: number; readonly message: string }
   /** The last word: an error whose class is told by its name. */
   | { readonly is: 'failed'; readonly name: string; readonly message: string; readonly stack: string }
 
@@ -33,6 +38,14 @@ export type EventReply =
  */
 const CHECKPOINT_AFTER = 5_000
 const CHECKPOINT_BYTES = 32 << 20
+/**
+ * Milliseconds that the thread sleeps after each step of a copy, which so reads and writes 60 MB a second at most and
+ * leaves the disk to the commit log. Added events wait that long, which nobody notices.
+ */
+const COPY_PAUSE = 4
+/** Bytes between two words about how far a copy is. */
+const COPY_WORD_BYTES = 8 << 20
+const NEVER = new Int32Array(new SharedArrayBuffer(4))
 
 /** Serves an event database to the thread at the other end of the port until it is closed or fails. */
 export function serveEventDatabase(port: MessagePort, file: string): void {
@@ -69,6 +82,21 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
       else setImmediate(() => guard(() => prune(call, before, removed + some)))
     }
 
+    let endedCopy = 0
+    const copy = async (call: number, path: string): Promise<void> => {
+      let told = 0
+      try {
+        const value = await database.copy(path, (copied, total) => {
+          if (endedCopy === call) throw new Error('The copy was given up.')
+          if (copied - told >= COPY_WORD_BYTES) reply({ is: 'copied', call, copied: (told = copied), total })
+          Atomics.wait(NEVER, 0, 0, COPY_PAUSE)
+        })
+        reply({ is: 'answer', call, value })
+      } catch (error) {
+        reply({ is: 'refused', call, message: (error as Error).message })
+      }
+    }
+
     const serve = (request: EventRequest): void => {
       switch (request.do) {
         case 'add':
@@ -94,6 +122,12 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
           return
         case 'prune':
           prune(request.call, request.before, 0)
+          return
+        case 'copy':
+          void copy(request.call, request.file)
+          return
+        case 'endCopy':
+          endedCopy = request.call
           return
         case 'close':
           checkpoint()

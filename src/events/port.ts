@@ -41,6 +41,19 @@ export interface Verdict {
   readonly verifiedPlaceId?: string | undefined
 }
 
+/** How far a copy is, in bytes of the file. */
+export type CopyProgress = (copied: number, total: number) => void
+
+/** An event index that can be copied while it is added to. */
+export interface CopyableEventIndex {
+  /**
+   * Copies the index into a new file, in small steps between which it goes on as ever. Resolves, once the copy is
+   * durable, to the log position up to which every event is in it.
+   * @param signal ends the copy early: it rejects, and what is there of the file is left
+   */
+  copy(file: string, progress: CopyProgress, signal: AbortSignal): Promise<number>
+}
+
 /**
  * The query index over the event log: off the acknowledgement path, rebuilt from its cursor after a crash.
  * What was passed to `add` before a query is seen by it.

@@ -1,4 +1,5 @@
-import type { CommitLog, LogFrame } from './port.ts'
+import { basename } from 'node:path'
+import type { CommitLog, CopyableLog, LogFiles, LogFrame } from './port.ts'
 import type { Files } from './files.ts'
 import type { FrameHeader } from './frame.ts'
 import type { Store } from './store.ts'
@@ -61,7 +62,7 @@ const ZEROS = Buffer.alloc(EXTENSION_BYTES)
  * Opens the log of a store that {@link openStore} has created and locked; reads and checks all of it.
  * Throws {@link LogDamaged} with the file's name where an acknowledged frame may be lost.
  */
-export function openCommitLog(options: CommitLogOptions): CommitLog {
+export function openCommitLog(options: CommitLogOptions): CommitLog & CopyableLog {
   if (!(options.segmentBytes >= 4096)) {
     throw new RangeError(`segmentBytes: ${options.segmentBytes} is less than 4096`)
   }
@@ -93,7 +94,7 @@ export function openCommitLog(options: CommitLogOptions): CommitLog {
  * 3. MANIFEST stops naming a segment before it is unlinked. Rotation and trimming never run at the same time.
  * 4. Behind the newest segment's last frame there are only zeros.
  */
-class SegmentLog implements CommitLog {
+class SegmentLog implements CommitLog, CopyableLog {
   readonly #files: Files
   readonly #folder: string
   readonly #storeId: string
@@ -319,6 +320,20 @@ class SegmentLog implements CommitLog {
       for (const segment of this.#segments.splice(0, kept)) this.#files.unlink(segment.path)
       await syncFolder(this.#files, this.#folder)
     })
+  }
+
+  async files(): Promise<LogFiles> {
+    await this.#maintenance
+    const relative = (path: string): string => `${basename(this.#folder)}/${basename(path)}`
+    const manifest = { oldest: this.#segments[0]!.first, newest: this.#segments.at(-1)!.first }
+    return {
+      position: this.#position,
+      files: this.#segments.map(({ path, end }) => ({ name: relative(path), bytes: end })),
+      manifest: {
+        name: relative(manifestPath(this.#folder)),
+        text: encodeManifest(this.#storeId, manifest).toString(),
+      },
+    }
   }
 
   /** Waits for the append in flight. */

@@ -29,6 +29,21 @@ export interface CommitLog {
   close(): Promise<void>
 }
 
+/** The files that hold a log up to a position. They can be copied from outside for as long as nothing is trimmed. */
+export interface LogFiles {
+  readonly position: number
+  /** Of each file the first so many bytes; the name is relative to the data folder, with slashes. */
+  readonly files: readonly { readonly name: string; readonly bytes: number }[]
+  /** What the copy's MANIFEST must hold: that of the folder is written anew whenever a segment comes. */
+  readonly manifest: { readonly name: string; readonly text: string }
+}
+
+/** A log whose files can be copied while it is appended to. */
+export interface CopyableLog {
+  /** The files with all frames that are durable when it resolves, once rotations and trims under way are done. */
+  files(): Promise<LogFiles>
+}
+
 /** A state of one partition, as bytes, valid right after the frame at `position` was applied. */
 export interface Snapshot {
   readonly position: number

@@ -12,6 +12,8 @@ const APPLICATION_ID = 0x52464e43
 const SCHEMA_VERSION = 2
 /** How long a start waits for the process before it to let go of the file. */
 const LOCK_WAIT_MS = 500
+/** Pages in the write-ahead log at which it is folded into the file; SQLite's default. */
+const FOLD_PAGES = 1000
 
 /** Statement lists by the version that they lead to. */
 const MIGRATIONS: Readonly<Record<number, string>> = {
@@ -174,6 +176,19 @@ export class RegistryDatabase {
     }
     this.#revision += 1
     return result
+  }
+
+  /**
+   * Folds the write-ahead log into the file, which then stays as it is, so that it can be copied from outside, until
+   * the returned function is called: changes gather in the write-ahead log.
+   */
+  freeze(): () => void {
+    const [folded] = this.#db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
+    if (folded?.busy !== 0) throw new Error(`${this.file}: the write-ahead log cannot be folded in.`)
+    this.#db.pragma('wal_autocheckpoint = 0')
+    return () => {
+      if (this.#db.open) this.#db.pragma(`wal_autocheckpoint = ${FOLD_PAGES}`)
+    }
   }
 
   /** Folds the write-ahead log into the file and lets go of it. */

@@ -224,6 +224,11 @@ export class Registry implements RegistryView {
     return this.#database.freeze()
   }
 
+  /** See {@link RegistryDatabase.freeze}. */
+  freeze(): () => void {
+    return this.#database.freeze()
+  }
+
   close(): void {
     clearTimeout(this.#timer)
     this.#database.close()
