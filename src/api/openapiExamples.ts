@@ -1,0 +1,59 @@
+/** Puts recorded requests and answers into the operations of an OpenAPI document. */
+
+type Json = Record<string, unknown>
+
+/** One request and its whole answer. */
+export interface Example {
+  readonly summary: string
+  /** By the names of the path's parameters. */
+  readonly params?: Readonly<Record<string, string>>
+  /** By the names of the query's parameters; `metadata[region]` for a member of one that is an object. */
+  readonly query?: Readonly<Record<string, string | number | boolean>>
+  readonly body?: unknown
+  /** A body that is not JSON. */
+  readonly upload?: { readonly contentType: string; readonly content: string }
+  readonly answer: { readonly meta: { readonly code: number } }
+}
+
+/** What docs/examples.json holds. */
+export interface Examples {
+  /** By method and path of the route, `GET /v1/users/:id`. */
+  readonly operations: Readonly<Record<string, readonly Example[]>>
+  /** By status: an answer that refuses. */
+  readonly errors: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Adds examples to an operation as openApiDocument makes it: all of them to its body and answers, the first one to its
+ * parameters, where the reference takes them for what a trial starts with.
+ */
+export function addExamples(operation: Json, examples: readonly Example[]): void {
+  const [first] = examples
+  if (first === undefined) return
+  for (const parameter of operation.parameters as Json[]) {
+    const value = first.params?.[parameter.name as string] ?? queryValue(first, parameter)
+    if (value !== undefined) parameter.example = value
+  }
+  const body = operation.requestBody as { content: Record<string, Json> } | undefined
+  for (const [i, { summary, body: sent, upload, answer }] of examples.entries()) {
+    const name = `example${i + 1}`
+    if (sent !== undefined) addExample(body?.content['application/json'], name, summary, sent)
+    if (upload !== undefined) addExample(body?.content[upload.contentType], name, summary, upload.content)
+    const responses = operation.responses as Record<string, { content?: Record<string, Json> }>
+    addExample(responses[answer.meta.code]?.content?.['application/json'], name, summary, answer)
+  }
+}
+
+function addExample(media: Json | undefined, name: string, summary: string, value: unknown): void {
+  if (media === undefined) return
+  const examples = (media.examples ??= {}) as Json
+  examples[name] = { summary, value }
+}
+
+function queryValue({ query = {} }: Example, { name, style }: Json): unknown {
+  if (style !== 'deepObject') return query[name as string]
+  const members = Object.entries(query).flatMap(([key, value]) =>
+    key.startsWith(`${name as string}[`) ? [[key.slice((name as string).length + 1, -1), value]] : [],
+  )
+  return members.length === 0 ? undefined : Object.fromEntries(members)
+}
