@@ -2,7 +2,8 @@ import { ApiError, badParam } from '../runtime/errors.ts'
 import { checkText, decodeText, parseJsonObject } from './jsonBody.ts'
 import { readPairs } from './pairs.ts'
 import { RateLimiter } from './rateLimit.ts'
-import type { Route } from './route.ts'
+import type { Route, UploadRule } from './route.ts'
+import { tooLarge } from './upload.ts'
 import { Validator } from './validate.ts'
 
 /** Told once per request of a route: the answer's status (499: the client hung up first) and how long it took. */
@@ -40,6 +41,9 @@ export class Endpoint {
     this.#query = route.query === undefined ? undefined : new Validator(route.query, true)
     if (route.body !== undefined && !('properties' in route.body)) {
       throw new Error(`The body schema of ${route.method} ${route.path} is not an object.`)
+    }
+    if (route.body !== undefined && route.upload !== undefined) {
+      throw new Error(`${route.method} ${route.path} has both a body and an upload.`)
     }
     this.#body = route.body === undefined ? undefined : new Validator(route.body as never)
   }
@@ -104,16 +108,32 @@ export class Endpoint {
 }
 
 /**
+ * Whether an upload may come.
+ * @throws ApiError 413, 415
+ */
+export function checkUpload(rule: UploadRule, contentType: string, contentLength: string): void {
+  if (!rule.contentTypes.includes(mediaType(contentType))) {
+    throw new ApiError(415, `Unsupported content type. Send ${rule.contentTypes.join(' or ')}.`)
+  }
+  if (Number(contentLength) > rule.maxBytes) throw tooLarge(rule.maxBytes)
+}
+
+/**
  * What a body is written in by its Content-Type; without one it is JSON.
  * @throws ApiError 415 for a type that the API does not read
  */
 export function bodyFormat(contentType: string): BodyFormat {
   if (contentType === JSON_TYPE || contentType === '') return 'json'
-  const semicolon = contentType.indexOf(';')
-  const type = (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase()
+  const type = mediaType(contentType)
   if (type === JSON_TYPE) return 'json'
   if (type === FORM) return 'form'
   throw new ApiError(415, `Unsupported content type. Send ${JSON_TYPE} or ${FORM}.`)
+}
+
+/** A Content-Type without its parameters. */
+function mediaType(contentType: string): string {
+  const semicolon = contentType.indexOf(';')
+  return (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase()
 }
 
 function decodeSegment(segment: string, name: string): string {

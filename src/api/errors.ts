@@ -30,6 +30,7 @@ const REASONS: Readonly<Record<number, string>> = {
   200: 'OK',
   202: 'Accepted',
   204: 'No Content',
+  304: 'Not Modified',
   400: 'Bad Request',
   401: 'Unauthorized',
   402: 'Payment Required',

@@ -4,10 +4,21 @@ import { ApiError } from '../runtime/errors.ts'
 import type { Credentials } from '../registry/port.ts'
 import { authenticate, type KeyLookup } from './authenticate.ts'
 import type { ClientAddress, Peers } from './clientAddress.ts'
-import { bodyFormat, type BodyFormat, type Endpoint } from './endpoint.ts'
+import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
 import { errorAnswer } from './errors.ts'
-import { endHead, isLarge, JSON_CONTENT_TYPE, successText, writeHead, writeLarge } from './wire.ts'
-import { LATER, type Answer, type Call, type Reply } from './route.ts'
+import { LATER, type Answer, type AnswerStream, type Call, type Reply } from './route.ts'
+import { StreamOut } from './streamOut.ts'
+import { tooLarge, Upload, UPLOAD_MEMORY_BYTES } from './upload.ts'
+import {
+  endHead,
+  hasVersion,
+  headerLines,
+  isLarge,
+  JSON_CONTENT_TYPE,
+  successText,
+  writeHead,
+  writeLarge,
+} from './wire.ts'
 
 /** Where errors that are nobody's fault but ours are reported; a pino logger fits. */
 export interface ErrorLog {
@@ -30,7 +41,7 @@ export interface Shared {
   readonly maxBodyBytes: number
   readonly maxHeldBytes: number
   readonly maxUnreadBytes: number
-  /** Bytes of buffers in which bodies are being collected. */
+  /** Bytes of buffers in which bodies are being collected, or that uploads may fill. */
   heldBytes: number
   /** Bytes of answers that their clients have not read whole. */
   unreadBytes: number
@@ -38,9 +49,12 @@ export interface Shared {
   readonly readers: Set<Exchange>
   /** Requests neither answered nor given up by their client. */
   inFlight: number
-  /** Of them, those that have arrived whole: a drain finishes these. */
+  /**
+   * Requests whose handler has been called and that still have no answer, or whose handler still runs though the client
+   * has gone: a drain waits for these.
+   */
   handling: number
-  /** Of them, those whose body came in more than one piece and is not yet whole. */
+  /** Requests whose body came in more than one piece, or goes to a handler as it comes, and is not yet whole. */
   readonly uploads: Set<Exchange>
   draining: boolean
   /** Called when nothing is being handled any more; set while the server drains. */
@@ -60,6 +74,7 @@ export class Exchange implements Reply {
   params: unknown = undefined
   query: unknown = undefined
   body: unknown = undefined
+  upload: Upload | undefined = undefined
   credentials: Credentials | undefined = undefined
   ip = ''
   receivedAt = 0
@@ -72,12 +87,17 @@ export class Exchange implements Reply {
   readonly #startedAt = performance.now()
   readonly #isHead: boolean
   #format: BodyFormat = 'json'
+  #ifNoneMatch = ''
   #answered = false
   #handling = false
+  /** Promises of the handler, and of its stream, that have not settled. */
+  #running = 0
   #settled = false
   #buffer: Buffer | undefined = undefined
   #length = 0
+  #held = 0
   #unread = 0
+  #streamOut: StreamOut | undefined = undefined
 
   constructor(shared: Shared, endpoint: Endpoint, res: HttpResponse, requestId: string, isHead: boolean) {
     this.#shared = shared
@@ -99,7 +119,10 @@ export class Exchange implements Reply {
     }
     res.onAborted(() => this.#abort())
     if (this.#endpoint.takesBody) res.onData((chunk, isLast) => this.#receive(chunk, isLast))
-    else this.#run()
+    else {
+      if (this.#endpoint.route.upload !== undefined) this.#openUpload(this.#endpoint.route.upload.maxBytes)
+      this.#run()
+    }
   }
 
   /** Credentials before limits before parameters: who may not call learns nothing of what would be valid. */
@@ -116,6 +139,11 @@ export class Exchange implements Reply {
     if (!endpoint.isFixed) this.params = endpoint.readParams(segments)
     if (endpoint.takesQuery) this.query = endpoint.readQuery(req.getQuery() ?? '')
     if (endpoint.takesBody) this.#format = bodyFormat(req.getHeader('content-type'))
+    else if (endpoint.route.upload !== undefined) {
+      checkUpload(endpoint.route.upload, req.getHeader('content-type'), req.getHeader('content-length'))
+      this.#hold(UPLOAD_MEMORY_BYTES)
+    }
+    if (auth === 'none') this.#ifNoneMatch = req.getHeader('if-none-match')
   }
 
   /** Whom the rate limit counts for. */
@@ -128,40 +156,63 @@ export class Exchange implements Reply {
   #receive(chunk: ArrayBuffer, isLast: boolean): void {
     if (this.#answered || this.aborted) return
     try {
-      if (this.#length + chunk.byteLength > this.#shared.maxBodyBytes) throw this.#tooLarge()
+      const { maxBodyBytes } = this.#shared
+      if (this.#length + chunk.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes)
       if (this.#buffer === undefined && isLast) {
         this.#complete(new Uint8Array(chunk))
         return
       }
-      this.#hold(chunk)
+      this.#collect(chunk)
       if (isLast) this.#complete(this.#buffer!.subarray(0, this.#length))
     } catch (error) {
       this.fail(error)
     }
   }
 
-  #tooLarge(): ApiError {
-    return new ApiError(413, `The body must be at most ${this.#shared.maxBodyBytes} bytes.`)
+  /** Lets the body through to the handler as it comes. */
+  #openUpload(maxBytes: number): void {
+    const upload = new Upload(this.#res, maxBytes)
+    this.upload = upload
+    this.#shared.uploads.add(this)
+    this.#res.onData((chunk, isLast) => {
+      upload.receive(chunk, isLast)
+      if (isLast) this.#shared.uploads.delete(this)
+    })
+  }
+
+  /** The server shuts down and the body is not whole. */
+  cutOff(error: ApiError): void {
+    // The handler is told first: it has begun, and what it made of the part is its own to say.
+    if (this.upload === undefined) this.fail(error)
+    else this.upload.destroy(error)
   }
 
   /** Copies a piece of the body: its memory belongs to the socket. */
-  #hold(chunk: ArrayBuffer): void {
+  #collect(chunk: ArrayBuffer): void {
     const needed = this.#length + chunk.byteLength
     if (this.#buffer === undefined || this.#buffer.length < needed) {
-      const shared = this.#shared
-      const held = this.#buffer?.length ?? 0
-      const size = Math.min(Math.max(FIRST_BUFFER_BYTES, held * 2, needed), shared.maxBodyBytes)
-      if (shared.heldBytes + size - held > shared.maxHeldBytes) {
-        throw new ApiError(503, 'Too many uploads at once.', { retryAfter: 1 })
-      }
-      const grown = Buffer.allocUnsafeSlow(size)
+      const size = Math.max(FIRST_BUFFER_BYTES, (this.#buffer?.length ?? 0) * 2, needed)
+      this.#hold(Math.min(size, this.#shared.maxBodyBytes))
+      const grown = Buffer.allocUnsafeSlow(this.#held)
       this.#buffer?.copy(grown, 0, 0, this.#length)
       this.#buffer = grown
-      shared.heldBytes += size - held
-      if (held === 0) shared.uploads.add(this)
+      this.#shared.uploads.add(this)
     }
     this.#buffer.set(new Uint8Array(chunk), this.#length)
     this.#length = needed
+  }
+
+  /**
+   * Counts the memory that this request's body takes.
+   * @throws ApiError 503 where all of them would take too much
+   */
+  #hold(bytes: number): void {
+    const shared = this.#shared
+    if (shared.heldBytes + bytes - this.#held > shared.maxHeldBytes) {
+      throw new ApiError(503, 'Too many uploads at once.', { retryAfter: 1 })
+    }
+    shared.heldBytes += bytes - this.#held
+    this.#held = bytes
   }
 
   #complete(bytes: Uint8Array): void {
@@ -173,10 +224,11 @@ export class Exchange implements Reply {
     this.#run()
   }
 
-  /** Gives back the body's buffer. */
+  /** Gives back the body's memory. */
   #release(): void {
-    if (this.#buffer === undefined) return
-    this.#shared.heldBytes -= this.#buffer.length
+    if (this.#held === 0) return
+    this.#shared.heldBytes -= this.#held
+    this.#held = 0
     this.#shared.uploads.delete(this)
     this.#buffer = undefined
   }
@@ -199,34 +251,105 @@ export class Exchange implements Reply {
   }
 
   async #await(result: Promise<Answer>): Promise<void> {
+    this.#running++
     try {
       this.send(await result)
     } catch (error) {
       this.fail(error)
     }
+    this.#running--
+    this.#leave()
   }
 
   send(answer: Answer): void {
-    if (this.#answered || this.aborted) return
-    const { status = 200, text } = answer
+    const { status = 200, stream, bytes, text } = answer
+    if (this.#answered || this.aborted) {
+      // What was opened for it must not stay open.
+      if (stream !== undefined) new StreamOut(this.#res, stream.chunks, () => undefined).letGo()
+      return
+    }
     let content: string
+    let headers: string | undefined
     try {
+      headers = headerLines(answer)
+      if (stream !== undefined) {
+        void this.#stream(status, stream, headers)
+        return
+      }
+      if (bytes !== undefined) {
+        if (bytes.etag !== undefined && hasVersion(this.#ifNoneMatch, bytes.etag)) this.#notModified(headers)
+        else this.#write(status, bytes.contentType, bytes.content, headers)
+        return
+      }
       content = text === undefined ? successText(status, answer) : text.content
     } catch (error) {
       // An answer that cannot be written as JSON must not leave the request without one.
       this.fail(error)
       return
     }
-    this.#write(status, text === undefined ? JSON_CONTENT_TYPE : text.contentType, content, undefined)
+    this.#write(status, text === undefined ? JSON_CONTENT_TYPE : text.contentType, content, headers)
+  }
+
+  #notModified(headers: string | undefined): void {
+    const res = this.#res
+    this.#beginAnswer()
+    res.cork(() => {
+      writeHead(res, 304, JSON_CONTENT_TYPE, this.requestId, headers)
+      res.endWithoutBody()
+    })
+    this.#settle(304)
+  }
+
+  /** The first piece is made before the head is written: until then an error is answered like any other. */
+  async #stream(status: number, stream: AnswerStream, headers: string | undefined): Promise<void> {
+    const res = this.#res
+    const out = new StreamOut(res, stream.chunks, (bytes) => this.#awaitReader(bytes))
+    this.#streamOut = out
+    this.#running++
+    // Nothing else may answer while the first piece is being made.
+    this.#answered = true
+    let begun = false
+    try {
+      if (!this.#isHead) await out.prepare()
+      if (!this.aborted) {
+        this.#beginAnswer()
+        begun = true
+        res.cork(() => {
+          writeHead(res, status, stream.contentType, this.requestId, headers)
+          if (this.#isHead) res.endWithoutBody()
+        })
+        if (!this.#isHead) await out.writeAll()
+        if (!this.#isHead && !this.aborted) res.cork(() => res.end(undefined, this.#shared.draining))
+      }
+      this.#settle(status)
+    } catch (error) {
+      if (begun) this.#breakOff(error)
+      else {
+        this.#answered = false
+        this.fail(error)
+      }
+    }
+    out.letGo()
+    this.#running--
+    this.#leave()
+  }
+
+  /** A part of the answer is out already: cutting the connection is all that can be said. */
+  #breakOff(error: unknown): void {
+    this.#report(error)
+    this.#settle(500)
+    if (!this.aborted) this.#res.close()
+  }
+
+  #report(error: unknown): void {
+    const { method, path } = this.#endpoint.route
+    const fields = { err: error, requestId: this.requestId, route: `${method} ${path}` }
+    this.#shared.log?.error(fields, 'request failed')
   }
 
   fail(error: unknown): void {
     const { status, json, retryAfter } = errorAnswer(error)
-    if (status === 500) {
-      const { method, path } = this.#endpoint.route
-      const fields = { err: error, requestId: this.requestId, route: `${method} ${path}` }
-      this.#shared.log?.error(fields, 'request failed')
-    }
+    if (status === 500) this.#report(error)
     if (this.#answered || this.aborted) return
     this.#write(
       status,
@@ -236,12 +359,22 @@ export class Exchange implements Reply {
     )
   }
 
-  #write(status: number, contentType: string, content: string, headers: string | undefined): void {
-    const res = this.#res
+  #beginAnswer(): void {
     this.#answered = true
+    this.upload?.detach()
+    this.#release()
+  }
+
+  #write(
+    status: number,
+    contentType: string,
+    content: string | Uint8Array,
+    headers: string | undefined,
+  ): void {
+    const res = this.#res
+    this.#beginAnswer()
     // After a refused upload the rest of it is still coming: the connection is of no more use.
     const close = status === 413 || this.#shared.draining
-    this.#release()
     let unread = 0
     res.cork(() => {
       writeHead(res, status, contentType, this.requestId, headers)
@@ -253,11 +386,14 @@ export class Exchange implements Reply {
     else this.#awaitReader(unread)
   }
 
-  /** Counts an answer that its client is slow to read; past the bound the slowest others are cut off (G7). */
+  /** Counts what of an answer its client is slow to read; past the bound the slowest others are cut off (G7). */
   #awaitReader(bytes: number): void {
     const shared = this.#shared
+    if (this.#settled) return
+    shared.unreadBytes += bytes - this.#unread
     this.#unread = bytes
-    shared.unreadBytes += bytes
+    shared.readers.delete(this)
+    if (bytes === 0) return
     shared.readers.add(this)
     for (const reader of shared.readers) {
       if (shared.unreadBytes <= shared.maxUnreadBytes || reader === this) break
@@ -267,6 +403,8 @@ export class Exchange implements Reply {
 
   #abort(): void {
     this.aborted = true
+    this.upload?.detach(new ApiError(400, 'body: The connection closed before its end.', { param: 'body' }))
+    this.#streamOut?.abort()
     this.#release()
     this.#settle(CLIENT_CLOSED)
   }
@@ -278,9 +416,15 @@ export class Exchange implements Reply {
     shared.inFlight--
     shared.unreadBytes -= this.#unread
     shared.readers.delete(this)
-    if (this.#handling) shared.handling--
     this.#endpoint.observe(status, performance.now() - this.#startedAt)
-    if (shared.handling === 0) shared.onIdle?.()
+    this.#leave()
+  }
+
+  /** Nothing of the request goes on any more, once it is settled and its promises are. */
+  #leave(): void {
+    if (!this.#settled || !this.#handling || this.#running > 0) return
+    this.#handling = false
+    if (--this.#shared.handling === 0) this.#shared.onIdle?.()
   }
 }
 

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { TSchema } from 'typebox'
-import { route, type Route } from './route.ts'
+import { addExamples, type Examples } from './openapiExamples.ts'
+import { route, type Route, type UploadRule } from './route.ts'
 
 type Json = Record<string, unknown>
 
@@ -33,8 +34,31 @@ const ERROR_SCHEMA: Json = {
   },
 }
 
-/** GET /v1/openapi.json over the given routes and itself; the text is made once, when first asked for. */
-export function openApiRoute(routes: readonly Route[], version: string): Route {
+/** What the document says beyond the routes. */
+export interface ReferenceTexts {
+  /** Heads the document, Markdown; the routes give it their limits. */
+  description(routes: readonly Route[]): string
+  /** By tag: what its operations are about, in the order in which the reference shows them. */
+  readonly tags: Readonly<Record<string, string>>
+  readonly examples: Examples
+}
+
+const NO_TEXTS: ReferenceTexts = {
+  description: () =>
+    'Location updates in, geofence events out. Every answer carries `meta.code`, the HTTP status.',
+  tags: {},
+  examples: { operations: {}, errors: {} },
+}
+
+/**
+ * GET /v1/openapi.json over the given routes and itself; the text is made once, when first asked for.
+ * @param texts gives what the document says beyond the routes
+ */
+export function openApiRoute(
+  routes: readonly Route[],
+  version: string,
+  texts: () => ReferenceTexts = () => NO_TEXTS,
+): Route {
   let content: string | undefined
   const self: Route = route({
     method: 'GET',
@@ -44,7 +68,7 @@ export function openApiRoute(routes: readonly Route[], version: string): Route {
     tag: 'Operations',
     answers: { 200: Type.Object({}, { description: 'An OpenAPI 3.1 document, without `meta`.' }) },
     handler() {
-      content ??= JSON.stringify(openApiDocument([...routes, self], version))
+      content ??= JSON.stringify(openApiDocument([...routes, self], version, texts()))
       return { text: { contentType: 'application/json; charset=utf-8', content } }
     },
   })
@@ -57,25 +81,30 @@ export function openApiRoute(routes: readonly Route[], version: string): Route {
  * @param version of the server
  * @throws Error where two different schemas share a title
  */
-export function openApiDocument(routes: readonly Route[], version: string): Json {
+export function openApiDocument(
+  routes: readonly Route[],
+  version: string,
+  texts: ReferenceTexts = NO_TEXTS,
+): Json {
   const schemas: Record<string, Json> = { Error: ERROR_SCHEMA }
   const paths: Record<string, Json> = {}
   for (const definition of routes) {
     const path = definition.path.replaceAll(/:(\w+)/g, '{$1}')
     const operations = (paths[path] ??= {})
-    operations[definition.method.toLowerCase()] = operation(definition, schemas)
+    const described = operation(definition, schemas)
+    addExamples(described, texts.examples.operations[`${definition.method} ${definition.path}`] ?? [])
+    operations[definition.method.toLowerCase()] = described
   }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Ringfence',
       version,
-      description:
-        'Location updates in, geofence events out. Every answer carries `meta.code`, the HTTP status.',
+      description: texts.description(routes),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(routes.map((definition) => definition.tag))].map((name) => ({ name })),
+    tags: tagsOf(routes, texts),
     paths,
     components: {
       schemas,
@@ -84,7 +113,14 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
           `Error${status}`,
           {
             description,
-            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+            content: {
+              'application/json': {
+                schema: { $ref: '#/components/schemas/Error' },
+                ...(texts.examples.errors[status] !== undefined && {
+                  example: texts.examples.errors[status],
+                }),
+              },
+            },
           },
         ]),
       ),
@@ -96,17 +132,33 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
   }
 }
 
+/** The tags that routes have, those that the texts know first and in their order. */
+function tagsOf(routes: readonly Route[], texts: ReferenceTexts): Json[] {
+  const used = new Set(routes.map((definition) => definition.tag))
+  const known = Object.keys(texts.tags).filter((name) => used.has(name))
+  return [...new Set([...known, ...used])].map((name) => {
+    const description = texts.tags[name]
+    return description === undefined ? { name } : { name, description }
+  })
+}
+
 function keyScheme(description: string): Json {
   return { type: 'apiKey', in: 'header', name: 'Authorization', description }
 }
 
+const KEY_NOTES = {
+  none: 'Needs no key.',
+  publishable: 'Needs a key, publishable or secret.',
+  secret: 'Needs a secret key.',
+} as const
+
 function operation(definition: Route, schemas: Record<string, Json>): Json {
-  const { auth, body, limit } = definition
+  const { auth, body, upload, limit } = definition
   const errors = [400, 500, 503]
   if (auth !== 'none') errors.push(401)
   if (auth === 'secret') errors.push(403)
   if (definition.path.includes(':')) errors.push(404)
-  if (body !== undefined) errors.push(413, 415)
+  if (body !== undefined || upload !== undefined) errors.push(413, 415)
   if (limit !== undefined) errors.push(429)
   const responses: Json = {}
   for (const status of errors) responses[status] = { $ref: `#/components/responses/Error${status}` }
@@ -126,6 +178,7 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
   }
   const notes = [
     definition.description,
+    KEY_NOTES[auth],
     limit && `At most ${limit.perSecond} requests a second by ${limit.by}.`,
   ]
   const description = notes.filter(Boolean).join('\n\n')
@@ -137,6 +190,7 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
     security: auth === 'none' ? [] : [{ [auth === 'secret' ? 'secretKey' : 'publishableKey']: [] }],
     parameters: parameters(definition, schemas),
     ...(body === undefined ? {} : { requestBody: requestBody(body, schemas) }),
+    ...(upload === undefined ? {} : { requestBody: uploadBody(upload) }),
     responses,
   }
 }
@@ -205,6 +259,15 @@ function requestBody(body: TSchema, schemas: Record<string, Json>): Json {
   return {
     required: '$ref' in schema || required.length > 0,
     content: { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } },
+  }
+}
+
+function uploadBody({ contentTypes, maxBytes, description }: UploadRule): Json {
+  const size = `At most ${maxBytes} bytes.`
+  return {
+    description: description === undefined ? size : `${description} ${size}`,
+    required: true,
+    content: Object.fromEntries(contentTypes.map((type) => [type, { schema: { type: 'string' } }])),
   }
 }
 

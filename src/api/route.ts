@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Credentials } from '../registry/port.ts'
 
@@ -23,11 +24,17 @@ export interface Call<
   readonly params: ParsedOf<P>
   readonly query: ParsedOf<Q>
   readonly body: ParsedOf<B>
+  /**
+   * The body as it arrives, on routes with {@link Route.upload}; undefined on all others. Reading it throws an ApiError
+   * when the body exceeds its limit, the client goes or the server shuts down: let it pass, it is the answer. What is
+   * not read when the handler answers is dropped.
+   */
+  readonly upload: Readable | undefined
   /** Undefined only on routes of auth level `none`. */
   readonly credentials: Credentials | undefined
   /** The requester's address: the peer's, or X-Forwarded-For where the peer is a trusted proxy. */
   readonly ip: string
-  /** Epoch milliseconds when the request had arrived whole. */
+  /** Epoch milliseconds when the request had arrived whole; where there is an `upload`, its head. */
   readonly receivedAt: number
   readonly requestId: string
   /** The request carries an SDK's version, in a header or its body. */
@@ -44,6 +51,34 @@ export interface Answer {
   readonly json?: string
   /** In place of all: a text that is not the API's JSON. */
   readonly text?: { readonly contentType: string; readonly content: string }
+  /** In place of all: a file. With an `etag` (no quotes), a client that has this version is answered 304. */
+  readonly bytes?: { readonly contentType: string; readonly content: Uint8Array; readonly etag?: string }
+  /** In place of all: an answer that is made while it is sent. */
+  readonly stream?: AnswerStream
+  /** Further headers, by name. Their values must not come from a request. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An answer in pieces of some kilobytes, asked for as the client takes them, so that it may be of any size. */
+export interface AnswerStream {
+  readonly contentType: string
+  /** Offered for saving under this name: letters, digits, `.`, `_` and `-`. */
+  readonly fileName?: string
+  /**
+   * Let go of (`return()`) when the client has gone. An error before the first piece is answered like any other; after
+   * it, it is logged and cuts the connection, so that nobody takes a part for the whole.
+   */
+  readonly chunks: AsyncIterable<string | Uint8Array>
+}
+
+/** A body that is not collected but handed over as it arrives. */
+export interface UploadRule {
+  /** Media types, in lower case and without parameters; any other is answered 415. */
+  readonly contentTypes: readonly string[]
+  /** A longer body is answered 413. */
+  readonly maxBytes: number
+  /** For the reference: what the body holds. */
+  readonly description?: string
 }
 
 /**
@@ -73,6 +108,8 @@ export interface Route<
    * that the schema does not know are left alone; a `default` is documentation only.
    */
   readonly body?: B
+  /** In place of `body`: the handler runs as soon as the head of the request is in, and reads `call.upload`. */
+  readonly upload?: UploadRule
   /** Members of `meta` beside `code` in a successful answer. */
   readonly meta?: TObject
   /** By status: the schema of the members beside `meta`; with a `contentType` where the answer is another text. */

@@ -180,7 +180,7 @@ export function createServer(options: ServerOptions): Server {
     if (listenSocket !== undefined) uWS.us_listen_socket_close(listenSocket)
     listenSocket = undefined
     shared.draining = true
-    for (const upload of shared.uploads) upload.fail(shuttingDown())
+    for (const upload of shared.uploads) upload.cutOff(shuttingDown())
     if (shared.handling > 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, graceMilliseconds)

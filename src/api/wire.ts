@@ -22,6 +22,28 @@ export function successText(status: number, answer: Answer): string {
 }
 
 /**
+ * An answer's own headers as lines, with those that belong to its kind; undefined where there are none.
+ * @throws Error for a header that would break out of its line
+ */
+export function headerLines({ headers, stream, bytes }: Answer): string | undefined {
+  if (headers === undefined && stream?.fileName === undefined && bytes?.etag === undefined) return undefined
+  const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`)
+  if (bytes?.etag !== undefined) lines.push(`ETag: "${bytes.etag}"`)
+  if (stream?.fileName !== undefined) {
+    if (!/^[\w.-]+$/.test(stream.fileName)) throw new Error(`Not a file name: ${stream.fileName}`)
+    lines.push(`Content-Disposition: attachment; filename="${stream.fileName}"`)
+  }
+  const broken = lines.find((line) => /[\r\n]/.test(line))
+  if (broken !== undefined) throw new Error(`Not a header: ${JSON.stringify(broken)}`)
+  return lines.join('\r\n')
+}
+
+/** Whether a client's If-None-Match names this version. */
+export function hasVersion(ifNoneMatch: string, etag: string): boolean {
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${etag}"`)
+}
+
+/**
  * Writes status line and headers. All headers go out as one: uWebSockets.js copies the value as it is, and each call
  * into it costs more than the bytes. So none of the texts may come from a request.
  * @param headers further lines, joined by CRLF
@@ -45,12 +67,12 @@ export function writeHead(
  * Ends the answer to a HEAD request, which tells the length of the content but does not send it.
  * `endWithoutBody` gets no arguments: with a length it does not end the answer, and the process aborts.
  */
-export function endHead(res: HttpResponse, content: string): void {
+export function endHead(res: HttpResponse, content: string | Uint8Array): void {
   res.writeHeader('Content-Length', String(Buffer.byteLength(content)))
   res.endWithoutBody()
 }
 
-export function isLarge(content: string): boolean {
+export function isLarge(content: string | Uint8Array): boolean {
   return content.length > LARGE_CHARACTERS
 }
 
@@ -58,8 +80,8 @@ export function isLarge(content: string): boolean {
  * Writes a large body piece by piece as the reader takes it.
  * @returns the bytes that are kept until it is out, when `done` is called; 0 when it is out already
  */
-export function writeLarge(res: HttpResponse, content: string, done: () => void): number {
-  const bytes = Buffer.from(content)
+export function writeLarge(res: HttpResponse, content: string | Uint8Array, done: () => void): number {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const [, isWhole] = res.tryEnd(bytes, bytes.length)
   if (isWhole) return 0
   res.onWritable((offset) => {

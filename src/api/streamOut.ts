@@ -1,0 +1,76 @@
+import type { HttpResponse } from 'uWebSockets.js'
+
+type Piece = string | Uint8Array
+
+/** Written without a pause at most; then other requests get their turn. */
+const TURN_BYTES = 64 * 1024
+
+/**
+ * An answer that is written piece by piece, as its reader takes it: a slow reader slows its own producer and nobody
+ * else, and no more than one piece waits in memory.
+ */
+export class StreamOut {
+  readonly #res: HttpResponse
+  readonly #pieces: AsyncIterator<Piece>
+  readonly #onWaiting: (bytes: number) => void
+  #next: IteratorResult<Piece> | undefined
+  #wake: (() => void) | undefined
+  #gone = false
+  #sinceTurn = 0
+
+  /** @param onWaiting told how many bytes wait for the reader; 0 when none do any more */
+  constructor(res: HttpResponse, pieces: AsyncIterable<Piece>, onWaiting: (bytes: number) => void) {
+    this.#res = res
+    this.#pieces = pieces[Symbol.asyncIterator]()
+    this.#onWaiting = onWaiting
+  }
+
+  /** Makes the first piece: what fails here can still be answered as an error. */
+  async prepare(): Promise<void> {
+    this.#next = await this.#pieces.next()
+  }
+
+  /** Writes all pieces after the head, which is out; returns early when the client hangs up. */
+  async writeAll(): Promise<void> {
+    this.#res.onWritable(() => {
+      this.#wake?.()
+      return true
+    })
+    for (let piece = this.#next; piece !== undefined && !piece.done; piece = await this.#pieces.next()) {
+      if (!this.#gone) await this.#write(piece.value)
+      if (this.#gone) return
+    }
+  }
+
+  /** The client has hung up. */
+  abort(): void {
+    this.#gone = true
+    this.#wake?.()
+  }
+
+  /** Ends the making of pieces; what that throws is nobody's concern any more. */
+  letGo(): void {
+    this.#pieces.return?.().catch(() => undefined)
+  }
+
+  async #write(piece: Piece): Promise<void> {
+    // An empty piece would end the answer.
+    if (piece.length === 0) return
+    let taken = true
+    this.#res.cork(() => {
+      taken = this.#res.write(piece)
+    })
+    if (!taken) {
+      this.#onWaiting(piece.length)
+      await new Promise<void>((resolve) => (this.#wake = resolve))
+      this.#wake = undefined
+      this.#onWaiting(0)
+      this.#sinceTurn = 0
+      return
+    }
+    this.#sinceTurn += piece.length
+    if (this.#sinceTurn < TURN_BYTES) return
+    this.#sinceTurn = 0
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

@@ -1,0 +1,80 @@
+import { Readable } from 'node:stream'
+import type { HttpResponse } from 'uWebSockets.js'
+import { ApiError } from '../runtime/errors.ts'
+
+/** What the stream holds before it asks the socket to wait. */
+const HIGH_WATER_BYTES = 64 * 1024
+
+/** What one upload may cost in memory: the above, and the 512 KB that uWebSockets.js reads at a time. */
+export const UPLOAD_MEMORY_BYTES = 1024 * 1024
+
+/**
+ * A request's body on its way in, of any size: read from the socket no faster than it is read here.
+ *
+ * Why not collect it as JSON bodies are: a file of 100,000 rows is tens of megabytes, and its first bad row can be told
+ * after the first packet. While the socket waits for the reader, uWebSockets.js suspends its time limits.
+ *
+ * It ends in one of three ways: the body is whole; the reader stops (destroy); or an {@link ApiError} is thrown at the
+ * reader, because the body is too large, the client has gone or the server shuts down.
+ */
+export class Upload extends Readable {
+  readonly #res: HttpResponse
+  readonly #maxBytes: number
+  #received = 0
+  #waiting = false
+  /** Nothing more comes, or `res` must not be touched any more. */
+  #detached = false
+
+  constructor(res: HttpResponse, maxBytes: number) {
+    super({ highWaterMark: HIGH_WATER_BYTES })
+    this.#res = res
+    this.#maxBytes = maxBytes
+    // Without a listener the error of an upload that nobody reads would end the process.
+    this.on('error', () => undefined)
+  }
+
+  /** @param chunk memory of the socket: it is copied */
+  receive(chunk: ArrayBuffer, isLast: boolean): void {
+    if (this.#detached || this.destroyed) return
+    this.#received += chunk.byteLength
+    if (this.#received > this.#maxBytes) {
+      this.destroy(tooLarge(this.#maxBytes))
+      return
+    }
+    const wantsMore = chunk.byteLength === 0 || this.push(Buffer.from(new Uint8Array(chunk)))
+    if (isLast) {
+      this.#detached = true
+      this.push(null)
+    } else if (!wantsMore && !this.#waiting) {
+      this.#waiting = true
+      this.#res.pause()
+    }
+  }
+
+  override _read(): void {
+    this.#resume()
+  }
+
+  /** What the reader leaves is still taken from the socket, and dropped: else the next request would never come. */
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.#resume()
+    callback(error)
+  }
+
+  /** The request is answered or its client gone: `res` is out of bounds from now on. */
+  detach(error?: ApiError): void {
+    if (error === undefined) this.#resume()
+    this.#detached = true
+    this.destroy(error)
+  }
+
+  #resume(): void {
+    if (!this.#waiting || this.#detached) return
+    this.#waiting = false
+    this.#res.resume()
+  }
+}
+
+export function tooLarge(maxBytes: number): ApiError {
+  return new ApiError(413, `The body must be at most ${maxBytes} bytes.`)
+}
