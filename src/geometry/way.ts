@@ -45,9 +45,12 @@ export class Way {
 
 /** Distances to boundaries may be off by a tenth of a percent. */
 const SAFE_SHARE = 0.998
-/** The shortest stretch that may be stepped over unseen: this much, or a thousandth of a longer way. */
-const UNSEEN_METERS = 0.1
-const UNSEEN_SHARE = 0.001
+/**
+ * What is shorter than a step may be stepped over unseen. The shortest step grows by a percent with each, so that a way
+ * along a boundary takes about a thousand; the usual search takes some dozens, and misses nothing wider than 0.2 m.
+ */
+const SHORTEST_STEP_METERS = 0.1
+const STEP_GROWTH = 1.01
 /** Halvings of a step until the boundary is found: to a billionth of it. */
 const HALVINGS = 30
 
@@ -72,11 +75,11 @@ export function touch(
 }
 
 function firstTouch(lengthMeters: number, distanceAt: (share: number) => number): number | undefined {
-  const unseen = Math.max(UNSEEN_METERS / lengthMeters, UNSEEN_SHARE)
+  let shortest = SHORTEST_STEP_METERS
   let outside = 0
   let distance = distanceAt(0)
-  for (;;) {
-    const next = outside + Math.max((distance * SAFE_SHARE) / lengthMeters, unseen)
+  for (; ; shortest *= STEP_GROWTH) {
+    const next = outside + Math.max(distance * SAFE_SHARE, shortest) / lengthMeters
     if (next >= 1) return undefined
     distance = distanceAt(next)
     if (distance <= 0) return boundaryBetween(outside, next, distanceAt)
