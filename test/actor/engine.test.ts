@@ -4,28 +4,47 @@ import { explainUser } from '../../src/users/explain.ts'
 import { findUser } from '../../src/users/userQueries.ts'
 import { applied, Engine, MINUTE, runs, SALT, TIMEOUT } from './kit.ts'
 import { Oracle } from './oracle.ts'
-import { Random, randomEdit, randomGeofence, randomPlace, randomSettings, Track } from './world.ts'
+import {
+  Random,
+  randomBeacon,
+  randomEdit,
+  randomGeofence,
+  randomPlace,
+  randomSettings,
+  Track,
+} from './world.ts'
 
 t.setTimeout(TIMEOUT)
 
 const GEOFENCES = 24
+const BEACONS = 6
 const DEVICES = 14
 const UPDATES = 10
 
-/** The explanation of the last update names the very events that it made. */
+/** The explanation of the last update names the very events of geofences that it made, and what it crossed. */
 function explains(engine: Engine, id: string, events: readonly any[]): void {
   const { partition, row } = findUser(engine.host, SALT, 0, id)!
   const { candidates } = explainUser(partition, row, engine.world.scope(0))
-  const explained = candidates.flatMap((one: any) =>
-    one.event === undefined ? [] : [`${one.event} ${one.geofence._id} ${one.confidence}`],
-  )
-  const made = events.map((event) => `${event.type} ${event.geofence._id} ${event.confidence}`)
+  const explained = candidates.flatMap(({ outcome, event, confidence, geofence }) => [
+    ...(outcome === 'crossed' ? [`crossed ${geofence._id}`] : []),
+    ...(event === undefined ? [] : [`${event} ${geofence._id} ${confidence}`]),
+  ])
+  const crossed = partition.table.peek(row).crossed
+  const made = [
+    ...crossed.map((one) => `crossed ${one}`),
+    ...events
+      .slice(2 * crossed.length)
+      .flatMap(({ type, geofence, confidence }) =>
+        geofence === undefined ? [] : [`${type} ${geofence._id} ${confidence}`],
+      ),
+  ]
   if (explained.sort().join() !== made.sort().join())
     throw new Error(`explained ${explained.join()}, made ${made.join()}: ${JSON.stringify(candidates)}`)
 }
 
 t.test('random worlds: the engine answers as the slow evaluator does', async (t) => {
-  const total = { pairs: 0, updates: 0, decisions: 0, ambiguous: 0, entered: 0, exited: 0, dwelled: 0 }
+  const total = { pairs: 0, updates: 0, decisions: 0, ambiguous: 0 }
+  const counts: Record<string, number> = {}
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
       const random = new Random(seed)
@@ -36,7 +55,12 @@ t.test('random worlds: the engine answers as the slow evaluator does', async (t)
       world.set(0, randomSettings(random))
       for (let id = 1; id <= GEOFENCES; id++)
         world.put(randomGeofence(random, id, place, spread, clock.now()))
-      const oracle = new Oracle(world.geofences(0), () => world.scope(0).settings)
+      for (let id = 1; id <= BEACONS; id++) world.putBeacon(randomBeacon(random, id, place, spread))
+      const oracle = new Oracle({
+        geofences: world.geofences(0),
+        beacons: world.beacons(0),
+        settings: () => world.scope(0).settings,
+      })
       const style = { spread, jumps: random.pick([0.2, 0.6]), changes: 0.4 }
       const tracks = Array.from({ length: DEVICES }, (_, i) => new Track(random, `device-${i}`, place, style))
 
@@ -54,7 +78,8 @@ t.test('random worlds: the engine answers as the slow evaluator does', async (t)
           events += reply.events.length
           const user = JSON.parse(reply.user)
           const eventsOfReply = reply.events.map((json) => JSON.parse(json))
-          oracle.check(update, { user, events: eventsOfReply })
+          const { partition, row } = findUser(engine.host, SALT, 0, user._id)!
+          oracle.check(update, { user, events: eventsOfReply, profile: partition.table.peek(row) })
           explains(engine, user._id, eventsOfReply)
         })
       }
@@ -64,15 +89,12 @@ t.test('random worlds: the engine answers as the slow evaluator does', async (t)
       total.updates += DEVICES * UPDATES
       total.decisions += oracle.decisions
       total.ambiguous += oracle.ambiguous
-      total.entered += oracle.events.entered
-      total.exited += oracle.events.exited
-      total.dwelled += oracle.events.dwelled
+      for (const [what, count] of Object.entries(oracle.counts)) counts[what] = (counts[what] ?? 0) + count
     }),
     { ...runs(32), endOnFailure: true },
   )
-  t.comment(JSON.stringify(total))
+  t.comment(JSON.stringify({ ...total, ...counts }))
   t.ok(total.pairs >= 10_000 * Math.min(1, runs(32).numRuns / 32), 'pairs of geofence and track')
   t.ok(total.ambiguous / total.decisions < 0.03, 'few decisions were too near to call')
-  for (const kind of ['entered', 'exited', 'dwelled'] as const)
-    t.ok(total[kind] > total.updates / 100, `${total[kind]} ${kind}`)
+  for (const [what, count] of Object.entries(counts)) t.ok(count > total.updates / 100, `${count} ${what}`)
 })

@@ -4,6 +4,7 @@ import { ActorHost, type Submitter } from '../../src/actor/host.ts'
 import { Partition, type Applied } from '../../src/actor/partition.ts'
 import { recover, snapshotOf, type Recovered } from '../../src/actor/recovery.ts'
 import type { CommitLog, LogFrame, Snapshot, SnapshotStore } from '../../src/log/port.ts'
+import type { Beacon } from '../../src/model/beacon.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
@@ -128,12 +129,13 @@ export class MemoryEvents implements EventIndex {
   async close(): Promise<void> {}
 }
 
-/** Geofences and settings of all scopes, as the registry shows them to the actors. */
+/** Geofences, beacons and settings of all scopes, as the registry shows them to the actors. */
 export class World implements RegistryView {
   revision = 1
   private readonly clock: ManualClock
   private readonly stores = new Map<number, ScopeStore>()
   private readonly byScope = new Map<number, Map<string, Geofence>>()
+  private readonly beaconsByScope = new Map<number, Map<string, Beacon>>()
 
   constructor(clock: ManualClock) {
     this.clock = clock
@@ -165,6 +167,27 @@ export class World implements RegistryView {
     this.geofences(geofence.scope).delete(geofence.id)
     const store = this.scope(geofence.scope)
     store.remove(geofence)
+    store.revision = ++this.revision
+  }
+
+  /** What was put and not removed, as with the geofences. */
+  beacons(scope: number): Map<string, Beacon> {
+    let all = this.beaconsByScope.get(scope)
+    if (all === undefined) this.beaconsByScope.set(scope, (all = new Map()))
+    return all
+  }
+
+  putBeacon(beacon: Beacon): void {
+    this.beacons(beacon.scope).set(beacon.id, beacon)
+    const store = this.scope(beacon.scope)
+    store.beacons.put(beacon)
+    store.revision = ++this.revision
+  }
+
+  removeBeacon({ scope, id }: Beacon): void {
+    this.beacons(scope).delete(id)
+    const store = this.scope(scope)
+    store.beacons.remove(id)
     store.revision = ++this.revision
   }
 
@@ -347,6 +370,29 @@ export function aGeofence(id: string | number, change: Partial<Geofence> = {}): 
     ...change,
   }
 }
+
+/** An iBeacon at 0° 0°, changed as given. */
+export function aBeacon(id: string | number, change: Partial<Beacon> = {}): Beacon {
+  const hex = typeof id === 'number' ? id.toString(16).padStart(24, 'b') : id
+  return {
+    id: hex,
+    scope: 0,
+    description: `Beacon ${hex}`,
+    ...IBEACON,
+    coordinates: [0, 0],
+    enabled: true,
+    createdAt: NOON - 86_400_000,
+    updatedAt: NOON - 86_400_000,
+    ...change,
+  }
+}
+
+const IBEACON = {
+  type: 'ibeacon',
+  uuid: 'f7826da6-4fa2-4e98-8024-bc5b71e0893e',
+  major: '1',
+  minor: '2',
+} as const
 
 /** In the middle of {@link aGeofence}, and far from it. */
 export const HERE = { latitude: 0, longitude: 0 }

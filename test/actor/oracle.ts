@@ -1,12 +1,18 @@
+import type { Beacon } from '../../src/model/beacon.ts'
+import type { Profile } from '../../src/model/device.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import type { Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
+import { evaluateBeacons, type BeaconStay } from './oracleBeacons.ts'
+import { checkCrossings, type LastUpdate } from './oracleCrossings.ts'
+import { barredBy } from './oracleEligibility.ts'
 import { coverages, signedDistance } from './oracleGeometry.ts'
+import { beaconContext, contextOf, eventRecord, iso, same, show } from './oracleRecords.ts'
 
 /**
  * The slow obvious evaluator: evaluation.md read anew, without a line of the engine. Every geofence is looked at for
  * every update; points in polygons by turf, distances by Karney's geodesics to edges walked in small pieces, coverage by
- * counting points of the disc, hours by Intl, addresses by counting bits.
+ * counting points of the disc, crossings by halving the way, hours by Intl, addresses by counting bits.
  *
  * Where a measure is so near to a limit that the engine may be on either side of it (1 mm + 0.1 %), the evaluator has
  * several answers, accepts any of them, and goes on from the one that the engine gave.
@@ -16,6 +22,15 @@ interface Visit {
   readonly geofenceId: string
   readonly enteredAt: number
   readonly dwelled: boolean
+  /** Since when the exit condition has held on every update that counts. */
+  readonly leavingSince?: number
+}
+
+/** What a record knows of one geofence. */
+interface Stay {
+  readonly visit: Visit | undefined
+  /** Since when the entry condition has held on every update that counts; only without a visit. */
+  readonly approachSince: number | undefined
 }
 
 interface Record {
@@ -26,39 +41,61 @@ interface Record {
   metadata: Update['metadata']
   readonly createdAt: number
   updatedAt: number
-  visits: Visit[]
+  visits: readonly Visit[]
+  approaches: ReadonlyMap<string, number>
+  beacons: readonly BeaconStay[]
+  last: LastUpdate | undefined
 }
 
 /** One thing that may come of a geofence on an update. */
-interface Answer {
+interface Answer extends Stay {
   readonly event: 'entered' | 'exited' | 'dwelled' | undefined
   readonly confidence: number | undefined
-  /** In the device's state afterwards. */
-  readonly inside: boolean
 }
 
-const NOTHING: Answer = { event: undefined, confidence: undefined, inside: false }
+const NOTHING: Answer = {
+  event: undefined,
+  confidence: undefined,
+  visit: undefined,
+  approachSince: undefined,
+}
 
-/** What the engine answered, parsed. */
+/** What the engine answered, parsed, and the state that it goes on from. */
 export interface Reply {
   readonly user: any
   readonly events: readonly any[]
+  readonly profile: Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons'>
+}
+
+/** What of the engine's world the evaluator looks at. */
+export interface OracleWorld {
+  readonly geofences: ReadonlyMap<string, Geofence>
+  readonly beacons: ReadonlyMap<string, Beacon>
+  readonly settings: () => Settings
 }
 
 export class Oracle {
   /** Decisions that were about more than a geofence far away, and those of them with several answers. */
   decisions = 0
   ambiguous = 0
-  /** Events by kind, to see that the tracks were worth it. */
-  readonly events = { entered: 0, exited: 0, dwelled: 0 }
-  private readonly geofences: ReadonlyMap<string, Geofence>
-  private readonly settings: () => Settings
+  /** Events by kind, and runs of updates that waited, to see that the tracks were worth it. */
+  readonly counts = {
+    entered: 0,
+    exited: 0,
+    dwelled: 0,
+    crossed: 0,
+    enteredBeacon: 0,
+    exitedBeacon: 0,
+    entriesWaiting: 0,
+    exitsWaiting: 0,
+    ignored: 0,
+  }
+  private readonly world: OracleWorld
   private readonly devices = new Map<string, Record[]>()
   private readonly seenIds = new Set<string>()
 
-  constructor(geofences: ReadonlyMap<string, Geofence>, settings: () => Settings) {
-    this.geofences = geofences
-    this.settings = settings
+  constructor(world: OracleWorld) {
+    this.world = world
   }
 
   /** Evaluates the update and compares; throws with everything that is needed to see why. */
@@ -97,8 +134,10 @@ export class Oracle {
     if (matches.length === 0) {
       this.isNewId(answered)
       const { description, metadata, receivedAt } = update
-      const created = { id: answered, userId, installId, description, metadata, createdAt: receivedAt }
-      const record: Record = { ...created, updatedAt: -Infinity, visits: [] }
+      const record: Record = {
+        ...{ id: answered, userId, installId, description, metadata, createdAt: receivedAt },
+        ...{ updatedAt: -Infinity, visits: [], approaches: new Map(), beacons: [], last: undefined },
+      }
       records.push(record)
       return record
     }
@@ -114,67 +153,116 @@ export class Oracle {
   }
 
   private evaluate(record: Record, update: Update, time: number, reply: Reply): unknown[] {
-    const settings = this.settings()
+    const settings = this.world.settings()
     const { maxAccuracyMeters } = settings
-    if (update.accuracy !== undefined && maxAccuracyMeters !== null && update.accuracy > maxAccuracyMeters)
-      return []
-
-    const eventOf = new Map<string, any>(reply.events.map((event) => [event.geofence._id, event]))
-    const insideNow = new Set<string>(reply.user.geofences.map((one: any) => one._id))
-    const stays: Visit[] = []
-    const exits: unknown[] = []
-    const entries: { id: string; event: unknown }[] = []
-    const dwells: unknown[] = []
-    const take = (geofence: Geofence, visit: Visit | undefined) => {
-      const answers = this.answersFor(geofence, visit, update, time, settings)
-      const event = eventOf.get(geofence.id)
-      const kind = event?.type.split(/[._]/)[1]
-      const answer = answers.find(
-        (a) =>
-          a.event === kind && a.confidence === event?.confidence && a.inside === insideNow.has(geofence.id),
+    const ignored =
+      update.accuracy !== undefined && maxAccuracyMeters !== null && update.accuracy > maxAccuracyMeters
+    const events: unknown[] = []
+    if (ignored) this.counts.ignored++
+    else
+      events.push(
+        ...this.crossings(record, update, time, reply),
+        ...this.geofences(record, update, time, reply),
       )
+    if (ignored && reply.profile.crossed.length > 0) throw new Error(`ignored, but crossed: ${show(update)}`)
+    same('visits', record.visits, reply.profile.visits, update)
+    same('approaches', [...record.approaches].sort(), approachesOf(reply).sort(), update)
+    record.last = { latitude: update.latitude, longitude: update.longitude, time, touched: !ignored }
+    return [...events, ...this.beacons(record, update, time, reply)]
+  }
+
+  private crossings(record: Record, update: Update, time: number, reply: Reply): readonly unknown[] {
+    const { crossed } = reply.profile
+    const { events, decided, ambiguous } = checkCrossings(
+      this.world.geofences.values(),
+      (id) => record.visits.some((visit) => visit.geofenceId === id),
+      record,
+      record.last,
+      update,
+      time,
+      this.world.settings(),
+      reply.events,
+      crossed,
+    )
+    this.decisions += decided
+    this.ambiguous += ambiguous
+    this.counts.crossed += crossed.length
+    return events
+  }
+
+  /** Exits, entries and dwells; the record goes on from them. */
+  private geofences(record: Record, update: Update, time: number, reply: Reply): unknown[] {
+    const settings = this.world.settings()
+    const own = reply.events.slice(2 * reply.profile.crossed.length)
+    const eventOf = new Map<string, any>(
+      own.flatMap((event) => (event.geofence === undefined ? [] : [[event.geofence._id, event]])),
+    )
+    const visitNow = new Map<string, Visit>(reply.profile.visits.map((visit) => [visit.geofenceId, visit]))
+    const approachNow = new Map(approachesOf(reply))
+    const stays: Visit[] = []
+    const approaches = new Map<string, number>()
+    const exits: unknown[] = []
+    const entries: { visit: Visit; event: unknown }[] = []
+    const dwells: unknown[] = []
+    const take = (geofence: Geofence, before: Stay) => {
+      const event = eventOf.get(geofence.id)
+      const engine: Answer = {
+        event: event?.type.split(/[._]/)[1],
+        confidence: event?.confidence,
+        visit: visitNow.get(geofence.id),
+        approachSince: approachNow.get(geofence.id),
+      }
+      const answers = this.answersFor(geofence, before, update, time, settings)
+      const answer = answers.find((one) => keyOf(one) === keyOf(engine))
       if (answer === undefined) {
-        const engine = { event: kind, confidence: event?.confidence, inside: insideNow.has(geofence.id) }
+        const d = signedDistance(geofence.shape, update, Infinity)
         throw new Error(
-          `engine ${show(engine)}, oracle ${show(answers)}; d = ${signedDistance(geofence.shape, update, Infinity)}, ` +
-            `t = ${time}, visit ${show(visit)}, update ${show(update)}, geofence ${show(geofence)}, settings ${show(settings)}`,
+          `engine ${show(engine)}, oracle ${show(answers)}; d = ${d}, t = ${time}, before ${show(before)}, ` +
+            `update ${show(update)}, geofence ${show(geofence)}, settings ${show(settings)}`,
         )
       }
-      if (answer.event !== undefined) this.events[answer.event]++
-      const made = (confidence: number | undefined, duration?: number) =>
-        eventRecord(geofence, record, update, time, answer.event!, confidence!, duration)
-      if (answer.event === 'exited') exits.push(made(answer.confidence, (time - visit!.enteredAt) / 60_000))
-      if (answer.event === 'dwelled') dwells.push(made(answer.confidence))
-      if (answer.event === 'entered') entries.push({ id: geofence.id, event: made(answer.confidence) })
-      else if (answer.inside) stays.push(answer.event === 'dwelled' ? { ...visit!, dwelled: true } : visit!)
+      const { visit, approachSince, confidence } = answer
+      if (approachSince !== undefined) {
+        approaches.set(geofence.id, approachSince)
+        this.counts.entriesWaiting++
+      }
+      if (visit?.leavingSince !== undefined) this.counts.exitsWaiting++
+      if (visit !== undefined && answer.event !== 'entered') stays.push(visit)
+      if (answer.event === undefined) return
+      this.counts[answer.event]++
+      const made = (minutes?: number) =>
+        eventRecord({ geofence }, record, update, time, answer.event!, confidence!, minutes)
+      if (answer.event === 'exited') exits.push(made((time - before.visit!.enteredAt) / 60_000))
+      if (answer.event === 'dwelled') dwells.push(made())
+      if (answer.event === 'entered') entries.push({ visit: visit!, event: made() })
     }
 
-    const before = record.visits
-    for (const visit of before) {
-      const geofence = this.geofences.get(visit.geofenceId)
-      if (geofence !== undefined) take(geofence, visit)
+    for (const visit of record.visits) {
+      const geofence = this.world.geofences.get(visit.geofenceId)
+      if (geofence !== undefined) take(geofence, { visit, approachSince: undefined })
     }
-    for (const geofence of this.geofences.values()) {
-      if (!before.some((visit) => visit.geofenceId === geofence.id)) take(geofence, undefined)
+    for (const geofence of this.world.geofences.values()) {
+      if (record.visits.some((visit) => visit.geofenceId === geofence.id)) continue
+      take(geofence, { visit: undefined, approachSince: record.approaches.get(geofence.id) })
     }
-    entries.sort((a, b) => (a.id < b.id ? -1 : 1))
-    for (const { id } of entries) stays.push({ geofenceId: id, enteredAt: time, dwelled: false })
-    record.visits = stays
-    return [...exits, ...entries.map((entry) => entry.event), ...dwells]
+    entries.sort((a, b) => (a.visit.geofenceId < b.visit.geofenceId ? -1 : 1))
+    record.visits = [...stays, ...entries.map(({ visit }) => visit)]
+    record.approaches = approaches
+    return [...exits, ...entries.map(({ event }) => event), ...dwells]
   }
 
   /** Everything that may come of it, given how well distances and shares are known; mostly one. */
   private answersFor(
     geofence: Geofence,
-    visit: Visit | undefined,
+    before: Stay,
     update: Update,
     time: number,
     settings: Settings,
   ): Answer[] {
+    const { visit, approachSince } = before
     const barred = barredBy(geofence, update, time, settings)
     if (visit === undefined && barred !== undefined) return [NOTHING]
-    if (visit !== undefined && (barred === 'disabled' || barred === 'past' || barred === 'user'))
-      return [NOTHING]
+    if (barred === 'disabled' || barred === 'past' || barred === 'user') return [NOTHING]
 
     const accuracy = Math.min(update.accuracy ?? 0, 50_000)
     const d = signedDistance(geofence.shape, update, accuracy)
@@ -182,54 +270,81 @@ export class Oracle {
     this.decisions++
     const slack = 0.001 + (Math.abs(d) > 20_000 ? 0.005 : 0.001) * Math.abs(d)
     let shares: number[] | undefined
-    const sharesNearby = () => (shares ??= coverages(geofence.shape, update, accuracy))
+    const coverage = () => (shares ??= coverages(geofence.shape, update, accuracy))
     const answers = new Map<string, Answer>()
     for (const distance of [d - slack, d, d + slack]) {
-      for (const answer of answersAt(geofence, visit, distance, accuracy, sharesNearby)) {
-        answers.set(JSON.stringify(answer), answer)
-      }
+      const found = visit === undefined ? outside(distance) : inside(visit, distance)
+      for (const answer of found) answers.set(keyOf(answer), answer)
     }
     if (answers.size > 1) this.ambiguous++
     return [...answers.values()]
 
-    function answersAt(
-      of: Geofence,
-      stay: Visit | undefined,
-      distance: number,
-      a: number,
-      coverage: () => number[],
-    ): Answer[] {
-      const entryConfidences = () => {
-        if (update.accuracy === undefined) return [1]
-        if (distance <= -a) return [3]
-        return [...new Set(coverage().map((share) => (share >= 0.5 ? 2 : 1)))]
+    function entryConfidences(distance: number): number[] {
+      if (update.accuracy === undefined) return [1]
+      if (distance <= -accuracy) return [3]
+      return [...new Set(coverage().map((share) => (share >= 0.5 ? 2 : 1)))]
+    }
+
+    function outside(distance: number): Answer[] {
+      if (distance > (settings.bufferEntries ? accuracy : 0)) return [NOTHING]
+      const needsStop = geofence.stopDetection ?? settings.stopDetection
+      if (needsStop && !update.stopped && !update.foreground) return [NOTHING]
+      return entryConfidences(distance).map((confidence) => {
+        if (confidence < settings.minimumConfidence) return NOTHING
+        const since = approachSince ?? time
+        if (time - since < settings.entryDelaySeconds * 1000) return { ...NOTHING, approachSince: since }
+        const entered = { geofenceId: geofence.id, enteredAt: time, dwelled: false }
+        return { event: 'entered', confidence, visit: entered, approachSince: undefined }
+      })
+    }
+
+    function inside(stay: Visit, distance: number): Answer[] {
+      const { geofenceId, enteredAt, dwelled } = stay
+      let remains: Visit = { geofenceId, enteredAt, dwelled }
+      if (distance > (settings.bufferEntries || settings.bufferExits ? accuracy : 0)) {
+        const confidence =
+          update.accuracy === undefined ? 1 : distance >= accuracy ? 3 : distance >= accuracy / 2 ? 2 : 1
+        if (confidence >= settings.minimumConfidence) {
+          const since = stay.leavingSince ?? time
+          if (time - since >= settings.exitDelaySeconds * 1000)
+            return [barred === undefined ? { ...NOTHING, event: 'exited', confidence } : NOTHING]
+          remains = { ...remains, leavingSince: since }
+        }
       }
-      if (stay === undefined) {
-        if (distance > (settings.bufferEntries ? a : 0)) return [NOTHING]
-        const needsStop = of.stopDetection ?? settings.stopDetection
-        if (needsStop && !update.stopped && !update.foreground) return [NOTHING]
-        return entryConfidences().map((confidence) =>
-          confidence < settings.minimumConfidence ? NOTHING : { event: 'entered', confidence, inside: true },
-        )
-      }
-      const remains: Answer = { event: undefined, confidence: undefined, inside: true }
-      if (distance > (settings.bufferEntries || settings.bufferExits ? a : 0)) {
-        const confidence = update.accuracy === undefined ? 1 : distance >= a ? 3 : distance >= a / 2 ? 2 : 1
-        if (confidence >= settings.minimumConfidence)
-          return [barred === undefined ? { event: 'exited', confidence, inside: false } : NOTHING]
-      }
-      const threshold = of.dwellThreshold ?? settings.dwellThreshold
-      if (!settings.dwellEvents || threshold === null || stay.dwelled) return [remains]
-      if (time - stay.enteredAt <= threshold * 60_000 || barred !== undefined) return [remains]
-      return entryConfidences().map((confidence) => ({ event: 'dwelled', confidence, inside: true }))
+      const threshold = geofence.dwellThreshold ?? settings.dwellThreshold
+      const due = settings.dwellEvents && threshold !== null && time - enteredAt > threshold * 60_000
+      if (!due || dwelled || barred !== undefined) return [{ ...NOTHING, visit: remains }]
+      const after = { ...remains, dwelled: true }
+      return entryConfidences(distance).map((confidence) => ({
+        ...NOTHING,
+        event: 'dwelled',
+        confidence,
+        visit: after,
+      }))
     }
   }
 
+  private beacons(record: Record, update: Update, time: number, reply: Reply): unknown[] {
+    const now = new Set(reply.profile.beacons.map((stay) => stay.beaconId))
+    const { stays, exited, entered } = evaluateBeacons(this.world.beacons, record.beacons, update, time, now)
+    same('beacons', stays, reply.profile.beacons, update)
+    record.beacons = stays
+    this.counts.exitedBeacon += exited.length
+    this.counts.enteredBeacon += entered.length
+    return [
+      ...exited.map(({ beacon, minutes }) =>
+        eventRecord({ beacon }, record, update, time, 'exited', 3, minutes),
+      ),
+      ...entered.map((beacon) => eventRecord({ beacon }, record, update, time, 'entered', 3)),
+    ]
+  }
+
   private userOf(record: Record, update: Update, time: number): unknown {
+    const { geofences, beacons, settings } = this.world
     const current = record.visits.flatMap(({ geofenceId }) => {
-      const geofence = this.geofences.get(geofenceId)
+      const geofence = geofences.get(geofenceId)
       if (geofence === undefined) return []
-      const barred = barredBy(geofence, update, time, this.settings())
+      const barred = barredBy(geofence, update, time, settings())
       return barred === 'disabled' || barred === 'past' || barred === 'user' ? [] : [contextOf(geofence)]
     })
     return {
@@ -242,7 +357,7 @@ export class Oracle {
       ip: update.ip,
       createdAt: iso(record.createdAt),
       geofences: current,
-      beacons: [],
+      beacons: record.beacons.map(({ beaconId }) => beaconContext(beacons.get(beaconId)!)),
       segments: [],
       topChains: [],
       location: { type: 'Point', coordinates: [update.longitude, update.latitude] },
@@ -254,146 +369,12 @@ export class Oracle {
   }
 }
 
-function eventRecord(
-  geofence: Geofence,
-  record: Record,
-  update: Update,
-  time: number,
-  kind: string,
-  confidence: number,
-  duration: number | undefined,
-): unknown {
-  return {
-    type: `user.${kind}${kind === 'dwelled' ? '_in' : ''}_geofence`,
-    createdAt: iso(time),
-    actualCreatedAt: iso(update.receivedAt),
-    live: false,
-    user: {
-      _id: record.id,
-      userId: record.userId,
-      deviceId: update.deviceId,
-      metadata: record.metadata,
-    },
-    geofence: contextOf(geofence),
-    location: { type: 'Point', coordinates: [update.longitude, update.latitude] },
-    locationAccuracy: update.accuracy,
-    confidence,
-    currentlyOperating: isOperating(geofence, time),
-    duration,
-    replayed: update.replayed,
-    foreground: update.foreground,
-    stopped: update.stopped,
-  }
+function approachesOf(reply: Reply): [string, number][] {
+  return reply.profile.approaches.map(({ geofenceId, since }) => [geofenceId, since])
 }
 
-function contextOf({ id, tag, externalId, description, metadata }: Geofence): unknown {
-  return { _id: id, tag, externalId, description, metadata }
-}
-
-function iso(time: number): string {
-  return new Date(time).toISOString()
-}
-
-function show(value: unknown): string {
-  return JSON.stringify(value) ?? 'none'
-}
-
-/** Equal as JSON, keys in any order; ids of events are looked at elsewhere. */
-function same(what: string, expected: unknown, found: unknown, update: Update): void {
-  const [a, b] = [sorted(expected), sorted(found)]
-  if (a !== b) throw new Error(`${what}:\n expected ${a}\n found    ${b}\n update ${show(update)}`)
-}
-
-function sorted(value: unknown): string {
-  return JSON.stringify(value, (_key, inner) => {
-    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner
-    const isEvent = typeof inner.type === 'string' && inner.type.startsWith('user.')
-    const keys = Object.keys(inner).filter((key) => !(isEvent && key === '_id'))
-    return Object.fromEntries(keys.sort().map((key) => [key, inner[key]]))
-  })
-}
-
-// Eligibility
-
-type Barred = 'disabled' | 'past' | 'user' | 'address' | 'closed'
-
-function barredBy(geofence: Geofence, update: Update, time: number, settings: Settings): Barred | undefined {
-  if (!geofence.enabled) return 'disabled'
-  const { disableAfter = Infinity, deleteAfter = Infinity } = geofence
-  if (update.receivedAt >= disableAfter || update.receivedAt >= deleteAfter) return 'past'
-  if (geofence.userIds !== undefined || geofence.userId !== undefined) {
-    const wanted = [...(geofence.userIds ?? []), geofence.userId].filter((one) => one !== undefined)
-    if (update.userId === undefined || !wanted.includes(update.userId)) return 'user'
-  }
-  if (geofence.ip !== undefined && !geofence.ip.split(',').some((range) => inRange(range, update.ip)))
-    return 'address'
-  return settings.restrictToOperatingHours && isOperating(geofence, time) === false ? 'closed' : undefined
-}
-
-function bitsOf(address: string): string {
-  if (!address.includes(':')) {
-    return address
-      .split('.')
-      .map((part) => Number(part).toString(2).padStart(8, '0'))
-      .join('')
-  }
-  const [head, tail] = address.split('::').map((half) => half.split(':').filter((group) => group !== ''))
-  const groups =
-    tail === undefined ? head! : [...head!, ...Array(8 - head!.length - tail.length).fill('0'), ...tail]
-  return groups.map((group) => Number.parseInt(group, 16).toString(2).padStart(16, '0')).join('')
-}
-
-function inRange(range: string, address: string): boolean {
-  if (range.includes(':') !== address.includes(':')) return false
-  if (range.endsWith('*')) {
-    const fixed = range.includes(':') ? 112 : 24
-    return bitsOf(range.replace('*', '0')).slice(0, fixed) === bitsOf(address).slice(0, fixed)
-  }
-  const [base, length] = range.split('/')
-  const fixed = length === undefined ? 128 : Number(length)
-  return bitsOf(base!).slice(0, fixed) === bitsOf(address).slice(0, fixed)
-}
-
-function isOperating(geofence: Geofence, time: number): boolean | undefined {
-  const source = geofence.operatingHours?.source
-  if (source === undefined) return undefined
-  const format = clockOf(geofence.timeZone)
-  const parts = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]))
-  const minute = Number(parts.hour) * 60 + Number(parts.minute)
-  const today = DAYS.indexOf(parts.weekday!.toLowerCase())
-  for (const [name, pairs] of Object.entries(source)) {
-    const day = DAYS.indexOf(name.slice(0, 3).toLowerCase())
-    for (const pair of pairs) {
-      const open = minutesOf(pair[0])
-      let close = minutesOf(pair[1])
-      if (close <= open) close += 1440
-      if (day === today && open <= minute && minute < close) return true
-      if ((day + 1) % 7 === today && minute + 1440 < close) return true
-    }
-  }
-  return false
-}
-
-const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
-const clocks = new Map<string, Intl.DateTimeFormat>()
-
-function clockOf(timeZone: string): Intl.DateTimeFormat {
-  let format = clocks.get(timeZone)
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      hourCycle: 'h23',
-      weekday: 'short',
-      hour: '2-digit',
-      minute: '2-digit',
-    })
-    clocks.set(timeZone, format)
-  }
-  return format
-}
-
-function minutesOf(text: string): number {
-  const [hour, minute] = text.split(' ')[0]!.split(':').map(Number)
-  if (!/[ap]m/i.test(text)) return hour! * 60 + minute!
-  return ((hour! % 12) + (/pm/i.test(text) ? 12 : 0)) * 60 + minute!
+/** Equal for equal answers. */
+function keyOf({ event, confidence, visit, approachSince }: Answer): string {
+  const stay = visit && [visit.geofenceId, visit.enteredAt, visit.dwelled, visit.leavingSince]
+  return show([event, confidence, stay, approachSince])
 }

@@ -1,4 +1,5 @@
 import tzLookup from '@photostructure/tz-lookup'
+import type { Beacon, BeaconIdentifiers, RangedBeacon } from '../../src/model/beacon.ts'
 import { checkRing } from '../../src/geometry/ring.ts'
 import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
 import { parseOperatingHours, type OperatingHours } from '../../src/model/operatingHours.ts'
@@ -6,7 +7,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 import { MINUTE, NOON, type Engine } from './kit.ts'
 
-/** Random worlds: geofences of every kind about a place, devices that move among them, edits in between. */
+/** Random worlds: geofences of every kind and beacons about a place, devices that move among them, edits in between. */
 
 /** Mulberry32: the same numbers for a seed, everywhere. */
 export class Random {
@@ -188,6 +189,49 @@ export function randomGeofence(
   }
 }
 
+/** Few identifiers, so that several beacons send the same. */
+function randomIdentifiers(random: Random): BeaconIdentifiers {
+  if (random.chance(0.4))
+    return { type: 'eddystone', uid: random.pick(['00aa', '00bb']), instance: random.pick(['0f', 'f0']) }
+  const uuid = random.pick(['F7826DA6-4FA2-4E98-8024-BC5B71E0893E', '2f234454-cf6d-4a0f-adf2-f4911ba9ffa6'])
+  return { type: 'ibeacon', uuid, major: random.pick(['1', '2']), minor: random.pick(['7', '70']) }
+}
+
+/** A beacon within `spread` metres of the place. */
+export function randomBeacon(random: Random, id: number, place: Point, spread: number): Beacon {
+  const at = moved(place, random.between(-spread, spread), random.between(-spread, spread))
+  return {
+    id: id.toString(16).padStart(24, 'b'),
+    scope: 0,
+    description: `Beacon ${id}`,
+    ...randomIdentifiers(random),
+    ...(random.chance(0.7) && { tag: 'door', externalId: `b${id}` }),
+    coordinates: [at.longitude, at.latitude],
+    enabled: random.chance(0.9),
+    ...(random.chance(0.2) && { metadata: { floor: random.below(5) } }),
+    createdAt: NOON,
+    updatedAt: NOON,
+  }
+}
+
+/** What a device ranges: some of these and of nobody's, in either case, now and then twice. */
+export function randomRanged(random: Random, beacons: Iterable<Beacon>): RangedBeacon[] {
+  const share = random.pick([0, 0.3, 0.7])
+  const ranged: RangedBeacon[] = []
+  const add = ({ type, uuid, major, minor, uid, instance }: BeaconIdentifiers) => {
+    const written = (text: string | undefined) =>
+      random.chance(0.5) ? text?.toUpperCase() : text?.toLowerCase()
+    if (type === 'ibeacon') ranged.push({ type, uuid: written(uuid), major, minor })
+    else ranged.push({ type, uid: written(uid), instance: written(instance) })
+  }
+  for (const beacon of beacons) {
+    if (random.chance(share)) add(beacon)
+  }
+  if (random.chance(0.3)) add(randomIdentifiers(random))
+  if (random.chance(0.1) && ranged.length > 0) add(random.pick(ranged))
+  return ranged
+}
+
 export function randomSettings(random: Random): Settings {
   return {
     ...DEFAULT_SETTINGS,
@@ -198,6 +242,10 @@ export function randomSettings(random: Random): Settings {
     dwellEvents: random.chance(0.7),
     dwellThreshold: random.chance(0.5) ? random.pick([1, 5, 30]) : null,
     minimumConfidence: random.pick([1, 1, 1, 2, 3]),
+    entryDelaySeconds: random.chance(0.6) ? 0 : random.pick([1, 20, 60, 300]),
+    exitDelaySeconds: random.chance(0.6) ? 0 : random.pick([1, 20, 60, 300]),
+    detectCrossings: random.chance(0.5),
+    maxGapSeconds: random.pick([10, 300, 3600]),
     maxAccuracyMeters: random.chance(0.2) ? random.magnitude(50, 5000) : null,
   }
 }
@@ -250,6 +298,7 @@ export class Track {
   private description: string | undefined
   private metadata: Update['metadata']
   private clockKind = 0
+  private ranges = false
 
   constructor(random: Random, deviceId: string, place: Point, style: TrackStyle) {
     this.random = random
@@ -278,6 +327,7 @@ export class Track {
       description: this.description,
       metadata: this.metadata,
       updatedAt: this.time(engine.clock.now()),
+      beacons: this.ranges ? randomRanged(random, engine.world.beacons(0).values()) : undefined,
     })
   }
 
@@ -306,7 +356,7 @@ export class Track {
 
   private change(): void {
     const { random } = this
-    switch (random.below(9)) {
+    switch (random.below(11)) {
       case 0:
         this.userId = random.chance(0.4) ? undefined : random.pick(USERS)
         break
@@ -328,6 +378,10 @@ export class Track {
         break
       case 6:
         this.clockKind = random.below(6)
+        break
+      case 7:
+      case 8:
+        this.ranges = !this.ranges
         break
       default:
         this.changeAll()
@@ -364,6 +418,10 @@ export class Track {
 /** Changes the engine's world in one way or another. */
 export function randomEdit(random: Random, engine: Engine, place: Point, spread: number): void {
   const { world, clock } = engine
+  if (random.chance(0.2)) {
+    randomBeaconEdit(random, engine, place, spread)
+    return
+  }
   const geofences = [...world.geofences(0).values()]
   const known = geofences.length === 0 ? undefined : random.pick(geofences)
   const now = clock.now()
@@ -389,4 +447,15 @@ export function randomEdit(random: Random, engine: Engine, place: Point, spread:
     default:
       world.set(0, randomSettings(random))
   }
+}
+
+function randomBeaconEdit(random: Random, { world, clock }: Engine, place: Point, spread: number): void {
+  const beacons = [...world.beacons(0).values()]
+  const drawn = randomBeacon(random, 1000 + world.revision, place, spread)
+  const known = beacons.length === 0 ? undefined : random.pick(beacons)
+  const updatedAt = clock.now()
+  if (known === undefined || random.chance(0.25)) world.putBeacon(drawn)
+  else if (random.chance(0.25)) world.removeBeacon(known)
+  else if (random.chance(0.5)) world.putBeacon({ ...known, enabled: !known.enabled, updatedAt })
+  else world.putBeacon({ ...drawn, id: known.id, enabled: known.enabled, updatedAt })
 }

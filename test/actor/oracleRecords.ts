@@ -1,0 +1,80 @@
+import type { Beacon } from '../../src/model/beacon.ts'
+import type { Geofence } from '../../src/model/geofence.ts'
+import type { Update } from '../../src/model/update.ts'
+import { isOperating } from './oracleEligibility.ts'
+
+/** The records of the interface, for the evaluator of oracle.ts, and how they are compared. */
+
+/** When and where something happened, where that is not the update's own time and place. */
+export interface Happened {
+  /** ISO 8601, as the engine wrote it. */
+  readonly createdAt: string
+  readonly coordinates: readonly number[]
+}
+
+export function eventRecord(
+  subject: { readonly geofence: Geofence } | { readonly beacon: Beacon },
+  user: { readonly id: string; readonly userId: string | undefined; readonly metadata: unknown },
+  update: Update,
+  time: number,
+  kind: string,
+  confidence: number,
+  duration?: number,
+  happened: Happened = { createdAt: iso(time), coordinates: [update.longitude, update.latitude] },
+): unknown {
+  const about = 'geofence' in subject ? 'geofence' : 'beacon'
+  return {
+    type: `user.${kind}${kind === 'dwelled' ? '_in' : ''}_${about}`,
+    createdAt: happened.createdAt,
+    actualCreatedAt: iso(update.receivedAt),
+    live: false,
+    user: { _id: user.id, userId: user.userId, deviceId: update.deviceId, metadata: user.metadata },
+    ...('geofence' in subject
+      ? {
+          geofence: contextOf(subject.geofence),
+          currentlyOperating: isOperating(subject.geofence, Date.parse(happened.createdAt)),
+        }
+      : { beacon: beaconContext(subject.beacon) }),
+    location: { type: 'Point', coordinates: happened.coordinates },
+    locationAccuracy: update.accuracy,
+    confidence,
+    duration,
+    replayed: update.replayed,
+    foreground: update.foreground,
+    stopped: update.stopped,
+  }
+}
+
+export function contextOf({ id, tag, externalId, description, metadata }: Geofence): unknown {
+  return { _id: id, tag, externalId, description, metadata }
+}
+
+export function beaconContext(beacon: Beacon): unknown {
+  const { id, type, uuid, major, minor, uid, instance, ...rest } = beacon
+  const { description, tag, externalId, enabled, metadata } = rest
+  const sent = type === 'ibeacon' ? { uuid, major, minor } : { uid, instance }
+  return { _id: id, type, ...sent, description, tag, externalId, enabled, metadata }
+}
+
+export function iso(time: number): string {
+  return new Date(time).toISOString()
+}
+
+export function show(value: unknown): string {
+  return JSON.stringify(value) ?? 'none'
+}
+
+/** Equal as JSON, keys in any order; ids of events are looked at elsewhere. */
+export function same(what: string, expected: unknown, found: unknown, update: Update): void {
+  const [a, b] = [sorted(expected), sorted(found)]
+  if (a !== b) throw new Error(`${what}:\n expected ${a}\n found    ${b}\n update ${show(update)}`)
+}
+
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_key, inner) => {
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner
+    const isEvent = typeof inner.type === 'string' && inner.type.startsWith('user.')
+    const keys = Object.keys(inner).filter((key) => !(isEvent && key === '_id'))
+    return Object.fromEntries(keys.sort().map((key) => [key, inner[key]]))
+  })
+}

@@ -1,0 +1,74 @@
+import type { Shape } from '../../src/model/geofence.ts'
+import { signedDistance } from './oracleGeometry.ts'
+
+/**
+ * Where a way that is straight in longitude and latitude touches a shape, by halving it: a stretch whose middle is
+ * farther from the shape than its own half length cannot touch it, all others are cut again.
+ */
+
+interface Place {
+  readonly latitude: number
+  readonly longitude: number
+}
+
+export interface Way {
+  readonly from: Place
+  /** Degrees, signed, the short way around. */
+  readonly latitudes: number
+  readonly longitudes: number
+}
+
+export function wayBetween(from: Place, to: Place): Way {
+  let longitudes = to.longitude - from.longitude
+  if (longitudes > 180) longitudes -= 360
+  if (longitudes < -180) longitudes += 360
+  return { from, latitudes: to.latitude - from.latitude, longitudes }
+}
+
+/** The place after a share of the way, longitude within ±180. */
+export function placeOn({ from, latitudes, longitudes }: Way, share: number): Place {
+  const longitude = from.longitude + share * longitudes
+  const turns = longitude > 180 ? -360 : longitude < -180 ? 360 : 0
+  return { latitude: from.latitude + share * latitudes, longitude: longitude + turns }
+}
+
+/** Never less than the metres of a stretch between two shares, and little more: a degree is nowhere longer than 111,700 m. */
+export function atMostMeters(way: Way, start: number, end: number): number {
+  const latitudes = [start, end].map((share) => Math.abs(way.from.latitude + share * way.latitudes))
+  const acrossEquator = Math.abs(way.latitudes) > 0 && crossesEquator(way, start, end)
+  const cosine = acrossEquator ? 1 : Math.cos((Math.min(...latitudes) * Math.PI) / 180)
+  return 111_700 * (end - start) * Math.hypot(way.latitudes, way.longitudes * cosine)
+}
+
+function crossesEquator({ from, latitudes }: Way, start: number, end: number): boolean {
+  return (from.latitude + start * latitudes) * (from.latitude + end * latitudes) <= 0
+}
+
+const SHORTEST_METERS = 0.0005
+const MOST_STRETCHES = 20_000
+
+/** The search gave up: the way runs along the boundary. */
+export class TooClose extends Error {
+  override name = 'TooClose'
+}
+
+/**
+ * The share of the way, 0 to 1, at which the signed distance to the shape first is at most `level` metres; from the end
+ * backward where `reverse`. Undefined where it never is.
+ */
+export function touch(shape: Shape, way: Way, level: number, reverse: boolean): number | undefined {
+  let stretches = 0
+  return search(0, 1)
+
+  function search(start: number, end: number): number | undefined {
+    if (++stretches > MOST_STRETCHES) throw new TooClose()
+    const half = atMostMeters(way, start, end) / 2
+    const middle = (start + end) / 2
+    const distance = signedDistance(shape, placeOn(way, middle), half + Math.abs(level))
+    if (distance - level > half * 1.001) return undefined
+    if (half < SHORTEST_METERS) return distance <= level + SHORTEST_METERS ? middle : undefined
+    return reverse
+      ? (search(middle, end) ?? search(start, middle))
+      : (search(start, middle) ?? search(middle, end))
+  }
+}
