@@ -1,9 +1,9 @@
 import { ApiError, badParam } from '../runtime/errors.ts'
+import { tooLarge } from './errors.ts'
 import { checkText, decodeText, parseJsonObject } from './jsonBody.ts'
 import { readPairs } from './pairs.ts'
 import { RateLimiter } from './rateLimit.ts'
 import type { Route, UploadRule } from './route.ts'
-import { tooLarge } from './upload.ts'
 import { Validator } from './validate.ts'
 
 /** Told once per request of a route: the answer's status (499: the client hung up first) and how long it took. */

@@ -25,6 +25,11 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   }
 }
 
+/** 413 for a body of more than that many bytes. */
+export function tooLarge(maxBytes: number): ApiError {
+  return new ApiError(413, `The body must be at most ${maxBytes} bytes.`)
+}
+
 /** The status line's text of every status that the API answers. */
 const REASONS: Readonly<Record<number, string>> = {
   200: 'OK',

@@ -5,10 +5,10 @@ import type { Credentials } from '../registry/port.ts'
 import { authenticate, type KeyLookup } from './authenticate.ts'
 import type { ClientAddress, Peers } from './clientAddress.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
-import { errorAnswer } from './errors.ts'
+import { errorAnswer, tooLarge } from './errors.ts'
 import { LATER, type Answer, type AnswerStream, type Call, type Reply } from './route.ts'
 import { StreamOut } from './streamOut.ts'
-import { tooLarge, Upload, UPLOAD_MEMORY_BYTES } from './upload.ts'
+import { Upload, UPLOAD_MEMORY_BYTES } from './upload.ts'
 import {
   endHead,
   hasVersion,

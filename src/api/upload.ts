@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { HttpResponse } from 'uWebSockets.js'
-import { ApiError } from '../runtime/errors.ts'
+import type { ApiError } from '../runtime/errors.ts'
+import { tooLarge } from './errors.ts'
 
 /** What the stream holds before it asks the socket to wait. */
 const HIGH_WATER_BYTES = 64 * 1024
@@ -73,8 +74,4 @@ export class Upload extends Readable {
     this.#waiting = false
     this.#res.resume()
   }
-}
-
-export function tooLarge(maxBytes: number): ApiError {
-  return new ApiError(413, `The body must be at most ${maxBytes} bytes.`)
 }
