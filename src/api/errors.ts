@@ -35,6 +35,7 @@ const REASONS: Readonly<Record<number, string>> = {
   200: 'OK',
   202: 'Accepted',
   204: 'No Content',
+  302: 'Found',
   304: 'Not Modified',
   400: 'Bad Request',
   401: 'Unauthorized',
