@@ -368,7 +368,8 @@ function timeOf(update: Update, latestTime: number): number {
   return Math.max(update.receivedAt, latestTime)
 }
 
-function isTooInaccurate(update: Update, settings: Settings): boolean {
+/** Whether the update moves the device but touches no geofence. */
+export function isTooInaccurate(update: Update, settings: Settings): boolean {
   const { maxAccuracyMeters } = settings
   return maxAccuracyMeters !== null && update.accuracy !== undefined && update.accuracy > maxAccuracyMeters
 }

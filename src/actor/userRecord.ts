@@ -64,7 +64,7 @@ export function headUntil(profile: Profile, view: ScopeView): number {
 }
 
 /** The geofences that the user is in and that still count, in the order of entry. */
-function currentGeofences(profile: Profile, view: ScopeView, now: number) {
+export function currentGeofences(profile: Pick<Profile, 'visits' | 'userId'>, view: ScopeView, now: number) {
   const geofences = []
   for (const { geofenceId } of profile.visits) {
     const geofence = view.geofence(geofenceId)
@@ -76,7 +76,7 @@ function currentGeofences(profile: Profile, view: ScopeView, now: number) {
 }
 
 /** The beacons in range that still count, in the order of entry. */
-function currentBeacons(profile: Profile, view: ScopeView) {
+export function currentBeacons(profile: Pick<Profile, 'beacons'>, view: ScopeView) {
   return profile.beacons
     .map(({ beaconId }) => view.beacons.beacon(beaconId))
     .filter((beacon) => beacon?.enabled)

@@ -1,18 +1,23 @@
 import Type from 'typebox'
-import { LATER, route, type Reply, type Route } from '../api/route.ts'
+import { RateLimiter } from '../api/rateLimit.ts'
+import { LATER, route, type Answer, type Reply, type Route } from '../api/route.ts'
 import type { Update } from '../model/update.ts'
 import type { ActorHost, Submitter } from '../actor/host.ts'
 import type { Applied } from '../actor/partition.ts'
 import { EventSchema } from '../events/eventSchema.ts'
 import { GeofenceRecord } from '../registry/geofenceRecord.ts'
 import type { RegistryView } from '../registry/port.ts'
-import type { ApiError } from '../runtime/errors.ts'
+import { badParam, type ApiError } from '../runtime/errors.ts'
+import { ANONYMOUS, anonymousStays, trackAnonymously } from './anonymous.ts'
 import { nearbyGeofencesJson } from './nearby.ts'
 import { UserSchema } from './userSchema.ts'
 import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
 
 /** More updates than this in one replay are refused: an SDK buffers 120. */
 const MAX_REPLAYS = 1000
+
+/** Anonymous devices share their id, so they are limited by address; behind one of those may be many. */
+const ANONYMOUS_PER_SECOND = 10
 
 /** Characters of events in a replay's answer; a text may not become longer than half a gigabyte. */
 const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
@@ -27,7 +32,8 @@ export interface TrackParts {
 
 /** POST /v1/track and /v1/track/replay. */
 export function trackRoutes(parts: TrackParts): Route[] {
-  const { host } = parts
+  const { host, registry } = parts
+  const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
   const answers = {
     200: Type.Object({
       user: UserSchema,
@@ -46,11 +52,16 @@ export function trackRoutes(parts: TrackParts): Route[] {
       summary: 'Track a location update',
       description:
         'Evaluates the update and answers the user and the events that it caused, once both are durable. ' +
-        'One update per second and device.',
+        'One update per second and device. With the deviceId `anonymous` nothing is stored: the update is evaluated ' +
+        `against \`geofenceIds\` and \`beaconIds\`; ${ANONYMOUS_PER_SECOND} updates per second and address.`,
       body: TrackBody,
       answers: { ...answers, 429: Type.Object({}, { description: 'The device sends too often.' }) },
       handler(call, reply) {
         const update = updateFrom(call.body, stampOf(call))
+        if (update.deviceId === ANONYMOUS) {
+          anonymousLimit?.take(call.ip, call.receivedAt)
+          return answerAnonymously(registry, [{ body: call.body, update }])
+        }
         const exchange = new TrackExchange(reply, parts, nearbyGeofencesLimit(call.body))
         host.submitOne(update, sizeOf(update), exchange)
         return LATER
@@ -77,10 +88,17 @@ export function trackRoutes(parts: TrackParts): Route[] {
       handler(call, reply) {
         const stamp = stampOf(call)
         const replays = call.body.replays.map((body, i) => ({
+          body,
           update: updateFrom({ ...body, replayed: body.replayed ?? true }, stamp, `replays.${i}.`),
-          nearby: nearbyGeofencesLimit(body),
         }))
+        const stranger = replays.findIndex(({ body }) => body.deviceId !== ANONYMOUS)
+        if (stranger >= 0 && replays.some(({ body }) => body.deviceId === ANONYMOUS))
+          throw badParam(`replays.${stranger}.deviceId`, `Must be ${ANONYMOUS} in all replays or in none.`)
         replays.sort((a, b) => timeOf(a.update) - timeOf(b.update))
+        if (stranger < 0) {
+          anonymousLimit?.take(call.ip, call.receivedAt)
+          return answerAnonymously(registry, replays)
+        }
         const updates = replays.map(({ update }) => update)
         let bytes = 0
         for (const update of updates) bytes += sizeOf(update)
@@ -163,6 +181,27 @@ class ReplayExchange implements Submitter {
   refused(error: ApiError): void {
     this.reply.fail(error)
   }
+}
+
+/**
+ * Evaluates anonymous updates in their order, the first against the stays that it names, and answers the user of the
+ * last.
+ */
+function answerAnonymously(
+  registry: RegistryView,
+  replays: readonly { readonly body: TrackBody; readonly update: Update }[],
+): Answer {
+  let stays = anonymousStays(replays[0]!.body)
+  const events: string[] = []
+  let user = ''
+  for (const { body, update } of replays) {
+    const result = trackAnonymously(stays, update, registry.scope(update.scope))
+    stays = result
+    for (const event of result.events) events.push(event)
+    if (update === replays.at(-1)!.update)
+      user = result.user + aroundJson(registry, update, nearbyGeofencesLimit(body))
+  }
+  return { json: `"events":[${events.join(',')}],"user":${user}` }
 }
 
 /** What the answer says of the surroundings of an update, to be put behind another member. */

@@ -18,7 +18,10 @@ const MAX_NEARBY_GEOFENCES = 100
 
 /** The body of POST /v1/track, and of each item of a replay. What SDKs send beyond it is ignored. */
 export const TrackBody = Type.Object({
-  deviceId: Name(256, 'Names the device; alone, it names a logged-out user.'),
+  deviceId: Name(
+    256,
+    'Names the device; alone, it names a logged-out user. `anonymous`: nothing is stored of the update.',
+  ),
   userId: Type.Optional(Text(256, 'Stable unique id of the user. No personal data.')),
   latitude: Latitude,
   longitude: Longitude,
