@@ -5,6 +5,7 @@ import type { BeaconDefinition, BeaconRow } from './beaconRow.ts'
 import { beaconOfRow, rowOfBeacon } from './beaconRow.ts'
 import type { RegistryDatabase } from './database.ts'
 import { RegistryDamaged } from './database.ts'
+import type { Part } from './recordList.ts'
 import type { ScopeStore } from './scopeStore.ts'
 
 /** The pair is taken by another beacon of the scope. */
@@ -56,15 +57,23 @@ export class BeaconRegistry {
   }
 
   /** {@link put} for many in one transaction: all or none. A pair that is given twice ends as the last one. */
-  putMany(scope: ScopeId, definitions: readonly BeaconDefinition[]): { beacon: Beacon; created: boolean }[] {
+  putMany(
+    scope: ScopeId,
+    definitions: readonly BeaconDefinition[],
+    part?: Part,
+  ): { beacon: Beacon; created: boolean }[] {
     if (definitions.length === 0) return []
     const { records } = this.#scope(scope).beacons
-    const drafts = records.draft(definitions, this.#clock.now(), (definition, id, createdAt) =>
-      this.#build(scope, definition, id, createdAt),
+    const drafts = records.draft(
+      definitions,
+      this.#clock.now(),
+      (definition, id, createdAt) => this.#build(scope, definition, id, createdAt),
+      part?.toCome,
     )
     this.#write(
       scope,
       drafts.map(({ record }) => record),
+      () => part?.alongside(drafts),
     )
     return drafts.map(({ record, created }) => ({ beacon: record, created }))
   }
@@ -102,10 +111,11 @@ export class BeaconRegistry {
     return { ...definition, id, scope, createdAt, updatedAt: Math.max(this.#clock.now(), createdAt) }
   }
 
-  #write(scope: ScopeId, beacons: readonly Beacon[]): void {
+  #write(scope: ScopeId, beacons: readonly Beacon[], alongside?: () => void): void {
     const store = this.#scope(scope)
     this.#database.write(() => {
       for (const beacon of beacons) this.#statements.put.run(rowOfBeacon(beacon))
+      alongside?.()
     })
     for (const beacon of beacons) store.beacons.put(beacon)
     store.revision = this.#database.revision

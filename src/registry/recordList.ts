@@ -36,6 +36,14 @@ export interface Draft<T> {
   readonly created: boolean
 }
 
+/** What a put of many has to know when it is a part of something larger. */
+export interface Part {
+  /** About how many new ones follow in later parts: the creation times reach back for them, too. */
+  readonly toCome: number
+  /** Runs in the transaction of the put, with what will have been done in the order of the definitions. */
+  alongside(outcomes: readonly { readonly created: boolean }[]): void
+}
+
 /** A place in the order of creation, for one `_id`. */
 interface Entry<T> {
   /** Undefined once it is deleted. */
@@ -93,22 +101,35 @@ export class RecordList<T extends Listed> {
     return { records, hasMore: false }
   }
 
+  /** All that are there when they are reached, oldest first; of what changes meanwhile, new ones are left out. */
+  *inOrder(): Generator<T> {
+    // Packing replaces the list, so that positions in this one stay.
+    const order = this.#order
+    const count = order.length
+    for (let i = 0; i < count; i++) {
+      const record = order[i]?.record
+      if (record !== undefined) yield record
+    }
+  }
+
   /**
    * What putting the definitions will leave behind, in their order; nothing is changed yet. Each takes the place of the
    * record with its pair, also of one before it in the list, or becomes a new one. The creation times of many new ones
    * reach back from `now` rather than into the future.
    * @param build makes a record of a definition, an id and a creation time
+   * @param toCome about how many new ones will follow these
    */
   draft<D extends Referenced>(
     definitions: readonly D[],
     now: number,
     build: (definition: D, id: string, createdAt: number) => T,
+    toCome = 0,
   ): Draft<T>[] {
     const drafts: Draft<T>[] = []
     const drafted = new Map<string, T>()
     let newcomers = 0
     for (const definition of definitions) if (this.#holderOf(definition) === undefined) newcomers += 1
-    let createdAt = Math.max(this.#lastCreatedAt + 1, now - newcomers + 1)
+    let createdAt = Math.max(this.#lastCreatedAt + 1, now - newcomers - toCome + 1)
     for (const definition of definitions) {
       const pair = pairKey(definition)
       const before = (pair === undefined ? undefined : drafted.get(pair)) ?? this.#holderOf(definition)

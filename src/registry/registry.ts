@@ -10,9 +10,11 @@ import { BeaconRegistry } from './beaconRegistry.ts'
 import { RegistryDamaged, RegistryDatabase } from './database.ts'
 import type { GeofenceDefinition, GeofenceRow } from './geofenceRow.ts'
 import { asOf, dueAt, fromRow, toRow } from './geofenceRow.ts'
+import { ImportHistory } from './importHistory.ts'
 import type { KeySet } from './keys.ts'
 import { Keys } from './keys.ts'
 import type { RegistryView } from './port.ts'
+import type { Part } from './recordList.ts'
 import { ScopeStore } from './scopeStore.ts'
 
 /** The pair is taken by another geofence of the scope. */
@@ -54,6 +56,7 @@ const MAX_SLEEP_MS = 60_000
 export class Registry implements RegistryView {
   readonly keys: Keys
   readonly beacons: BeaconRegistry
+  readonly imports: ImportHistory
   readonly #database: RegistryDatabase
   readonly #clock: Clock
   readonly #createIndex: () => GeofenceIndex
@@ -73,6 +76,7 @@ export class Registry implements RegistryView {
       this.#statements = prepareStatements(this.#database)
       this.keys = new Keys(this.#database, this.#clock)
       this.beacons = new BeaconRegistry(this.#database, this.#clock, (scope) => this.scope(scope))
+      this.imports = new ImportHistory(this.#database, this.#clock)
       if (options.firstKeys !== undefined) this.createFirstProject(options.firstKeys)
       this.#load()
       this.sweep()
@@ -121,16 +125,21 @@ export class Registry implements RegistryView {
   putMany(
     scope: ScopeId,
     definitions: readonly GeofenceDefinition[],
+    part?: Part,
   ): { geofence: Geofence; created: boolean }[] {
     if (definitions.length === 0) return []
     this.sweep()
     const store = this.scope(scope)
-    const drafts = store.records.draft(definitions, this.#clock.now(), (definition, id, createdAt) =>
-      this.#build(scope, definition, id, createdAt),
+    const drafts = store.records.draft(
+      definitions,
+      this.#clock.now(),
+      (definition, id, createdAt) => this.#build(scope, definition, id, createdAt),
+      part?.toCome,
     )
     const outcomes = drafts.map(({ record, created }) => ({ geofence: record, created }))
     this.#database.write(() => {
       for (const { geofence } of outcomes) this.#statements.put.run(toRow(geofence))
+      part?.alongside(outcomes)
     })
     for (const { geofence } of outcomes) {
       store.put(geofence)
@@ -217,11 +226,6 @@ export class Registry implements RegistryView {
     }
     this.#nextDue = next
     this.#arm()
-  }
-
-  /** See {@link RegistryDatabase.freeze}. */
-  freeze(): () => void {
-    return this.#database.freeze()
   }
 
   /** See {@link RegistryDatabase.freeze}. */

@@ -1,0 +1,181 @@
+import type { ScopeId } from '../model/scope.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { RegistryDatabase } from './database.ts'
+import { newId } from './recordList.ts'
+
+/** What can be imported. */
+export type ImportKindName = 'geofences' | 'beacons'
+
+/** A row that broke a rule. */
+export interface RefusedRow {
+  /** The line of the file where the row begins, counted from 1. */
+  readonly line: number
+  /** The row below the header, counted from 1. */
+  readonly row: number
+  /** Undefined where it is about the row as a whole. */
+  readonly column?: string | undefined
+  readonly message: string
+  /** The column's cell, its first 100 characters; undefined where the file has no such column. */
+  readonly value?: string | undefined
+}
+
+/** Where and why an import ended before the end of its file. */
+export interface Interruption {
+  /** The line up to which the file was read; undefined where it is not known. */
+  readonly line?: number | undefined
+  readonly message: string
+}
+
+/** One import: what became of each row of a file. */
+export interface ImportRecord {
+  /** 24 hex. */
+  readonly id: string
+  readonly scope: ScopeId
+  readonly kind: ImportKindName
+  /** Epoch milliseconds, distinct within scope and kind. */
+  readonly createdAt: number
+  readonly fileName?: string | undefined
+  status: 'running' | 'completed' | 'interrupted'
+  /** Epoch milliseconds; undefined while it runs, or where the process ended under it. */
+  finishedAt?: number | undefined
+  /** Rows read so far: created, updated and refused ones. */
+  rows: number
+  created: number
+  updated: number
+  refused: number
+  /** Of the created ones, those whose row has no tag and externalId to find them by again. */
+  createdWithoutPair: number
+  /** Refused rows beyond those of which the errors are kept. */
+  moreErrors: number
+  interruption?: Interruption | undefined
+}
+
+/** Of how many refused rows an import tells the reasons. */
+export const MAX_ERRORS = 1000
+/** How many imports are remembered for each kind and scope. */
+const MAX_IMPORTS = 1000
+
+interface Row {
+  readonly id: string
+  readonly scope: number
+  readonly kind: ImportKindName
+  readonly createdAt: number
+  readonly record: string
+}
+
+/**
+ * The history of imports, in the registry's file: the counts of a batch are written in the transaction of its records,
+ * so that they agree however the process ends. One that was running then is told as interrupted.
+ */
+export class ImportHistory {
+  readonly #database: RegistryDatabase
+  readonly #clock: Clock
+  readonly #statements: ReturnType<typeof prepareStatements>
+  /** Those that this process is working on. */
+  readonly #running = new Set<string>()
+
+  constructor(database: RegistryDatabase, clock: Clock) {
+    this.#database = database
+    this.#clock = clock
+    this.#statements = prepareStatements(database)
+  }
+
+  /** Enters a new import, running, and forgets the oldest beyond {@link MAX_IMPORTS}. */
+  begin(scope: ScopeId, kind: ImportKindName, fileName: string | undefined): ImportRecord {
+    const now = this.#clock.now()
+    const last = this.#statements.last.pluck().get(scope, kind) as number | null
+    const record: ImportRecord = {
+      id: newId(now),
+      scope,
+      kind,
+      createdAt: Math.max(now, (last ?? 0) + 1),
+      fileName,
+      status: 'running',
+      rows: 0,
+      created: 0,
+      updated: 0,
+      refused: 0,
+      createdWithoutPair: 0,
+      moreErrors: 0,
+    }
+    this.#database.write(() => {
+      this.#statements.insert.run({ ...toRow(record), errors: '[]' })
+      this.#statements.forget.run(scope, kind, MAX_IMPORTS)
+    })
+    this.#running.add(record.id)
+    return record
+  }
+
+  /** Writes the counts down; within a transaction of {@link RegistryDatabase.write}. */
+  save(record: ImportRecord): void {
+    this.#statements.save.run(toRow(record).record, record.id)
+  }
+
+  /** Ends it, completed or interrupted, with the rows that were refused. */
+  finish(record: ImportRecord, errors: readonly RefusedRow[], interruption?: Interruption): void {
+    record.status = interruption === undefined ? 'completed' : 'interrupted'
+    record.finishedAt = this.#clock.now()
+    record.interruption = interruption
+    this.#running.delete(record.id)
+    this.#database.write(() => {
+      this.save(record)
+      this.#statements.saveErrors.run(JSON.stringify(errors), record.id)
+    })
+  }
+
+  /** Newest first; bounds are exclusive, epoch milliseconds. */
+  list(
+    scope: ScopeId,
+    kind: ImportKindName,
+    page: { limit: number; createdBefore?: number | undefined; createdAfter?: number | undefined },
+  ): { imports: ImportRecord[]; hasMore: boolean } {
+    const { limit, createdBefore = Number.MAX_SAFE_INTEGER, createdAfter = -1 } = page
+    const rows = this.#statements.list.all(scope, kind, createdBefore, createdAfter, limit + 1) as Row[]
+    const imports = rows.slice(0, limit).map((row) => this.#fromRow(row))
+    return { imports, hasMore: rows.length > limit }
+  }
+
+  get(
+    scope: ScopeId,
+    kind: ImportKindName,
+    id: string,
+  ): { record: ImportRecord; errors: readonly RefusedRow[] } | undefined {
+    const row = this.#statements.get.get(scope, kind, id) as (Row & { errors: string }) | undefined
+    return row && { record: this.#fromRow(row), errors: JSON.parse(row.errors) }
+  }
+
+  #fromRow({ record: json, ...columns }: Row): ImportRecord {
+    const record: ImportRecord = { ...columns, ...JSON.parse(json) }
+    if (record.status === 'running' && !this.#running.has(record.id)) {
+      record.status = 'interrupted'
+      record.interruption = { message: 'The server ended under the import. The rows counted here are in.' }
+    }
+    return record
+  }
+}
+
+function toRow(record: ImportRecord): Row {
+  const { id, scope, kind, createdAt, ...rest } = record
+  return { id, scope, kind, createdAt, record: JSON.stringify(rest) }
+}
+
+function prepareStatements(database: RegistryDatabase) {
+  const columns = 'id, scope, kind, createdAt, record'
+  return {
+    last: database.prepare('SELECT max(createdAt) FROM imports WHERE scope = ? AND kind = ?'),
+    insert: database.prepare(
+      `INSERT INTO imports (${columns}, errors) VALUES (@id, @scope, @kind, @createdAt, @record, @errors)`,
+    ),
+    save: database.prepare('UPDATE imports SET record = ? WHERE id = ?'),
+    saveErrors: database.prepare('UPDATE imports SET errors = ? WHERE id = ?'),
+    forget: database.prepare(
+      `DELETE FROM imports WHERE rowid IN (
+         SELECT rowid FROM imports WHERE scope = ? AND kind = ? ORDER BY createdAt DESC LIMIT -1 OFFSET ?)`,
+    ),
+    list: database.prepare(
+      `SELECT ${columns} FROM imports
+       WHERE scope = ? AND kind = ? AND createdAt < ? AND createdAt > ? ORDER BY createdAt DESC LIMIT ?`,
+    ),
+    get: database.prepare(`SELECT ${columns}, errors FROM imports WHERE scope = ? AND kind = ? AND id = ?`),
+  }
+}

@@ -1,0 +1,58 @@
+import type { ScopeId } from '../model/scope.ts'
+import type { ColumnRules } from './csvColumns.ts'
+import type { Fields } from './fields.ts'
+import { parseGeofence } from './geofenceSchema.ts'
+import type { ImportKindName } from './importHistory.ts'
+import type { Part, Referenced } from './recordList.ts'
+import type { Registry } from './registry.ts'
+
+/** What an import needs to know of the records that it makes. */
+export interface ImportKind<Definition extends Referenced = Referenced> {
+  readonly name: ImportKindName
+  readonly columns: ColumnRules
+  /** @throws ApiError naming the field that breaks a rule */
+  parse(fields: Fields): Definition
+  /** Upserts all of them in one transaction. */
+  put(scope: ScopeId, definitions: readonly Definition[], part: Part): void
+}
+
+const GEOFENCE_COLUMNS: ColumnRules = {
+  known: [
+    'description',
+    'type',
+    'tag',
+    'externalId',
+    'coordinates',
+    'address',
+    'radius',
+    'mode',
+    'enabled',
+    'metadata',
+    'operatingHours',
+    'stopDetection',
+    'disableAfter',
+    'deleteAfter',
+    'userId',
+    'userIds',
+    'ip',
+    'dwellThreshold',
+    'placeId',
+    'tripApproachingThreshold',
+  ],
+  required: ['description', 'type', 'tag', 'externalId'],
+  oneOf: ['coordinates', 'address', 'placeId'],
+}
+
+export function geofenceImports(registry: Registry): ImportKind {
+  return kind({
+    name: 'geofences',
+    columns: GEOFENCE_COLUMNS,
+    parse: (fields) => parseGeofence(fields),
+    put: (scope, definitions, part) => registry.putMany(scope, definitions, part),
+  })
+}
+
+/** Forgets the type of definition: what `parse` made goes nowhere but into `put`. */
+function kind<D extends Referenced>(definition: ImportKind<D>): ImportKind {
+  return definition as unknown as ImportKind
+}

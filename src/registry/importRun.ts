@@ -1,0 +1,167 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ScopeId } from '../model/scope.ts'
+import { ApiError, badParam } from '../runtime/errors.ts'
+import { CsvColumns } from './csvColumns.ts'
+import type { CsvRow } from './csvReader.ts'
+import { CsvUnreadable, readCsv } from './csvReader.ts'
+import type { ImportHistory, ImportRecord, RefusedRow } from './importHistory.ts'
+import { MAX_ERRORS } from './importHistory.ts'
+import type { ImportKind } from './importKinds.ts'
+import type { Referenced } from './recordList.ts'
+
+/** Rows are checked this long, then written, and then others have their turn. */
+const SLICE_MS = 4
+const MAX_VALUE_LENGTH = 100
+
+/** What is imported. */
+export interface ImportFile {
+  readonly scope: ScopeId
+  readonly kind: ImportKind
+  readonly chunks: AsyncIterable<Uint8Array>
+  /** Bytes of all chunks together, where known. */
+  readonly size?: number | undefined
+  readonly name?: string | undefined
+}
+
+/**
+ * Imports a CSV file as it arrives. Each row is upserted or refused by itself; rows go to the disk in transactions of
+ * what was checked in a few milliseconds, and between two of them every other request has its turn. Memory holds a
+ * piece of the file and the rows of one transaction, however long the file is.
+ *
+ * What ends the file early leaves the rows before it in place, and the history says so: a file that stops being CSV
+ * is answered like any other, with the record that tells where; what the chunks throw (the client has gone, the body
+ * is too large) and a registry that cannot write are thrown on.
+ *
+ * @throws ApiError 400 for a header that is refused: nothing was done, and nothing is entered in the history
+ */
+export async function importCsv(
+  history: ImportHistory,
+  file: ImportFile,
+): Promise<{ record: ImportRecord; errors: readonly RefusedRow[] }> {
+  let run: ImportRun | undefined
+  try {
+    let sliceEnd = performance.now() + SLICE_MS
+    for await (const rows of readCsv(file.chunks)) {
+      let i = 0
+      run ??= new ImportRun(history, file, readHeader(rows[i++]!, file.kind))
+      for (; i < rows.length; i++) {
+        run.take(rows[i]!)
+        if (performance.now() < sliceEnd) continue
+        run.write()
+        await nextTurn()
+        sliceEnd = performance.now() + SLICE_MS
+      }
+    }
+    if (run === undefined) throw badParam('header', 'The file is empty; its first row must name the columns.')
+    return run.finish()
+  } catch (error) {
+    if (run === undefined) throw error instanceof CsvUnreadable ? badParam('header', error.message) : error
+    const finished = run.interrupt(error)
+    if (error instanceof CsvUnreadable) return finished
+    throw error
+  }
+}
+
+function readHeader({ cells, damaged }: CsvRow, kind: ImportKind): CsvColumns {
+  if (damaged) throw badParam('header', 'It holds bytes that are no UTF-8 text.')
+  return new CsvColumns(cells, kind.columns)
+}
+
+/** An import under way, from below the header on. */
+class ImportRun {
+  readonly #history: ImportHistory
+  readonly #file: ImportFile
+  readonly #columns: CsvColumns
+  readonly #record: ImportRecord
+  readonly #errors: RefusedRow[] = []
+  /** Checked and not yet written. */
+  #pending: Referenced[] = []
+  #line = 0
+
+  constructor(history: ImportHistory, file: ImportFile, columns: CsvColumns) {
+    this.#history = history
+    this.#file = file
+    this.#columns = columns
+    this.#record = history.begin(file.scope, file.kind.name, file.name)
+  }
+
+  /** Checks a row: it is written with the next {@link write}, or refused. */
+  take(row: CsvRow): void {
+    this.#record.rows += 1
+    this.#line = row.line
+    try {
+      this.#checkCells(row)
+      this.#pending.push(this.#file.kind.parse(this.#columns.fields(row.cells)))
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      this.#refuse(row, error)
+    }
+  }
+
+  /** @throws ApiError 503 when the disk does not take it */
+  write(): void {
+    if (this.#pending.length === 0) return
+    const definitions = this.#pending
+    let written: ImportRecord | undefined
+    this.#file.kind.put(this.#file.scope, definitions, {
+      toCome: 0,
+      alongside: (outcomes) => {
+        const created = outcomes.reduce((sum, outcome) => sum + Number(outcome.created), 0)
+        const unpaired = definitions.filter(
+          ({ tag, externalId }) => tag === undefined || externalId === undefined,
+        )
+        written = { ...this.#record }
+        written.created += created
+        written.updated += outcomes.length - created
+        written.createdWithoutPair += unpaired.length
+        this.#history.save(written)
+      },
+    })
+    Object.assign(this.#record, written)
+    this.#pending = []
+  }
+
+  finish() {
+    this.write()
+    this.#history.finish(this.#record, this.#errors)
+    return { record: this.#record, errors: this.#errors }
+  }
+
+  /** The rows that were read before the error are written where that can be. */
+  interrupt(error: unknown) {
+    const message = error instanceof Error ? error.message : String(error)
+    const line = error instanceof CsvUnreadable ? error.line : this.#line
+    try {
+      this.write()
+    } finally {
+      this.#record.rows -= this.#pending.length
+      this.#history.finish(this.#record, this.#errors, { line, message })
+    }
+    return { record: this.#record, errors: this.#errors }
+  }
+
+  #checkCells({ cells, damaged }: CsvRow): void {
+    const { count } = this.#columns
+    if (cells.length !== count) {
+      throw new ApiError(400, `The row has ${cells.length} cells, the header ${count}.`)
+    }
+    if (damaged) throw new ApiError(400, 'The row holds bytes that are no UTF-8 text.')
+  }
+
+  #refuse({ cells, line }: CsvRow, error: ApiError): void {
+    this.#record.refused += 1
+    if (this.#errors.length === MAX_ERRORS) {
+      this.#record.moreErrors += 1
+      return
+    }
+    const column = this.#columns.blamed(cells, error, (fields) => this.#file.kind.parse(fields))
+    const value = column === undefined ? undefined : this.#columns.cell(cells, column)
+    this.#errors.push({
+      line,
+      row: this.#record.rows,
+      column,
+      message: error.message,
+      value: value?.slice(0, MAX_VALUE_LENGTH).toWellFormed(),
+    })
+  }
+}
