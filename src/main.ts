@@ -25,6 +25,7 @@ import { Metrics } from './ops/metrics.ts'
 import { EXAMPLE, firstStartText } from './ops/welcome.ts'
 import { scopeId } from './model/scope.ts'
 import { keysCommand } from './registry/cli.ts'
+import { beaconRoutes } from './registry/beaconRoutes.ts'
 import { geofenceRoutes } from './registry/geofenceRoutes.ts'
 import { keyRoutes } from './registry/keyRoutes.ts'
 import { parseKeys } from './registry/keys.ts'
@@ -109,6 +110,7 @@ async function main(): Promise<void> {
     ...userRoutes({ host, registry, salt, clock }),
     ...eventRoutes(events),
     ...geofenceRoutes(registry),
+    ...beaconRoutes(registry),
     ...settingsRoutes(registry),
     ...keyRoutes(registry),
     ...healthRoutes(

@@ -1,24 +1,11 @@
 import Type from 'typebox'
-import type { TSchema } from 'typebox'
 import { DateText } from '../api/schemas.ts'
+import { BooleanOrText, DictionaryOrText, ListOrText, NumberOrText, optional, Text } from './recordSchemas.ts'
 
 /**
  * The body of a geofence definition as the reference shows it. It holds the JSON kinds apart; the rules, which need
- * more than one field or more than a kind, are those of geofenceSchema.ts. Every field may be missing here, so that
- * the rules can say what is missing and why.
+ * more than one field or more than a kind, are those of geofenceSchema.ts.
  */
-const NumberOrText = (description: string) => Type.Union([Type.Number(), Type.String()], { description })
-const BooleanOrText = (description: string) => Type.Union([Type.Boolean(), Type.String()], { description })
-const ListOrText = (description: string) =>
-  Type.Union([Type.Array(Type.Unknown()), Type.String()], { description })
-const DictionaryOrText = (description: string) =>
-  Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.String()], { description })
-const Text = (description: string) => Type.String({ description })
-
-function optional<T extends Record<string, TSchema>>(fields: T) {
-  return Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)]))
-}
-
 export const GeofenceBody = Type.Object(
   optional({
     description: Text('Required. Display name.'),

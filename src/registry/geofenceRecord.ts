@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { shapeCenter, shapeRadius, shapeRing } from '../geometry/shape.ts'
 import type { Geofence } from '../model/geofence.ts'
 import { isLive } from '../model/scope.ts'
+import { DateTime, LonLat, MetadataRecord } from './recordSchemas.ts'
 
 /**
  * The geofence as the API answers it; what is undefined is left out of the JSON. The geometry is always a polygon of
@@ -44,9 +45,6 @@ function isoTime(time: number | undefined): string | undefined {
   return time === undefined ? undefined : new Date(time).toISOString()
 }
 
-const DateTime = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
-const LonLat = Type.Array(Type.Number(), { minItems: 2, maxItems: 2, description: '[longitude, latitude]' })
-
 /** What {@link geofenceRecord} makes, for the reference. */
 export const GeofenceRecord = Type.Object(
   {
@@ -64,9 +62,7 @@ export const GeofenceRecord = Type.Object(
     geometryCenter: Type.Object({ type: Type.Literal('Point'), coordinates: LonLat }),
     geometryRadius: Type.Number({ description: 'Metres: of the circle, or of a circle around the polygon.' }),
     mode: Type.Optional(Type.String()),
-    metadata: Type.Optional(
-      Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
-    ),
+    metadata: Type.Optional(MetadataRecord),
     userId: Type.Optional(Type.String()),
     userIds: Type.Optional(Type.Array(Type.String())),
     ip: Type.Optional(Type.String()),

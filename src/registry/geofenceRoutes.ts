@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { ListQuery, listPage } from '../api/listQuery.ts'
 import type { Call, Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
-import { CoordinatesText, limitOf, Name, Page, parseCoordinates, Text } from '../api/schemas.ts'
+import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { Geofence } from '../model/geofence.ts'
 import { matchesMetadata } from '../model/metadata.ts'
@@ -13,19 +13,15 @@ import { present } from './fields.ts'
 import { GeofenceBody } from './geofenceBody.ts'
 import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
 import { asOf } from './geofenceRow.ts'
-import { MAX_ID_LENGTH, parseGeofence } from './geofenceSchema.ts'
+import { parseGeofence } from './geofenceSchema.ts'
+import { MAX_ID_LENGTH } from './recordFields.ts'
+import { Id, MetadataFilter, Nothing, PairParams, tagSet } from './recordSchemas.ts'
 import type { Registry } from './registry.ts'
 import { GeofenceExists } from './registry.ts'
 
-const Id = Type.Object({ id: Name(MAX_ID_LENGTH) })
-const PairParams = Type.Object({ tag: Name(MAX_ID_LENGTH), externalId: Name(MAX_ID_LENGTH) })
 const OneGeofence = Type.Object({ geofence: GeofenceRecord })
 const Geofences = Type.Object({ geofences: Type.Array(GeofenceRecord) })
-const Nothing = Type.Object({})
 const Conflict = Type.Object({}, { description: 'Conflict: another geofence has the tag and externalId.' })
-const MetadataFilter = Type.Record(Type.String(), Type.String(), {
-  description: '`metadata[key]=value`: as text, or as the boolean or number that it reads as.',
-})
 
 const TAG = 'Geofences'
 /** More than this with geometry is refused: the interface's rule. */
@@ -226,13 +222,6 @@ function searchRoute(registry: Registry): Route {
       }
     },
   })
-}
-
-/** Undefined where no tag is named. */
-function tagSet(text: string | undefined): ReadonlySet<string> | undefined {
-  const tags = new Set(text?.split(',').map((tag) => tag.trim()))
-  tags.delete('')
-  return tags.size === 0 ? undefined : tags
 }
 
 function scopeOf(call: Pick<Call<undefined, undefined, undefined>, 'credentials'>): ScopeId {

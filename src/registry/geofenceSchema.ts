@@ -1,16 +1,12 @@
 import { checkRing } from '../geometry/ring.ts'
 import type { GeofenceType, Position, Shape, TravelMode } from '../model/geofence.ts'
 import { IpRangesError, parseIpRanges } from '../model/ipRanges.ts'
-import type { Metadata } from '../model/metadata.ts'
-import { GEOFENCE_METADATA_KEYS } from '../model/metadata.ts'
 import type { OperatingHours } from '../model/operatingHours.ts'
 import { OperatingHoursError, parseOperatingHours } from '../model/operatingHours.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { Fields } from './fields.ts'
 import {
   booleanField,
-  checkNumber,
-  checkText,
   choiceField,
   dateField,
   dictionaryField,
@@ -23,13 +19,18 @@ import {
   textsField,
 } from './fields.ts'
 import type { GeofenceDefinition } from './geofenceRow.ts'
+import type { Pair } from './recordFields.ts'
+import {
+  checkPoint,
+  checkPosition,
+  MAX_DESCRIPTION_LENGTH,
+  MAX_ID_LENGTH,
+  metadataField,
+  pairField,
+  withoutUndefined,
+} from './recordFields.ts'
 
-/** Characters of a tag, externalId, userId or placeId. */
-export const MAX_ID_LENGTH = 256
-const MAX_DESCRIPTION_LENGTH = 1000
 const MAX_ADDRESS_LENGTH = 1000
-const MAX_METADATA_KEY_LENGTH = 256
-const MAX_METADATA_TEXT_LENGTH = 4096
 const MAX_USER_IDS = 10_000
 const MAX_IP_LENGTH = 45 + 4
 const MAX_IPS = 1000
@@ -38,12 +39,6 @@ const MAX_RADIUS_METERS = 10_000
 
 const GEOFENCE_TYPES: readonly GeofenceType[] = ['circle', 'polygon', 'isochrone']
 const TRAVEL_MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike']
-
-/** Tag and externalId of a geofence. */
-export interface Pair {
-  readonly tag: string
-  readonly externalId: string
-}
 
 /**
  * Reads the definition of a geofence from a body or row: every rule of the interface's field table.
@@ -57,7 +52,7 @@ export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition 
   const type = required('type', choiceField(fields, 'type', GEOFENCE_TYPES))
   const optional = {
     mode: choiceField(fields, 'mode', TRAVEL_MODES),
-    metadata: parseMetadata(fields),
+    metadata: metadataField(fields),
     operatingHours: parseHours(fields),
     stopDetection: booleanField(fields, 'stopDetection'),
     disableAfter: dateField(fields, 'disableAfter'),
@@ -70,23 +65,14 @@ export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition 
     tripApproachingThreshold: positiveField(fields, 'tripApproachingThreshold'),
   }
   return {
-    tag: pairField(fields, 'tag', known),
-    externalId: pairField(fields, 'externalId', known),
+    tag: required('tag', pairField(fields, 'tag', known)),
+    externalId: required('externalId', pairField(fields, 'externalId', known)),
     description,
     type,
     enabled: booleanField(fields, 'enabled') ?? true,
     ...withoutUndefined(optional),
     shape: parseShape(fields, type),
   }
-}
-
-function pairField(fields: Fields, name: 'tag' | 'externalId', known: Pair | undefined): string {
-  const value = textField(fields, name, MAX_ID_LENGTH)
-  if (known === undefined) return required(name, value)
-  if (value !== undefined && value !== known[name]) {
-    throw badParam(name, `Invalid ${name}. It differs from the ${name} of the address.`)
-  }
-  return checkText(name, known[name], MAX_ID_LENGTH)
 }
 
 function parseShape(fields: Fields, type: GeofenceType): Shape {
@@ -96,7 +82,7 @@ function parseShape(fields: Fields, type: GeofenceType): Shape {
     if (present(fields, 'placeId') !== undefined) throw noPlaces()
     throw badParam('coordinates', 'coordinates is required for a polygon.')
   }
-  const center = coordinates === undefined ? undefined : parseCenter(coordinates)
+  const center = coordinates === undefined ? undefined : checkPoint('coordinates', coordinates)
   const address = textField(fields, 'address', MAX_ADDRESS_LENGTH)
   if (type === 'isochrone') {
     required('radius', positiveField(fields, 'radius'), 'radius is required for an isochrone, in minutes.')
@@ -121,24 +107,8 @@ function missing(param: string, what: string): ApiError {
   return new ApiError(503, `${param}: There is ${what}.`, { param })
 }
 
-/** `[longitude, latitude]`, of any size. */
-function parsePosition(value: unknown): Position {
-  if (!Array.isArray(value) || value.length !== 2) {
-    throw badParam('coordinates', 'Invalid coordinates. A position must be [longitude, latitude].')
-  }
-  return [checkNumber('coordinates', value[0]), checkNumber('coordinates', value[1])]
-}
-
-function parseCenter(coordinates: readonly unknown[]): Position {
-  const center = parsePosition(coordinates)
-  const [longitude, latitude] = center
-  if (Math.abs(longitude) > 180) throw badParam('coordinates', 'Invalid longitude. Valid range: [-180, 180].')
-  if (Math.abs(latitude) > 90) throw badParam('coordinates', 'Invalid latitude. Valid range: [-90, 90].')
-  return center
-}
-
 function parseRing(coordinates: readonly unknown[]): readonly Position[] {
-  const ring = unnest(coordinates).map(parsePosition)
+  const ring = unnest(coordinates).map((position) => checkPosition('coordinates', position))
   const sentence = checkRing(ring)
   if (sentence !== undefined) throw badParam('coordinates', `Invalid coordinates. ${sentence}`)
   return ring
@@ -155,25 +125,6 @@ function unnest(coordinates: readonly unknown[]): readonly unknown[] {
     )
   }
   return first
-}
-
-function parseMetadata(fields: Fields): Metadata | undefined {
-  const given = dictionaryField(fields, 'metadata')
-  if (given === undefined) return undefined
-  const entries = Object.entries(given).filter(([, value]) => value !== null)
-  if (entries.length > GEOFENCE_METADATA_KEYS) {
-    throw badParam('metadata', `Invalid metadata. It must have at most ${GEOFENCE_METADATA_KEYS} keys.`)
-  }
-  for (const [key, value] of entries) {
-    checkText('metadata', key, MAX_METADATA_KEY_LENGTH)
-    if (key === '' || key === '__proto__')
-      throw badParam('metadata', `Invalid metadata. No key may be "${key}".`)
-    if (typeof value === 'string') checkText('metadata', value, MAX_METADATA_TEXT_LENGTH)
-    else if (typeof value !== 'boolean' && !Number.isFinite(value)) {
-      throw badParam('metadata', 'Invalid metadata. Values must be text, booleans or numbers.')
-    }
-  }
-  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Metadata)
 }
 
 function parseHours(fields: Fields): OperatingHours | undefined {
@@ -197,12 +148,4 @@ function parseIp(fields: Fields): string | undefined {
     throw badParam('ip', `Invalid ip: ${error.message}`)
   }
   return ip
-}
-
-type WithoutUndefined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-
-function withoutUndefined<T extends object>(object: T): WithoutUndefined<T> {
-  return Object.fromEntries(
-    Object.entries(object).filter(([, value]) => value !== undefined),
-  ) as WithoutUndefined<T>
 }

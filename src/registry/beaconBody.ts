@@ -1,0 +1,26 @@
+import Type from 'typebox'
+import { BooleanOrText, DictionaryOrText, ListOrText, NumberOrText, optional, Text } from './recordSchemas.ts'
+
+/** The body of a beacon definition as the reference shows it; the rules are those of beaconSchema.ts. */
+export const BeaconBody = Type.Object(
+  optional({
+    description: Text('Required. Display name.'),
+    type: Text('Required. ibeacon or eddystone.'),
+    tag: Text('Group of the beacon.'),
+    externalId: Text('Your own id, unique within the tag. With tag it names the beacon.'),
+    uuid: Text(
+      'Required for an ibeacon: 32 hexadecimal digits, in any case, with or without dashes; or a name of up to 64 ' +
+        'visible characters.',
+    ),
+    major: NumberOrText('Required for an ibeacon: 0 to 65,535.'),
+    minor: NumberOrText('Required for an ibeacon: 0 to 65,535.'),
+    uid: NumberOrText('Required for an eddystone: the namespace, 20 hexadecimal digits; or a name.'),
+    instance: NumberOrText('Required for an eddystone: 12 hexadecimal digits; or a name.'),
+    coordinates: ListOrText(
+      'Required. About where it is, [longitude, latitude]: devices within 1 km are told of it. A list or its JSON text.',
+    ),
+    enabled: BooleanOrText('Whether it generates events; default true.'),
+    metadata: DictionaryOrText('Up to 16 keys; values are text, booleans or numbers.'),
+  }),
+  { title: 'BeaconDefinition' },
+)

@@ -1,0 +1,247 @@
+import Type from 'typebox'
+import { ListQuery, listPage } from '../api/listQuery.ts'
+import type { Call, Route } from '../api/route.ts'
+import { route } from '../api/route.ts'
+import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
+import type { Beacon } from '../model/beacon.ts'
+import { matchesMetadata } from '../model/metadata.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { ApiError, notFound } from '../runtime/errors.ts'
+import { BeaconBody } from './beaconBody.ts'
+import { BeaconRecord, beaconRecord } from './beaconRecord.ts'
+import { BeaconExists } from './beaconRegistry.ts'
+import { parseBeacon } from './beaconSchema.ts'
+import type { Fields } from './fields.ts'
+import { present } from './fields.ts'
+import { MAX_ID_LENGTH } from './recordFields.ts'
+import { Id, MetadataFilter, Nothing, PairParams, tagSet } from './recordSchemas.ts'
+import type { Registry } from './registry.ts'
+
+const OneBeacon = Type.Object({ beacon: BeaconRecord })
+const Beacons = Type.Object({ beacons: Type.Array(BeaconRecord) })
+const Conflict = Type.Object({}, { description: 'Conflict: another beacon has the tag and externalId.' })
+const RangedByAll = Type.Object({
+  settings: Type.Object({
+    beacons: Type.Object({
+      uuids: Type.Array(Type.String(), { description: 'iBeacon UUIDs to range wherever the device is.' }),
+      uids: Type.Array(Type.String(), { description: 'Eddystone UIDs to range wherever the device is.' }),
+    }),
+  }),
+})
+
+const TAG = 'Beacons'
+const DEFAULT_RADIUS_METERS = 1000
+const MAX_RADIUS_METERS = 100_000
+
+/** Management of beacons (secret keys) and the search near a point (any key). */
+export function beaconRoutes(registry: Registry): Route[] {
+  return [...editRoutes(registry), ...readRoutes(registry), ...deleteRoutes(registry), searchRoute(registry)]
+}
+
+function editRoutes(registry: Registry): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/beacons',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Create a beacon',
+      body: BeaconBody,
+      answers: { 200: OneBeacon, 409: Conflict },
+      handler: (call) => {
+        const definition = parseBeacon(call.body as Fields)
+        return answer(refusingTaken(() => registry.beacons.create(scopeOf(call), definition)))
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/beacons/:tag/:externalId',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Create or replace a beacon by its pair',
+      description: 'Replaces the whole definition: what is absent, null or empty is at its default.',
+      params: PairParams,
+      body: BeaconBody,
+      answers: { 200: OneBeacon },
+      handler: (call) => {
+        const definition = parseBeacon(call.body as Fields, call.params)
+        return answer(registry.beacons.put(scopeOf(call), definition).beacon)
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/beacons/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Replace a beacon by its id',
+      description:
+        'Replaces the whole definition; tag and externalId stay where the body does not name them.',
+      params: Id,
+      body: BeaconBody,
+      answers: { 200: OneBeacon, 409: Conflict },
+      handler: (call) => {
+        const { id } = call.params
+        const before = found(registry.scope(scopeOf(call)).beacons.beacon(id))
+        const body = call.body as Fields
+        const tag = present(body, 'tag') ?? before.tag
+        const externalId = present(body, 'externalId') ?? before.externalId
+        const definition = parseBeacon({ ...body, tag, externalId })
+        return answer(refusingTaken(() => found(registry.beacons.replace(scopeOf(call), id, definition))))
+      },
+    }),
+  ]
+}
+
+function readRoutes(registry: Registry): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/beacons',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'List beacons, newest first',
+      query: Type.Object({
+        tag: Type.Optional(Text(MAX_ID_LENGTH)),
+        externalId: Type.Optional(Text(MAX_ID_LENGTH)),
+        metadata: Type.Optional(MetadataFilter),
+        ...ListQuery,
+      }),
+      meta: Page,
+      answers: { 200: Beacons },
+      handler: (call) => {
+        const { tag, externalId, metadata } = call.query
+        const { records, hasMore } = registry.scope(scopeOf(call)).beacons.records.list({
+          tag,
+          externalId,
+          ...listPage(call.query),
+          accept: metadata && ((beacon) => matchesMetadata(beacon.metadata, metadata)),
+        })
+        return { meta: { hasMore }, body: { beacons: records.map(beaconRecord) } }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/beacons/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Get a beacon by its id',
+      params: Id,
+      answers: { 200: OneBeacon },
+      handler: (call) => answer(found(registry.scope(scopeOf(call)).beacons.beacon(call.params.id))),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/beacons/:tag/:externalId',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Get a beacon by its pair',
+      params: PairParams,
+      answers: { 200: OneBeacon },
+      handler: (call) => {
+        const { tag, externalId } = call.params
+        return answer(found(registry.scope(scopeOf(call)).beaconByPair(tag, externalId)))
+      },
+    }),
+  ]
+}
+
+function deleteRoutes(registry: Registry): Route[] {
+  const remove = (scope: ScopeId, beacon: Beacon | undefined) => {
+    registry.beacons.delete(scope, found(beacon).id)
+    return {}
+  }
+  return [
+    route({
+      method: 'DELETE',
+      path: '/v1/beacons/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Delete a beacon by its id',
+      params: Id,
+      answers: { 200: Nothing },
+      handler: (call) => {
+        const scope = scopeOf(call)
+        return remove(scope, registry.scope(scope).beacons.beacon(call.params.id))
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/beacons/:tag/:externalId',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Delete a beacon by its pair',
+      params: PairParams,
+      answers: { 200: Nothing },
+      handler: (call) => {
+        const scope = scopeOf(call)
+        return remove(scope, registry.scope(scope).beaconByPair(call.params.tag, call.params.externalId))
+      },
+    }),
+  ]
+}
+
+function searchRoute(registry: Registry): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/search/beacons',
+    auth: 'publishable',
+    limit: { perSecond: 100, by: 'key' },
+    tag: TAG,
+    summary: 'Find the enabled beacons nearest to a point',
+    description:
+      'Sorted by distance. `meta.settings.beacons` carries the beaconUuids and beaconUids settings.',
+    query: Type.Object({
+      near: CoordinatesText,
+      radius: Type.Optional(
+        Type.Number({
+          exclusiveMinimum: 0,
+          maximum: MAX_RADIUS_METERS,
+          default: DEFAULT_RADIUS_METERS,
+          description: 'Metres.',
+        }),
+      ),
+      limit: Type.Optional(limitOf(100, 100)),
+      tags: Type.Optional(Type.String({ description: 'Comma-separated; beacons of any of them.' })),
+      metadata: Type.Optional(MetadataFilter),
+    }),
+    meta: RangedByAll,
+    answers: { 200: Beacons },
+    handler: (call) => {
+      const { radius = DEFAULT_RADIUS_METERS, limit = 100, metadata = {} } = call.query
+      const { latitude, longitude } = parseCoordinates('near', call.query.near)
+      const tags = tagSet(call.query.tags)
+      const accept = (beacon: Beacon) =>
+        (tags === undefined || (beacon.tag !== undefined && tags.has(beacon.tag))) &&
+        matchesMetadata(beacon.metadata, metadata)
+      const { beacons, settings } = registry.scope(scopeOf(call))
+      const nearest = beacons.near(latitude, longitude, radius, limit, accept)
+      return {
+        meta: { settings: { beacons: { uuids: settings.beaconUuids, uids: settings.beaconUids } } },
+        body: { beacons: nearest.map(({ beacon, distance }) => ({ ...beaconRecord(beacon), distance })) },
+      }
+    },
+  })
+}
+
+function scopeOf(call: Pick<Call<undefined, undefined, undefined>, 'credentials'>): ScopeId {
+  return call.credentials!.scope
+}
+
+function answer(beacon: Beacon) {
+  return { body: { beacon: beaconRecord(beacon) } }
+}
+
+function found(beacon: Beacon | undefined): Beacon {
+  if (beacon === undefined) throw notFound('Beacon')
+  return beacon
+}
+
+/** Runs an edit, with a taken pair as the answer 409. */
+function refusingTaken(edit: () => Beacon): Beacon {
+  try {
+    return edit()
+  } catch (error) {
+    if (!(error instanceof BeaconExists)) throw error
+    throw new ApiError(409, error.message, { param: 'externalId', cause: error })
+  }
+}
