@@ -71,8 +71,9 @@ export function trackAnonymously(stays: AnonymousStays, update: Update, view: Sc
   return { ...after, events, user: anonymousUser(after, update, time, view) }
 }
 
-function anonymousEvent({ duration: _, ...transition }: Transition, update: Update, time: number): string {
-  return eventJson(newId(update.receivedAt), transition, {
+function anonymousEvent(transition: Transition, update: Update, time: number): string {
+  const { duration: _, ...untimed } = transition
+  return eventJson(newId(update.receivedAt), untimed, {
     live: isLive(update.scope),
     user: { id: ANONYMOUS, deviceId: ANONYMOUS },
     latitude: update.latitude,

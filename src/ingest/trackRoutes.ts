@@ -102,11 +102,8 @@ export function trackRoutes(parts: TrackParts): Route[] {
         const updates = replays.map(({ update }) => update)
         let bytes = 0
         for (const update of updates) bytes += sizeOf(update)
-        host.submit(
-          updates,
-          bytes,
-          new ReplayExchange(reply, parts.registry, updates, replays.at(-1)!.nearby),
-        )
+        const nearby = nearbyGeofencesLimit(replays.at(-1)!.body)
+        host.submit(updates, bytes, new ReplayExchange(reply, registry, updates, nearby))
         return LATER
       },
     }),
@@ -191,17 +188,18 @@ function answerAnonymously(
   registry: RegistryView,
   replays: readonly { readonly body: TrackBody; readonly update: Update }[],
 ): Answer {
-  let stays = anonymousStays(replays[0]!.body)
+  const last = replays.at(-1)!
   const events: string[] = []
   let user = ''
-  for (const { body, update } of replays) {
+  let stays = anonymousStays(replays[0]!.body)
+  for (const { update } of replays) {
     const result = trackAnonymously(stays, update, registry.scope(update.scope))
-    stays = result
     for (const event of result.events) events.push(event)
-    if (update === replays.at(-1)!.update)
-      user = result.user + aroundJson(registry, update, nearbyGeofencesLimit(body))
+    user = result.user
+    stays = result
   }
-  return { json: `"events":[${events.join(',')}],"user":${user}` }
+  const around = aroundJson(registry, last.update, nearbyGeofencesLimit(last.body))
+  return { json: `"events":[${events.join(',')}],"user":${user}${around}` }
 }
 
 /** What the answer says of the surroundings of an update, to be put behind another member. */
