@@ -3,6 +3,7 @@ import type { Partition } from '../actor/partition.ts'
 import { locateUserRecord, type StoreSalt } from '../events/ids.ts'
 import { isMeantFor } from '../events/transitions.ts'
 import { pointDistance } from '../geometry/distance.ts'
+import type { Beacon } from '../model/beacon.ts'
 import type { Profile } from '../model/device.ts'
 import type { Geofence } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
@@ -22,6 +23,12 @@ import { Lowest } from './lowest.ts'
 export interface UserRow {
   readonly partition: Partition
   readonly row: number
+}
+
+/** Rows of one answer, and whether there are more. */
+export interface UserPage {
+  readonly users: readonly UserRow[]
+  readonly hasMore: boolean
 }
 
 /** Bounds are exclusive, epoch milliseconds. */
@@ -110,15 +117,37 @@ export function usersNear(
 }
 
 /** Records that are in the geofence now, newest first by their last update. */
-export function usersIn(host: ActorHost, geofence: Geofence, limit: number) {
+export function usersIn(host: ActorHost, geofence: Geofence, limit: number): UserPage {
+  return latestUsers(
+    host,
+    geofence.scope,
+    limit,
+    ({ visits, userId }) =>
+      visits.some((visit) => visit.geofenceId === geofence.id) && isMeantFor(geofence, userId),
+  )
+}
+
+/** Records that are in range of the beacon now, newest first by their last update. */
+export function usersInRange(host: ActorHost, beacon: Beacon, limit: number): UserPage {
+  return latestUsers(host, beacon.scope, limit, ({ beacons }) =>
+    beacons.some((visit) => visit.beaconId === beacon.id),
+  )
+}
+
+/** Records that are accepted, newest first by their last update. */
+function latestUsers(
+  host: ActorHost,
+  scope: ScopeId,
+  limit: number,
+  accept: (profile: Profile) => boolean,
+): UserPage {
   const page = new Lowest<UserRow>(limit + 1)
   for (const partition of host.partitions) {
     const { table } = partition
     for (let row = 0; row < table.length; row++) {
-      if (table.scope[row] !== geofence.scope || !page.wants(-table.updatedAt[row]!)) continue
-      const profile = table.peek(row)
-      if (!profile.visits.some((visit) => visit.geofenceId === geofence.id)) continue
-      if (isMeantFor(geofence, profile.userId)) page.offer(-table.updatedAt[row]!, { partition, row })
+      const key = -table.updatedAt[row]!
+      if (table.scope[row] !== scope || !page.wants(key)) continue
+      if (accept(table.peek(row))) page.offer(key, { partition, row })
     }
   }
   const rows = page.items()

@@ -5,6 +5,7 @@ import { route, type Answer, type Call, type Route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Name, Page, parseCoordinates, Text } from '../api/schemas.ts'
 import type { StoreSalt } from '../events/ids.ts'
 import { UserSchema } from '../ingest/userSchema.ts'
+import type { Beacon } from '../model/beacon.ts'
 import { matchesMetadata } from '../model/metadata.ts'
 import type { Geofence } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
@@ -13,7 +14,8 @@ import type { Clock } from '../runtime/clock.ts'
 import { ApiError, notFound } from '../runtime/errors.ts'
 import { explainUser } from './explain.ts'
 import { ExplanationSchema } from './explanationSchema.ts'
-import { findUser, listUsers, usersIn, usersNear, type UserRow } from './userQueries.ts'
+import type { UserPage, UserRow } from './userQueries.ts'
+import { findUser, listUsers, usersIn, usersInRange, usersNear } from './userQueries.ts'
 
 /** What the user endpoints ask. */
 export interface UserParts {
@@ -170,13 +172,20 @@ function searchRoutes(parts: UserParts): Route[] {
 
 function insideRoutes(parts: UserParts): Route[] {
   const query = Type.Object({ limit: Type.Optional(limitOf(100, 1000)) })
-  const inside = (scope: ScopeId, geofence: Geofence | undefined, limit = 100): Promise<Answer> => {
-    if (geofence === undefined) throw notFound('Geofence')
-    return parts.host.read(() => {
-      // A disabled geofence has nobody inside: the stays end with the next updates, and are hidden until then.
-      const found = geofence.enabled ? usersIn(parts.host, geofence, limit) : { users: [], hasMore: false }
-      return { meta: { hasMore: found.hasMore }, json: usersJson(parts, scope, found.users) }
+  // What is disabled has nobody inside: the stays end with the next updates, and are hidden until then.
+  const nobody: UserPage = { users: [], hasMore: false }
+  const answer = (scope: ScopeId, find: () => UserPage): Promise<Answer> =>
+    parts.host.read(() => {
+      const { users, hasMore } = find()
+      return { meta: { hasMore }, json: usersJson(parts, scope, users) }
     })
+  const inside = (scope: ScopeId, geofence: Geofence | undefined, limit = 100) => {
+    if (geofence === undefined) throw notFound('Geofence')
+    return answer(scope, () => (geofence.enabled ? usersIn(parts.host, geofence, limit) : nobody))
+  }
+  const inRange = (scope: ScopeId, beacon: Beacon | undefined, limit = 100) => {
+    if (beacon === undefined) throw notFound('Beacon')
+    return answer(scope, () => (beacon.enabled ? usersInRange(parts.host, beacon, limit) : nobody))
   }
   const shared = {
     method: 'GET',
@@ -206,6 +215,27 @@ function insideRoutes(parts: UserParts): Route[] {
         const scope = scopeOf(call)
         const { tag, externalId } = call.params
         return inside(scope, parts.registry.scope(scope).geofenceByPair(tag, externalId), call.query.limit)
+      },
+    }),
+    route({
+      ...shared,
+      path: '/v1/beacons/:id/users',
+      summary: 'List the users in range of a beacon, by its id',
+      params: Type.Object({ id: Name(256) }),
+      handler: (call) => {
+        const scope = scopeOf(call)
+        return inRange(scope, parts.registry.scope(scope).beacons.beacon(call.params.id), call.query.limit)
+      },
+    }),
+    route({
+      ...shared,
+      path: '/v1/beacons/:tag/:externalId/users',
+      summary: 'List the users in range of a beacon, by its pair',
+      params: Type.Object({ tag: Name(256), externalId: Name(256) }),
+      handler: (call) => {
+        const scope = scopeOf(call)
+        const { tag, externalId } = call.params
+        return inRange(scope, parts.registry.scope(scope).beaconByPair(tag, externalId), call.query.limit)
       },
     }),
   ]
