@@ -2,11 +2,22 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { FrameWriter, readFrame, type CommittedEvent } from '../../src/actor/commitCodec.ts'
-import { DeviceTable } from '../../src/actor/deviceTable.ts'
+import { DeviceTable, FLAG_IGNORED } from '../../src/actor/deviceTable.ts'
 import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
 import { eventId, locateUserRecord, MAX_PARTITIONS, storeSalt, userRecordId } from '../../src/events/ids.ts'
 import type { Profile } from '../../src/model/device.ts'
-import { aGeofence, Engine, MemoryEvents, MemoryLog, NOON, runs, SALT, stateOf, TIMEOUT } from './kit.ts'
+import {
+  aGeofence,
+  Engine,
+  MemoryEvents,
+  MemoryLog,
+  MINUTE,
+  NOON,
+  runs,
+  SALT,
+  stateOf,
+  TIMEOUT,
+} from './kit.ts'
 
 t.setTimeout(TIMEOUT)
 
@@ -17,9 +28,14 @@ const text = fc.oneof(
 )
 const optional = (value: fc.Arbitrary<string>) => fc.option(value, { nil: undefined })
 const time = fc.integer({ min: 0, max: 4_102_444_800_000 })
-const visits = fc.array(fc.record({ geofenceId: text, enteredAt: time, dwelled: fc.boolean() }), {
-  maxLength: 4,
-})
+const visits = fc.array(
+  fc.record(
+    { geofenceId: text, enteredAt: time, dwelled: fc.boolean(), leavingSince: time },
+    { requiredKeys: ['geofenceId', 'enteredAt', 'dwelled'], noNullPrototype: true },
+  ),
+  { maxLength: 4 },
+)
+const approaches = fc.array(fc.record({ geofenceId: text, since: time }), { maxLength: 3 })
 
 const profile: fc.Arbitrary<Profile> = fc
   .record({
@@ -50,8 +66,25 @@ const profile: fc.Arbitrary<Profile> = fc
     visits,
     marks: fc.array(fc.record({ stream: text, sequence: fc.maxSafeNat() }), { maxLength: 4 }),
     visitsBefore: fc.option(visits, { nil: undefined }),
+    approaches,
+    approachesBefore: fc.option(approaches, { nil: undefined }),
+    crossed: fc.array(text, { maxLength: 3 }),
+    beacons: fc.array(fc.record({ beaconId: text, enteredAt: time }), { maxLength: 3 }),
+    // Most devices have nothing of these.
+    plain: fc.boolean(),
   })
-  .map(({ visitsBefore, marks, ...rest }) => ({ ...rest, visitsBefore: visitsBefore ?? rest.visits, marks }))
+  .map(({ plain, visitsBefore, marks, ...given }) => {
+    const none = { approaches: [], approachesBefore: undefined, crossed: [], beacons: [] }
+    const {
+      approaches: near,
+      approachesBefore,
+      crossed,
+      beacons,
+      ...rest
+    } = plain ? { ...given, ...none } : given
+    const before = { visitsBefore: visitsBefore ?? rest.visits, marks, approaches: near }
+    return { ...rest, ...before, approachesBefore: approachesBefore ?? near, crossed, beacons }
+  })
 
 t.test('a profile reads back as it was packed', async () => {
   fc.assert(
@@ -60,6 +93,7 @@ t.test('a profile reads back as it was packed', async () => {
       // As answers show it, so that a key's order counts, and -0 is 0.
       assert.equal(JSON.stringify(read), JSON.stringify(given))
       if (given.visitsBefore === given.visits) assert.equal(read.visitsBefore, read.visits)
+      if (given.approachesBefore === given.approaches) assert.equal(read.approachesBefore, read.approaches)
     }),
     runs(200),
   )
@@ -219,6 +253,17 @@ const FRAME_OF_VERSION_1 = [
   '616c73652c2273746f70706564223a747275657d',
 ].join('')
 
+/** A device that leaves a geofence and approaches another, that has crossed a third and is in range of a beacon. */
+const FRAME_WITH_DELAYS_AND_BEACONS = [
+  '0100002043e9b779420000000000000000f03f000000000000f03f0100000000000000020000000008000000000000f0',
+  '3f0000000000000040000000000000144000002043e9b7794200002043e9b7794200000000f0000000dc0013b8363935',
+  '376233343030313233343536373839616263646566a164c0c0c0c0c0c0c0c0a93139322e302e322e31cb4279b7e9347a',
+  '00009194b8303030303030303030303030303030303030303030303031cb4279b7e9347a0000c3cb4279b7e943200000',
+  '9193b8303030303030303030303030303030303030303030303031cb4279b7e9347a0000c3909192b830303030303030',
+  '3030303030303030303030303030303032cb4279b7e9432000009091b830303030303030303030303030303030303030',
+  '30303030339192b8303030303030303030303030303030303030303030303034cb4279b7e943200000',
+].join('')
+
 t.test('what stores hold stays readable: partitions, frames and profiles', async (t) => {
   // FNV-1a, published values of the algorithm: 0x811c9dc5, 0xe40c292c, 0xbf9cf968.
   const { host } = new Engine({ partitions: 64 })
@@ -252,6 +297,10 @@ t.test('what stores hold stays readable: partitions, frames and profiles', async
             createdAt: NOON,
             visits: [{ geofenceId: aGeofence(1).id, enteredAt: NOON, dwelled: false }],
             marks: [{ stream: 's', sequence: 9 }],
+            approaches: [],
+            approachesBefore: [],
+            crossed: [],
+            beacons: [],
           },
           visitsBefore: [],
         },
@@ -262,6 +311,25 @@ t.test('what stores hold stays readable: partitions, frames and profiles', async
     events.all.map((event) => ({ ...event })),
     [{ scope: 0, type: 'user.entered_geofence', deviceId: 'd', userId: 'ann', createdAt: NOON }],
   )
+
+  const later = new MemoryLog()
+  later.frames.push(Buffer.from(FRAME_WITH_DELAYS_AND_BEACONS, 'hex'))
+  const [first] = stateOf(new Engine({ log: later, partitions: 1 }).partitions)
+  const stay = { geofenceId: aGeofence(1).id, enteredAt: NOON - MINUTE, dwelled: true }
+  t.match(first!.rows, [
+    {
+      flags: FLAG_IGNORED,
+      profile: {
+        visits: [{ ...stay, leavingSince: NOON }],
+        approaches: [{ geofenceId: aGeofence(2).id, since: NOON }],
+        approachesBefore: [],
+        crossed: [aGeofence(3).id],
+        beacons: [{ beaconId: aGeofence(4).id, enteredAt: NOON }],
+        marks: [],
+      },
+      visitsBefore: [stay],
+    },
+  ])
 })
 
 t.test('ids', async (t) => {

@@ -25,7 +25,7 @@ const UPDATES = 10
 function explains(engine: Engine, id: string, events: readonly any[]): void {
   const { partition, row } = findUser(engine.host, SALT, 0, id)!
   const { candidates } = explainUser(partition, row, engine.world.scope(0))
-  const explained = candidates.flatMap(({ outcome, event, confidence, geofence }) => [
+  const explained = candidates.flatMap(({ outcome, event, confidence, geofence }: any) => [
     ...(outcome === 'crossed' ? [`crossed ${geofence._id}`] : []),
     ...(event === undefined ? [] : [`${event} ${geofence._id} ${confidence}`]),
   ])

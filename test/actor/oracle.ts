@@ -135,8 +135,17 @@ export class Oracle {
       this.isNewId(answered)
       const { description, metadata, receivedAt } = update
       const record: Record = {
-        ...{ id: answered, userId, installId, description, metadata, createdAt: receivedAt },
-        ...{ updatedAt: -Infinity, visits: [], approaches: new Map(), beacons: [], last: undefined },
+        id: answered,
+        userId,
+        installId,
+        description,
+        metadata,
+        createdAt: receivedAt,
+        updatedAt: -Infinity,
+        visits: [],
+        approaches: new Map(),
+        beacons: [],
+        last: undefined,
       }
       records.push(record)
       return record

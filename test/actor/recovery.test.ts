@@ -15,7 +15,15 @@ import {
   stateOf,
   TIMEOUT,
 } from './kit.ts'
-import { Random, randomEdit, randomGeofence, randomPlace, randomSettings, Track } from './world.ts'
+import {
+  Random,
+  randomBeacon,
+  randomEdit,
+  randomGeofence,
+  randomPlace,
+  randomSettings,
+  Track,
+} from './world.ts'
 
 t.setTimeout(TIMEOUT)
 
@@ -25,7 +33,7 @@ interface History {
   readonly users: ReadonlySet<string>
 }
 
-/** A history: devices that come, move, log in and out, are removed, with snapshots and restarts in between. */
+/** A history: devices that come, move, log in and out, convert, are removed, with snapshots and restarts in between. */
 async function history(seed: number, steps: number): Promise<History> {
   const random = new Random(seed)
   const engine = new Engine()
@@ -34,6 +42,7 @@ async function history(seed: number, steps: number): Promise<History> {
   const place = randomPlace(random)
   world.set(0, randomSettings(random))
   for (let id = 1; id <= 10; id++) world.put(randomGeofence(random, id, place, 1000, clock.now()))
+  for (let id = 1; id <= 5; id++) world.putBeacon(randomBeacon(random, id, place, 1000))
   const style = { spread: 1000, jumps: 0.4, changes: 0.3 }
   const tracks = Array.from({ length: 12 }, (_, i) => new Track(random, `device-${i}`, place, style))
   for (let i = 0; i < steps; i++) {
@@ -50,6 +59,13 @@ async function history(seed: number, steps: number): Promise<History> {
         engine
           .track({ ...update, ...stream, scope })
           .then((told) => users.add(JSON.parse(applied(told).user)._id)),
+      )
+    }
+    if (random.chance(0.5)) {
+      const deviceId = `device-${random.below(14)}`
+      const now = clock.now()
+      sent.push(
+        engine.host.record({ scope: 0, deviceId, name: 'bought', createdAt: now, receivedAt: now }, 100),
       )
     }
     for (const partition of engine.partitions) {

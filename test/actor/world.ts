@@ -454,8 +454,20 @@ function randomBeaconEdit(random: Random, { world, clock }: Engine, place: Point
   const drawn = randomBeacon(random, 1000 + world.revision, place, spread)
   const known = beacons.length === 0 ? undefined : random.pick(beacons)
   const updatedAt = clock.now()
-  if (known === undefined || random.chance(0.25)) world.putBeacon(drawn)
-  else if (random.chance(0.25)) world.removeBeacon(known)
-  else if (random.chance(0.5)) world.putBeacon({ ...known, enabled: !known.enabled, updatedAt })
-  else world.putBeacon({ ...drawn, id: known.id, enabled: known.enabled, updatedAt })
+  switch (known === undefined ? 0 : random.below(4)) {
+    case 0:
+      world.putBeacon(drawn)
+      break
+    case 1:
+      world.removeBeacon(known!)
+      break
+    case 2:
+      world.putBeacon({ ...known!, enabled: !known!.enabled, updatedAt })
+      break
+    default: {
+      // The identifiers rotate, the place too; the id stays.
+      const { id, enabled } = known!
+      world.putBeacon({ ...drawn, id, enabled, updatedAt })
+    }
+  }
 }

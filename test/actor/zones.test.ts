@@ -12,9 +12,11 @@ import { Engine, MINUTE, runs, SALT, TIMEOUT } from './kit.ts'
 import {
   moved,
   Random,
+  randomBeacon,
   randomEdit,
   randomGeofence,
   randomHours,
+  randomRanged,
   randomSettings,
   type Point,
 } from './world.ts'
@@ -86,6 +88,8 @@ interface Theme {
   readonly geofences?: (random: Random, now: number) => Partial<Geofence>
   /** Server time between two updates, milliseconds; a second unless given. */
   readonly pace?: (random: Random) => number
+  /** Share of updates that leap elsewhere; 0.02 unless given. */
+  readonly leap?: number
   /** The least share of updates that zones must have answered. */
   readonly hits: number
 }
@@ -188,6 +192,41 @@ const THEMES: Readonly<Record<string, Theme>> = {
     pace: (random) => Math.round(random.magnitude(1000, 60 * MINUTE)),
     hits: 0.04,
   },
+  'entry and exit delays': {
+    settings: { entryDelaySeconds: 20, exitDelaySeconds: 30, minimumConfidence: 1 },
+    change: (random, habits) => ({ ...habits, accuracy: random.magnitude(1, 100) }),
+    pace: (random) => random.pick([1000, 5000, 20_000]),
+    hits: 0.2,
+  },
+  'crossings, each way around': {
+    settings: { detectCrossings: true, maxGapSeconds: 60, minimumConfidence: 1, stopDetection: false },
+    change: (random, habits) => ({ ...habits, accuracy: random.magnitude(1, 100) }),
+    pace: (random) => random.pick([1000, 10_000, 59_000, 61_000]),
+    leap: 0.05,
+    hits: 0.1,
+  },
+  'crossings and updates that are too inaccurate': {
+    settings: { detectCrossings: true, maxGapSeconds: 600, maxAccuracyMeters: 50, minimumConfidence: 1 },
+    change: (random, habits) => ({ ...habits, accuracy: random.pick([5, 20, 49, 51, 500]) }),
+    leap: 0.05,
+    hits: 0.02,
+  },
+  'crossings amid edits': {
+    settings: { detectCrossings: true, minimumConfidence: 1 },
+    change: (random, habits, engine, place) => {
+      randomEdit(random, engine, place, SPREAD)
+      return { ...habits, userId: random.pick([undefined, 'ann']) }
+    },
+    leap: 0.05,
+    hits: 0.05,
+  },
+  'beacons ranged, or not said': {
+    change: (random, habits, { world }) => ({
+      ...habits,
+      beacons: random.chance(0.5) ? undefined : randomRanged(random, world.beacons(0).values()),
+    }),
+    hits: 0.05,
+  },
   'everything at once': {
     change: (random, habits, engine, place) => {
       const names = Object.keys(THEMES).filter((name) => name !== 'everything at once')
@@ -205,7 +244,12 @@ const NOW = new Engine().clock.now()
  * A device that walks straight on for a while, or stands. Now and then it goes straight to the boundary of a circle and
  * a hair's breadth over it: there a zone that is a little too large shows.
  */
-function walker(random: Random, place: Point, geofences: ReadonlyMap<string, Geofence>): () => Point {
+function walker(
+  random: Random,
+  place: Point,
+  geofences: ReadonlyMap<string, Geofence>,
+  leap = 0.02,
+): () => Point {
   const anywhere = () => moved(place, random.between(-SPREAD, SPREAD), random.between(-SPREAD, SPREAD))
   let at = anywhere()
   let east = 0
@@ -218,7 +262,7 @@ function walker(random: Random, place: Point, geofences: ReadonlyMap<string, Geo
       north = step * Math.sin(angle)
     }
     at = moved(at, east, north)
-    if (random.chance(0.02)) at = anywhere()
+    if (random.chance(leap)) at = anywhere()
     if (random.chance(0.1) && geofences.size > 0)
       at = overTheBoundary(at, random.pick([...geofences.values()]).shape, random.magnitude(0.001, 3))
     return at
@@ -254,7 +298,8 @@ t.test('zones change nothing but the work', async (t) => {
           })
         const zoned = new Driven(engine)
         const plain = new Driven(engine)
-        const walk = walker(random, place, world.geofences(0))
+        for (let id = 1; id <= 5; id++) world.putBeacon(randomBeacon(random, id, place, SPREAD))
+        const walk = walker(random, place, world.geofences(0), theme.leap)
         let habits: Habits = { accuracy: random.magnitude(2, 300) }
         for (let i = 0; i < 250; i++) {
           clock.advance(theme.pace?.(random) ?? 1000)
@@ -290,6 +335,7 @@ t.test('packing idle devices changes nothing', async (t) => {
       const place = { latitude: random.between(-79, 79), longitude: random.between(-180, 180) }
       world.set(0, randomSettings(random))
       for (let id = 1; id <= 12; id++) world.put(randomGeofence(random, id, place, SPREAD, clock.now()))
+      for (let id = 1; id <= 5; id++) world.putBeacon(randomBeacon(random, id, place, SPREAD))
       const packing = new Driven(engine)
       const plain = new Driven(engine)
       const devices = Array.from({ length: 6 }, (_, i) => ({
