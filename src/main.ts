@@ -30,6 +30,8 @@ import { geofenceRoutes } from './registry/geofenceRoutes.ts'
 import { keyRoutes } from './registry/keyRoutes.ts'
 import { parseKeys } from './registry/keys.ts'
 import { openRegistry, type Registry } from './registry/registry.ts'
+import { referenceRoutes } from './reference/referenceRoutes.ts'
+import { referenceTexts } from './reference/texts.ts'
 import { ByteBound } from './runtime/byteBound.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { Lifecycle } from './runtime/lifecycle.ts'
@@ -128,7 +130,7 @@ async function main(): Promise<void> {
     ),
   ]
   const server = createServer({
-    routes: [...routes, openApiRoute(routes, packageJson.version)],
+    routes: [...routes, openApiRoute(routes, packageJson.version, referenceTexts), ...referenceRoutes()],
     observe: (route) => metrics.observe(route),
     authenticate: (key) => registry.keys.authenticate(key),
     ...options,

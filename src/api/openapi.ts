@@ -8,6 +8,7 @@ type Json = Record<string, unknown>
 const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
   400: 'Bad request: a parameter is missing or invalid; `meta.param` names it.',
   401: 'Unauthorized: the API key is missing or unknown.',
+  402: "Payment required: the operator has disabled the key's project, or its monthly quota is used up.",
   403: 'Forbidden: the endpoint needs a secret key.',
   404: 'Not found.',
   413: 'The body is too large.',
@@ -91,9 +92,9 @@ export function openApiDocument(
   for (const definition of routes) {
     const path = definition.path.replaceAll(/:(\w+)/g, '{$1}')
     const operations = (paths[path] ??= {})
-    const described = operation(definition, schemas)
-    addExamples(described, texts.examples.operations[`${definition.method} ${definition.path}`] ?? [])
-    operations[definition.method.toLowerCase()] = described
+    const json = operation(definition, schemas)
+    addExamples(json, texts.examples.operations[`${definition.method} ${definition.path}`] ?? [])
+    operations[definition.method.toLowerCase()] = json
   }
   return {
     openapi: '3.1.0',
@@ -155,7 +156,7 @@ const KEY_NOTES = {
 function operation(definition: Route, schemas: Record<string, Json>): Json {
   const { auth, body, upload, limit } = definition
   const errors = [400, 500, 503]
-  if (auth !== 'none') errors.push(401)
+  if (auth !== 'none') errors.push(401, 402)
   if (auth === 'secret') errors.push(403)
   if (definition.path.includes(':')) errors.push(404)
   if (body !== undefined || upload !== undefined) errors.push(413, 415)

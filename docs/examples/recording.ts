@@ -1,0 +1,136 @@
+/**
+ * Records requests and answers of a running server as the examples of the reference: real ones, made stable. What
+ * differs from run to run is replaced by what does not: ids by others in the order in which they appear, the server's
+ * times by the minute of the request that they fell into, keys by others of the same kind.
+ */
+import { createHash } from 'node:crypto'
+import { KEYS, type Server } from '../../test/kit/server.ts'
+
+// oxlint-disable-next-line typescript/no-explicit-any -- bodies of every shape
+type Json = any
+
+/** What a request is made of; the key is the secret one of the test environment unless it says otherwise. */
+export interface ExampleRequest {
+  readonly key?: 'publishable' | 'secret' | 'none'
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | number | boolean>>
+  readonly body?: Json
+  /** A body that is not JSON. */
+  readonly upload?: { readonly contentType: string; readonly content: string }
+}
+
+export interface Example extends ExampleRequest {
+  readonly summary: string
+  /** The whole answer. */
+  readonly answer: Json
+}
+
+/** What docs/examples.json holds. */
+export interface Examples {
+  /** By `POST /v1/track`, as in the route table with `:id`: the first is the main one. */
+  readonly operations: Readonly<Record<string, readonly Example[]>>
+  /** By status: an answer that refuses. */
+  readonly errors: Readonly<Record<string, Json>>
+}
+
+/** The first minute of the recording in the examples; in the past, so that a server takes it as an update's time. */
+const STORY_START = Date.UTC(2025, 4, 2, 9, 0, 0)
+const MINUTE = 60_000
+/** Longer than a server takes to start. */
+const START_MILLISECONDS = 10 * MINUTE
+const DATE = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\b/g
+const OBJECT_ID = /\b[0-9a-f]{24}\b/g
+const KEY = /\b(prj_(?:test|live)_(?:pk|sk)_)[0-9a-f]{40}\b/g
+
+export class Recording {
+  readonly #server: Server
+  readonly #operations: Record<string, Example[]> = {}
+  readonly #errors: Record<string, Json> = {}
+  /** Server times at which requests were sent, milliseconds. */
+  readonly #sentAt: number[] = []
+  /** What rotated keys are now. */
+  readonly #keys: Record<string, string> = { publishable: KEYS.testPublishable, secret: KEYS.testSecret }
+
+  constructor(server: Server) {
+    this.#server = server
+  }
+
+  /**
+   * Makes a request and keeps it and its answer as an example of the operation.
+   * @param operation as in the route table, `GET /v1/users/:id`
+   * @returns the answer, with real ids
+   * @throws Error unless the answer is a success
+   */
+  show = async (operation: string, summary: string, request: ExampleRequest = {}): Promise<Json> => {
+    const { status, body } = await this.#call(operation, request)
+    if (status >= 300) throw new Error(`${operation} (${summary}) → ${status}: ${JSON.stringify(body)}`)
+    ;(this.#operations[operation] ??= []).push({ summary, ...request, answer: body })
+    return body
+  }
+
+  /** Makes a request that the server refuses, and keeps its answer as the example of that status. */
+  refused = async (expected: number, operation: string, request: ExampleRequest): Promise<void> => {
+    const { status, body } = await this.#call(operation, request)
+    if (status !== expected)
+      throw new Error(`${operation} → ${status}, not ${expected}: ${JSON.stringify(body)}`)
+    this.#errors[status] = body
+  }
+
+  /** Puts the key of that kind in place of the one used so far. */
+  useKey(kind: 'publishable' | 'secret', key: string): void {
+    this.#keys[kind] = key
+  }
+
+  /** The time, in the examples, of the request that comes next. */
+  now(): number {
+    return STORY_START + this.#sentAt.length * MINUTE
+  }
+
+  /** Everything recorded, made stable. */
+  examples(): Examples {
+    const ids = new Map<string, string>()
+    const idOf = (id: string) => {
+      let stable = ids.get(id)
+      if (stable === undefined) ids.set(id, (stable = pseudoHex(`id ${ids.size}`, 24)))
+      return stable
+    }
+    let text = JSON.stringify({ operations: this.#operations, errors: this.#errors })
+    for (const [key, prefix] of text.matchAll(KEY)) {
+      const stable = prefix! + pseudoHex(prefix!, 40)
+      text = text.replaceAll(key, stable).replaceAll(lastFour(key), lastFour(stable))
+    }
+    text = text.replaceAll(OBJECT_ID, idOf).replaceAll(DATE, (date) => this.#stableDate(date))
+    return JSON.parse(text) as Examples
+  }
+
+  /** A time of the recording, or of the server's start before it, as the minute of its request; others as they are. */
+  #stableDate(date: string): string {
+    const time = Date.parse(date)
+    if (time < this.#sentAt[0]! - START_MILLISECONDS || time > Date.now()) return date
+    const next = this.#sentAt.findIndex((sent) => sent > time)
+    const step = next === -1 ? this.#sentAt.length - 1 : next - 1
+    return new Date(STORY_START + step * MINUTE).toISOString()
+  }
+
+  async #call(operation: string, { key = 'secret', params, query, body, upload }: ExampleRequest) {
+    const [method, template] = operation.split(' ') as [string, string]
+    const path = template.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params![name]!))
+    const search = query === undefined ? '' : `?${new URLSearchParams(query as Record<string, string>)}`
+    this.#sentAt.push(Date.now())
+    return this.#server.api(
+      method,
+      path + search,
+      upload?.content ?? body,
+      key === 'none' ? null : this.#keys[key]!,
+      upload === undefined ? {} : { 'content-type': upload.contentType },
+    )
+  }
+}
+
+function lastFour(key: string): string {
+  return `"lastFour":"${key.slice(-4)}"`
+}
+
+function pseudoHex(seed: string, digits: number): string {
+  return createHash('sha256').update(seed).digest('hex').slice(0, digits)
+}

@@ -1,0 +1,196 @@
+/**
+ * What the examples of the reference show: a day of a shop in Berlin, from its geofence to the events of its visitors.
+ * Every operation of the reference that answers JSON occurs; the first example of each is the one that it opens with.
+ */
+import type { Recording } from './recording.ts'
+
+const STORE = { tag: 'store', externalId: 'alexanderplatz' }
+const VISITOR = 'b7e1f2a4-6d0c-4a53-9f0e-51d1c7a2e9aa'
+const INSIDE = { latitude: 52.5219, longitude: 13.4132 }
+const OUTSIDE = { latitude: 52.5163, longitude: 13.3777 }
+
+export async function tellStory(recording: Recording): Promise<void> {
+  await geofences(recording)
+  await tracking(recording)
+  await users(recording)
+  await events(recording)
+  await settings(recording)
+  await operations(recording)
+  await farewell(recording)
+  await refusals(recording)
+}
+
+async function geofences({ show }: Recording): Promise<void> {
+  await show('PUT /v1/geofences/:tag/:externalId', 'A circle', {
+    params: STORE,
+    body: {
+      description: 'Store at Alexanderplatz',
+      type: 'circle',
+      coordinates: [13.4132, 52.5219],
+      radius: 80,
+      metadata: { region: 'east', parking: true, floors: 2 },
+    },
+  })
+  await show('PUT /v1/geofences/:tag/:externalId', 'With opening hours, dwell and stop detection', {
+    params: { tag: 'bar', externalId: 'oderberger' },
+    body: {
+      description: 'Bar in Oderberger Straße',
+      type: 'circle',
+      coordinates: [13.4101, 52.5404],
+      radius: 40,
+      operatingHours: { Thu: [['18:00', '24:00']], Fri: [['6:00 PM', '2:00 AM']], Sat: [['18:00', '03:00']] },
+      stopDetection: true,
+      dwellThreshold: 15,
+    },
+  })
+  await show('POST /v1/geofences', 'A polygon', {
+    body: {
+      tag: 'depot',
+      externalId: 'westhafen',
+      description: 'Depot Westhafen',
+      type: 'polygon',
+      coordinates: [
+        [13.337, 52.5388],
+        [13.3475, 52.5379],
+        [13.3479, 52.5399],
+        [13.3374, 52.5408],
+        [13.337, 52.5388],
+      ],
+    },
+  })
+  await show('GET /v1/geofences/:tag/:externalId', 'By its pair', { params: STORE })
+  const { geofence } = await show('GET /v1/geofences/:tag/:externalId', 'A polygon', {
+    params: { tag: 'depot', externalId: 'westhafen' },
+  })
+  const byId = { params: { id: geofence._id as string } }
+  await show('GET /v1/geofences/:id', 'By its id', byId)
+  await show('PUT /v1/geofences/:id', 'Another shape, disabled for now', {
+    ...byId,
+    body: {
+      description: 'Depot Westhafen, gate',
+      type: 'polygon',
+      coordinates: [
+        [13.337, 52.5388],
+        [13.3392, 52.5386],
+        [13.3392, 52.5406],
+        [13.337, 52.5388],
+      ],
+      enabled: false,
+    },
+  })
+  await show('GET /v1/geofences', 'Of a tag', { query: { tag: 'store', limit: 2 } })
+  await show('GET /v1/geofences', 'By metadata', { query: { 'metadata[region]': 'east', limit: 2 } })
+  await show('GET /v1/search/geofences', 'The nearest, without geometry', {
+    key: 'publishable',
+    query: { near: '52.5200,13.4050', limit: 2, includeGeometry: false },
+  })
+}
+
+async function tracking(recording: Recording): Promise<void> {
+  const { show } = recording
+  const update = (place: { latitude: number; longitude: number }) => ({
+    deviceId: VISITOR,
+    userId: 'customer-1',
+    ...place,
+    accuracy: 12,
+    foreground: true,
+    stopped: false,
+    deviceType: 'Android',
+    metadata: { plan: 'gold' },
+    updatedAt: new Date(recording.now()).toISOString(),
+  })
+  const key = 'publishable'
+  await show('POST /v1/track', 'Enters a geofence', { key, body: update(INSIDE) })
+  await show('POST /v1/track', 'Stays inside', {
+    key,
+    body: update({ latitude: 52.522, longitude: 13.4133 }),
+  })
+  await show('POST /v1/track', 'Leaves it', { key, body: update(OUTSIDE) })
+  await show('POST /v1/track', 'Comes back', { key, body: update(INSIDE) })
+  const recorded = (minute: number, latitude: number, longitude: number) => ({
+    deviceId: 'van-7',
+    latitude,
+    longitude,
+    accuracy: 8,
+    replayed: true,
+    updatedAtMs: Date.UTC(2025, 4, 2, 7, minute, 0),
+  })
+  await show('POST /v1/track/replay', 'Three locations recorded without a connection', {
+    key,
+    body: {
+      replays: [
+        recorded(30, 52.5226, 13.4101),
+        recorded(31, 52.5219, 13.413),
+        recorded(36, 52.5206, 13.4169),
+      ],
+    },
+  })
+}
+
+async function users({ show }: Recording): Promise<void> {
+  const { user } = await show('GET /v1/users/:id', 'By its deviceId', { params: { id: VISITOR } })
+  await show('GET /v1/users/:id', 'By its id', { params: { id: user._id } })
+  await show('GET /v1/users', 'The two newest', { query: { limit: 2 } })
+  await show('GET /v1/users/:id/explain', 'Why there was an entry', { params: { id: 'customer-1' } })
+  await show('GET /v1/search/users', 'Within 500 m', {
+    query: { near: '52.5200,13.4130', radius: 500, limit: 10 },
+  })
+  await show('GET /v1/geofences/:tag/:externalId/users', 'Who is in the store', { params: STORE })
+  const { geofence } = await show('GET /v1/geofences/:tag/:externalId', 'With metadata', { params: STORE })
+  await show('GET /v1/geofences/:id/users', 'Who is in the store', { params: { id: geofence._id } })
+}
+
+async function events({ show }: Recording): Promise<void> {
+  const { events: list } = await show('GET /v1/events', 'Of a user', {
+    query: { userId: 'customer-1', limit: 2 },
+  })
+  await show('GET /v1/events', 'Entries only', { query: { type: 'user.entered_geofence', limit: 1 } })
+  await show('GET /v1/events/:id', 'An entry', { params: { id: list[0]._id } })
+}
+
+async function settings({ show }: Recording): Promise<void> {
+  await show('GET /v1/settings', 'As they are at first', {})
+  await show('PATCH /v1/settings', 'Fewer false exits', {
+    body: { minimumConfidence: 2, exitDelaySeconds: 60, maxAccuracyMeters: 200 },
+  })
+}
+
+async function operations({ show }: Recording): Promise<void> {
+  await show('GET /healthz', 'Alive', { key: 'none' })
+  await show('GET /readyz', 'Ready', { key: 'none' })
+  await show('GET /v1/keys', 'Of the test environment', {})
+}
+
+/** What takes away, last. */
+async function farewell(recording: Recording): Promise<void> {
+  const { show } = recording
+  const { events: list } = await show('GET /v1/events', 'Of a device', {
+    query: { deviceId: 'van-7', limit: 1 },
+  })
+  await show('DELETE /v1/events/:id', 'By its id', { params: { id: list[0]._id } })
+  await show('DELETE /v1/users/:id', 'By its deviceId', { params: { id: 'van-7' } })
+  const { geofences: depots } = await show('GET /v1/geofences', 'By its pair', {
+    query: { tag: 'depot', externalId: 'westhafen' },
+  })
+  await show('DELETE /v1/geofences/:id', 'By its id', { params: { id: depots[0]._id } })
+  await show('DELETE /v1/geofences/:tag/:externalId', 'By its pair', {
+    params: { tag: 'bar', externalId: 'oderberger' },
+  })
+  const { key } = await show('POST /v1/keys/:kind/rotate', 'The secret key', { params: { kind: 'secret' } })
+  recording.useKey('secret', key.key)
+}
+
+async function refusals({ refused }: Recording): Promise<void> {
+  const update = { deviceId: VISITOR, accuracy: 12, ...INSIDE }
+  await refused(400, 'POST /v1/track', { key: 'publishable', body: { ...update, latitude: 95 } })
+  await refused(401, 'POST /v1/track', { key: 'none', body: update })
+  await refused(403, 'GET /v1/users', { key: 'publishable' })
+  await refused(404, 'GET /v1/users/:id', { params: { id: 'nobody' } })
+  await refused(409, 'POST /v1/geofences', {
+    body: { ...STORE, description: 'Again', type: 'circle', coordinates: [13.4132, 52.5219], radius: 80 },
+  })
+  await refused(415, 'POST /v1/track', {
+    key: 'publishable',
+    upload: { contentType: 'text/plain', content: 'deviceId=phone-1' },
+  })
+}

@@ -1,0 +1,31 @@
+/* A guide: commands name this server, and can be copied by a click. */
+
+for (const block of document.querySelectorAll('pre > code')) {
+  for (const text of textsIn(block))
+    text.data = text.data.replaceAll('http://127.0.0.1:8080', location.origin)
+  if (block.classList.contains('language-sh')) block.parentElement.append(copyButton(block))
+}
+
+function textsIn(element) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+  const texts = []
+  while (walker.nextNode() !== null) texts.push(walker.currentNode)
+  return texts
+}
+
+function copyButton(block) {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.textContent = 'Copy'
+  button.addEventListener('click', async () => {
+    // Not there over plain HTTP from another machine: then the text is selected, ready for the keyboard.
+    if (navigator.clipboard === undefined) {
+      getSelection().selectAllChildren(block)
+      return
+    }
+    await navigator.clipboard.writeText(block.textContent.trimEnd())
+    button.textContent = 'Copied'
+    setTimeout(() => (button.textContent = 'Copy'), 1500)
+  })
+  return button
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import Type from 'typebox'
+import { route, type Answer, type Route } from '../api/route.ts'
+import { Name } from '../api/schemas.ts'
+import { ApiError } from '../runtime/errors.ts'
+import { Guides, GUIDES_PATH } from './guides.ts'
+import { ASSETS_PATH, guidePage, referencePage } from './pages.ts'
+
+/**
+ * The reference and the guides in a browser: everything comes from this server, and the pages may ask nobody else.
+ * These routes are not part of the API and not in its document.
+ */
+
+const ASSETS: ReadonlyMap<string, URL> = new Map([
+  ['swagger-ui-bundle.js', new URL(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'))],
+  ['swagger-ui.css', new URL(import.meta.resolve('swagger-ui-dist/swagger-ui.css'))],
+  ...['reference.js', 'guide.js', 'pages.css', 'icon.svg'].map(
+    (name) => [name, new URL(`browser/${name}`, import.meta.url)] as const,
+  ),
+])
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  html: 'text/html; charset=utf-8',
+}
+
+/** What a page may load and ask: this server. Swagger UI sets styles on elements and has icons as data. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** A picture brings its colours and loads nothing, opened by itself too. */
+const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+/** `/`, `/docs`, its guides and what the pages load. The files are read when first asked for. */
+export function referenceRoutes(): Route[] {
+  const guides = new Guides()
+  const files = new Map<string, Answer>()
+  const kept = (key: string, make: () => Answer): Answer => {
+    let answer = files.get(key)
+    if (answer === undefined) files.set(key, (answer = make()))
+    return answer
+  }
+  const file = (path: URL, name: string) => fileAnswer(name, readFileSync(path))
+  const page = (html: string) => fileAnswer('page.html', Buffer.from(html))
+
+  return [
+    ...['/', '/docs/'].map((path) => pageRoute(path, undefined, () => redirect('/docs'))),
+    pageRoute('/docs', undefined, () => kept('/docs', () => page(referencePage()))),
+    pageRoute(`${ASSETS_PATH}/:name`, NameParams, ({ name }) => {
+      const path = ASSETS.get(name)
+      if (path === undefined) throw noSuchPage()
+      return kept(`${ASSETS_PATH}/${name}`, () => file(path, name))
+    }),
+    pageRoute(GUIDES_PATH, undefined, () =>
+      kept(GUIDES_PATH, () => page(guidePage(guides.entries, undefined, guides.html('README')!))),
+    ),
+    pageRoute(`${GUIDES_PATH}/:name`, NameParams, ({ name }) => {
+      const picture = guides.picture(name)
+      if (picture !== undefined && existsSync(picture))
+        return kept(`${GUIDES_PATH}/${name}`, () => file(picture, name))
+      const known = guides.entries.some((entry) => entry.name === name)
+      if (!known) throw noSuchPage()
+      return kept(`${GUIDES_PATH}/${name}`, () => page(guidePage(guides.entries, name, guides.html(name)!)))
+    }),
+  ]
+}
+
+const NameParams = Type.Object({ name: Name(100) })
+
+function pageRoute(
+  path: string,
+  params: typeof NameParams | undefined,
+  answer: (params: { readonly name: string }) => Answer,
+): Route {
+  return route({
+    method: 'GET',
+    path,
+    auth: 'none',
+    tag: 'Pages',
+    summary: 'A page of the reference',
+    ...(params && { params }),
+    answers: { 200: Type.Object({}) },
+    handler: (call) => answer((call.params ?? { name: '' }) as { name: string }),
+  })
+}
+
+function fileAnswer(name: string, content: Uint8Array): Answer {
+  const extension = name.slice(name.lastIndexOf('.') + 1)
+  return {
+    bytes: {
+      contentType: CONTENT_TYPES[extension]!,
+      content,
+      etag: createHash('sha256').update(content).digest('hex').slice(0, 32),
+    },
+    headers: {
+      'Cache-Control': 'no-cache',
+      'Content-Security-Policy': extension === 'svg' ? PICTURE_POLICY : PAGE_POLICY,
+      'Cross-Origin-Resource-Policy': 'same-origin',
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Frame-Options': 'DENY',
+    },
+  }
+}
+
+function redirect(location: string): Answer {
+  return {
+    status: 302,
+    text: { contentType: 'text/plain; charset=utf-8', content: `See ${location}\n` },
+    headers: { Location: location },
+  }
+}
+
+function noSuchPage(): ApiError {
+  return new ApiError(404, 'There is no such page. /docs has the reference, /docs/guides the guides.')
+}

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import type { ReferenceTexts } from '../api/openapi.ts'
+import type { Examples } from '../api/openapiExamples.ts'
+import type { Route } from '../api/route.ts'
+
+/** What the reference says beyond the routes: its opening, its groups, and examples that are real answers. */
+export function referenceTexts(): ReferenceTexts {
+  return { description: opening, tags: TAGS, examples: readExamples() }
+}
+
+const EXAMPLES = new URL('../../docs/examples.json', import.meta.url)
+
+/** Written by `npm run examples`. */
+function readExamples(): Examples {
+  return JSON.parse(readFileSync(EXAMPLES, 'utf8')) as Examples
+}
+
+const TAGS: Readonly<Record<string, string>> = {
+  Track: 'Location updates in, events out.',
+  Geofences:
+    'Regions whose entries, exits and stays make events. A geofence is known by its pair of tag and externalId.',
+  Beacons: 'Bluetooth beacons that devices range: geofences of a few metres.',
+  Import: 'Geofences and beacons from CSV files, and back into files.',
+  Users: 'Who is where, and why there was, or was not, an event.',
+  Events: 'What happened: read, verify, delete; conversions of your own.',
+  Context: 'What is around a location, without keeping anything.',
+  Client: 'Calls that SDKs make for themselves.',
+  Settings: 'How the updates of an environment are evaluated.',
+  Keys: 'Keys of the calling environment.',
+  Operations: 'Health, metrics and this document.',
+}
+
+function opening(routes: readonly Route[]): string {
+  return `Location updates in, geofence events out. [The guides](/docs/guides) explain the rules with pictures.
+
+## Authentication
+
+Every call carries a key in the header \`Authorization\`, as it is or after \`Bearer \`. A project has four:
+
+| key | for |
+|---|---|
+| \`prj_test_pk_…\`, \`prj_live_pk_…\` | **publishable**: in apps. May track and search; reads nothing about other users |
+| \`prj_test_sk_…\`, \`prj_live_sk_…\` | **secret**: on servers. May call everything |
+
+Test and live are separate worlds: geofences, users, events and settings of one never meet those of the other. Put a key
+into the field at the top of this page, and the calls that you try here carry it. It stays in this tab.
+
+## Requests and answers
+
+- Bodies are \`application/json\`, or \`application/x-www-form-urlencoded\` with nested keys (\`metadata[color]=red\`,
+  \`coordinates[]=13.4&coordinates[]=52.5\`). \`null\` means absent. Fields that are not known are ignored.
+- Every JSON answer has \`meta.code\`, the HTTP status, and every answer the header \`X-Radar-Request-Id\`.
+- Dates come as ISO 8601 in UTC with milliseconds. They are taken as ISO 8601, as JavaScript prints them, or as Unix time.
+- A pair of coordinates is \`[longitude, latitude]\` in definitions and in GeoJSON, and \`latitude,longitude\` in queries.
+- Lists are newest first, \`limit\` records long; \`meta.hasMore\` says whether there are more: go on with \`createdBefore\`.
+
+## Errors
+
+An error says what is wrong in \`meta.message\`, and where there is one to blame, which parameter in \`meta.param\`.
+
+| status | meaning |
+|---|---|
+| 400 | a parameter is missing or invalid |
+| 401 | no key, or none of ours |
+| 402 | the project is disabled, or has used up its quota of the month |
+| 403 | the call needs a secret key |
+| 404 | there is no such thing, or no such path |
+| 409 | it exists already |
+| 413, 415 | the body is too large, or of a type that is not read |
+| 429 | too many requests; \`meta.type\` names the window, \`Retry-After\` the seconds to wait |
+| 451 | not available in the requester's country |
+| 500 | our mistake; the server's log has more under the request's id |
+| 503 | try again after \`Retry-After\` seconds |
+
+## Rate limits
+
+A bucket that holds one second's worth and fills evenly. \`POST /v1/track\` takes one update a second from each device.
+
+${limits(routes)}
+`
+}
+
+/** The limits of the routes as a table. */
+function limits(routes: readonly Route[]): string {
+  const rows = routes.flatMap(({ method, path, limit }) =>
+    limit === undefined ? [] : [`| \`${method} ${path}\` | ${limit.perSecond} | ${limit.by} |`],
+  )
+  if (rows.length === 0) return ''
+  return ['| call | requests a second | for each |', '|---|---|---|', ...rows].join('\n')
+}
