@@ -36,9 +36,16 @@ export interface Beacon extends BeaconIdentifiers {
 /** A beacon that a device ranges now, as an update lists it. */
 export type RangedBeacon = BeaconIdentifiers
 
-/** Equal for the same type and identifiers, whatever their case. */
+const UUID = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
+
+/** A UUID in the form that SDKs read and write, 8-4-4-4-12, in its case; what is none as it is. */
+export function dashedUuid(text: string): string {
+  return text.replace(UUID, '$1-$2-$3-$4-$5')
+}
+
+/** Equal for the same type and identifiers, whatever their case and a UUID's dashes. */
 export function beaconKey(beacon: BeaconIdentifiers): string {
   const { type, uuid = '', major = '', minor = '', uid = '', instance = '' } = beacon
-  const parts = type === 'ibeacon' ? [type, uuid, major, minor] : [type, uid, instance]
+  const parts = type === 'ibeacon' ? [type, dashedUuid(uuid), major, minor] : [type, uid, instance]
   return parts.join('\0').toLowerCase()
 }

@@ -1,4 +1,5 @@
 import type { BeaconIdentifiers, BeaconType } from '../model/beacon.ts'
+import { dashedUuid } from '../model/beacon.ts'
 import { badParam } from '../runtime/errors.ts'
 import type { BeaconDefinition } from './beaconRow.ts'
 import type { Fields } from './fields.ts'
@@ -58,7 +59,7 @@ function parseIdentifiers(fields: Fields, type: BeaconType): BeaconIdentifiers {
   return type === 'ibeacon'
     ? {
         type,
-        uuid: dashed(identifier(fields, 'uuid', type, UUID_DIGITS)),
+        uuid: dashedUuid(identifier(fields, 'uuid', type, UUID_DIGITS)),
         major: number16(fields, 'major'),
         minor: number16(fields, 'minor'),
       }
@@ -73,21 +74,20 @@ function parseIdentifiers(fields: Fields, type: BeaconType): BeaconIdentifiers {
  * One to 64 visible characters. Hexadecimal text of more than half the digits that the air carries must have all of
  * them: it is a mistyped identifier, which no device would ever range. Other names are a gateway's own.
  */
-function identifier(fields: Fields, name: string, type: BeaconType, digits: number): string {
+function identifier(
+  fields: Fields,
+  name: 'uuid' | 'uid' | 'instance',
+  type: BeaconType,
+  digits: number,
+): string {
   const value = required(name, present(fields, name), `${name} is required for an ${type}.`)
   const text = checkText(name, Number.isSafeInteger(value) ? String(value) : value, MAX_IDENTIFIER_LENGTH)
   if (!/^[!-~]+$/.test(text)) throw badParam(name, `Invalid ${name}. It must be visible ASCII characters.`)
-  const hex = text.replaceAll('-', '')
+  const hex = name === 'uuid' ? text.replaceAll('-', '') : text
   if (/^[0-9a-f]+$/i.test(hex) && hex.length > digits / 2 && hex.length !== digits) {
     throw badParam(name, `Invalid ${name}. It must have ${digits} hexadecimal digits, not ${hex.length}.`)
   }
   return text
-}
-
-/** A UUID as SDKs read it, 8-4-4-4-12; another identifier as it is. */
-function dashed(uuid: string): string {
-  const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(uuid.replaceAll('-', ''))
-  return parts === null || !/^[0-9a-f-]+$/i.test(uuid) ? uuid : parts.slice(1).join('-')
 }
 
 /** A whole number of 16 bits as the decimal text that SDKs write. */
