@@ -12,9 +12,13 @@ import { recover } from './actor/recovery.ts'
 import { Housekeeping } from './actor/housekeeping.ts'
 import { openApiRoute } from './api/openapi.ts'
 import { createServer } from './api/server.ts'
+import { clientRoutes } from './client/clientRoutes.ts'
+import { syncRoutes } from './client/syncRoutes.ts'
+import { contextRoutes } from './context/contextRoutes.ts'
 import { openEventIndex } from './events/eventIndex.ts'
 import { eventRoutes } from './events/eventRoutes.ts'
 import { storeSalt } from './events/ids.ts'
+import { conversionRoutes } from './ingest/conversionRoutes.ts'
 import { trackRoutes } from './ingest/trackRoutes.ts'
 import { openCommitLog } from './log/commitLog.ts'
 import { openSnapshots } from './log/snapshots.ts'
@@ -109,6 +113,10 @@ async function main(): Promise<void> {
   const metrics = new Metrics()
   const routes = [
     ...trackRoutes({ host, registry, rateLimits: options.rateLimits }),
+    ...conversionRoutes(host),
+    ...contextRoutes(registry),
+    ...clientRoutes(registry),
+    ...syncRoutes(registry),
     ...userRoutes({ host, registry, salt, clock }),
     ...eventRoutes(events),
     ...geofenceRoutes(registry),

@@ -42,26 +42,34 @@ export const BeaconContextSchema = Type.Object({
 export const EventSchema = Type.Object(
   {
     _id: Type.String(),
-    type: Type.String({ examples: ['user.entered_geofence'] }),
+    type: Type.String({
+      description: 'What happened; of a conversion, its name.',
+      examples: ['user.entered_geofence'],
+    }),
     createdAt: DateSchema,
     actualCreatedAt: DateSchema,
     live: Type.Boolean(),
     user: Type.Object({
-      _id: Type.String(),
+      _id: Type.Optional(
+        Type.String({ description: 'Absent on a conversion of a device that is not known.' }),
+      ),
       userId: Type.Optional(Type.String()),
       deviceId: Type.String(),
       metadata: Type.Optional(MetadataSchema),
     }),
     geofence: Type.Optional(GeofenceContextSchema),
     beacon: Type.Optional(BeaconContextSchema),
-    location: PointSchema,
+    location: Type.Optional(PointSchema),
     locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
-    confidence: Type.Integer({ minimum: 1, maximum: 3 }),
+    confidence: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 3, description: 'Absent on conversions, as what follows.' }),
+    ),
     currentlyOperating: Type.Optional(Type.Boolean()),
     duration: Type.Optional(Type.Number({ description: 'Minutes since entry; on exits.' })),
-    replayed: Type.Boolean(),
-    foreground: Type.Boolean(),
-    stopped: Type.Boolean(),
+    replayed: Type.Optional(Type.Boolean()),
+    foreground: Type.Optional(Type.Boolean()),
+    stopped: Type.Optional(Type.Boolean()),
+    metadata: Type.Optional(MetadataSchema),
     verification: Type.Optional(
       Type.Integer({
         minimum: -1,

@@ -5,6 +5,7 @@ import type { Update } from '../model/update.ts'
 import type { ActorHost, Submitter } from '../actor/host.ts'
 import type { Applied } from '../actor/partition.ts'
 import { EventSchema } from '../events/eventSchema.ts'
+import { BeaconRecord, nearbyBeaconsJson } from '../registry/beaconRecord.ts'
 import { GeofenceRecord } from '../registry/geofenceRecord.ts'
 import type { RegistryView } from '../registry/port.ts'
 import { badParam, type ApiError } from '../runtime/errors.ts'
@@ -38,6 +39,9 @@ export function trackRoutes(parts: TrackParts): Route[] {
     200: Type.Object({
       user: UserSchema,
       events: Type.Array(EventSchema),
+      nearbyBeacons: Type.Array(BeaconRecord, {
+        description: 'The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100.',
+      }),
       nearbyGeofences: Type.Optional(
         Type.Array(GeofenceRecord, { description: 'Where the update asks for them: nearest first.' }),
       ),
@@ -204,9 +208,10 @@ function answerAnonymously(
 
 /** What the answer says of the surroundings of an update, to be put behind another member. */
 function aroundJson(registry: RegistryView, update: Update, nearbyGeofences: number): string {
-  if (nearbyGeofences === 0) return ''
   const view = registry.scope(update.scope)
-  return `,"nearbyGeofences":${nearbyGeofencesJson(view, update, nearbyGeofences)}`
+  const beacons = `,"nearbyBeacons":${nearbyBeaconsJson(view, update.latitude, update.longitude)}`
+  if (nearbyGeofences === 0) return beacons
+  return `${beacons},"nearbyGeofences":${nearbyGeofencesJson(view, update, nearbyGeofences)}`
 }
 
 /** Epoch milliseconds. */

@@ -1,12 +1,10 @@
 import Type, { type Static } from 'typebox'
 import { DateText, Latitude, Longitude, Name, parseDate, Text } from '../api/schemas.ts'
-import { USER_METADATA_KEYS } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import { badParam } from '../runtime/errors.ts'
+import { checkMetadata, MetadataBody } from './metadataSchema.ts'
 import { rangedBeacon, RangedBeaconBody } from './rangedBeacon.ts'
-
-const MAX_KEY_LENGTH = 256
 
 /** More than a phone can hear. */
 const MAX_BEACONS = 1000
@@ -35,16 +33,7 @@ export const TrackBody = Type.Object({
   foreground: Type.Optional(Type.Boolean()),
   stopped: Type.Optional(Type.Boolean()),
   description: Type.Optional(Text(2000)),
-  metadata: Type.Optional(
-    Type.Record(
-      Type.String(),
-      Type.Union([Type.String({ maxLength: 4096 }), Type.Boolean(), Type.Number()]),
-      {
-        maxProperties: USER_METADATA_KEYS,
-        description: `Up to ${USER_METADATA_KEYS} keys, of 1 to ${MAX_KEY_LENGTH} characters.`,
-      },
-    ),
-  ),
+  metadata: Type.Optional(MetadataBody),
   deviceType: Type.Optional(Type.Union([Type.Literal('iOS'), Type.Literal('Android'), Type.Literal('Web')])),
   updatedAt: Type.Optional(DateText),
   updatedAtMs: Type.Optional(
@@ -125,9 +114,7 @@ export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
       `${at}${body.stream === undefined ? 'stream' : 'sequence'}`,
       'Required beside the other of the two.',
     )
-  for (const key in body.metadata)
-    if (key === '' || key.length > MAX_KEY_LENGTH)
-      throw badParam(`${at}metadata`, `Keys must have 1 to ${MAX_KEY_LENGTH} characters.`)
+  checkMetadata(`${at}metadata`, body.metadata)
   const replayed = body.replayed ?? false
   return {
     scope: stamp.scope,
@@ -184,6 +171,11 @@ function timeOf(body: TrackBody, replayed: boolean, receivedAt: number, at: stri
     const age = body.updatedAtMsDiff
     return age !== undefined && age >= 0 && age <= DAY_MS ? receivedAt - Math.round(age) : undefined
   }
+  return notFarAhead(param, time, receivedAt)
+}
+
+/** @throws ApiError 400 for a time that no clock which is merely wrong can tell */
+export function notFarAhead(param: string, time: number, receivedAt: number): number {
   if (time > receivedAt + DAY_MS) throw badParam(param, 'Must not be more than 24 hours in the future.')
   return time
 }

@@ -1,0 +1,103 @@
+import Type from 'typebox'
+import { route, type Route } from '../api/route.ts'
+import { Latitude, Longitude, Text } from '../api/schemas.ts'
+import { isMeantFor } from '../events/transitions.ts'
+import { Probe } from '../geometry/probe.ts'
+import type { Beacon } from '../model/beacon.ts'
+import type { Geofence } from '../model/geofence.ts'
+import { BeaconRecord, beaconRecord } from '../registry/beaconRecord.ts'
+import { GeofenceRecord, geofenceRecord } from '../registry/geofenceRecord.ts'
+import { asOf } from '../registry/geofenceRow.ts'
+import type { RegistryView, ScopeView } from '../registry/port.ts'
+
+/** A larger region is never answered: a client asks again long before its edge. */
+const MAX_RADIUS_METERS = 10_000
+/** Of each kind; where there are more, the region is smaller. */
+const MAX_RECORDS = 100
+
+/** Clients measure on a sphere, which is half a percent off. */
+const SPHERE_MARGIN_METERS = 100
+/** With buffered entries a location enters from afar, by its accuracy. */
+const BUFFER_MARGIN_METERS = 1000
+/** How far away clients, and the server, take a beacon for in range. */
+const BEACON_RANGE_METERS = 100
+
+/** POST /v1/sync/region: all that can happen around a client, so that it calls only when something does. */
+export function syncRoutes(registry: RegistryView): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/sync/region',
+      auth: 'publishable',
+      tag: 'SDK',
+      summary: 'Get what is around a location, for an SDK to watch',
+      description:
+        'The enabled geofences that are meant for the user, the beacons, and the region around the location in which ' +
+        'there are no others. Its radius is 0 where more than ' +
+        `${MAX_RECORDS} of a kind are right here: then a client has to ask the server each time.`,
+      body: Type.Object({
+        latitude: Latitude,
+        longitude: Longitude,
+        userId: Type.Optional(Text(256)),
+      }),
+      answers: {
+        200: Type.Object({
+          geofences: Type.Array(GeofenceRecord, { description: 'Nearest first.' }),
+          places: Type.Array(Type.Object({})),
+          beacons: Type.Array(BeaconRecord, { description: 'Nearest first.' }),
+          region: Type.Object({
+            latitude: Latitude,
+            longitude: Longitude,
+            radius: Type.Number({ minimum: 0, maximum: MAX_RADIUS_METERS, description: 'Metres.' }),
+          }),
+        }),
+      },
+      handler: ({ body, credentials, receivedAt }) => {
+        const { latitude, longitude } = body
+        const view = registry.scope(credentials!.scope)
+        const accept = (geofence: Geofence) =>
+          isMeantFor(geofence, body.userId || undefined) && asOf(geofence, receivedAt)?.enabled === true
+        const { geofences, beacons, radiusMeters } = around(view, latitude, longitude, accept)
+        return {
+          body: {
+            geofences: geofences.map((geofence) => geofenceRecord(geofence)),
+            places: [],
+            beacons: beacons.map((beacon) => beaconRecord(beacon)),
+            region: { latitude, longitude, radius: radiusMeters },
+          },
+        }
+      },
+    }),
+  ]
+}
+
+interface Surroundings {
+  readonly geofences: readonly Geofence[]
+  readonly beacons: readonly Beacon[]
+  /** Whoever stays this close to the point can meet no other geofence or beacon than these. */
+  readonly radiusMeters: number
+}
+
+const probe = new Probe()
+
+function around(
+  view: ScopeView,
+  latitude: number,
+  longitude: number,
+  accept: (geofence: Geofence) => boolean,
+): Surroundings {
+  const margin = view.settings.bufferEntries ? BUFFER_MARGIN_METERS : SPHERE_MARGIN_METERS
+  const beaconMargin = BEACON_RANGE_METERS + SPHERE_MARGIN_METERS
+  // One more than is told: it says where the next begins.
+  const limit = MAX_RECORDS + 1
+  const at = probe.set(latitude, longitude)
+  const geofences = view.index.nearest(at, limit, MAX_RADIUS_METERS + margin, accept)
+  const beacons = view.beacons.near(latitude, longitude, MAX_RADIUS_METERS + beaconMargin, limit)
+  const nextGeofence = (geofences[MAX_RECORDS]?.distance ?? Infinity) - margin
+  const nextBeacon = (beacons[MAX_RECORDS]?.distance ?? Infinity) - beaconMargin
+  return {
+    geofences: geofences.slice(0, MAX_RECORDS).map(({ geofence }) => geofence),
+    beacons: beacons.slice(0, MAX_RECORDS).map(({ beacon }) => beacon),
+    radiusMeters: Math.max(0, Math.min(MAX_RADIUS_METERS, nextGeofence, nextBeacon)),
+  }
+}

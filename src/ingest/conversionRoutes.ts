@@ -1,0 +1,138 @@
+import Type, { type Static } from 'typebox'
+import type { ActorHost } from '../actor/host.ts'
+import { route, type Route } from '../api/route.ts'
+import { DateText, Name, parseDate, Text } from '../api/schemas.ts'
+import { EventSchema } from '../events/eventSchema.ts'
+import { conversionJson } from '../events/record.ts'
+import type { Conversion } from '../model/event.ts'
+import { USER_METADATA_KEYS, type Metadata } from '../model/metadata.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { newId } from '../registry/recordList.ts'
+import { badParam, notFound } from '../runtime/errors.ts'
+import { ANONYMOUS } from './anonymous.ts'
+import { checkMetadata, MetadataBody } from './metadataSchema.ts'
+import { notFarAhead } from './trackSchema.ts'
+
+/** Event types of the interface: an app must not be able to pretend that one of them happened. */
+const RESERVED = new Set(
+  [
+    ['entered_geofence', 'exited_geofence', 'dwelled_in_geofence', 'entered_beacon', 'exited_beacon'],
+    ['entered_place', 'exited_place', 'nearby_place_chain', 'failed_fraud'],
+    ['country', 'state', 'dma', 'postal_code'].flatMap((kind) => [
+      `entered_region_${kind}`,
+      `exited_region_${kind}`,
+    ]),
+    ['started_trip', 'updated_trip', 'approaching_trip_destination', 'arrived_at_trip_destination'],
+    ['arrived_at_wrong_trip_destination', 'stopped_trip'],
+  ]
+    .flat()
+    .map((name) => `user.${name}`),
+)
+
+const ConversionBody = Type.Object({
+  name: Type.Optional(Name(256, 'What happened, in the words of the app; becomes the type of the event.')),
+  type: Type.Optional(Name(256, 'Stands for `name` where that is absent.')),
+  userId: Type.Optional(Text(256)),
+  deviceId: Type.Optional(
+    Name(256, 'Absent, the device that the user was last seen on. `anonymous`: nothing is stored.'),
+  ),
+  installId: Type.Optional(Text(256)),
+  metadata: Type.Optional(MetadataBody),
+  createdAt: Type.Optional(DateText),
+  revenue: Type.Optional(Type.Number({ description: 'Becomes `metadata.revenue`, where SDKs put it.' })),
+})
+
+/** POST /v1/events: what a user did, beside where it went. */
+export function conversionRoutes(host: ActorHost): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/events',
+      auth: 'publishable',
+      tag: 'Events',
+      summary: 'Send a custom event (a conversion)',
+      description:
+        'Puts the event among those of the device, with its user and last location, and answers it once it is durable.',
+      body: ConversionBody,
+      answers: { 200: Type.Object({ event: EventSchema }) },
+      async handler({ body, credentials, receivedAt }) {
+        const { scope } = credentials!
+        const userId = body.userId || undefined
+        const conversion = {
+          scope,
+          userId,
+          installId: body.installId || undefined,
+          name: nameOf(body),
+          metadata: metadataOf(body),
+          createdAt: timeOf(body, receivedAt),
+          receivedAt,
+        }
+        const deviceId = body.deviceId ?? (await lastDevice(host, scope, userId))
+        const event =
+          deviceId === ANONYMOUS
+            ? anonymousConversion({ ...conversion, deviceId, userId: undefined })
+            : await host.record({ ...conversion, deviceId }, sizeOf(conversion))
+        return { json: `"event":${event}` }
+      },
+    }),
+  ]
+}
+
+type ConversionBody = Static<typeof ConversionBody>
+
+function nameOf({ name, type }: ConversionBody): string {
+  const given = name ?? type
+  if (given === undefined) throw badParam('name', 'Required.')
+  if (RESERVED.has(given))
+    throw badParam(name === undefined ? 'type' : 'name', 'Must not be the type of an event of the service.')
+  return given
+}
+
+function metadataOf({ metadata, revenue }: ConversionBody): Metadata | undefined {
+  checkMetadata('metadata', metadata)
+  if (revenue === undefined) return metadata
+  const whole = { ...metadata, revenue }
+  if (Object.keys(whole).length > USER_METADATA_KEYS)
+    throw badParam('metadata', `Must have at most ${USER_METADATA_KEYS} keys, revenue among them.`)
+  return whole
+}
+
+/** Epoch milliseconds. */
+function timeOf({ createdAt }: ConversionBody, receivedAt: number): number {
+  if (createdAt === undefined) return receivedAt
+  return notFarAhead('createdAt', parseDate('createdAt', createdAt), receivedAt)
+}
+
+/**
+ * The device that the user was last seen on.
+ * @throws ApiError 400 without a user, 404 where it was never seen
+ */
+async function lastDevice(host: ActorHost, scope: ScopeId, userId: string | undefined): Promise<string> {
+  if (userId === undefined) throw badParam('deviceId', 'Required where there is no userId.')
+  const found = await host.read(() => {
+    let latest = -Infinity
+    let deviceId: string | undefined
+    for (const { table } of host.partitions) {
+      for (const row of table.rowsOfUser(scope, userId)) {
+        if (table.updatedAt[row]! <= latest) continue
+        latest = table.updatedAt[row]!
+        ;({ deviceId } = table.peek(row))
+      }
+    }
+    return deviceId
+  })
+  if (found === undefined) throw notFound('User')
+  return found
+}
+
+/** The event as the one client sees it; nobody else ever does. */
+function anonymousConversion(conversion: Conversion): string {
+  return conversionJson(newId(conversion.receivedAt), conversion, { id: ANONYMOUS }, undefined)
+}
+
+/** Bytes, roughly, of what a sender chooses. */
+function sizeOf({ name, metadata = {} }: Pick<Conversion, 'name' | 'metadata'>): number {
+  let bytes = name.length
+  for (const key in metadata) bytes += key.length + String(metadata[key]).length
+  return bytes
+}

@@ -1,0 +1,25 @@
+import Type from 'typebox'
+import { USER_METADATA_KEYS, type Metadata } from '../model/metadata.ts'
+import { badParam } from '../runtime/errors.ts'
+
+const MAX_KEY_LENGTH = 256
+
+/** Custom data that an app sends along: flat. The lengths of keys are for {@link checkMetadata}. */
+export const MetadataBody = Type.Record(
+  Type.String(),
+  Type.Union([Type.String({ maxLength: 4096 }), Type.Boolean(), Type.Number()]),
+  {
+    maxProperties: USER_METADATA_KEYS,
+    description: `Up to ${USER_METADATA_KEYS} keys, of 1 to ${MAX_KEY_LENGTH} characters.`,
+  },
+)
+
+/**
+ * What the schema cannot say.
+ * @throws ApiError 400 naming the parameter
+ */
+export function checkMetadata(param: string, metadata: Metadata | undefined): void {
+  for (const key in metadata)
+    if (key === '' || key.length > MAX_KEY_LENGTH)
+      throw badParam(param, `Keys must have 1 to ${MAX_KEY_LENGTH} characters.`)
+}
