@@ -1,8 +1,21 @@
 import { ApiError } from '../runtime/errors.ts'
+import type { ScopeId } from '../model/scope.ts'
 import type { Credentials } from '../registry/port.ts'
 
 /** Looks up a key; undefined when nobody holds it. Called for every request, so it must be fast. */
 export type KeyLookup = (key: string) => Credentials | undefined
+
+/** Who may make requests, and how many: asked for every authenticated request, so it must be fast. */
+export interface RequestQuotas {
+  /**
+   * Counts one request of a scope.
+   * @param now epoch milliseconds
+   * @throws ApiError 402 where there may be none; it is not counted then
+   */
+  take(scope: ScopeId, now: number): void
+  /** A request that was counted came to nothing by no fault of its own: it was over a rate limit, or the server failed. */
+  giveBack(scope: ScopeId): void
+}
 
 /**
  * The credentials of a request.

@@ -2,7 +2,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { Credentials } from '../registry/port.ts'
-import { authenticate, type KeyLookup } from './authenticate.ts'
+import { authenticate, type KeyLookup, type RequestQuotas } from './authenticate.ts'
 import type { ClientAddress, Peers } from './clientAddress.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
 import { errorAnswer, tooLarge } from './errors.ts'
@@ -34,6 +34,7 @@ const FIRST_BUFFER_BYTES = 4096
 /** What all requests of a server share. */
 export interface Shared {
   readonly keys: KeyLookup
+  readonly quotas: RequestQuotas | undefined
   readonly addresses: ClientAddress
   readonly peers: Peers
   readonly clock: Clock
@@ -88,6 +89,8 @@ export class Exchange implements Reply {
   readonly #isHead: boolean
   #format: BodyFormat = 'json'
   #ifNoneMatch = ''
+  /** As a request of its project. */
+  #counted = false
   #answered = false
   #handling = false
   /** Promises of the handler, and of its stream, that have not settled. */
@@ -125,13 +128,17 @@ export class Exchange implements Reply {
     }
   }
 
-  /** Credentials before limits before parameters: who may not call learns nothing of what would be valid. */
+  /** Credentials before quotas before limits before parameters: who may not call learns nothing of what is valid. */
   #admit(req: HttpRequest, segments: readonly string[]): void {
     const shared = this.#shared
     const endpoint = this.#endpoint
     const { auth } = endpoint.route
     if (shared.draining) throw shuttingDown()
-    if (auth !== 'none') this.credentials = authenticate(req.getHeader('authorization'), auth, shared.keys)
+    if (auth !== 'none') {
+      this.credentials = authenticate(req.getHeader('authorization'), auth, shared.keys)
+      shared.quotas?.take(this.credentials.scope, shared.clock.now())
+      this.#counted = true
+    }
     const peer = shared.peers.sole ?? shared.addresses.peer(this.#res.getRemoteAddress())
     this.ip = shared.addresses.trustsAnybody ? shared.addresses.requester(peer, forwardedFor(req)) : peer
     if (endpoint.limiter !== undefined) endpoint.limiter.take(this.#caller(), shared.clock.now())
@@ -351,6 +358,9 @@ export class Exchange implements Reply {
     const { status, json, retryAfter } = errorAnswer(error)
     if (status === 500) this.#report(error)
     if (this.#answered || this.aborted) return
+    if (this.#counted && (status === 429 || status >= 500)) {
+      this.#shared.quotas?.giveBack(this.credentials!.scope)
+    }
     this.#write(
       status,
       JSON_CONTENT_TYPE,

@@ -3,7 +3,7 @@ import * as uWS from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
-import type { KeyLookup } from './authenticate.ts'
+import type { KeyLookup, RequestQuotas } from './authenticate.ts'
 import { ClientAddress, Peers } from './clientAddress.ts'
 import { preflightHeaders } from './cors.ts'
 import { Endpoint, type RequestObserver } from './endpoint.ts'
@@ -16,6 +16,8 @@ import { endHead, JSON_CONTENT_TYPE, writeHead } from './wire.ts'
 export interface ServerOptions {
   readonly routes: readonly Route[]
   readonly authenticate: KeyLookup
+  /** Absent: every key may make as many requests as it likes. */
+  readonly quotas?: RequestQuotas
   /** Addresses or CIDR ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
   /** Whether the routes' limits are enforced. */
@@ -79,6 +81,7 @@ const ignore: RequestObserver = () => undefined
 export function createServer(options: ServerOptions): Server {
   const shared: Shared = {
     keys: options.authenticate,
+    quotas: options.quotas,
     addresses: new ClientAddress(options.trustedProxies),
     peers: new Peers(),
     clock: options.clock,

@@ -14,6 +14,7 @@ import { ImportHistory } from './importHistory.ts'
 import type { KeySet } from './keys.ts'
 import { Keys } from './keys.ts'
 import type { RegistryView } from './port.ts'
+import { Projects } from './projects.ts'
 import type { Part } from './recordList.ts'
 import { ScopeStore } from './scopeStore.ts'
 
@@ -36,7 +37,10 @@ export interface RegistryOptions {
   readonly createIndex: () => GeofenceIndex
   /** Keys of a first project, made where there is none yet; absent: see {@link Registry.createFirstProject}. */
   readonly firstKeys?: KeySet | undefined
-  /** Told when a due date could not be written down; it is tried again. Reads follow the dates regardless. */
+  /**
+   * Told when a due date, or the projects' counts of requests, could not be written down; it is tried again. Reads follow
+   * the dates regardless.
+   */
   readonly onSweepFailure?: (error: unknown) => void
 }
 
@@ -55,6 +59,7 @@ const MAX_SLEEP_MS = 60_000
  */
 export class Registry implements RegistryView {
   readonly keys: Keys
+  readonly projects: Projects
   readonly beacons: BeaconRegistry
   readonly imports: ImportHistory
   readonly #database: RegistryDatabase
@@ -75,6 +80,7 @@ export class Registry implements RegistryView {
     try {
       this.#statements = prepareStatements(this.#database)
       this.keys = new Keys(this.#database, this.#clock)
+      this.projects = new Projects(this.#database, this.#clock, this.#onSweepFailure)
       this.beacons = new BeaconRegistry(this.#database, this.#clock, (scope) => this.scope(scope))
       this.imports = new ImportHistory(this.#database, this.#clock)
       if (options.firstKeys !== undefined) this.createFirstProject(options.firstKeys)
@@ -235,6 +241,8 @@ export class Registry implements RegistryView {
 
   close(): void {
     clearTimeout(this.#timer)
+    // Not there where the opening failed.
+    ;(this.projects as Projects | undefined)?.close()
     this.#database.close()
   }
 

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { createServer } from '../../src/api/server.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
+import { ApiError } from '../../src/runtime/errors.ts'
 import { eventually, RawConnection, toyServer, type Toy } from './toy.ts'
 
 const GOOD = { deviceId: 'd', latitude: 1, longitude: 2 }
@@ -194,6 +195,41 @@ t.test('rate limits', async (t) => {
   t.equal((await toy.call('/v1/limited-by-address')).status, 429)
   const off = await toyServer(t, { rateLimits: false })
   for (let i = 0; i < 5; i++) t.equal((await off.call('/v1/limited-by-address')).status, 200)
+})
+
+t.test('quotas count what is done for a key', async (t) => {
+  let used = 0
+  const toy = await toyServer(t, {
+    quotas: {
+      take(scope) {
+        t.equal(scope, 0)
+        if (used === 4) throw new ApiError(402, 'Payment required: so it is.')
+        used++
+      },
+      giveBack: () => void used--,
+    },
+  })
+  const status = async (path: string, key?: string): Promise<number> =>
+    (await toy.call(path, key === undefined ? {} : { key })).status
+  for (const path of ['/v1/things/a', '/v1/openapi.json', '/nowhere']) await status(path, 'pk')
+  await status('/v1/limited')
+  await status('/v1/limited', 'nope')
+  await status('/v1/things/a/users', 'pk')
+  t.equal(used, 0, 'not what needs no key, or has no right one')
+  t.equal(await status('/v1/limited?must=1', 'pk'), 200)
+  t.equal(await status('/v1/limited', 'pk'), 400)
+  t.equal(used, 2, 'bad requests count')
+  t.equal(await status('/v1/limited?must=1', 'pk'), 429)
+  t.equal(used, 2, 'requests over a limit do not')
+  t.equal(await status('/fails', 'pk'), 500)
+  t.equal(used, 2, 'nor do our failures')
+  for (let i = 0; i < 2; i++) t.equal(await status('/v1/things/a/users', 'sk'), 200)
+  const refused = await toy.call('/v1/track', { key: 'pk', method: 'POST', body: '{' })
+  t.strictSame(
+    [refused.status, refused.body.meta],
+    [402, { code: 402, message: 'Payment required: so it is.' }],
+  )
+  t.equal(await status('/v1/limited', 'nope'), 401, 'keys come first')
 })
 
 t.test('parameters are named, first in the order of the schema', async (t) => {

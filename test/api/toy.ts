@@ -149,6 +149,13 @@ function routes(pending: Reply[]): Route[] {
     route({
       ...common,
       method: 'GET',
+      path: '/fails',
+      auth: 'publishable',
+      handler: () => Promise.reject(new Error('secret detail')),
+    }),
+    route({
+      ...common,
+      method: 'GET',
       path: '/pending',
       auth: 'none',
       handler(_, reply) {
