@@ -80,7 +80,13 @@ async function main(): Promise<void> {
   const store = openStore(options.data, options)
   const salt = storeSalt(store.storeId)
   const firstKeys = options.keys.length === 0 ? undefined : parseKeys(options.keys.join(','))
-  const registry = openRegistry({ folder: options.data, clock, createIndex: createGeofenceIndex, firstKeys })
+  const registry = openRegistry({
+    folder: options.data,
+    clock,
+    createIndex: createGeofenceIndex,
+    firstKeys,
+    onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; trying again'),
+  })
   // However the process ends: a write-ahead log left by a refused start would be played into a restored registry.
   process.once('exit', () => registry.close())
   const log = openCommitLog({ store, ...options, failed: fatal })
@@ -141,6 +147,7 @@ async function main(): Promise<void> {
     routes: [...routes, openApiRoute(routes, packageJson.version, referenceTexts), ...referenceRoutes()],
     observe: (route) => metrics.observe(route),
     authenticate: (key) => registry.keys.authenticate(key),
+    quotas: registry.projects,
     ...options,
     clock,
     logger,
