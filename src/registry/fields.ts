@@ -121,7 +121,8 @@ function jsonField(fields: Fields, name: string): unknown {
 }
 
 /**
- * Texts given as a list or comma-separated, trimmed, each once, in their order; undefined when there are none.
+ * Texts given as a list, its JSON text or comma-separated, trimmed, each once, in their order; undefined when there are
+ * none.
  */
 export function textsField(
   fields: Fields,
@@ -134,7 +135,7 @@ export function textsField(
   if (typeof value !== 'string' && !Array.isArray(value)) {
     throw badParam(name, `Invalid ${name}. It must be a list or comma-separated text.`)
   }
-  const given: readonly unknown[] = typeof value === 'string' ? value.split(',') : value
+  const given: readonly unknown[] = typeof value === 'string' ? splitTexts(value) : value
   const texts = new Set<string>()
   for (const item of given) {
     const text = checkText(name, item, maxLength).trim()
@@ -142,6 +143,19 @@ export function textsField(
   }
   if (texts.size > maxCount) throw badParam(name, `Invalid ${name}. It must have at most ${maxCount} items.`)
   return texts.size === 0 ? undefined : [...texts]
+}
+
+/** A text with a comma of its own can only be given in JSON; what is no JSON list may begin with a bracket all the same. */
+function splitTexts(text: string): readonly unknown[] {
+  if (text.startsWith('[')) {
+    try {
+      const list: unknown = JSON.parse(text)
+      if (Array.isArray(list)) return list
+    } catch {
+      // Comma-separated then.
+    }
+  }
+  return text.split(',')
 }
 
 /** A date in any form that the interface takes; epoch milliseconds. */

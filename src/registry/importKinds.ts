@@ -1,6 +1,8 @@
 import type { ScopeId } from '../model/scope.ts'
 import type { ColumnRules } from './csvColumns.ts'
+import { parseBeacon } from './beaconSchema.ts'
 import type { Fields } from './fields.ts'
+import { present, required } from './fields.ts'
 import { parseGeofence } from './geofenceSchema.ts'
 import type { ImportKindName } from './importHistory.ts'
 import type { Part, Referenced } from './recordList.ts'
@@ -16,7 +18,8 @@ export interface ImportKind<Definition extends Referenced = Referenced> {
   put(scope: ScopeId, definitions: readonly Definition[], part: Part): void
 }
 
-const GEOFENCE_COLUMNS: ColumnRules = {
+/** The columns of a geofence file, in the order of an export. */
+export const GEOFENCE_COLUMNS: ColumnRules = {
   known: [
     'description',
     'type',
@@ -43,12 +46,44 @@ const GEOFENCE_COLUMNS: ColumnRules = {
   oneOf: ['coordinates', 'address', 'placeId'],
 }
 
+/** The columns of a beacon file, in the order of an export. */
+export const BEACON_COLUMNS: ColumnRules = {
+  known: [
+    'description',
+    'tag',
+    'externalId',
+    'type',
+    'uuid',
+    'major',
+    'minor',
+    'uid',
+    'instance',
+    'coordinates',
+    'enabled',
+    'metadata',
+  ],
+  required: ['description', 'type', 'coordinates', 'enabled'],
+}
+
 export function geofenceImports(registry: Registry): ImportKind {
   return kind({
     name: 'geofences',
     columns: GEOFENCE_COLUMNS,
     parse: (fields) => parseGeofence(fields),
     put: (scope, definitions, part) => registry.putMany(scope, definitions, part),
+  })
+}
+
+export function beaconImports(registry: Registry): ImportKind {
+  return kind({
+    name: 'beacons',
+    columns: BEACON_COLUMNS,
+    parse: (fields) => {
+      // A row says whether it is enabled, where a body may leave it out.
+      required('enabled', present(fields, 'enabled'))
+      return parseBeacon(fields)
+    },
+    put: (scope, definitions, part) => registry.beacons.putMany(scope, definitions, part),
   })
 }
 

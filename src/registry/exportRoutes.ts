@@ -1,0 +1,133 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import Type from 'typebox'
+import type { Route } from '../api/route.ts'
+import { route } from '../api/route.ts'
+import { Text } from '../api/schemas.ts'
+import { isLive } from '../model/scope.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { beaconCells, csvLine, geofenceCells } from './exportCells.ts'
+import { beaconFeature, geofenceFeature } from './exportFeatures.ts'
+import { asOf } from './geofenceRow.ts'
+import { BEACON_COLUMNS, GEOFENCE_COLUMNS } from './importKinds.ts'
+import { MAX_ID_LENGTH } from './recordFields.ts'
+import type { Referenced } from './recordList.ts'
+import type { Registry } from './registry.ts'
+
+/** Records looked at before others have their turn. */
+const RECORDS_PER_TURN = 500
+
+const TAG = 'Import and export'
+
+/** What an export needs to know of its records. */
+interface ExportKind<T extends Referenced> {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly cells: (record: T) => Readonly<Record<string, string | number | boolean | undefined>>
+  readonly feature: (record: T) => unknown
+  /** In the order of their creation. */
+  readonly records: (scope: ScopeId) => Iterable<T>
+  /** As it stands at that time, epoch milliseconds; undefined: it is not there any more. */
+  readonly asOf: (record: T, time: number) => T | undefined
+}
+
+/** Export of all records of an environment, as a file to be imported again or for a map (secret keys). */
+export function exportRoutes(registry: Registry): Route[] {
+  return [
+    routeOf({
+      name: 'geofences',
+      columns: GEOFENCE_COLUMNS.known.filter((column) => column !== 'address'),
+      cells: geofenceCells,
+      feature: geofenceFeature,
+      records: (scope) => registry.scope(scope).records.inOrder(),
+      asOf,
+    }),
+    routeOf({
+      name: 'beacons',
+      columns: BEACON_COLUMNS.known,
+      cells: beaconCells,
+      feature: beaconFeature,
+      records: (scope) => registry.scope(scope).beacons.records.inOrder(),
+      asOf: (beacon) => beacon,
+    }),
+  ]
+}
+
+function routeOf<T extends Referenced>(kind: ExportKind<T>): Route {
+  const { name } = kind
+  return route({
+    method: 'GET',
+    path: `/v1/exports/${name}`,
+    auth: 'secret',
+    tag: TAG,
+    summary: `Export ${name}`,
+    description:
+      'In the order of their creation. `csv` has the columns of an import, and importing it makes the same definitions; ' +
+      '`geojson` is a FeatureCollection for maps, with the records as properties.',
+    query: Type.Object({
+      format: Type.Optional(Type.Enum(['csv', 'geojson'], { default: 'csv' })),
+      tag: Type.Optional(Text(MAX_ID_LENGTH, 'Those with this tag alone.')),
+    }),
+    answers: { 200: Type.Object({}, { contentType: 'text/csv', description: 'The file.' }) },
+    handler: (call) => {
+      const { format = 'csv', tag } = call.query
+      const { scope } = call.credentials!
+      const records = pages(kind, scope, call.receivedAt, tag)
+      const environment = isLive(scope) ? 'live' : 'test'
+      return {
+        stream: {
+          contentType: format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/geo+json',
+          fileName: `${name}-${environment}.${format}`,
+          chunks: format === 'csv' ? csvText(kind, records) : geoJsonText(kind, records),
+        },
+      }
+    },
+  })
+}
+
+/** The wanted records, some at a time, so that an export of any size delays nobody else. */
+async function* pages<T extends Referenced>(
+  { records, asOf: recordAsOf }: ExportKind<T>,
+  scope: ScopeId,
+  time: number,
+  tag: string | undefined,
+): AsyncGenerator<T[]> {
+  let page: T[] = []
+  let looked = 0
+  for (const stored of records(scope)) {
+    const record = tag === undefined || stored.tag === tag ? recordAsOf(stored, time) : undefined
+    if (record !== undefined) page.push(record)
+    if (++looked % RECORDS_PER_TURN > 0) continue
+    yield page
+    page = []
+    await nextTurn()
+  }
+  yield page
+}
+
+async function* csvText<T extends Referenced>(
+  { columns, cells }: ExportKind<T>,
+  records: AsyncIterable<readonly T[]>,
+): AsyncGenerator<string> {
+  yield csvLine(columns)
+  for await (const page of records) {
+    const lines = page.map((record) => {
+      const row = cells(record)
+      return csvLine(columns.map((column) => row[column]))
+    })
+    yield lines.join('')
+  }
+}
+
+async function* geoJsonText<T extends Referenced>(
+  { feature }: ExportKind<T>,
+  records: AsyncIterable<readonly T[]>,
+): AsyncGenerator<string> {
+  yield '{"type":"FeatureCollection","features":['
+  let separator = '\n'
+  for await (const page of records) {
+    if (page.length === 0) continue
+    yield separator + page.map((record) => JSON.stringify(feature(record))).join(',\n')
+    separator = ',\n'
+  }
+  yield '\n]}\n'
+}

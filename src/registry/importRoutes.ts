@@ -1,0 +1,167 @@
+import Type from 'typebox'
+import { listPage } from '../api/listQuery.ts'
+import type { Route } from '../api/route.ts'
+import { route } from '../api/route.ts'
+import { DateText, limitOf, Name, Page } from '../api/schemas.ts'
+import { isoDate } from '../model/isoDate.ts'
+import { isLive } from '../model/scope.ts'
+import { notFound } from '../runtime/errors.ts'
+import type { ImportRecord, RefusedRow } from './importHistory.ts'
+import { MAX_ERRORS } from './importHistory.ts'
+import type { ImportKind } from './importKinds.ts'
+import { beaconImports, geofenceImports } from './importKinds.ts'
+import { importCsv } from './importRun.ts'
+import type { Registry } from './registry.ts'
+
+const TAG = 'Import and export'
+const MAX_FILE_BYTES = 256 * 1024 * 1024
+
+const Count = (description: string) => Type.Integer({ minimum: 0, description })
+const DateTime = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
+
+const RefusedRowSchema = Type.Object(
+  {
+    line: Type.Integer({ description: 'The line of the file where the row begins, counted from 1.' }),
+    row: Type.Integer({ description: 'The row below the header, counted from 1.' }),
+    column: Type.Optional(Type.String({ description: 'Absent where it is about the row as a whole.' })),
+    message: Type.String(),
+    value: Type.Optional(Type.String({ description: "The cell's first 100 characters." })),
+  },
+  { title: 'RefusedRow' },
+)
+
+const ImportSchema = Type.Object(
+  {
+    _id: Type.String(),
+    kind: Type.Enum(['geofences', 'beacons']),
+    live: Type.Boolean(),
+    createdAt: DateTime,
+    finishedAt: Type.Optional(DateTime),
+    fileName: Type.Optional(Type.String()),
+    status: Type.Enum(['running', 'completed', 'interrupted'], {
+      description: 'completed: every row was read, and created, updated or refused.',
+    }),
+    interruption: Type.Optional(
+      Type.Object(
+        { line: Type.Optional(Type.Integer()), message: Type.String() },
+        { description: 'Where and why the file was not read to its end; the rows before are in.' },
+      ),
+    ),
+    rows: Count('Rows read: created, updated and refused ones.'),
+    created: Count(''),
+    updated: Count('Rows whose tag and externalId were known, also from a row before.'),
+    refused: Count(''),
+    createdWithoutPair: Count('Of the created ones, beacons without tag and externalId to be found by.'),
+    note: Type.Optional(
+      Type.String({ description: 'What is to be known before the file is imported again.' }),
+    ),
+    errors: Type.Optional(
+      Type.Array(RefusedRowSchema, {
+        description: `The first ${MAX_ERRORS} refused rows. In the answers about one import, when it has ended.`,
+      }),
+    ),
+    moreErrors: Type.Optional(Count('Refused rows beyond those in errors.')),
+  },
+  { title: 'Import' },
+)
+const OneImport = Type.Object({ import: ImportSchema })
+
+/** Import of CSV files, and the history of imports, for each kind of record (secret keys). */
+export function importRoutes(registry: Registry): Route[] {
+  return [geofenceImports(registry), beaconImports(registry)].flatMap((kind) => routesOf(registry, kind))
+}
+
+function routesOf({ imports }: Registry, kind: ImportKind): Route[] {
+  const { name, columns } = kind
+  return [
+    route({
+      method: 'POST',
+      path: `/v1/imports/${name}`,
+      auth: 'secret',
+      tag: TAG,
+      summary: `Import ${name} from a CSV file`,
+      description:
+        'The first row names the columns. Each row creates a record, or replaces the definition of the one with its tag ' +
+        'and externalId; a row that breaks a rule is refused, and the others go on. A header that cannot be used ' +
+        'refuses the file (400). Answers when all is done; a file that breaks off in the middle leaves the rows before it.',
+      query: Type.Object({ fileName: Type.Optional(Name(256, 'For the history.')) }),
+      upload: {
+        contentTypes: ['text/csv'],
+        maxBytes: MAX_FILE_BYTES,
+        description:
+          `CSV in UTF-8, separated by commas, at most 256 MiB. Columns: ${columns.known.join(', ')}; ` +
+          'metadata and operatingHours as JSON, or in a column for each key: metadata.{key}, operatingHours.{day}.',
+      },
+      answers: { 200: OneImport },
+      handler: async (call) => {
+        const { scope } = call.credentials!
+        const file = { scope, kind, chunks: call.upload!, name: call.query.fileName }
+        const { record, errors } = await importCsv(imports, file)
+        return { body: { import: importAnswer(record, errors) } }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `/v1/imports/${name}`,
+      auth: 'secret',
+      tag: TAG,
+      summary: `List imports of ${name}, newest first`,
+      description: 'The newest 1,000 are kept.',
+      query: Type.Object({
+        limit: limitOf(100, 1000),
+        createdBefore: Type.Optional(DateText),
+        createdAfter: Type.Optional(DateText),
+      }),
+      meta: Page,
+      answers: { 200: Type.Object({ imports: Type.Array(ImportSchema) }) },
+      handler: (call) => {
+        const page = imports.list(call.credentials!.scope, name, listPage(call.query))
+        const records = page.imports.map((record) => importAnswer(record))
+        return { meta: { hasMore: page.hasMore }, body: { imports: records } }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `/v1/imports/${name}/:id`,
+      auth: 'secret',
+      tag: TAG,
+      summary: `Get an import of ${name} with the rows that it refused`,
+      params: Type.Object({ id: Name(64) }),
+      answers: { 200: OneImport },
+      handler: (call) => {
+        const found = imports.get(call.credentials!.scope, name, call.params.id)
+        if (found === undefined) throw notFound('Import')
+        return { body: { import: importAnswer(found.record, found.errors) } }
+      },
+    }),
+  ]
+}
+
+/** The record as the API answers it, with its refused rows where they are given. */
+function importAnswer(record: ImportRecord, errors?: readonly RefusedRow[]) {
+  const { id, kind, scope, createdAt, finishedAt, fileName, status, interruption } = record
+  const { rows, created, updated, refused, createdWithoutPair, moreErrors } = record
+  return {
+    _id: id,
+    kind,
+    live: isLive(scope),
+    createdAt: isoDate(createdAt),
+    finishedAt: finishedAt === undefined ? undefined : isoDate(finishedAt),
+    fileName,
+    status,
+    interruption,
+    rows,
+    created,
+    updated,
+    refused,
+    createdWithoutPair,
+    note: createdWithoutPair === 0 ? undefined : withoutPairNote(createdWithoutPair),
+    errors,
+    moreErrors: errors === undefined ? undefined : moreErrors,
+  }
+}
+
+function withoutPairNote(count: number): string {
+  const rows = count === 1 ? '1 row has no tag and externalId' : `${count} rows have no tag and externalId`
+  return `${rows}: importing the file again creates as many beacons anew.`
+}
