@@ -30,7 +30,9 @@ import { EXAMPLE, firstStartText } from './ops/welcome.ts'
 import { scopeId } from './model/scope.ts'
 import { keysCommand } from './registry/cli.ts'
 import { beaconRoutes } from './registry/beaconRoutes.ts'
+import { exportRoutes } from './registry/exportRoutes.ts'
 import { geofenceRoutes } from './registry/geofenceRoutes.ts'
+import { importRoutes } from './registry/importRoutes.ts'
 import { keyRoutes } from './registry/keyRoutes.ts'
 import { parseKeys } from './registry/keys.ts'
 import { openRegistry, type Registry } from './registry/registry.ts'
@@ -127,6 +129,8 @@ async function main(): Promise<void> {
     ...eventRoutes(events),
     ...geofenceRoutes(registry),
     ...beaconRoutes(registry),
+    ...importRoutes(registry),
+    ...exportRoutes(registry),
     ...settingsRoutes(registry),
     ...keyRoutes(registry),
     ...healthRoutes(
