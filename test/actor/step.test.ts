@@ -1,142 +1,9 @@
 import t from 'tap'
 import { step } from '../../src/actor/device.ts'
-import { decide, type Circumstances, type Fact } from '../../src/events/transitions.ts'
-import { evaluatedAccuracy } from '../../src/geometry/confidence.ts'
-import type { Visit } from '../../src/model/device.ts'
-import type { Geofence } from '../../src/model/geofence.ts'
-import { parseOperatingHours } from '../../src/model/operatingHours.ts'
-import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
+import type { Fact } from '../../src/events/transitions.ts'
+import type { Approach, Visit } from '../../src/model/device.ts'
 import { aGeofence, MINUTE, NOON } from './kit.ts'
-
-/**
- * The transition table of evaluation.md, cell by cell. A row:
- *
- *   was       out, or `in <minutes since entry>` and `dwelled` where that has been
- *   geofence  what it has beside the defaults; hours are 09:00 to 17:00 UTC every day
- *   d, A, c   metres to the boundary, accuracy in metres (? none was sent), share of the disc that is covered
- *   project   settings beside the defaults
- *   update    what it has beside the defaults; t is 12:00 UTC unless given, receipt is 12:00 UTC
- *   now       out, in, dwelled (in, and has dwelled)
- *   event     - or type and confidence; minutes of an exit; open or closed where currentlyOperating is there
- *   outcome   the engine's name for it, and what withheld an event
- */
-function rows(name: string, table: string): void {
-  t.test(name, async (t) => {
-    let count = 0
-    for (const line of table.split('\n')) {
-      if (line.trim() === '') continue
-      const cells = line.split('|').map((cell) => cell.trim())
-      if (cells.length !== 10) throw new Error(`${cells.length} cells: ${line}`)
-      t.equal(evaluated(cells), `${cells[7]} | ${cells[8]} | ${cells[9]}`, line.trim())
-      count++
-    }
-    t.ok(count > 0)
-  })
-}
-
-function evaluated(cells: readonly string[]): string {
-  const [was, fence, d, accuracy, c, project, update] = cells as [string, ...string[]] & string[]
-  const now = circumstances(accuracy!, project!, update!)
-  const fact: Fact = { geofence: geofenceOf(fence!), distance: Number(d), coverage: Number(c) }
-  const visit = visitOf(was, fact.geofence, now.time)
-  const visits = visit === undefined ? [] : [visit]
-  const result = step(visits, visit === undefined ? [] : [fact], visit === undefined ? [fact] : [], now)
-  if (result.visits.length > 1 || result.transitions.length > 1) return 'more than one'
-
-  const after = result.visits[0]
-  let state = after === undefined ? 'out' : after.dwelled ? 'dwelled' : 'in'
-  if (after !== undefined && after.geofenceId !== fact.geofence.id) state = 'in another'
-  if (after !== undefined && after.enteredAt !== (visit?.enteredAt ?? now.time)) state = 'in at another time'
-
-  let event = '-'
-  for (const { type, confidence, duration, currentlyOperating, geofence: of } of result.transitions) {
-    event = `${type.split(/[._]/)[1]} ${confidence}`
-    if (duration !== undefined) event += ` ${duration}min`
-    if (currentlyOperating !== undefined) event += currentlyOperating ? ' open' : ' closed'
-    if (of !== fact.geofence) event += ' of another'
-  }
-  const { outcome, withheld } = decide(visit, fact, now)
-  return `${state} | ${event} | ${outcome}${withheld === undefined ? '' : ` ${withheld}`}`
-}
-
-function tokens(cell: string): string[] {
-  return cell === '-' ? [] : cell.split(/\s+/)
-}
-
-function valueOf(token: string): string {
-  return token.slice(token.indexOf('=') + 1)
-}
-
-const HOURS = parseOperatingHours(
-  Object.fromEntries(
-    ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'].map((day) => [day, [['09:00', '17:00']]]),
-  ),
-)!
-
-function geofenceOf(cell: string): Geofence {
-  const change: Record<string, unknown> = {}
-  for (const token of tokens(cell)) {
-    const value = valueOf(token)
-    if (token === 'disabled') change.enabled = false
-    else if (token === 'hours') change.operatingHours = HOURS
-    else if (token.startsWith('disableAfter=')) change.disableAfter = NOON + Number(value)
-    else if (token.startsWith('deleteAfter=')) change.deleteAfter = NOON + Number(value)
-    else if (token.startsWith('userIds=')) change.userIds = value.split(',')
-    else if (token.startsWith('userId=')) change.userId = value
-    else if (token.startsWith('ip=')) change.ip = value
-    else if (token.startsWith('stop=')) change.stopDetection = value === 'on'
-    else if (token.startsWith('dwell=')) change.dwellThreshold = Number(value)
-    else throw new Error(`geofence: ${token}`)
-  }
-  return aGeofence(1, change)
-}
-
-function circumstances(accuracy: string, project: string, update: string): Circumstances {
-  const settings: Record<string, unknown> = {}
-  for (const token of tokens(project)) {
-    const value = valueOf(token)
-    if (token === 'stop') settings.stopDetection = true
-    else if (token === 'bufferEntries' || token === 'bufferExits') settings[token] = true
-    else if (token === 'restrict') settings.restrictToOperatingHours = true
-    else if (token === 'dwellEvents') settings.dwellEvents = true
-    else if (token.startsWith('dwell=')) settings.dwellThreshold = Number(value)
-    else if (token.startsWith('minimum=')) settings.minimumConfidence = Number(value)
-    else throw new Error(`project: ${token}`)
-  }
-  let time = NOON
-  let userId: string | undefined
-  let ip = '192.0.2.1'
-  const flags = new Set<string>()
-  for (const token of tokens(update)) {
-    if (token.startsWith('t=')) time = Date.parse(`2026-01-02T${valueOf(token)}Z`)
-    else if (token.startsWith('user=')) userId = valueOf(token)
-    else if (token.startsWith('ip=')) ip = valueOf(token)
-    else if (token === 'stopped' || token === 'foreground') flags.add(token)
-    else throw new Error(`update: ${token}`)
-  }
-  const sent = accuracy === '?' ? undefined : Number(accuracy)
-  return {
-    time,
-    receivedAt: NOON,
-    accuracy: evaluatedAccuracy(sent),
-    accuracyKnown: sent !== undefined,
-    userId,
-    ip,
-    stopped: flags.has('stopped'),
-    foreground: flags.has('foreground'),
-    settings: { ...DEFAULT_SETTINGS, ...(settings as Partial<Settings>) },
-  }
-}
-
-function visitOf(was: string, of: Geofence, time: number): Visit | undefined {
-  if (was === 'out') return undefined
-  const [, minutes, dwelled] = was.split(' ')
-  return {
-    geofenceId: of.id,
-    enteredAt: time - Number(minutes) * MINUTE,
-    dwelled: dwelled === 'dwelled',
-  }
-}
+import { circumstances, geofenceOf, rows } from './stepTable.ts'
 
 rows(
   'entry and its confidence',
@@ -382,7 +249,11 @@ t.test('one update: exits, then entries, then dwells; the order within a kind is
   const expected = ['exited 4', 'exited 2', 'entered 1', 'entered 5', 'entered 8', 'dwelled 9', 'dwelled 7']
   const orders = [candidates, [...candidates].reverse(), [1, 3, 0, 2].map((i) => candidates[i]!)]
   for (const order of orders) {
-    const { visits: after, transitions } = step(visits, visited, order, now)
+    const { visits: after, transitions } = step(
+      { visits, approaches: [] },
+      { visited, candidates: order, passages: [] },
+      now,
+    )
     t.strictSame(
       transitions.map(
         ({ type, geofence: of }) => `${type.split(/[._]/)[1]} ${Number.parseInt(of.id.slice(-1), 16)}`,
@@ -403,15 +274,24 @@ t.test('a stay whose geofence has been deleted ends without an event', async (t)
     { geofenceId: aGeofence(2).id, enteredAt: NOON, dwelled: false },
   ]
   const fact: Fact = { geofence: aGeofence(2), distance: -50, coverage: 1 }
-  t.strictSame(step(visits, [undefined, fact], [], now), { visits: [visits[1]], transitions: [] })
+  const facts = { visited: [undefined, fact], candidates: [], passages: [] }
+  const { visits: after, transitions } = step({ visits, approaches: [] }, facts, now)
+  t.strictSame([after, transitions], [[visits[1]], []])
 })
 
-t.test('where nothing changes the visits are the same array', async (t) => {
+t.test('where nothing changes the visits and approaches are the same arrays', async (t) => {
   const now = circumstances('10', '-', '-')
   const visits: Visit[] = [{ geofenceId: aGeofence(1).id, enteredAt: NOON, dwelled: false }]
   const inside: Fact = { geofence: aGeofence(1), distance: -50, coverage: 1 }
   const beside: Fact = { geofence: aGeofence(2), distance: 50, coverage: 0 }
-  t.equal(step(visits, [inside], [beside], now).visits, visits)
+  const approaches: Approach[] = [{ geofenceId: aGeofence(3).id, since: NOON - 1000 }]
+  const near: Fact = { geofence: aGeofence(3), distance: -50, coverage: 1 }
+  const facts = { visited: [inside], candidates: [beside, near], passages: [] }
+  const waiting = { ...now, settings: { ...now.settings, entryDelaySeconds: 60 } }
+  const result = step({ visits, approaches }, facts, waiting)
+  t.equal(result.visits, visits)
+  t.equal(result.approaches, approaches)
+  t.strictSame(result.transitions, [])
 })
 
 t.test(
@@ -423,7 +303,9 @@ t.test(
     const at = (time: string, distance: number) => {
       const now = circumstances('10', 'dwellEvents restrict', `t=${time}`)
       const fact: Fact = { geofence: of, distance, coverage: distance <= 0 ? 1 : 0 }
-      const result = step(visits, visits.length > 0 ? [fact] : [], visits.length > 0 ? [] : [fact], now)
+      const isIn = visits.length > 0
+      const facts = { visited: isIn ? [fact] : [], candidates: isIn ? [] : [fact], passages: [] }
+      const result = step({ visits, approaches: [] }, facts, now)
       visits = result.visits
       for (const { type, duration } of result.transitions)
         events.push(`${time} ${type.split(/[._]/)[1]}${duration === undefined ? '' : ` ${duration}`}`)
@@ -441,7 +323,8 @@ t.test(
     t.strictSame(events, ['09:00 entered', '09:06 dwelled', '09:40 exited 40', '16:57 entered'])
     // The next day: nothing is entered again at reopening; the dwell counted through the night.
     const now = { ...circumstances('10', 'dwellEvents restrict', 't=09:00'), time: NOON + 21 * 60 * MINUTE }
-    const result = step(visits, [{ geofence: of, distance: -50, coverage: 1 }], [], now)
+    const visited = [{ geofence: of, distance: -50, coverage: 1 }]
+    const result = step({ visits, approaches: [] }, { visited, candidates: [], passages: [] }, now)
     t.strictSame(
       result.transitions.map(({ type }) => type),
       ['user.dwelled_in_geofence'],
