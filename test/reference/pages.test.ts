@@ -1,0 +1,99 @@
+/** The pages under /docs: complete, from this server alone, and cached by their content. */
+import t from 'tap'
+import { KEYS, startServer } from '../kit/server.ts'
+
+const server = await startServer(t)
+
+const PAGES = ['/docs', '/docs/guides']
+
+const ODD_PATHS = [
+  '/docs/assets/..%2Freference.js',
+  '/docs/assets/..%2F..%2F..%2Fpackage.json',
+  '/docs/assets/swagger-ui.css.map',
+  '/docs/guides/README',
+  '/docs/guides/..%2Foperating.md',
+  '/docs/guides/draw.ts',
+  '/docs/guides/no-such-picture.svg',
+  '/docs/guides/quickstart/',
+  '/docs/nothing',
+]
+
+t.test('every page and all that it refers to is served, and nothing comes from elsewhere', async (t) => {
+  const seen = new Set<string>()
+  const waiting = [...PAGES]
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (seen.has(path)) continue
+    seen.add(path)
+    const { status, body, headers } = await server.api('GET', path, undefined, null)
+    t.equal(status, 200, path)
+    if (!path.startsWith('/docs')) continue
+    t.equal(headers.get('x-content-type-options'), 'nosniff', path)
+    t.match(headers.get('content-security-policy'), /^default-src 'none'.*frame-ancestors 'none'/, path)
+    t.notMatch(headers.get('content-security-policy'), /https?:|\*|unsafe-eval|script-src[^;]*unsafe/, path)
+    t.match(headers.get('content-type'), typeOf(path), path)
+    if (!headers.get('content-type')!.startsWith('text/html')) continue
+    const html = body as string
+    for (const [, attribute, target] of html.matchAll(/\s(href|src)="([^"]+)"/g)) {
+      if (target!.startsWith('/')) waiting.push(target!.split('#')[0]!)
+      else if (target!.startsWith('#'))
+        t.match(html, `id="${target!.slice(1)}"`, `${path} leads to ${target}`)
+      else t.ok(attribute === 'href' && target!.startsWith('https://'), `${path} refers to ${target}`)
+    }
+    t.notMatch(
+      html,
+      /<script(?! defer src="\/docs\/assets\/)|<style|\son\w+=/,
+      `${path} has no script of its own`,
+    )
+  }
+  t.ok(seen.has('/docs/assets/swagger-ui-bundle.js'))
+  t.ok(seen.has('/docs/guides/quickstart'))
+})
+
+t.test('links to parts of another guide exist there', async (t) => {
+  const htmlOf = async (path: string) => (await server.api('GET', path, undefined, null)).body as string
+  const index = await htmlOf('/docs/guides')
+  const guides = [...index.matchAll(/href="(\/docs\/guides\/[\w-]+)"/g)].map(([, path]) => path!)
+  for (const guide of new Set(guides)) {
+    const html = await htmlOf(guide)
+    for (const [, path, anchor] of html.matchAll(/href="(\/docs\/guides\/[\w-]+)#([^"]+)"/g))
+      t.match(await htmlOf(path!), `id="${anchor}"`, `${guide} leads to ${path}#${anchor}`)
+  }
+})
+
+t.test('a client that has a file is told so', async (t) => {
+  for (const path of [...PAGES, '/docs/assets/pages.css']) {
+    const { headers } = await server.api('GET', path, undefined, null)
+    const etag = headers.get('etag')!
+    t.match(etag, /^"[0-9a-f]+"$/)
+    const again = await server.api('GET', path, undefined, null, { 'if-none-match': etag })
+    t.equal(again.status, 304, path)
+    t.equal(again.body, '')
+    t.equal((await server.api('GET', path, undefined, null, { 'if-none-match': '"other"' })).status, 200)
+  }
+})
+
+t.test('the address of the server leads to the reference; other addresses to 404', async (t) => {
+  for (const path of ['/', '/docs/']) {
+    const answer = await fetch(server.url + path, { redirect: 'manual' })
+    t.equal(answer.status, 302)
+    t.equal(answer.headers.get('location'), '/docs')
+  }
+  for (const path of ODD_PATHS) t.equal(await statusOf(path), 404, path)
+})
+
+t.test('the pages are no part of the API: no key is asked for or shown, no operation is added', async (t) => {
+  const { body } = await server.api('GET', '/v1/openapi.json')
+  t.notMatch(Object.keys(body.paths).join(' '), '/docs')
+  const { body: html } = await server.api('GET', '/docs')
+  for (const key of Object.values(KEYS)) t.notMatch(html, key)
+})
+
+async function statusOf(path: string): Promise<number> {
+  return (await fetch(server.url + path)).status
+}
+
+function typeOf(path: string): RegExp {
+  if (path.endsWith('.js')) return /^text\/javascript/
+  if (path.endsWith('.css')) return /^text\/css/
+  return path.endsWith('.svg') ? /^image\/svg\+xml/ : /^text\/html/
+}
