@@ -29,7 +29,7 @@ export function contextRoutes(registry: RegistryView): Route[] {
         'root of the answer, native SDKs read `context`.',
       query: Type.Object({
         coordinates: CoordinatesText,
-        accuracy: Type.Optional(Type.Number({ description: 'Metres; not used.' })),
+        accuracy: Type.Optional(Text(64, 'Metres; not used.')),
         userId: Type.Optional(Text(256, 'Shows the geofences that are for this user only.')),
         deviceId: Type.Optional(Text(256, 'Not used.')),
       }),
