@@ -1,0 +1,105 @@
+/** `npm run import`: see {@link HELP}. */
+import { statSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { progressText, reportText } from './importReport.ts'
+import type { ImportAnswer } from './importReport.ts'
+import type { ImportUpload, Sent } from './importUpload.ts'
+import { NoAnswer, uploadImport } from './importUpload.ts'
+
+const HELP = `Usage: npm run import -- geofences|beacons FILE.csv [options]
+
+Imports a CSV file into a running server: each row creates a record, or replaces the one with its tag and externalId.
+A row that breaks a rule is refused and told; the others are in.
+
+  --url URL    the server; default http://127.0.0.1:8080
+  --key KEY    a secret key, prj_test_sk_… or prj_live_sk_…: it decides the environment. Default: the environment
+               variable RINGFENCE_SECRET_KEY, which keeps the key out of the shell's history
+
+Exit code: 0 all rows are in, 1 some are not, 2 nothing was done.
+`
+
+/** How often the progress is drawn on a terminal, and written elsewhere. */
+const DRAW_MS = 100
+const WRITE_MS = 5000
+
+/** What the user has to change. */
+class UsageError extends Error {}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const { code } = error as NodeJS.ErrnoException
+  const usage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')
+  console.error(usage || error instanceof NoAnswer || code !== undefined ? (error as Error).message : error)
+  if (usage) console.error('`npm run import -- --help` shows the options.')
+  process.exitCode = 2
+}
+
+async function main(): Promise<number> {
+  const upload = options()
+  if (upload === undefined) {
+    console.log(HELP)
+    return 0
+  }
+  const startedAt = performance.now()
+  const seconds = () => (performance.now() - startedAt) / 1000
+  const progress = new Progress((sent) => progressText(sent, upload.size, seconds()))
+  const { status, body } = await uploadImport(upload, (sent) => progress.show(sent)).finally(() =>
+    progress.end(),
+  )
+  const { import: answer, meta } = (body ?? {}) as { import?: ImportAnswer; meta?: { message?: string } }
+  if (answer === undefined) {
+    console.error(`${upload.path}: nothing was imported (${status}). ${meta?.message ?? ''}`)
+    return 2
+  }
+  console.log(reportText(upload.path, answer, seconds()))
+  return answer.status === 'completed' && answer.refused === 0 ? 0 : 1
+}
+
+/** Undefined where only the help is wanted. */
+function options(): ImportUpload | undefined {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      url: { type: 'string', default: 'http://127.0.0.1:8080' },
+      key: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return undefined
+  const [kind, path, ...rest] = positionals
+  if ((kind !== 'geofences' && kind !== 'beacons') || path === undefined || rest.length > 0) {
+    throw new UsageError('Give geofences or beacons, and one file.')
+  }
+  const key = values.key ?? process.env['RINGFENCE_SECRET_KEY']
+  if (!key) throw new UsageError('A secret key is needed: RINGFENCE_SECRET_KEY or --key.')
+  if (!/^prj_(?:test|live)_sk_\w+$/.test(key)) {
+    throw new UsageError('A secret key begins with prj_test_sk_ or prj_live_sk_.')
+  }
+  if (!URL.canParse(values.url) || !/^https?:/.test(values.url))
+    throw new UsageError(`--url ${values.url}: not a URL.`)
+  const { size } = statSync(path)
+  return { url: new URL(values.url), kind, path, size, key }
+}
+
+/** A line that rewrites itself on a terminal, a line now and then elsewhere; to stderr. */
+class Progress {
+  readonly #text: (sent: Sent) => string
+  readonly #onTerminal = process.stderr.isTTY
+  #shownAt = performance.now()
+
+  constructor(text: (sent: Sent) => string) {
+    this.#text = text
+  }
+
+  show(sent: Sent): void {
+    const now = performance.now()
+    if (now - this.#shownAt < (this.#onTerminal ? DRAW_MS : WRITE_MS)) return
+    this.#shownAt = now
+    process.stderr.write(this.#onTerminal ? `\r\x1b[2K${this.#text(sent)}` : `${this.#text(sent)}\n`)
+  }
+
+  end(): void {
+    if (this.#onTerminal) process.stderr.write('\r\x1b[2K')
+  }
+}

@@ -1,0 +1,88 @@
+import { createReadStream } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { basename } from 'node:path'
+import { Transform } from 'node:stream'
+import { text } from 'node:stream/consumers'
+
+/** The server could not be reached, or broke off. */
+export class NoAnswer extends Error {
+  override name = 'NoAnswer'
+}
+
+/** What is to be sent, and where. */
+export interface ImportUpload {
+  /** The server's, without a path. */
+  readonly url: URL
+  readonly kind: string
+  readonly path: string
+  /** Bytes of the file. */
+  readonly size: number
+  readonly key: string
+}
+
+/** How far an upload is. */
+export interface Sent {
+  readonly bytes: number
+  readonly lines: number
+}
+
+/**
+ * Sends a file as the server takes it, and returns its answer: an answer that comes before the file is out ends the
+ * sending.
+ * @param onSent told after each piece
+ * @throws {NoAnswer} and what reading the file throws
+ */
+export async function uploadImport(
+  { url, kind, path, size, key }: ImportUpload,
+  onSent: (sent: Sent) => void,
+): Promise<{ status: number; body: unknown }> {
+  const target = new URL(`/v1/imports/${kind}`, url)
+  target.searchParams.set('fileName', basename(path).slice(-256))
+  const request = (target.protocol === 'https:' ? httpsRequest : httpRequest)(target, {
+    method: 'POST',
+    headers: { Authorization: key, 'Content-Type': 'text/csv', 'Content-Length': size },
+  })
+  const file = createReadStream(path)
+  try {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request.once('response', resolve)
+      request.on('error', (cause) => reject(unreachable(url, cause)))
+      file.on('error', reject)
+      file.pipe(counter(onSent)).pipe(request)
+    })
+    const content = await text(answer).catch((cause: Error) => Promise.reject(unreachable(url, cause)))
+    return { status: answer.statusCode ?? 0, body: parsed(content) }
+  } finally {
+    file.destroy()
+    request.destroy()
+  }
+}
+
+function counter(onSent: (sent: Sent) => void): Transform {
+  let bytes = 0
+  let lines = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1
+      onSent({ bytes, lines })
+      done(null, chunk)
+    },
+  })
+}
+
+function unreachable(url: URL, cause: Error): NoAnswer {
+  const { code } = cause as NodeJS.ErrnoException
+  const why = code === 'ECONNREFUSED' ? 'no server listens there' : cause.message
+  return new NoAnswer(`${url.origin} does not answer: ${why}.`, { cause })
+}
+
+function parsed(content: string): unknown {
+  try {
+    return JSON.parse(content)
+  } catch {
+    return undefined
+  }
+}
