@@ -12,6 +12,8 @@ import { recover } from './actor/recovery.ts'
 import { Housekeeping } from './actor/housekeeping.ts'
 import { openApiRoute } from './api/openapi.ts'
 import { createServer } from './api/server.ts'
+import { OpenStore } from './backup/source.ts'
+import { ControlServer } from './control/server.ts'
 import { clientRoutes } from './client/clientRoutes.ts'
 import { syncRoutes } from './client/syncRoutes.ts'
 import { contextRoutes } from './context/contextRoutes.ts'
@@ -28,7 +30,8 @@ import { healthRoutes } from './ops/healthRoutes.ts'
 import { Metrics } from './ops/metrics.ts'
 import { EXAMPLE, firstStartText } from './ops/welcome.ts'
 import { scopeId } from './model/scope.ts'
-import { keysCommand } from './registry/cli.ts'
+import { operate } from './operator.ts'
+import { runRegistryCommand } from './registry/cli.ts'
 import { beaconRoutes } from './registry/beaconRoutes.ts'
 import { exportRoutes } from './registry/exportRoutes.ts'
 import { geofenceRoutes } from './registry/geofenceRoutes.ts'
@@ -66,9 +69,7 @@ async function main(): Promise<void> {
   })
   if (show === 'help') return console.log(helpText())
   if (show === 'version') return console.log(packageJson.version)
-  const [command, ...rest] = positionals
-  if (command === 'keys') return process.exit(keysCommand(rest, options.data, clock, console.log))
-  if (command !== undefined) throw new OptionError(`unknown command ${command}; --help lists them`)
+  if (positionals.length > 0) return process.exit(await operate(positionals, options, console.log))
 
   const logger = createLogger(options.logLevel)
   /** What is not on the disk must not be answered: a part that can no longer write ends the process. */
@@ -184,6 +185,21 @@ async function main(): Promise<void> {
     },
     stop: () => server.close(),
   })
+  lifecycle.add(
+    new ControlServer({
+      dataFolder: options.data,
+      run: (line, print) => runRegistryCommand(line, registry, print),
+      store: new OpenStore({
+        ...store,
+        log,
+        events,
+        registry,
+        snapshots,
+        holdSnapshots: () => checkpointer.hold(),
+      }),
+      logger,
+    }),
+  )
   lifecycle.handleSignals()
   await lifecycle.start()
 }

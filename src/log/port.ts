@@ -50,6 +50,12 @@ export interface Snapshot {
   readonly bytes: Uint8Array
 }
 
+/** Snapshots that can be copied from outside for as long as none is written. */
+export interface CopyableSnapshots {
+  /** Names of all that are kept, relative to the data folder, with slashes. */
+  files(): string[]
+}
+
 /** Keeps the two newest snapshots of each partition. */
 export interface SnapshotStore {
   /** Durable when it resolves; the third newest of the partition is removed. */

@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import type { Snapshot, SnapshotStore } from './port.ts'
+import type { CopyableSnapshots, Snapshot, SnapshotStore } from './port.ts'
 
 /**
  * A snapshot is `snapshots/<partition>-<position>.snap`: 64 bytes of header, little-endian, then the state.
@@ -27,7 +27,7 @@ export function openSnapshots(
   folder: string,
   storeId: string,
   damaged: (file: string, reason: string) => void,
-): SnapshotStore {
+): SnapshotStore & CopyableSnapshots {
   const home = join(folder, 'snapshots')
   fs.mkdirSync(home, { recursive: true, mode: 0o700 })
   /** Positions of each partition's snapshots, newest first. */
@@ -40,7 +40,7 @@ export function openSnapshots(
   return new FileSnapshots(home, storeId, kept, damaged)
 }
 
-class FileSnapshots implements SnapshotStore {
+class FileSnapshots implements SnapshotStore, CopyableSnapshots {
   readonly #home: string
   readonly #storeId: string
   readonly #kept: Map<number, number[]>
@@ -99,6 +99,16 @@ class FileSnapshots implements SnapshotStore {
   trimPosition(partition: number): number {
     const positions = this.#kept.get(partition)
     return positions !== undefined && positions.length >= KEPT ? positions[KEPT - 1]! + 1 : 0
+  }
+
+  files(): string[] {
+    const names: string[] = []
+    for (const [partition, positions] of this.#kept) {
+      for (const position of positions) {
+        names.push(`${basename(this.#home)}/${basename(this.#path(partition, position))}`)
+      }
+    }
+    return names
   }
 
   #path(partition: number, position: number): string {

@@ -62,7 +62,7 @@ export function openStore(folder: string, options: { partitions: number }): Stor
   }
   const made = fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (made !== undefined) syncFolderBlocking(systemFiles, dirname(made))
-  const release = lock(folder)
+  const release = lockStore(folder)
   try {
     const { storeId } = readDescription(folder, partitions) ?? create(folder, partitions)
     return { folder, storeId, partitions, release }
@@ -72,8 +72,12 @@ export function openStore(folder: string, options: { partitions: number }): Stor
   }
 }
 
-/** An exclusive transaction that is never committed. */
-function lock(folder: string): () => void {
+/**
+ * Takes the folder for this process, until the returned function is called: an exclusive transaction that is never
+ * committed. The folder exists; whether there is a store in it is not looked at.
+ * @throws {StoreLocked}
+ */
+export function lockStore(folder: string): () => void {
   const database = new Database(join(folder, 'lock'), { timeout: LOCK_WAIT })
   try {
     database.pragma('journal_mode = MEMORY')

@@ -6,10 +6,10 @@
  *
  * 1. A folder imports itself, the folders of its row, and any port file except where it stands below all ports.
  * 2. A technology file, one that reaches files, sockets, threads or a database, is imported from outside its folder
- *    by main.ts, workers, tests and benches only: everybody else sees its port.
+ *    by the composition roots, workers, tests and benches only: everybody else sees its port.
  * 3. Pure code imports no `node:` module, reads no clock and draws no random number.
- * 4. Nothing under src/ imports what is outside of it, except main.ts (config/, workers/) and technologies that start a
- *    thread (workers/urls.ts).
+ * 4. Nothing under src/ imports what is outside of it, except the composition roots (config/, workers/) and technologies
+ *    that start a thread (workers/urls.ts).
  */
 import { parseSync } from 'oxc-parser'
 import { posix } from 'node:path'
@@ -31,6 +31,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   users: ['model', 'runtime', 'api', 'actor', 'events', 'geometry', 'ingest'],
   reference: ['runtime', 'api'],
   ops: ['model', 'runtime', 'api', 'actor'],
+  backup: ['model', 'runtime'],
+  control: ['model', 'runtime'],
 }
 
 /** Folders below all ports: they may not even import a port. */
@@ -46,6 +48,9 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
   'better-sqlite3',
   'uWebSockets.js',
 ])
+
+/** What they put together is the server, and the operator's commands. */
+const ROOTS: ReadonlySet<string> = new Set(['src/main.ts', 'src/operator.ts'])
 
 /** Where the files that threads start with are named. */
 const WORKER_URLS = 'workers/urls.ts'
@@ -92,7 +97,7 @@ function importProblem(
   if (!specifier.startsWith('.')) {
     return specifier.startsWith('node:') && isPure(path) ? 'pure code imports no node: module' : undefined
   }
-  if (path === 'src/main.ts') return undefined
+  if (ROOTS.has(path)) return undefined
   const target = resolve(path, specifier)
   const from = folderOf(path)
   const to = folderOf(target)
@@ -100,7 +105,7 @@ function importProblem(
   if (to === undefined) return 'src/ imports nothing outside of it'
   if (from === undefined || MAY_IMPORT[from] === undefined) return `${path} has no row in the import rules`
   if (from === to) return undefined
-  if (technologies.has(target)) return 'a technology is imported by main.ts only; use its port'
+  if (technologies.has(target)) return 'a technology is imported by composition roots only; use its port'
   if (MAY_IMPORT[from].includes(to)) return undefined
   if (posix.basename(target) === 'port.ts' && !BELOW_PORTS.has(from)) return undefined
   return `${from} may import ${MAY_IMPORT[from].join(', ') || 'nothing'}, not ${to}`

@@ -1,7 +1,7 @@
 /** The registry through its public functions: edits, dates, restarts, crashes, damaged files, keys, the command line. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
@@ -11,7 +11,6 @@ import { Probe } from '../../src/geometry/probe.ts'
 import { parseOperatingHours } from '../../src/model/operatingHours.ts'
 import { scopeId } from '../../src/model/scope.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
-import { keysCommand, KEYS_USAGE } from '../../src/registry/cli.ts'
 import { REGISTRY_FILE } from '../../src/registry/database.ts'
 import type { GeofenceDefinition } from '../../src/registry/geofenceRow.ts'
 import { generateKeys, KEY_KINDS, type KeySet, parseKeys } from '../../src/registry/keys.ts'
@@ -479,56 +478,6 @@ t.test('keys to be installed', async (t) => {
   opened.registry = openRegistry({ ...opened, createIndex: createGeofenceIndex, firstKeys: generateKeys() })
   t.equal(opened.registry.keys.projects().length, 1, 'only where there is no project yet')
   t.ok(opened.registry.keys.authenticate('prj_live_sk_d4'))
-})
-
-t.test('ringfence keys', async (t) => {
-  const opened = open(t)
-  const keys = opened.keys!
-  const run = (...args: string[]) => {
-    const lines: string[] = []
-    const code = keysCommand(args, opened.folder, opened.clock, (line) => lines.push(line))
-    return { code, text: lines.join('\n') }
-  }
-  t.match(
-    run('list'),
-    { code: 1, text: /in use by another process: stop the server/ },
-    'while the server runs',
-  )
-  opened.registry.close()
-  t.match(run('list'), {
-    code: 0,
-    text: `Project 1: default\n  testPublishable  …${keys.testPublishable.slice(-4)}`,
-  })
-  const { code, text } = run('rotate', 'liveSecret')
-  t.equal(code, 0)
-  const fresh = /prj_live_sk_[0-9a-f]{40}/.exec(text)![0]
-  t.match(run('rotate', 'liveSecret', '7'), { code: 2, text: 'There is no project 7.' })
-  const made = run('create-project', 'Second shop')
-  t.match(made, { code: 0, text: /^Project 2: Second shop\. Its keys, shown only now:/ })
-  const second = /prj_test_pk_[0-9a-f]{40}/.exec(made.text)![0]
-  for (const args of [
-    [],
-    ['rotate'],
-    ['rotate', 'secret'],
-    ['rotate', 'liveSecret', 'x'],
-    ['list', 'x'],
-    ['help'],
-  ]) {
-    t.match(run(...args), { code: 2, text: KEYS_USAGE }, args.join(' '))
-  }
-  t.match(run('create-project', ' '), { code: 2 })
-  opened.registry = openRegistry({ ...opened, createIndex: createGeofenceIndex })
-  t.ok(opened.registry.keys.authenticate(fresh))
-  t.equal(opened.registry.keys.authenticate(keys.liveSecret), undefined)
-  t.equal(opened.registry.keys.authenticate(second)?.scope, scopeId(2, false))
-  const empty = join(opened.folder, 'empty')
-  mkdirSync(empty)
-  const said: string[] = []
-  t.equal(
-    keysCommand(['list'], empty, opened.clock, (line) => said.push(line)),
-    1,
-  )
-  t.match(said[0], /There is no .*registry\.sqlite: start the server once/)
 })
 
 t.test('a full disk is told, and changes nothing', async (t) => {

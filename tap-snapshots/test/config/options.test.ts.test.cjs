@@ -7,7 +7,10 @@
 'use strict'
 exports[`test/config/options.test.ts > TAP > the text of --help > must match snapshot 1`] = `
 Usage: npm start -- [options]                 run the server
-       npm run keys -- <command> [options]    list and rotate API keys
+       npm run keys -- <command>              list and rotate API keys, add projects
+       npm run projects -- <command>          disable projects, give them a monthly quota
+       npm run backup -- FOLDER               copy the data folder, while the server runs
+       npm run restore -- BACKUP              make a data folder of a backup
 
 A setting is taken from the first that has it: flag, environment variable, file, default.
 

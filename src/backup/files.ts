@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BackedUpFile } from './manifest.ts'
+
+const CHUNK_BYTES = 1 << 20
+/** What is written is flushed after so many bytes: a flush of gigabytes would hold up those of the commit log. */
+const FLUSH_BYTES = 8 << 20
+/** Bound of reading and of writing: the disk belongs to the server. */
+const BYTES_PER_SECOND = 128 << 20
+
+/** Told of each chunk that was read. */
+export type ByteCount = (bytes: number) => void
+
+/** Reads a file to its end, or its first `bytes`, in turn with everybody else; resolves to what it is. */
+export async function hashFile(
+  path: string,
+  name: string,
+  options: { readonly bytes?: number | undefined; readonly count: ByteCount; readonly signal: AbortSignal },
+  chunk: (bytes: Uint8Array) => Promise<void> = async () => {},
+): Promise<BackedUpFile> {
+  const hash = createHash('sha256')
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES)
+  const limit = options.bytes ?? Infinity
+  let position = 0
+  const file = await open(path, 'r')
+  try {
+    while (position < limit) {
+      options.signal.throwIfAborted()
+      const began = performance.now()
+      const { bytesRead } = await file.read(buffer, 0, Math.min(CHUNK_BYTES, limit - position), position)
+      if (bytesRead === 0) break
+      position += bytesRead
+      const part = buffer.subarray(0, bytesRead)
+      hash.update(part)
+      await chunk(part)
+      options.count(bytesRead)
+      const wait = (bytesRead / BYTES_PER_SECOND) * 1000 - (performance.now() - began)
+      if (wait > 0) await sleep(wait)
+    }
+  } finally {
+    await file.close()
+  }
+  return { name, bytes: position, sha256: hash.digest('hex') }
+}
+
+/** {@link hashFile}, into a new file that is durable when it resolves, but for its name. */
+export async function copyFile(
+  from: string,
+  to: string,
+  name: string,
+  options: Parameters<typeof hashFile>[2],
+): Promise<BackedUpFile> {
+  const target = await open(to, 'wx', 0o600)
+  try {
+    let unflushed = 0
+    const copied = await hashFile(from, name, options, async (bytes) => {
+      await writeAll(target, bytes)
+      unflushed += bytes.length
+      if (unflushed < FLUSH_BYTES) return
+      unflushed = 0
+      await target.datasync()
+    })
+    await target.sync()
+    return copied
+  } finally {
+    await target.close()
+  }
+}
+
+/** A new small file, durable but for its name. */
+export async function writeText(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await writeAll(file, Buffer.from(text))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Flushes a file that somebody else writes, or a folder's names. */
+export async function flush(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Bytes of all files in a folder and those below it; 0 where there is none. */
+export function folderBytes(folder: string): number {
+  if (!existsSync(folder)) return 0
+  let bytes = 0
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    bytes += statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0
+  }
+  return bytes
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  let written = 0
+  while (written < bytes.length) written += (await file.write(bytes, written)).bytesWritten
+}

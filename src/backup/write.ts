@@ -1,0 +1,180 @@
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import Database from 'better-sqlite3'
+import { copyFile, flush, folderBytes, hashFile, writeText, type ByteCount } from './files.ts'
+import { encodeManifest, MANIFEST_FILE, type BackedUpFile, type Manifest } from './manifest.ts'
+import type { BackupSource, FolderImage } from './port.ts'
+
+/** What the event index is flushed after while its owner writes it: else its last flush would be one of gigabytes. */
+const FLUSH_BYTES = 16 << 20
+const EVENTS_FILE = 'events.sqlite'
+const DATABASES = [EVENTS_FILE, 'registry.sqlite']
+
+/** A backup was not made; what there was of it has been removed. */
+export class BackupRefused extends Error {
+  override name = 'BackupRefused'
+}
+
+export interface BackupOptions {
+  /** The data folder, which exists. */
+  readonly data: string
+  /** The folder to be made; absolute. */
+  readonly target: string
+  readonly source: BackupSource
+  /** Of this Ringfence. */
+  readonly version: string
+  /** Epoch milliseconds. */
+  readonly now: number
+  /** Reads and checks the log in a folder; returns its last position, or throws. */
+  readonly checkLog: (folder: string, storeId: string) => number
+  readonly progress: (done: number, total: number) => void
+  readonly signal: AbortSignal
+}
+
+/**
+ * Makes a backup: a folder that has its name only once it is whole, flushed, and found readable. Reading, hashing and
+ * writing are this process's work, at a bounded rate; what the server does for it see source.ts.
+ * @throws {BackupRefused} and what a failing disk or the source throws; nothing is left behind then
+ */
+export async function writeBackup(options: BackupOptions): Promise<Manifest> {
+  const { data, target, source, signal } = options
+  const partial = `${target}.partial`
+  const total = folderBytes(data)
+  checkTarget(data, target, partial, total)
+  mkdirSync(partial, { mode: 0o700 })
+  giveToOwner(data, partial)
+  try {
+    let done = 0
+    const count: ByteCount = (bytes) => options.progress((done += bytes), total)
+    const held = await source.hold(partial, flusher(partial, options.progress), signal)
+    done += statSync(join(partial, EVENTS_FILE)).size
+    const files = await copyImage(held, data, partial, { count, signal }).catch(async (error) => {
+      await held.release().catch(() => {})
+      throw error
+    })
+    await held.release()
+    checkCopy(held, partial, options)
+    const uncounted = { count: () => {}, signal }
+    files.push(await hashFile(join(partial, EVENTS_FILE), EVENTS_FILE, uncounted))
+    const { storeId, partitions, logPosition, eventsPosition, registryRevision } = held
+    const text = encodeManifest({
+      version: options.version,
+      madeAt: new Date(options.now).toISOString(),
+      storeId,
+      partitions,
+      logPosition,
+      eventsPosition,
+      registryRevision,
+      files,
+    })
+    await writeText(join(partial, MANIFEST_FILE), text)
+    for (const folder of ['log', 'snapshots', '.']) await flush(join(partial, folder))
+    renameSync(partial, target)
+    await flush(dirname(target))
+    return JSON.parse(text) as Manifest
+  } catch (error) {
+    rmSync(partial, { recursive: true, force: true })
+    throw error
+  }
+}
+
+function checkTarget(data: string, target: string, partial: string, bytes: number): void {
+  const parent = dirname(target)
+  if (existsSync(target)) throw new BackupRefused(`${target} exists: a backup is a new folder.`)
+  if (!existsSync(parent)) throw new BackupRefused(`There is no folder ${parent}.`)
+  if (existsSync(partial)) {
+    throw new BackupRefused(`${partial} is under way, or left of a backup that was killed: then remove it.`)
+  }
+  if (!relative(realpathSync(data), realpathSync(parent)).startsWith('..')) {
+    throw new BackupRefused(
+      `${target} is in the data folder: a backup belongs elsewhere, best on another disk.`,
+    )
+  }
+  const { bavail, bsize } = statfsSync(parent)
+  if (bavail * bsize < bytes) {
+    throw new BackupRefused(
+      `${parent} has ${megabytes(bavail * bsize)} free; the backup takes ${megabytes(bytes)}.`,
+    )
+  }
+}
+
+/** Root makes backups for a server that is not root, and that writes its event index into them. */
+function giveToOwner(data: string, folder: string): void {
+  const { uid, gid } = statSync(data)
+  if (process.getuid?.() === 0 && uid !== 0) chownSync(folder, uid, gid)
+}
+
+/** Passes on how far the event index is, and flushes it every few megabytes. */
+function flusher(folder: string, progress: BackupOptions['progress']) {
+  let flushed = 0
+  let flushing = false
+  return (copied: number, total: number): void => {
+    progress(copied, total)
+    if (flushing || copied - flushed < FLUSH_BYTES) return
+    flushed = copied
+    flushing = true
+    // Where it fails, the one who writes the file is told too.
+    void flush(join(folder, EVENTS_FILE))
+      .catch(() => {})
+      .finally(() => (flushing = false))
+  }
+}
+
+async function copyImage(
+  image: FolderImage,
+  data: string,
+  to: string,
+  options: { readonly count: ByteCount; readonly signal: AbortSignal },
+): Promise<BackedUpFile[]> {
+  for (const folder of ['log', 'snapshots']) mkdirSync(join(to, folder), { mode: 0o700 })
+  const files: BackedUpFile[] = []
+  for (const { name, bytes } of image.files) {
+    const file = await copyFile(join(data, name), join(to, name), name, { ...options, bytes })
+    if (bytes !== undefined && file.bytes < bytes) {
+      throw new BackupRefused(
+        `${name} has ${file.bytes} bytes, not ${bytes}: the data folder changed meanwhile.`,
+      )
+    }
+    files.push(file)
+  }
+  for (const { name, text } of image.texts) {
+    await writeText(join(to, name), text)
+    files.push(await hashFile(join(to, name), name, options))
+  }
+  return files
+}
+
+/** A backup of damaged files would be found out when it is needed. */
+function checkCopy(image: FolderImage, folder: string, options: BackupOptions): void {
+  const position = options.checkLog(folder, image.storeId)
+  if (position !== image.logPosition) {
+    throw new BackupRefused(`The copy of the log ends at frame ${position}, not at ${image.logPosition}.`)
+  }
+  for (const name of DATABASES) {
+    const file = join(folder, name)
+    const database = new Database(file, { fileMustExist: true })
+    try {
+      const found = database.pragma('quick_check(1)', { simple: true })
+      if (found !== 'ok') throw new BackupRefused(`${name} of the data folder is damaged: ${String(found)}`)
+    } finally {
+      database.close()
+    }
+  }
+  const extra = readdirSync(folder).filter((name) => /-(?:wal|shm|journal)$/.test(name))
+  if (extra.length > 0) throw new BackupRefused(`${extra.join()} should not be in a backup.`)
+}
+
+/** `12.3 MB`. */
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}

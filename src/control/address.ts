@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What the name of a Unix socket may have on every system, in bytes: 103 on macOS, 107 on Linux. */
+const MAX_PATH_BYTES = 100
+
+/** The folder for the socket is open to others, who could listen in the server's place. */
+export class SocketFolderUnsafe extends Error {
+  override name = 'SocketFolderUnsafe'
+
+  constructor(folder: string) {
+    super(`${folder} belongs to somebody else, or others may write to it: remove it.`)
+  }
+}
+
+/**
+ * Where the server of a data folder listens for its operator: `control.sock` in the folder. Where that path is too
+ * long for a socket, a folder below the system's temporary one that nobody else can enter; on Windows a named pipe.
+ * Server and operator come to the same path each by itself.
+ * @throws {SocketFolderUnsafe}
+ */
+export function controlAddress(dataFolder: string): string {
+  const folder = realpathSync(dataFolder)
+  const hash = createHash('sha256').update(folder).digest('hex').slice(0, 16)
+  if (process.platform === 'win32') return `\\\\.\\pipe\\ringfence-${hash}`
+  const path = join(folder, 'control.sock')
+  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return path
+  const home = join(tmpdir(), `ringfence-${hash}`)
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const { uid, mode } = lstatSync(home)
+  const ours = uid === process.getuid?.() || uid === lstatSync(folder).uid
+  if (!ours || (mode & 0o077) !== 0) throw new SocketFolderUnsafe(home)
+  return join(home, 'control.sock')
+}
