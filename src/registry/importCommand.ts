@@ -25,16 +25,6 @@ const WRITE_MS = 5000
 /** What the user has to change. */
 class UsageError extends Error {}
 
-try {
-  process.exitCode = await main()
-} catch (error) {
-  const { code } = error as NodeJS.ErrnoException
-  const usage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')
-  console.error(usage || error instanceof NoAnswer || code !== undefined ? (error as Error).message : error)
-  if (usage) console.error('`npm run import -- --help` shows the options.')
-  process.exitCode = 2
-}
-
 async function main(): Promise<number> {
   const upload = options()
   if (upload === undefined) {
@@ -102,4 +92,14 @@ class Progress {
   end(): void {
     if (this.#onTerminal) process.stderr.write('\r\x1b[2K')
   }
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const { code } = error as NodeJS.ErrnoException
+  const usage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')
+  console.error(usage || error instanceof NoAnswer || code !== undefined ? (error as Error).message : error)
+  if (usage) console.error('`npm run import -- --help` shows the options.')
+  process.exitCode = 2
 }
