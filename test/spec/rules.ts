@@ -1,0 +1,248 @@
+import { readItems } from './item.ts'
+
+/** Every endpoint, rule, state, event and limit of the interface that is no single parameter or field. */
+export const RULE_ITEMS = readItems(`
+# Conventions
+definitions | a coordinate pair is [longitude,latitude] | spec/conformance.test.ts: parameters; registry/http.test.ts: a geofence is created, read, replaced and deleted
+query strings | a coordinate pair is latitude,longitude | api/parts.test.ts: coordinates
+returned points | [longitude, latitude] | e2e/track.test.ts: an update with everything: User and Event field by field
+responses | JSON, errors included; every success carries meta.code | spec/conformance.test.ts: no endpoint answers success with another status or without meta.code; api/server.test.ts: every answer is JSON with a request id and CORS headers
+bodies | application/json or application/x-www-form-urlencoded | e2e/badInput.test.ts: each parameter of each body, in JSON and as a form; e2e/track.test.ts: form-urlencoded says the same as JSON; registry/http.test.ts: forms say the same as JSON
+
+# Capabilities
+geofences | circle and polygon | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+geofences | their number is unlimited | e2e/hostile.test.ts: 10,000 geofences on one point
+geofences | temporary, by operating hours, users, IP ranges | e2e/track.test.ts: disableAfter and deleteAfter act by themselves; e2e/track.test.ts: operating hours; e2e/track.test.ts: only for these users; actor/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
+beacons | ibeacon and eddystone, ranged by the client | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+environments | test and live data are separate | e2e/records.test.ts: test, live and another project never meet (G8)
+creation | by API | registry/http.test.ts: a geofence is created, read, replaced and deleted
+creation | by CSV import | registry/import.test.ts: every column of geofences
+
+# Capabilities: later (places and regions)
+places | a visit to a place without a geofence
+regions | country, state, DMA and postal code in the user context
+
+# Capabilities: fraud (fraud)
+fraud | the user can carry a fraud object
+
+# Capabilities: isochrones (routing)
+geofences | isochrone, time-based
+
+# Geofence evaluation
+1 | events are generated on the server, foreground and background | e2e/track.test.ts: an update with everything: User and Event field by field
+2 | entry: enters with sufficient confidence, or stops in it with stop detection | e2e/track.test.ts: stop detection; e2e/track.test.ts: minimumConfidence; actor/step.test.ts: entry and its confidence
+3 | exit: leaves with sufficient confidence | actor/step.test.ts: exit and its confidence
+4 | an exit comes before the next entry | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+5 | entry on the first update inside | e2e/track.test.ts: an update with everything: User and Event field by field
+6 | the pair (tag, externalId) is unique; upsert updates | registry/registry.test.ts: create, upsert, replace, delete
+
+# Confidence
+values | integer 1 to 3 on every geofence event | spec/conformance.test.ts: fields
+function | of accuracy and geometry: 3 completely, 2 mostly, 1 partially inside | e2e/track.test.ts: confidence of entry and exit; actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+smaller and less accurate | lower | actor/step.test.ts: entry and its confidence
+
+# Settings
+stop detection | entry needs stopped or foreground; the geofence overrides | actor/step.test.ts: the stop rule: the geofence’s own word wins both ways; exits and dwells do not ask
+buffer entries | entry within the accuracy too | actor/step.test.ts: buffers: off and off, off and on, on and off, on and on, each at both edges; e2e/track.test.ts: buffered entries and exits
+buffer exits | exit only beyond the accuracy | actor/step.test.ts: buffers: off and off, off and on, on and off, on and on, each at both edges; e2e/track.test.ts: buffered entries and exits
+restrict to operating hours | no events outside them | e2e/track.test.ts: operating hours
+dwell events | needed for dwell events | e2e/track.test.ts: dwell
+beacon UUIDs and UIDs | handed to clients | registry/beacons.test.ts: search: nearest first, filters, limits, and the settings that clients need
+
+# Operating hours
+currentlyOperating | on every event of a geofence with hours | e2e/track.test.ts: operating hours
+no hours | always open | registry/rules.test.ts: times in both formats, days in both spellings
+formats | h:mm aa and HH:mm, days full or short in any case | registry/rules.test.ts: times in both formats, days in both spellings
+
+# Dwell
+dwell | first update after longer than the threshold inside | actor/step.test.ts: dwell: whose threshold, strictly longer, once per visit; e2e/track.test.ts: dwell
+
+# Beacons
+1 | those within 1 km are synced on each update | registry/beaconStore.test.ts: nearbyBeacons: enabled ones within 1 km, nearest first, at most 100
+2 | ranged by uuid, major, minor or uid, instance | registry/beaconStore.test.ts: property: near and in range are what a look at every beacon says
+5 | the pair is unique; upsert updates | registry/beaconStore.test.ts: create, upsert, replace, delete; each raises the revision of its scope only
+6 | entry on the first update in range | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+exit | leaves range | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+
+# Geofence
+coordinates, address, placeId | one of them is required | registry/http.test.ts: every rule broken: 400 that names the field, and nothing changes
+metadata.{key} | CSV: a column per key; not with metadata | registry/import.test.ts: every column of geofences; registry/import.test.ts: a file that cannot be what was meant is refused whole
+operatingHours.{day} | CSV: a column per day; not with operatingHours | registry/import.test.ts: every column of geofences; registry/import.test.ts: a file that cannot be what was meant is refused whole
+enabled | false: no events | e2e/track.test.ts: geofence changes reach the very next update
+disableAfter, deleteAfter | disabled, deleted after it | registry/registry.test.ts: dates act by themselves, to the millisecond, and are written down by the sweep
+userIds, userId | events only for these users | e2e/track.test.ts: only for these users
+ip | events only for requests from these addresses | registry/rules.test.ts: IP ranges by example; actor/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
+
+# Geofence: address (geocoding)
+address | searched; must be near the coordinates if both are given
+
+# Geofence: placeId (places and regions)
+placeId | the place's geometry overrides the geofence's
+
+# Geofence: isochrone (routing)
+mode, radius | travel mode and minutes
+
+# User
+reference | by _id, userId or deviceId | e2e/records.test.ts: a user by _id, userId and deviceId; deleting it
+metadata | up to 32 keys | spec/conformance.test.ts: parameters
+
+# User: trip (trips)
+trip | present while started, approaching or arrived
+
+# User: places and regions (places and regions)
+place, country, state, dma, postalCode | when enabled
+
+# User: fraud (fraud)
+fraud | booleans and dates
+
+# States: user and geofence
+outside, inside with confidence | entered | actor/step.test.ts: entry and its confidence
+inside, outside with confidence | exited | actor/step.test.ts: exit and its confidence
+inside longer than dwellThreshold | dwelled, stays inside | actor/step.test.ts: dwell: whose threshold, strictly longer, once per visit
+second entry without an exit | no event | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+
+# States: geofence
+absent | created enabled, or disabled if enabled is false | registry/http.test.ts: every field: what is accepted, and how it comes back
+exists | the same pair updates in place | registry/registry.test.ts: create, upsert, replace, delete
+enabled | disabled at disableAfter | registry/registry.test.ts: dates act by themselves, to the millisecond, and are written down by the sweep
+any | deleted at deleteAfter | registry/registry.test.ts: dates act by themselves, to the millisecond, and are written down by the sweep
+
+# States: user and beacon
+out of range, listed | entered | actor/waiting.test.ts: among beacons: what the array says, what the distance says, and what is gone silently
+in range, left | exited | actor/waiting.test.ts: among beacons: what the array says, what the distance says, and what is gone silently
+
+# States: trips (trips)
+status | started, approaching, arrived
+
+# Endpoints
+POST /v1/track | publishable, stateful | e2e/track.test.ts: both prefixes, and who may not
+GET /v1/context | publishable, stateless | e2e/context.test.ts: what is stored of a question: nothing
+GET /v1/search/users | secret | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones; e2e/records.test.ts: users near a place
+GET /v1/search/geofences | publishable, sorted by distance | registry/http.test.ts: search: nearest first by the boundary, filters, limits
+POST /v1/geofences | creates | registry/http.test.ts: a geofence is created, read, replaced and deleted
+PUT /v1/geofences/:tag/:externalId | upserts | registry/http.test.ts: a geofence is created, read, replaced and deleted
+POST /v1/beacons | creates | registry/beacons.test.ts: a beacon is created, read, replaced and deleted
+PUT /v1/beacons/:tag/:externalId | upserts | registry/beacons.test.ts: a beacon is created, read, replaced and deleted
+/api/v1 | the prefix of the management paths | e2e/native.test.ts: the paths with /api of geofences and beacons
+
+# Endpoints: track
+deviceId, userId | find or create the user | e2e/track.test.ts: who an update belongs to
+updatedAt | missing or out of order: server time | e2e/track.test.ts: the time of an update
+events | those that the update caused | e2e/track.test.ts: an update with everything: User and Event field by field
+
+# Endpoints: geocoding (geocoding)
+GET /v1/geocode/forward | address to coordinates
+GET /v1/geocode/reverse | coordinates to address
+GET /v1/geocode/ip | requester to city, state, country
+GET /v1/search/autocomplete | partial address or place name
+
+# Endpoints: places (places and regions)
+GET /v1/search/places | places near a location
+
+# Endpoints: addresses (addresses)
+GET /v1/addresses/validate | a structured address
+
+# Endpoints: routing (routing)
+GET /v1/route/distance | distance and duration
+GET /v1/route/matrix | many origins and destinations
+POST /v1/route/match | snap a path to roads
+GET /v1/route/directions | route visiting locations in order
+GET /v1/route/optimize | optimal order
+GET /v1/search/users mode | minutes of travel
+
+# CSV import
+upload | the first row holds the headers; each row upserts by the pair | registry/import.test.ts: every column of geofences
+history | of past imports, per kind | registry/import.test.ts: the history is kept per kind and environment
+geofence columns | all of them | registry/import.test.ts: every column of geofences
+beacon columns | all of them | registry/import.test.ts: every column of beacons
+quoting | commas and quotes quoted, embedded quotes doubled | registry/import.test.ts: what is exported imports to the same records
+
+# Geofence sync (sync)
+nightly sync | HTTP or object storage, per environment, with an e-mail
+
+# Authentication
+1 | a key in the Authorization header on every request | api/server.test.ts: keys come before limits, limits before parameters
+2 | four keys per project | registry/http.test.ts: keys: levels, environments, rotation
+3 | publishable endpoints take publishable keys | e2e/track.test.ts: both prefixes, and who may not
+4 | secret endpoints take secret keys only | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones
+5 | live tells the key's environment | e2e/track.test.ts: a live key makes live records
+
+# Events
+user.entered_geofence | geofence, confidence, locationAccuracy, location | e2e/track.test.ts: an update with everything: User and Event field by field
+user.exited_geofence | same shape | e2e/track.test.ts: confidence of entry and exit
+user.dwelled_in_geofence | needs the setting | e2e/track.test.ts: dwell
+user.entered_beacon | with beacons ranged | actor/waiting.test.ts: among beacons: what the array says, what the distance says, and what is gone silently
+user.exited_beacon | with beacons ranged | actor/waiting.test.ts: among beacons: what the array says, what the distance says, and what is gone silently
+beacon events | delivered like geofence events | spec/conformance.test.ts: fields
+
+# Events: places (places and regions)
+user.entered_place | carries place
+
+# Errors
+meta | code, param, message | spec/conformance.test.ts: fields
+200 | success | spec/conformance.test.ts: no endpoint answers success with another status or without meta.code
+400 | bad request, param named | spec/conformance.test.ts: parameters
+401 | invalid key | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones
+402 | project disabled or usage exceeded | registry/projects.test.ts: 402
+403 | insufficient permissions | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones
+404 | not found | e2e/badInput.test.ts: 404, 405, 413, 415 and HEAD
+409 | conflict: the pair exists | registry/http.test.ts: a geofence is created, read, replaced and deleted
+429 | rate limit exceeded | e2e/track.test.ts: rate limits and trusted proxies
+500 | internal error | api/server.test.ts: answers of handlers
+503 | temporarily unavailable | actor/host.test.ts: past its bound a submission is refused whole, with 503; then there is room again
+
+# Errors: later (places and regions)
+202 | accepted: only where asked for, beyond one machine
+451 | country blocklisted
+
+# Rate limits
+POST /v1/track | 1 per device | actor/host.test.ts: a second one within the second is refused and changes nothing
+GET /v1/context | 10 | e2e/limits.test.ts: the table of the interface
+GET /v1/search/users | 100 | e2e/limits.test.ts: the table of the interface
+GET /v1/search/geofences | 100 | e2e/limits.test.ts: the table of the interface
+
+# Rate limits: geocoding (geocoding)
+GET /v1/geocode/forward | 10
+GET /v1/geocode/reverse | 10
+GET /v1/geocode/ip | 10 per device
+GET /v1/search/autocomplete | 10
+
+# Rate limits: places (places and regions)
+GET /v1/search/places | 150
+
+# Rate limits: addresses (addresses)
+GET /v1/addresses/validate | 100
+
+# Rate limits: routing (routing)
+GET /v1/route/distance | 100
+GET /v1/route/matrix | 20
+POST /v1/route/match | 10
+GET /v1/route/directions | 10
+GET /v1/route/optimize | 10
+
+# Sizes
+geofence metadata | up to 16 keys | spec/conformance.test.ts: parameters
+beacon metadata | up to 16 keys | spec/conformance.test.ts: parameters
+user metadata | up to 32 keys | spec/conformance.test.ts: parameters
+polygon ring | 4 to 2,000 coordinates | spec/conformance.test.ts: parameters; e2e/hostile.test.ts: a polygon of 2,000 points, the device on a vertex
+circle radius | 10 to 10000 m | spec/conformance.test.ts: parameters
+beacon sync distance | 1 km | registry/beaconStore.test.ts: nearbyBeacons: enabled ones within 1 km, nearest first, at most 100
+search users | limit 1 to 100, radius 100 to 10000 | spec/conformance.test.ts: parameters
+search geofences | limit 1 to 1000, over 100 without geometry | spec/conformance.test.ts: parameters
+track accuracy | greater than 0 | spec/conformance.test.ts: parameters
+
+# Sizes: routing (routing)
+matrix | up to 625 routes
+directions | up to 25 locations
+optimize | up to 10 locations
+
+# Sizes: geocoding (geocoding)
+autocomplete limit | 1 to 100, default 10
+
+# Sizes: places (places and regions)
+search places | limit 1 to 100, radius 1 to 10000
+
+# Versioning
+path prefix | /v1 | e2e/native.test.ts: the paths with /api of geofences and beacons
+userId of a geofence | deprecated in favour of userIds, still read | e2e/track.test.ts: only for these users
+`)
