@@ -5,6 +5,7 @@
  * A value is taken from the first that has it: flag, environment variable, file of `--config`, default.
  */
 import { isIP } from 'node:net'
+import { LIMIT_NAMES } from '../src/api/limits.ts'
 
 interface OptionBase {
   /** The environment variable; one that is set to nothing counts as not set. */
@@ -47,7 +48,15 @@ interface ListOption extends OptionBase {
   readonly problem: (list: readonly string[]) => string | undefined
 }
 
-type Option = IntegerOption | TextOption | ChoiceOption | SwitchOption | ListOption
+/** Comma-separated `name=number`; in a file an object. `off` is Infinity. Empty is the default of all. */
+interface RatesOption extends OptionBase {
+  readonly type: 'rates'
+  readonly default: Readonly<Record<string, number>>
+  readonly names: readonly string[]
+  readonly high: number
+}
+
+type Option = IntegerOption | TextOption | ChoiceOption | SwitchOption | ListOption | RatesOption
 
 const MIB = 1024 * 1024
 
@@ -92,6 +101,17 @@ export const OPTIONS = {
     env: 'RINGFENCE_RATE_LIMITS',
     value: 'on|off',
     help: 'Rate limits of the API.',
+  },
+  limits: {
+    type: 'rates',
+    default: {},
+    names: LIMIT_NAMES,
+    high: 1_000_000,
+    env: 'RINGFENCE_LIMITS',
+    value: 'LIMITS',
+    help:
+      'Requests a second instead of the standard limits, e.g. "GET /v1/context=50,management=off"; management stands ' +
+      'for each endpoint that needs a secret key. docs/operating.md has the table.',
   },
   trustedProxies: {
     type: 'list',
@@ -201,9 +221,11 @@ type ValueOf<O extends Option> = O extends IntegerOption
     ? boolean
     : O extends ListOption
       ? readonly string[]
-      : O extends ChoiceOption
-        ? O['values'][number]
-        : string
+      : O extends RatesOption
+        ? Readonly<Record<string, number>>
+        : O extends ChoiceOption
+          ? O['values'][number]
+          : string
 
 /** The settings of the process, checked; lists are empty where nothing was given. */
 export type Options = { readonly [N in OptionName]: ValueOf<(typeof OPTIONS)[N]> }
@@ -379,7 +401,35 @@ function parse(option: Option, raw: unknown, source: string): unknown {
       if (problem !== undefined) throw new OptionError(`${source} ${problem}`)
       return list
     }
+    case 'rates':
+      return parseRates(option, raw, source)
   }
+}
+
+function parseRates(option: RatesOption, raw: unknown, source: string): Record<string, number> {
+  const rates: Record<string, number> = {}
+  for (const [name, value] of ratePairs(raw, source)) {
+    if (!option.names.includes(name)) {
+      throw new OptionError(`${source} has no ${JSON.stringify(name)}; it knows ${option.names.join(', ')}`)
+    }
+    const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+    if (number === 'off') rates[name] = Infinity
+    else if (Number.isInteger(number) && (number as number) >= 1 && (number as number) <= option.high) {
+      rates[name] = number as number
+    } else throw bad(`${source} ${name}`, `must be from 1 to ${option.high}, or off`, value)
+  }
+  return rates
+}
+
+function ratePairs(raw: unknown, source: string): (readonly [name: string, value: unknown])[] {
+  if (typeof raw === 'object' && raw !== null && !Array.isArray(raw)) return Object.entries(raw)
+  if (typeof raw !== 'string') throw new OptionError(`${source} must be a list of name=number, or an object`)
+  const items = raw.split(',').filter((item) => item.trim() !== '')
+  return items.map((item) => {
+    const equals = item.lastIndexOf('=')
+    if (equals < 0) throw bad(source, 'must be a list of name=number', item.trim())
+    return [item.slice(0, equals).trim(), item.slice(equals + 1).trim()]
+  })
 }
 
 function bad(source: string, sentence: string, raw: unknown): OptionError {
@@ -412,6 +462,7 @@ function boundsText(option: Option): string {
     case 'switch':
       return `Default ${option.default ? 'on' : 'off'}.`
     case 'list':
+    case 'rates':
       return 'Comma-separated, default none.'
     case 'choice':
     case 'text':

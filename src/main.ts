@@ -11,6 +11,7 @@ import { Partition } from './actor/partition.ts'
 import { recover } from './actor/recovery.ts'
 import { Housekeeping } from './actor/housekeeping.ts'
 import { openApiRoute } from './api/openapi.ts'
+import { rateLimit, withLimits } from './api/limits.ts'
 import { createServer } from './api/server.ts'
 import { OpenStore } from './backup/source.ts'
 import { ControlServer } from './control/server.ts'
@@ -99,7 +100,14 @@ async function main(): Promise<void> {
   const events = await openEventIndex({ file: join(options.data, 'events.sqlite'), failed: fatal })
 
   // The device actors, as they were when the last frame became durable.
-  const partitions = Array.from({ length: store.partitions }, (_, number) => new Partition(number, salt))
+  const updatesPerSecond = rateLimit(
+    { method: 'POST', path: '/v1/track', auth: 'publishable' },
+    options.limits,
+  )?.perSecond
+  const partitions = Array.from(
+    { length: store.partitions },
+    (_, number) => new Partition(number, salt, updatesPerSecond),
+  )
   let reportAt = clock.now() + PROGRESS_MILLISECONDS
   const recovered = recover(partitions, log, snapshots, events, clock.now(), (position, last) => {
     if (clock.now() < reportAt) return
@@ -120,8 +128,8 @@ async function main(): Promise<void> {
 
   // What users face.
   const metrics = new Metrics()
-  const routes = [
-    ...trackRoutes({ host, registry, rateLimits: options.rateLimits }),
+  const definitions = [
+    ...trackRoutes({ host, registry, rateLimits: options.rateLimits && updatesPerSecond !== undefined }),
     ...conversionRoutes(host),
     ...contextRoutes(registry),
     ...clientRoutes(registry),
@@ -148,6 +156,7 @@ async function main(): Promise<void> {
       metrics,
     ),
   ]
+  const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
   const server = createServer({
     routes: [...routes, openApiRoute(routes, packageJson.version, referenceTexts), ...referenceRoutes()],
     observe: (route) => metrics.observe(route),

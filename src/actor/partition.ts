@@ -30,8 +30,6 @@ import { movedMeters, NO_ZONE, zoneCosine, zoneOf, type Zone } from './zone.ts'
  * who is told (host.ts).
  */
 
-/** The interface's limit: one update per second and device. */
-const UPDATE_INTERVAL_MS = 1000
 /** Phones keep time badly: an update may come that much early, as long as the average holds. */
 const EARLY_MS = 100
 
@@ -65,6 +63,8 @@ export class Partition {
   zoneHits = 0
 
   private readonly salt: StoreSalt
+  private readonly intervalMs: number
+  private readonly earlyMs: number
   private readonly finder = new FactFinder()
   private readonly newEvents: StoredEvent[] = []
   private commitTime = 0
@@ -72,9 +72,12 @@ export class Partition {
   /** Bytes (roughly) of the events of the commit under way, which are written at its end. */
   eventBytes = 0
 
-  constructor(number: number, salt: StoreSalt) {
+  /** @param updatesPerSecond what the rate limit lets a device send, in a bucket of a second's worth */
+  constructor(number: number, salt: StoreSalt, updatesPerSecond = 1) {
     this.number = number
     this.salt = salt
+    this.intervalMs = 1000 / updatesPerSecond
+    this.earlyMs = EARLY_MS + 1000 - this.intervalMs
   }
 
   /** Starts a commit; `time` is the server's. */
@@ -114,7 +117,7 @@ export class Partition {
       return { user: this.userOf(known, view, update.receivedAt), events: NO_EVENTS, repeated: true }
     }
     const allowedAt = first >= 0 ? table.nextAllowedAt[first]! : 0
-    if (limited && update.receivedAt < allowedAt - EARLY_MS) return RATE_LIMITED
+    if (limited && update.receivedAt < allowedAt - this.earlyMs) return RATE_LIMITED
 
     const time = timeOf(update, latestTime)
     let events = NO_EVENTS
@@ -133,7 +136,7 @@ export class Partition {
       events = made
     }
     // A replay takes nothing of the rate: what comes live after it must not wait for each of its updates.
-    const next = limited ? Math.max(allowedAt, update.receivedAt) + UPDATE_INTERVAL_MS : allowedAt
+    const next = limited ? Math.max(allowedAt, update.receivedAt) + this.intervalMs : allowedAt
     // A new record heads the chain of its device.
     table.nextAllowedAt[row < 0 ? at : first] = next
     return { user: this.userOf(at, view, update.receivedAt), events, repeated: false }

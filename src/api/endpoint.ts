@@ -27,11 +27,11 @@ export class Endpoint {
   readonly #query: Validator | undefined
   readonly #body: Validator | undefined
 
-  constructor(route: Route, rateLimits: boolean, observe: RequestObserver) {
+  constructor(route: Route, observe: RequestObserver) {
     this.route = route
     this.observe = observe
-    this.limiter =
-      rateLimits && route.limit !== undefined ? new RateLimiter(route.limit.perSecond) : undefined
+    const { limit } = route
+    this.limiter = limit === undefined || limit.by === 'device' ? undefined : new RateLimiter(limit.perSecond)
     this.#paramNames = route.path
       .split('/')
       .filter((segment) => segment.startsWith(':'))

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { TSchema } from 'typebox'
 import { addExamples, type Examples } from './openapiExamples.ts'
-import { route, type Route, type UploadRule } from './route.ts'
+import { route, type RateLimit, type Route, type UploadRule } from './route.ts'
 
 type Json = Record<string, unknown>
 
@@ -14,6 +14,7 @@ const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
   413: 'The body is too large.',
   415: 'The content type is not one that the API reads.',
   429: 'Too many requests; `meta.type` names the window.',
+  451: "Unavailable for legal reasons: the requester's country is blocked.",
   500: 'Internal server error.',
   503: 'Temporarily unavailable; `Retry-After` says for how long.',
 }
@@ -160,9 +161,9 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
   if (auth === 'secret') errors.push(403)
   if (definition.path.includes(':')) errors.push(404)
   if (body !== undefined || upload !== undefined) errors.push(413, 415)
-  if (limit !== undefined) errors.push(429)
   const responses: Json = {}
   for (const status of errors) responses[status] = { $ref: `#/components/responses/Error${status}` }
+  if (limit !== undefined) responses[429] = tooManyRequests(limit)
   for (const [status, members] of Object.entries(definition.answers)) {
     const { contentType, description } = members as { contentType?: string; description?: string }
     responses[status] = {
@@ -177,11 +178,7 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
           : { [contentType]: { schema: { type: 'string' } } },
     }
   }
-  const notes = [
-    definition.description,
-    KEY_NOTES[auth],
-    limit && `At most ${limit.perSecond} requests a second by ${limit.by}.`,
-  ]
+  const notes = [definition.description, KEY_NOTES[auth], limit && limitText(limit)]
   const description = notes.filter(Boolean).join('\n\n')
   return {
     operationId: operationId(definition),
@@ -269,6 +266,19 @@ function uploadBody({ contentTypes, maxBytes, description }: UploadRule): Json {
     description: description === undefined ? size : `${description} ${size}`,
     required: true,
     content: Object.fromEntries(contentTypes.map((type) => [type, { schema: { type: 'string' } }])),
+  }
+}
+
+/** `At most 10 requests a second for each key.` */
+function limitText({ perSecond, by }: RateLimit): string {
+  const whose = by === 'address' ? "requester's address" : by
+  return `At most ${perSecond} ${perSecond === 1 ? 'request' : 'requests'} a second for each ${whose}.`
+}
+
+function tooManyRequests(limit: RateLimit): Json {
+  return {
+    description: `${ERROR_DESCRIPTIONS[429]} ${limitText(limit)} \`Retry-After\` says how many seconds to wait.`,
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   }
 }
 

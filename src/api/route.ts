@@ -7,10 +7,11 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** Who may call: anybody, holders of any key, holders of a secret key. */
 export type AuthLevel = 'none' | 'publishable' | 'secret'
 
-/** A token bucket that holds one second's worth: `perSecond` requests, by key or by the requester's address. */
+/** A token bucket that holds one second's worth of requests. */
 export interface RateLimit {
   readonly perSecond: number
-  readonly by: 'key' | 'address'
+  /** Whose bucket: a key's, a requester's address's, or a device's, which the device's actor keeps. */
+  readonly by: 'key' | 'address' | 'device'
 }
 
 type ParsedOf<T extends TSchema | undefined> = T extends TSchema ? Static<T> : undefined
@@ -94,6 +95,7 @@ export interface Route<
   /** `/v1/geofences/:tag/:externalId`; a parameter fills one segment. */
   readonly path: string
   readonly auth: AuthLevel
+  /** Given by the table in limits.ts. */
   readonly limit?: RateLimit
   /** Heads the OpenAPI operation. */
   readonly summary: string

@@ -20,8 +20,6 @@ export interface ServerOptions {
   readonly quotas?: RequestQuotas
   /** Addresses or CIDR ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
-  /** Whether the routes' limits are enforced. */
-  readonly rateLimits: boolean
   /** Bytes of a request's body; default 1 MiB. */
   readonly maxBodyBytes?: number
   /** Bytes of all bodies that are being collected at one time; default 64 MiB. */
@@ -105,7 +103,7 @@ export function createServer(options: ServerOptions): Server {
   let listenSocket: us_listen_socket | undefined
 
   for (const route of options.routes) {
-    const endpoint = new Endpoint(route, options.rateLimits, options.observe?.(route) ?? ignore)
+    const endpoint = new Endpoint(route, options.observe?.(route) ?? ignore)
     router.add(route.method, route.path, endpoint)
     // Fixed paths are matched in native code, which spares the hot ones the texts of method and path.
     if (endpoint.isFixed) {

@@ -56,10 +56,10 @@ export function trackRoutes(parts: TrackParts): Route[] {
       summary: 'Track a location update',
       description:
         'Evaluates the update and answers the user and the events that it caused, once both are durable. ' +
-        'One update per second and device. With the deviceId `anonymous` nothing is stored: the update is evaluated ' +
+        'With the deviceId `anonymous` nothing is stored: the update is evaluated ' +
         `against \`geofenceIds\` and \`beaconIds\`; ${ANONYMOUS_PER_SECOND} updates per second and address.`,
       body: TrackBody,
-      answers: { ...answers, 429: Type.Object({}, { description: 'The device sends too often.' }) },
+      answers,
       handler(call, reply) {
         const update = updateFrom(call.body, stampOf(call))
         if (update.deviceId === ANONYMOUS) {

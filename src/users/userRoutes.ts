@@ -122,7 +122,6 @@ function searchRoutes(parts: UserParts): Route[] {
       method: 'GET',
       path: '/v1/search/users',
       auth: 'secret',
-      limit: { perSecond: 100, by: 'key' },
       tag: TAG,
       summary: 'Search users near a location',
       query: Type.Object({

@@ -222,7 +222,6 @@ export async function toyServer(t: Test, options: Partial<ServerOptions> = {}): 
     routes: routes(pending),
     authenticate: (key) => (Object.hasOwn(KEYS, key) ? KEYS[key] : undefined),
     trustedProxies: [],
-    rateLimits: true,
     clock,
     logger: { error: (fields, message) => logged.push({ fields, message }) },
     observe: (of) => (status) => observed.push({ path: of?.path, status }),

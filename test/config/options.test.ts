@@ -45,6 +45,11 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     data: ['/var/lib/ringfence', '/var/lib/ringfence'],
     keys: [KEYS.join(','), KEYS, KEYS],
     rateLimits: ['off', false],
+    limits: [
+      'GET /v1/context=50, management=off',
+      { 'GET /v1/context': 50, management: Infinity },
+      { 'GET /v1/context': 50, management: 'off' },
+    ],
     trustedProxies: ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1'], ['10.0.0.0/8', '::1']],
     durability: ['os', 'os'],
     partitions: ['16', 16, 16],
@@ -107,6 +112,20 @@ t.test('what cannot be used is named, with where it came from', async (t) => {
     [{ env: { RINGFENCE_TRUSTED_PROXIES: '10.0.0.0/33' } }, /^RINGFENCE_TRUSTED_PROXIES must hold .*33"$/],
     [{ env: { RINGFENCE_TRUSTED_PROXIES: 'proxy.local' } }, /must hold addresses or CIDR ranges/],
     [{ env: { RINGFENCE_TRUSTED_PROXIES: '::1/' } }, /must hold addresses or CIDR ranges/],
+    [
+      { argv: ['--limits', 'GET /v1/nothing=1'] },
+      /^--limits has no "GET \/v1\/nothing"; it knows POST \/v1\/track, /,
+    ],
+    [{ argv: ['--limits', '__proto__=1'] }, /^--limits has no "__proto__"/],
+    [{ argv: ['--limits', 'management'] }, /^--limits must be a list of name=number, not "management"$/],
+    [
+      { env: { RINGFENCE_LIMITS: 'management=0' } },
+      /^RINGFENCE_LIMITS management must be from 1 to 1000000, or off, not "0"$/,
+    ],
+    [{ argv: ['--limits', 'management=1.5'] }, /, not "1\.5"$/],
+    [{ argv: ['--limits', 'management='] }, /, not ""$/],
+    [{ file: { limits: { management: -1 } } }, /^my\.json: "limits" management must be .*, not -1$/],
+    [{ file: { limits: [1] } }, /^my\.json: "limits" must be a list of name=number, or an object$/],
     [{ env: { RINGFENCE_KEYS: KEYS.slice(1).join(',') } }, /^RINGFENCE_KEYS must hold four keys, not 3$/],
     [
       { env: { RINGFENCE_KEYS: KEYS.toReversed().join(',') } },

@@ -43,7 +43,6 @@ async function serve(t: Test): Promise<Api> {
     routes,
     authenticate: (key) => registry.keys.authenticate(key),
     trustedProxies: [],
-    rateLimits: false,
     clock,
   })
   const port = await server.listen('127.0.0.1', 0)

@@ -31,6 +31,11 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --rate-limits on|off
       Rate limits of the API. Default on.
       RINGFENCE_RATE_LIMITS
+  --limits LIMITS
+      Requests a second instead of the standard limits, e.g. "GET
+      /v1/context=50,management=off"; management stands for each endpoint that needs a
+      secret key. docs/operating.md has the table. Comma-separated, default none.
+      RINGFENCE_LIMITS
   --trusted-proxies ADDRESSES
       Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.
       Comma-separated, default none.

@@ -1,0 +1,57 @@
+import type { RateLimit, Route } from './route.ts'
+
+/**
+ * Requests a second, by endpoint: the interface's table ("Limits"), and what it leaves open. An endpoint finds its row by
+ * its method and path, so those that come later are limited from their first day.
+ *
+ * The calls that every device makes by itself with its app's one key (config, replay, conversions, region sync, logs)
+ * have no row: a limit of the key would be one of the size of the fleet.
+ */
+const TABLE = {
+  'POST /v1/track': { perSecond: 1, by: 'device' },
+  'GET /v1/context': { perSecond: 10, by: 'key' },
+  'GET /v1/geocode/forward': { perSecond: 10, by: 'key' },
+  'GET /v1/geocode/reverse': { perSecond: 10, by: 'key' },
+  'GET /v1/geocode/ip': { perSecond: 10, by: 'address' },
+  'GET /v1/search/autocomplete': { perSecond: 10, by: 'key' },
+  'GET /v1/search/users': { perSecond: 100, by: 'key' },
+  'GET /v1/search/geofences': { perSecond: 100, by: 'key' },
+  'GET /v1/search/beacons': { perSecond: 100, by: 'key' },
+  'GET /v1/search/places': { perSecond: 150, by: 'key' },
+  'GET /v1/addresses/validate': { perSecond: 100, by: 'key' },
+  'GET /v1/route/distance': { perSecond: 100, by: 'key' },
+  'GET /v1/route/matrix': { perSecond: 20, by: 'key' },
+  'POST /v1/route/match': { perSecond: 10, by: 'key' },
+  'GET /v1/route/directions': { perSecond: 10, by: 'key' },
+  'GET /v1/route/optimize': { perSecond: 10, by: 'key' },
+} as const satisfies Record<string, RateLimit>
+
+/** Each of the other endpoints that need a secret key: they read and change records, from servers. */
+const MANAGEMENT: RateLimit = { perSecond: 100, by: 'key' }
+
+/** What the operator may set: the endpoints of the table, and `management` for each that needs a secret key. */
+export const LIMIT_NAMES: readonly string[] = [...Object.keys(TABLE), 'management']
+
+/** By name of {@link LIMIT_NAMES}: requests a second instead of the standard; Infinity: as many as anybody likes. */
+export type LimitChanges = Readonly<Record<string, number>>
+
+/** The limit of an endpoint; undefined where it has none. */
+export function rateLimit(
+  { method, path, auth }: Pick<Route, 'method' | 'path' | 'auth'>,
+  changes: LimitChanges,
+): RateLimit | undefined {
+  const endpoint = `${method} ${path}`
+  const inTable = Object.hasOwn(TABLE, endpoint)
+  if (!inTable && auth !== 'secret') return undefined
+  const standard = inTable ? TABLE[endpoint as keyof typeof TABLE] : MANAGEMENT
+  const perSecond = changes[inTable ? endpoint : 'management'] ?? standard.perSecond
+  return perSecond === Infinity ? undefined : { perSecond, by: standard.by }
+}
+
+/** The routes with their limits, as server and reference want them. */
+export function withLimits(routes: readonly Route[], changes: LimitChanges): Route[] {
+  return routes.map((route) => {
+    const limit = rateLimit(route, changes)
+    return limit === undefined ? route : { ...route, limit }
+  })
+}
