@@ -1,5 +1,5 @@
 /**
- * The public web SDK, as it is on npm, pointed at a real server by its host option alone; and what native SDKs send.
+ * The public web SDK, as it is on npm, pointed at a real server by its host option alone. Native SDKs: native.test.ts.
  * Node lacks what a browser has, so the SDK gets a window, a place to store things and a position, and a fetch that
  * keeps the cross-origin rules: it asks before it sends, and shows only the headers that it may.
  */
@@ -214,78 +214,69 @@ t.test('errors are the SDK’s own', async (t) => {
   t.equal((await failure(location)).name, 'RadarNetworkError')
 })
 
-t.test('what a native SDK sends, and needs of the answer', async (t) => {
-  const headers = {
-    'X-Radar-Config': '1',
-    'X-Radar-Device-Make': 'Apple',
-    'X-Radar-Device-Model': 'iPhone15,2',
-    'X-Radar-Device-OS': '17.1',
-    'X-Radar-Device-Type': 'iOS',
-    'X-Radar-Mobile-Origin': 'com.example.app',
-    'X-Radar-Network-Type': 'wifi',
-    'X-Radar-App-Info': '{"name":"x"}',
-    'X-Radar-SDK-Version': '3.9.1',
-  }
-  const update = {
-    id: 'a1',
-    installId: 'install-1',
-    deviceId: 'native-1',
-    userId: 'native-user',
+t.test('getContext', async (t) => {
+  start()
+  const context = (await Radar.getContext({
     latitude: here[1],
     longitude: here[0],
-    accuracy: 8,
-    altitude: 30.5,
-    verticalAccuracy: -1,
-    speed: -1,
-    speedAccuracy: -1,
-    course: 180,
-    courseAccuracy: 2,
-    floorLevel: 1,
-    updatedAtMsDiff: 12,
-    locationMs: 1_700_000_000_000,
-    foreground: false,
-    stopped: true,
-    replayed: false,
-    deviceType: 'iOS',
-    deviceMake: 'Apple',
-    sdkVersion: '3.9.1',
-    deviceModel: 'iPhone15,2',
-    deviceOS: '17.1',
-    country: 'DE',
-    lang: 'de',
-    timeZoneOffset: 3600,
-    source: 'GEOFENCE_ENTER',
-    mocked: false,
-    locationAuthorization: 'GRANTED_FOREGROUND',
-    locationAccuracyAuthorization: 'FULL',
-    userTags: ['a'],
-    nearbyGeofences: true,
-    nearbyGeofencesLimit: 5,
-    beacons: [{ type: 'ibeacon', uuid: 'u', major: '1', minor: '2', rssi: -50 }],
-    tripOptions: { externalId: 't', mode: 'car' },
-    metadata: { a: 1 },
-  }
-  const { user, events } = await api.track(update, testPublishable, headers)
-  t.match(user._id, /^[0-9a-f]{24}$/)
-  t.strictSame(user.location, { type: 'Point', coordinates: here })
-  t.equal(events.length, 2)
-  const date = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-  for (const event of events) {
-    t.match(event._id, /^[0-9a-f]{24}$/)
-    t.match(event.createdAt, date)
-    t.match(event.actualCreatedAt, date)
-  }
-  for (const geofence of user.geofences) t.match(geofence._id, /^[0-9a-f]{24}$/)
-  const replays = [1, 2].map((i) => ({
-    ...update,
-    latitude: north(here[1], i * 1000),
-    replayed: true,
-    updatedAtMs: Date.now() + i,
-  }))
-  const replay = await api.call('POST', '/v1/track/replay', { replays }, testPublishable, headers)
-  t.equal(replay.status, 200)
-  t.equal(replay.body.events.length, 2)
-  t.ok(replay.body.events.every((event: Json) => event.replayed))
+    accuracy: 5,
+  } as Json)) as Json
+  t.strictSame(
+    context.geofences.map(({ tag }: Json) => tag),
+    ['shops', 'cafes'],
+  )
+  t.equal(context.geofences[0]._id, shop._id)
+  t.equal(sent.at(-1)!.url.searchParams.get('accuracy'), '5')
+  const nowhere = (await Radar.getContext({ latitude: 51, longitude: 10 } as Json)) as Json
+  t.strictSame(nowhere.geofences, [])
+  t.equal(nowhere.place, undefined)
+})
+
+t.test('logConversion', async (t) => {
+  start()
+  const { user } = await trackOnce({ latitude: here[1], longitude: here[0], accuracy: 5 })
+  const log = async (params: Json) => ((await Radar.logConversion(params)) as Json).event
+  const bought = await log({ name: 'bought', metadata: { sku: 'a-1' }, revenue: 12.5 })
+  t.match(bought, {
+    type: 'bought',
+    live: false,
+    user: { _id: user._id, deviceId: user.deviceId },
+    location: { type: 'Point', coordinates: here },
+    metadata: { sku: 'a-1', revenue: 12.5 },
+  })
+  const earlier = new Date(Date.now() - 60_000)
+  t.equal((await log({ name: 'viewed', createdAt: earlier })).createdAt, earlier.toISOString())
+  const { events } = (await api.call('GET', `/v1/events?deviceId=${user.deviceId}`)).body
+  t.equal(events[0]._id, bought._id)
+  t.equal(events.length, 4)
+  const refused = await log({ name: 'user.entered_geofence' }).catch((error: Json) => error)
+  t.equal(refused.name, 'RadarBadRequestError')
+})
+
+t.test('the configuration, which it asks for by itself', async (t) => {
+  sent.length = 0
+  start()
+  const isConfig = ({ url }: { url: URL }) => url.pathname === '/v1/config'
+  for (let i = 0; i < 100 && !sent.some(isConfig); i++) await new Promise((done) => setTimeout(done, 20))
+  const { status, url } = sent.find(isConfig)!
+  t.equal(status, 200)
+  for (const name of ['deviceId', 'installId', 'sessionId']) t.ok(url.searchParams.get(name), name)
+})
+
+t.test('beacons that a page ranges by itself go along', async (t) => {
+  const till = { type: 'ibeacon', uuid: '7f5e8a3c-0a4e-4b6e-9b1f-2f1f7e0d9a01', major: '1', minor: '2' }
+  const definition = { ...till, description: 'Till', coordinates: here, tag: 'tills', externalId: '1' }
+  const created = (await api.call('PUT', '/v1/beacons/tills/1', definition)).body.beacon
+  start()
+  const location = { latitude: 51, longitude: here[0], accuracy: 5 }
+  const { user, events } = await trackOnce({ ...location, beacons: [till] })
+  t.strictSame(
+    events.map(({ type, beacon }: Json) => [type, beacon._id]),
+    [['user.entered_beacon', created._id]],
+  )
+  t.match(user.beacons, [{ _id: created._id, ...till, description: 'Till', enabled: true }])
+  const out = await trackOnce({ ...location, beacons: [] })
+  t.equal(out.events[0].type, 'user.exited_beacon')
 })
 
 t.test('a preflight of every path that SDKs call, of whatever X-Radar header', async (t) => {
@@ -295,6 +286,9 @@ t.test('a preflight of every path that SDKs call, of whatever X-Radar header', a
     '/v1/search/geofences',
     '/v1/config',
     '/v1/context',
+    '/v1/events',
+    '/v1/search/beacons',
+    '/v1/search/autocomplete/click',
     '/v1/trips/x/update',
   ]) {
     const answer = await plainFetch(api.server.url + path, {
