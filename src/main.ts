@@ -11,7 +11,7 @@ import { Partition } from './actor/partition.ts'
 import { recover } from './actor/recovery.ts'
 import { Housekeeping } from './actor/housekeeping.ts'
 import { openApiRoute } from './api/openapi.ts'
-import { rateLimit, withLimits } from './api/limits.ts'
+import { withLimits } from './api/limits.ts'
 import { createServer } from './api/server.ts'
 import { OpenStore } from './backup/source.ts'
 import { ControlServer } from './control/server.ts'
@@ -100,10 +100,7 @@ async function main(): Promise<void> {
   const events = await openEventIndex({ file: join(options.data, 'events.sqlite'), failed: fatal })
 
   // The device actors, as they were when the last frame became durable.
-  const updatesPerSecond = rateLimit(
-    { method: 'POST', path: '/v1/track', auth: 'publishable' },
-    options.limits,
-  )?.perSecond
+  const updatesPerSecond = options.limits['POST /v1/track']
   const partitions = Array.from(
     { length: store.partitions },
     (_, number) => new Partition(number, salt, updatesPerSecond),
@@ -129,7 +126,7 @@ async function main(): Promise<void> {
   // What users face.
   const metrics = new Metrics()
   const definitions = [
-    ...trackRoutes({ host, registry, rateLimits: options.rateLimits && updatesPerSecond !== undefined }),
+    ...trackRoutes({ host, registry, rateLimits: options.rateLimits }),
     ...conversionRoutes(host),
     ...contextRoutes(registry),
     ...clientRoutes(registry),

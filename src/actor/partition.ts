@@ -72,7 +72,7 @@ export class Partition {
   /** Bytes (roughly) of the events of the commit under way, which are written at its end. */
   eventBytes = 0
 
-  /** @param updatesPerSecond what the rate limit lets a device send, in a bucket of a second's worth */
+  /** @param updatesPerSecond what the rate limit lets a device send, in a bucket of a second's worth; Infinity: all */
   constructor(number: number, salt: StoreSalt, updatesPerSecond = 1) {
     this.number = number
     this.salt = salt

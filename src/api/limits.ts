@@ -35,23 +35,19 @@ export const LIMIT_NAMES: readonly string[] = [...Object.keys(TABLE), 'managemen
 /** By name of {@link LIMIT_NAMES}: requests a second instead of the standard; Infinity: as many as anybody likes. */
 export type LimitChanges = Readonly<Record<string, number>>
 
-/** The limit of an endpoint; undefined where it has none. */
-export function rateLimit(
-  { method, path, auth }: Pick<Route, 'method' | 'path' | 'auth'>,
-  changes: LimitChanges,
-): RateLimit | undefined {
+/** The routes with their limits, as server and reference want them. */
+export function withLimits(routes: readonly Route[], changes: LimitChanges): Route[] {
+  return routes.map((route) => {
+    const limit = limitOf(route, changes)
+    return limit === undefined ? route : { ...route, limit }
+  })
+}
+
+function limitOf({ method, path, auth }: Route, changes: LimitChanges): RateLimit | undefined {
   const endpoint = `${method} ${path}`
   const inTable = Object.hasOwn(TABLE, endpoint)
   if (!inTable && auth !== 'secret') return undefined
   const standard = inTable ? TABLE[endpoint as keyof typeof TABLE] : MANAGEMENT
   const perSecond = changes[inTable ? endpoint : 'management'] ?? standard.perSecond
   return perSecond === Infinity ? undefined : { perSecond, by: standard.by }
-}
-
-/** The routes with their limits, as server and reference want them. */
-export function withLimits(routes: readonly Route[], changes: LimitChanges): Route[] {
-  return routes.map((route) => {
-    const limit = rateLimit(route, changes)
-    return limit === undefined ? route : { ...route, limit }
-  })
 }
