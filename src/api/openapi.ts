@@ -165,7 +165,10 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
   for (const status of errors) responses[status] = { $ref: `#/components/responses/Error${status}` }
   if (limit !== undefined) responses[429] = tooManyRequests(limit)
   for (const [status, members] of Object.entries(definition.answers)) {
-    const { contentType, description } = members as { contentType?: string; description?: string }
+    const { contentType, description } = members as {
+      contentType?: string | readonly string[]
+      description?: string
+    }
     responses[status] = {
       description: description ?? 'Success.',
       content:
@@ -175,7 +178,7 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
                 schema: withMeta(Number(status), toJsonSchema(members, schemas), definition, schemas),
               },
             }
-          : { [contentType]: { schema: { type: 'string' } } },
+          : Object.fromEntries([contentType].flat().map((type) => [type, { schema: { type: 'string' } }])),
     }
   }
   const notes = [definition.description, KEY_NOTES[auth], limit && limitText(limit)]

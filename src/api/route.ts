@@ -114,7 +114,7 @@ export interface Route<
   readonly upload?: UploadRule
   /** Members of `meta` beside `code` in a successful answer. */
   readonly meta?: TObject
-  /** By status: the schema of the members beside `meta`; with a `contentType` where the answer is another text. */
+  /** By status: the schema of the members beside `meta`; with a `contentType`, or several, where the answer is another text. */
   readonly answers: Readonly<Record<number, TObject>>
   /**
    * A faster way for the usual body: gets the bytes (valid during the call only) before anything else does, and

@@ -54,7 +54,10 @@ export function conversionRoutes(host: ActorHost): Route[] {
       description:
         'Puts the event among those of the device, with its user and last location, and answers it once it is durable.',
       body: ConversionBody,
-      answers: { 200: Type.Object({ event: EventSchema }) },
+      answers: {
+        200: Type.Object({ event: EventSchema }),
+        404: Type.Object({}, { description: 'Nothing is known of that device or user.' }),
+      },
       async handler({ body, credentials, receivedAt }) {
         const { scope } = credentials!
         const userId = body.userId || undefined

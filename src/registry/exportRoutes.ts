@@ -67,7 +67,9 @@ function routeOf<T extends Referenced>(kind: ExportKind<T>): Route {
       format: Type.Optional(Type.Enum(['csv', 'geojson'], { default: 'csv' })),
       tag: Type.Optional(Text(MAX_ID_LENGTH, 'Those with this tag alone.')),
     }),
-    answers: { 200: Type.Object({}, { contentType: 'text/csv', description: 'The file.' }) },
+    answers: {
+      200: Type.Object({}, { contentType: ['text/csv', 'application/geo+json'], description: 'The file.' }),
+    },
     handler: (call) => {
       const { format = 'csv', tag } = call.query
       const { scope } = call.credentials!
