@@ -1,0 +1,141 @@
+/**
+ * A campaign of fuzzing against one server: round after round, each by a seed of its own, so that any of them can be
+ * drawn again alone.
+ *
+ * A round is so many batches of requests and of attacks, whatever time they take; then the server is examined at rest.
+ * A batch that breaks a rule is shrunk: fast-check plays smaller ones until it finds none that still break it. What a
+ * round meets hangs on what the ones before have left behind, so a failure that a fresh server does not show again
+ * wants the rounds before it too.
+ */
+import fc from 'fast-check'
+import { Attacks, attacks } from './attacks.ts'
+import { Exchanges } from './exchange.ts'
+import { requestsOf } from './requests.ts'
+import { Violation, World } from './world.ts'
+
+export interface CampaignOptions {
+  /** Of the first round; each round adds one. */
+  readonly seed: number
+  /** Begins no round after it, epoch milliseconds. */
+  readonly until: number
+  /** At most so many rounds. */
+  readonly rounds?: number
+  readonly onRound?: (text: string) => void
+}
+
+/** What a campaign came to. */
+export interface CampaignResult {
+  readonly rounds: number
+  readonly requests: number
+  readonly attacks: number
+  /** Answers by status. */
+  readonly statuses: Readonly<Record<string, number>>
+  /** Operations of the document that were never answered 2xx. */
+  readonly unreached: readonly string[]
+  readonly canaryAnswers: number
+  readonly canarySlowestMs: number
+  readonly residentMiB: { readonly first: number; readonly last: number; readonly most: number }
+}
+
+const BATCHES = 25
+const BATCH_REQUESTS = 20
+const ATTACK_BATCHES = 6
+const BATCH_ATTACKS = 8
+/** Shrinking ends with what it has found by then. */
+const SHRINK_MS = 60_000
+const MIB = 1024 * 1024
+
+/**
+ * @throws Violation whose message names the seed of the round and the smallest batch that was found
+ */
+export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
+  const world = await World.create()
+  const exchanges = new Exchanges(world)
+  const hostile = new Attacks(world)
+  try {
+    const { operations } = world.api
+    // GET /v1/openapi.json is large, and always the same.
+    const drawn = operations
+      .filter((one) => one.path !== '/v1/openapi.json')
+      .map((one) => requestsOf(world.api, one))
+    const request = fc.oneof(...drawn)
+    const batches = fc.array(request, { minLength: 1, maxLength: BATCH_REQUESTS, size: 'max' })
+    const raids = fc.array(attacks(request), { minLength: 1, maxLength: BATCH_ATTACKS, size: 'max' })
+    const resident: number[] = []
+    let round = 0
+    for (; round < (options.rounds ?? Infinity) && (round === 0 || Date.now() < options.until); round++) {
+      const seed = options.seed + round
+      await hold(batches, BATCHES, seed, (batch) => exchanges.play(batch))
+      await hold(raids, ATTACK_BATCHES, seed, (raid) => hostile.play(raid))
+      await within(seed, () => world.examine())
+      resident.push(world.residentBytes / MIB)
+      options.onRound?.(
+        `round ${round + 1}, seed ${seed}: ${sum(exchanges)} requests, ${hostile.count} attacks, ` +
+          `${Math.round(resident.at(-1)!)} MiB, canary ${world.canaryAnswers} answers, slowest ${Math.round(world.canarySlowestMs)} ms`,
+      )
+    }
+    await within(options.seed + round - 1, async () => {
+      await hostile.finish()
+      await world.examine()
+      await world.restart()
+    })
+    const { reached, statuses } = exchanges
+    const names = operations.map((one) => `${one.method} ${one.path}`)
+    return {
+      rounds: round,
+      requests: sum(exchanges),
+      attacks: hostile.count,
+      statuses: Object.fromEntries([...statuses].toSorted(([a], [b]) => a - b)),
+      unreached: names.filter((name) => !reached.has(name) && name !== 'GET /v1/openapi.json'),
+      canaryAnswers: world.canaryAnswers,
+      canarySlowestMs: Math.round(world.canarySlowestMs),
+      residentMiB: {
+        first: Math.round(resident[0]!),
+        last: Math.round(resident.at(-1)!),
+        most: Math.round(Math.max(...resident)),
+      },
+    }
+  } finally {
+    exchanges.close()
+    await world.dispose()
+  }
+}
+
+/** Draws so many values and plays each; a failure is shrunk and thrown with its seed. */
+async function hold<T>(
+  arbitrary: fc.Arbitrary<T>,
+  numRuns: number,
+  seed: number,
+  play: (value: T) => Promise<void>,
+): Promise<void> {
+  let smallest: Error | undefined
+  let shrinkUntil = Infinity
+  const property = fc.asyncProperty(arbitrary, async (value) => {
+    if (Date.now() > shrinkUntil) return
+    try {
+      await play(value)
+    } catch (error) {
+      if (smallest === undefined) shrinkUntil = Date.now() + SHRINK_MS
+      smallest = error as Error
+      throw error
+    }
+  })
+  const { failed } = await fc.check(property, { numRuns, seed })
+  if (failed) throw ofRound(seed, smallest!)
+}
+
+async function within(seed: number, check: () => Promise<void>): Promise<void> {
+  try {
+    await check()
+  } catch (error) {
+    throw ofRound(seed, error as Error)
+  }
+}
+
+function ofRound(seed: number, error: Error): Violation {
+  return new Violation(`seed ${seed}: ${error.message}`, { cause: error })
+}
+
+function sum(exchanges: Exchanges): number {
+  return exchanges.statuses.values().reduce((total, count) => total + count, 0)
+}

@@ -1,0 +1,196 @@
+/** Sends drawn requests and judges the answers. */
+import type { Json } from '../e2e/contract.ts'
+import { ID, MARK, type Caller, type DrawnRequest } from './requests.ts'
+import { Closed, Connection, type WireAnswer } from './wire.ts'
+import { checkMarks, keyOf, MARKS, PATIENCE_MS, Violation, type ScopeName, type World } from './world.ts'
+
+const CONNECTIONS = 8
+/** What bad and good input may be answered. 503 only with the time after which to try again. */
+const STATUSES = new Set([200, 201, 204, 400, 401, 402, 403, 404, 405, 409, 413, 415, 429, 451, 503])
+/** A body that long may be refused and the connection be closed before all of it was sent. */
+const MAX_BODY_BYTES = 1024 * 1024
+/** Longer heads may be refused by uWebSockets.js, which closes the connection then. */
+const SURE_HEAD_BYTES = 4000
+
+/** A request as it goes over the wire. */
+export interface Rendered {
+  readonly head: string
+  readonly body: Buffer
+  /** With its framing, if that is chunks. */
+  readonly bytes: Buffer
+  readonly isHead: boolean
+  readonly scope: ScopeName | undefined
+}
+
+/** Puts ids, marks and keys into a drawn request. */
+export function render(drawn: DrawnRequest, ids: readonly string[]): Rendered {
+  const { scope, authorization } = callerOf(drawn.caller)
+  const mark = scope === undefined ? 'nobody' : MARKS[scope]
+  const filled = (text: string) =>
+    text.replaceAll(MARK, mark).replace(ID, (_, number) => ids[Number(number) % ids.length] ?? 'none')
+  const lines = [`${drawn.method} ${filled(drawn.target)} HTTP/1.1`, 'Host: x']
+  if (authorization !== undefined) lines.push(`Authorization: ${authorization}`)
+  if (drawn.contentType !== undefined) lines.push(`Content-Type: ${drawn.contentType}`)
+  for (const [name, value] of drawn.headers) lines.push(`${name}: ${value}`)
+  const body = withMark(drawn.body, mark)
+  if (drawn.chunks !== undefined) lines.push('Transfer-Encoding: chunked')
+  else if (body.length > 0 || drawn.method === 'POST') lines.push(`Content-Length: ${body.length}`)
+  const head = `${lines.join('\r\n')}\r\n\r\n`
+  const framed = drawn.chunks === undefined ? body : chunked(body, drawn.chunks)
+  return {
+    head,
+    body,
+    bytes: Buffer.concat([Buffer.from(head), framed]),
+    isHead: drawn.method === 'HEAD',
+    scope,
+  }
+}
+
+function callerOf(caller: Caller): { scope?: ScopeName; authorization?: string } {
+  if (caller.kind === 'none') return {}
+  if (caller.kind === 'odd') return { authorization: caller.text }
+  const { key, scope } = keyOf(caller.kind, caller.live)
+  return { scope, authorization: caller.bearer ? `Bearer ${key}` : key }
+}
+
+const MARK_BYTES = Buffer.from(MARK)
+const ESCAPED_MARK_BYTES = Buffer.from(encodeURIComponent(MARK))
+
+/** The body may be no text: placeholders are found in its bytes. */
+function withMark(body: Uint8Array | undefined, mark: string): Buffer {
+  if (body === undefined) return Buffer.alloc(0)
+  let bytes = Buffer.from(body)
+  for (const placeholder of [MARK_BYTES, ESCAPED_MARK_BYTES]) {
+    for (let at = bytes.indexOf(placeholder); at >= 0; at = bytes.indexOf(placeholder, at))
+      bytes = Buffer.concat([
+        bytes.subarray(0, at),
+        Buffer.from(mark),
+        bytes.subarray(at + placeholder.length),
+      ])
+  }
+  return bytes
+}
+
+function chunked(body: Buffer, sizes: readonly number[]): Buffer {
+  const pieces: Buffer[] = []
+  let at = 0
+  // A megabyte in pieces of one byte says no more than a thousand of them.
+  for (let i = 0; at < body.length; i++) {
+    const size = i < 1000 ? sizes[i % sizes.length]! : body.length
+    const piece = body.subarray(at, at + size)
+    pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'))
+    at += size
+  }
+  return Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')])
+}
+
+/** Sends requests over a few connections and judges what comes back. */
+export class Exchanges {
+  readonly #world: World
+  readonly #idle: Connection[] = []
+  /** Answers by status. */
+  readonly statuses = new Map<number, number>()
+  /** Operations that have been answered 2xx at least once. */
+  readonly reached = new Set<string>()
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /**
+   * Several at once.
+   * @throws Violation of the first that was answered wrongly
+   */
+  async play(batch: readonly DrawnRequest[]): Promise<void> {
+    const queue = batch.values()
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: Math.min(CONNECTIONS, batch.length) }, async () => {
+        for (const drawn of queue) await this.#one(drawn)
+      }),
+    )
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    if (this.#world.canaryError !== undefined) throw this.#world.canaryError
+  }
+
+  close(): void {
+    for (const connection of this.#idle.splice(0)) connection.destroy()
+  }
+
+  async #one(drawn: DrawnRequest): Promise<void> {
+    const rendered = render(drawn, this.#world.ids)
+    try {
+      const answer = await this.#exchange(rendered)
+      if (answer !== undefined) this.#judge(drawn, rendered, answer)
+    } catch (error) {
+      const request = JSON.stringify(rendered.bytes.toString('latin1', 0, 3000))
+      throw new Violation(
+        `${(error as Error).message}\n  after the request (${rendered.bytes.length} bytes) ${request}`,
+        {
+          cause: error,
+        },
+      )
+    }
+  }
+
+  /** Undefined where the server may have closed the connection because the request was too large. */
+  async #exchange(rendered: Rendered): Promise<WireAnswer | undefined> {
+    for (;;) {
+      const connection = this.#idle.pop() ?? (await Connection.open(this.#world.server.port))
+      const wasUsed = connection.used
+      try {
+        connection.write(rendered.bytes)
+        const answer = await connection.answer(PATIENCE_MS, rendered.isHead)
+        if (answer === undefined) throw new Violation(`no answer within ${PATIENCE_MS} ms`)
+        if (
+          answer.headers.get('connection') === 'close' ||
+          connection.closed ||
+          rendered.body.length > MAX_BODY_BYTES
+        )
+          connection.destroy()
+        else if (connection.received.length > 0) throw new Violation('there is more than one answer')
+        else this.#idle.push(connection)
+        return answer
+      } catch (error) {
+        connection.destroy()
+        if (!(error instanceof Closed)) throw error
+        // The server closes idle connections, perhaps while a request is under way to it.
+        if (wasUsed && connection.received.length === 0) continue
+        if (rendered.body.length > MAX_BODY_BYTES) return undefined
+        throw error
+      }
+    }
+  }
+
+  #judge(drawn: DrawnRequest, { head, isHead, scope }: Rendered, answer: WireAnswer): void {
+    const { status, headers, text } = answer
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    const start = text.slice(0, 1000)
+    if (status === 431 && head.length > SURE_HEAD_BYTES) return
+    if (!STATUSES.has(status)) throw new Violation(`answered ${status} ${start}`)
+    // An engine that is not there: to try again does not help.
+    if (status === 503 && !headers.has('retry-after') && !text.includes('There is no'))
+      throw new Violation(`503 without Retry-After: ${start}`)
+    if (status === 429 && !headers.has('retry-after'))
+      throw new Violation(`429 without Retry-After: ${start}`)
+    checkMarks(text, scope)
+    for (const [name, value] of headers) {
+      checkMarks(value, scope)
+      if (name === 'x-injected') throw new Violation('a header was injected')
+    }
+    if (drawn.method === 'OPTIONS' || isHead) return
+    const isJson = headers.get('content-type')?.startsWith('application/json') === true
+    const body: Json = isJson ? JSON.parse(text) : text
+    const path = drawn.target.split('?')[0]!.replaceAll(/§[^§]*§/g, 'x')
+    const operation = this.#world.api.operationOf(drawn.method, path)
+    if (operation === undefined) {
+      if (body?.meta?.code !== status || typeof body.meta.message !== 'string')
+        throw new Violation(`the error is not the API's: ${start}`)
+      return
+    }
+    this.#world.api.check(drawn.method, path, { status, body, headers })
+    if (status < 300) {
+      this.reached.add(`${operation.method} ${operation.path}`)
+      this.#world.remember(body)
+    }
+  }
+}

@@ -1,0 +1,464 @@
+/**
+ * Requests to every operation of the server's own OpenAPI document: good ones, nearly good ones and nonsense, by every
+ * kind of caller. What a draw cannot know (ids that the server has made, keys, marks) is a placeholder until it is sent.
+ */
+import fc, { type Arbitrary } from 'fast-check'
+import type { Api, Json, Operation } from '../e2e/contract.ts'
+import { dates, HOSTILE_TEXTS, jsonText, mutated, spoiled, valuesOf } from './schema.ts'
+
+/** Stands for the mark of the caller's scope: it may be seen by callers of this scope only. */
+export const MARK = '§mark§'
+/** `§id:7§` stands for an id that the server has answered, of any scope. */
+export const ID = /§id:(\d+)§/g
+
+/** Who calls. `own` and `other` are the environments test and live; the words of `odd` go out as they are. */
+export type Caller =
+  | { readonly kind: 'publishable' | 'secret'; readonly live: boolean; readonly bearer: boolean }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'odd'; readonly text: string }
+
+/** A request as drawn. */
+export interface DrawnRequest {
+  readonly method: string
+  /** Path and query, percent-encoded but for placeholders. */
+  readonly target: string
+  readonly caller: Caller
+  /** Beside Authorization, Content-Type and what frames the body. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly contentType: string | undefined
+  /** Placeholders are kept as text in it. */
+  readonly body: Uint8Array | undefined
+  /** Sizes of the pieces in which it is sent, over and over; undefined: whole, with its length. */
+  readonly chunks: readonly number[] | undefined
+}
+
+const JSON_TYPE = 'application/json'
+const FORM = 'application/x-www-form-urlencoded'
+
+/** Centre of the town in which everything happens, so that devices meet geofences. */
+const LATITUDE = 50
+const LONGITUDE = 10
+const DAY_MS = 86_400_000
+
+const near = (center: number) =>
+  fc.integer({ min: -40, max: 40 }).map((steps) => Number((center + steps * 0.0005).toFixed(6)))
+const latitude = near(LATITUDE)
+const longitude = near(LONGITUDE)
+const position = fc.tuple(longitude, latitude)
+const idsOf = (kind: string, count: number) => fc.nat(count - 1).map((i) => `${kind}-${i}`)
+const recent = fc.integer({ min: -2 * DAY_MS, max: DAY_MS })
+const UUIDS = ['f7826da6-4fa2-4e98-8024-bc5b71e0893e', 'F7826DA6-4FA2-4E98-8024-BC5B71E0893F', 'not-a-uuid']
+const hours = fc.constantFrom('00:00', '9:00', '09:00', '17:30', '24:00')
+const operatingHours = fc.dictionary(
+  fc.constantFrom('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun', 'Monday'),
+  fc.array(fc.tuple(hours, hours), { maxLength: 3 }),
+  { maxKeys: 7 },
+)
+const metadata = fc.dictionary(
+  fc.constantFrom('mark', 'color', 'size', '__proto__', 'a.b', ''),
+  fc.oneof(fc.constantFrom(MARK, 'red', '7', 'true'), fc.boolean(), fc.integer()),
+  { maxKeys: 3 },
+)
+const date = fc.oneof(
+  dates,
+  recent.map((shift) => new Date(Date.UTC(2026, 10, 20) + shift).toISOString()),
+  fc.integer({ min: 0, max: 4e12 }),
+)
+
+/** Values that lead further than a schema alone would: they meet what other requests have made. */
+const HINTS: Readonly<Record<string, Arbitrary<unknown>>> = {
+  latitude,
+  longitude,
+  accuracy: fc.constantFrom(1, 5, 30, 65, 500, 5000),
+  deviceId: fc.oneof(idsOf('device', 30), fc.constant('anonymous'), fc.constant(`d ${MARK}`)),
+  userId: idsOf('user', 12),
+  installId: idsOf('install', 6),
+  tag: fc.constantFrom('shop', 'depot', MARK),
+  externalId: idsOf('x', 15),
+  description: fc.constantFrom(MARK, `${MARK} ü`, 'plain'),
+  metadata,
+  coordinates: fc.oneof(
+    position,
+    latitude.chain((lat) => longitude.map((lon) => `${lat},${lon}`)),
+  ),
+  near: fc.tuple(latitude, longitude).map(String),
+  radius: fc.constantFrom(10, 100, 250, 1000, 9999),
+  limit: fc.constantFrom(1, 2, 10, 100, 1000),
+  tags: fc.constantFrom('shop', 'shop,depot', MARK),
+  operatingHours,
+  ip: fc.constantFrom('127.0.0.1', '127.0.0.*', '10.0.0.0/8', '::1', '127.0.0.1, 10.1.2.3'),
+  userIds: fc.array(idsOf('user', 12), { maxLength: 3 }),
+  updatedAt: date,
+  createdAt: date,
+  createdBefore: date,
+  createdAfter: date,
+  updatedBefore: date,
+  updatedAfter: date,
+  disableAfter: date,
+  deleteAfter: date,
+  updatedAtMs: recent.map((shift) => Date.UTC(2026, 10, 20) + shift),
+  name: fc.constantFrom('bought', 'opened_app', MARK, 'user.entered_geofence'),
+  type: fc.constantFrom('circle', 'polygon', 'ibeacon', 'eddystone', 'user.entered_geofence', 'bought'),
+  uuid: fc.constantFrom(...UUIDS),
+  uid: fc.constantFrom('edd1ebeac04e5defa017', 'EDD1EBEAC04E5DEFA017', 'zz'),
+  instance: fc.constantFrom('0bdb87539b67', 'ffffffffffff'),
+  major: fc.constantFrom(0, 1, '1', 65535, 65536),
+  minor: fc.constantFrom(0, 1, '1', 65535),
+  verification: fc.constantFrom(-1, 0, 1),
+}
+
+/** Shapes that need several fields to agree: laid over what was drawn field by field. */
+const ring = fc
+  .tuple(position, fc.integer({ min: 3, max: 12 }), fc.constantFrom(0.0004, 0.003, 0.02))
+  .map(([[lon, lat], corners, reach]) => {
+    const points = Array.from({ length: corners }, (_, i) => {
+      const angle = (2 * Math.PI * i) / corners
+      return [lon + reach * Math.cos(angle), lat + reach * Math.sin(angle)]
+    })
+    return [...points, points[0]]
+  })
+const geometry = fc.oneof(
+  fc.record({ type: fc.constant('circle'), coordinates: position, radius: HINTS.radius! }),
+  fc.record({ type: fc.constant('polygon'), coordinates: ring }),
+)
+const beacon = fc.oneof(
+  fc.record({
+    type: fc.constant('ibeacon'),
+    uuid: HINTS.uuid!,
+    major: HINTS.major!,
+    minor: HINTS.minor!,
+    coordinates: position,
+  }),
+  fc.record({
+    type: fc.constant('eddystone'),
+    uid: HINTS.uid!,
+    instance: HINTS.instance!,
+    coordinates: position,
+  }),
+)
+
+function overlay(schema: Json): Arbitrary<object> | undefined {
+  const names = Object.keys(schema.properties ?? {})
+  if (names.includes('coordinates') && names.includes('radius')) return geometry
+  if (names.includes('coordinates') && names.includes('instance')) return beacon
+  return undefined
+}
+
+/** The arbitraries of one operation's requests. */
+export function requestsOf(api: Api, operation: Operation): Arbitrary<DrawnRequest> {
+  const resolve = (schema: Json): Json => api.resolve(schema)
+  const values = (schema: Json, name = '') => valuesOf(schema, resolve, (field) => HINTS[field], name)
+  const parameters: Json[] = operation.definition.parameters ?? []
+  const content: Record<string, Json> = operation.definition.requestBody?.content ?? {}
+  return fc
+    .record({
+      path: pathOf(operation, values),
+      query: queryOf(
+        parameters.filter((one) => one.in === 'query'),
+        values,
+      ),
+      content: contentOf(content, values, resolve),
+      caller: callers,
+      headers,
+      method: fc.oneof(
+        { weight: 40, arbitrary: fc.constant(operation.method) },
+        { weight: 1, arbitrary: fc.constantFrom('HEAD', 'OPTIONS', 'PUT', 'DELETE', 'get', 'PROPFIND') },
+      ),
+      chunks: fc.option(fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 3 }), {
+        freq: 6,
+        nil: undefined,
+      }),
+    })
+    .map(({ path, query, content: drawn, caller, method, ...rest }) => ({
+      ...rest,
+      ...drawn,
+      method,
+      // A key that has been replaced is what the rest of the run works with: only callers that may not do it try.
+      caller: path.endsWith('/rotate') && caller.kind === 'secret' ? ({ kind: 'none' } as const) : caller,
+      target: query === '' ? path : `${path}?${query}`,
+    }))
+}
+
+/** Characters that may stand in a request line; others are escaped. Placeholders are kept. */
+export function escaped(text: string): string {
+  return text
+    .split(/(§\w+(?::\d+)?§)/)
+    .map((part, i) => (i % 2 === 1 ? part : encodeURIComponent(part.toWellFormed())))
+    .join('')
+}
+
+const knownId = fc.nat(400).map((i) => `§id:${i}§`)
+
+function pathOf(operation: Operation, values: (schema: Json, name?: string) => Arbitrary<unknown>) {
+  const segments = operation.path
+    .slice(1)
+    .split('/')
+    .map((segment): Arbitrary<string> => {
+      if (!segment.startsWith('{')) return fc.constant(segment)
+      const name = segment.slice(1, -1)
+      const parameter = operation.definition.parameters.find((one: Json) => one.name === name)
+      const good =
+        name.toLowerCase().endsWith('id') && name !== 'externalId'
+          ? fc.oneof(knownId, idsOf('device', 30), idsOf('user', 12))
+          : values(parameter.schema, name).map(String)
+      return fc.oneof(
+        { weight: 8, arbitrary: good.map(escaped) },
+        { weight: 1, arbitrary: fc.constantFrom(...HOSTILE_TEXTS).map(escaped) },
+        {
+          weight: 1,
+          arbitrary: fc.constantFrom('%', '%zz', '%ff', '%ED%A0%80', '%00', '.', '..', ';a=b', ''),
+        },
+      )
+    })
+  const prefix = fc.oneof(
+    { weight: 12, arbitrary: fc.constant('/') },
+    { weight: 1, arbitrary: fc.constant('/api/') },
+  )
+  const suffix = fc.oneof(
+    { weight: 30, arbitrary: fc.constant('') },
+    { weight: 1, arbitrary: fc.constantFrom('/', '//', '/x', '%20', '.json', ';') },
+  )
+  return fc
+    .tuple(prefix, fc.tuple(...segments), suffix)
+    .map(([before, parts, after]) => before + parts.join('/') + after)
+}
+
+function queryOf(parameters: readonly Json[], values: (schema: Json, name?: string) => Arbitrary<unknown>) {
+  const pairs = parameters.map((parameter): Arbitrary<string> => {
+    const { name, schema, required } = parameter
+    const good = values(schema, name).map((value) => pairsOf(name, value))
+    const hostile = fc
+      .tuple(
+        fc.constantFrom('', '', '', '[]', '[a]', '[__proto__]', '[a][b]', '[', '%5B%5D'),
+        fc.oneof(fc.constantFrom(...HOSTILE_TEXTS), fc.string({ unit: 'binary', maxLength: 10 })),
+      )
+      .map(([odd, text]) => `${name}${odd}=${escaped(text)}`)
+    return fc.oneof(
+      { weight: 8, arbitrary: good },
+      { weight: required ? 1 : 8, arbitrary: fc.constant('') },
+      { weight: 2, arbitrary: hostile },
+      { weight: 1, arbitrary: fc.tuple(good, hostile).map(([a, b]) => `${a}&${b}`) },
+    )
+  })
+  const odd = fc.constantFrom(
+    '&&',
+    '=',
+    '?',
+    '__proto__=1',
+    'a[b][c]=1',
+    '%=1',
+    '%00=1',
+    'limit',
+    '+=+',
+    'a=1&'.repeat(300),
+  )
+  const extra = fc.oneof({ weight: 12, arbitrary: fc.constant('') }, { weight: 1, arbitrary: odd })
+  return fc.tuple(...pairs, extra).map((all) => all.filter((pair) => pair !== '').join('&'))
+}
+
+/** `limit=3`, `tags=a&tags=b`, `metadata[color]=red` */
+function pairsOf(name: string, value: unknown): string {
+  if (Array.isArray(value)) return value.map((item) => `${name}=${escaped(String(item))}`).join('&')
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value)
+      .map(([key, member]) => `${name}[${escaped(key)}]=${escaped(String(member))}`)
+      .join('&')
+  return `${name}=${escaped(String(value))}`
+}
+
+type Content = Pick<DrawnRequest, 'contentType' | 'body'>
+
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+function contentOf(
+  content: Readonly<Record<string, Json>>,
+  values: (schema: Json, name?: string) => Arbitrary<unknown>,
+  resolve: (schema: Json) => Json,
+): Arbitrary<Content> {
+  const nothing: Arbitrary<Content> = fc.constant({ contentType: undefined, body: undefined })
+  const schema = content[JSON_TYPE]?.schema
+  const choices: { weight: number; arbitrary: Arbitrary<Content> }[] = []
+  if (schema !== undefined) {
+    const over = overlay(resolve(schema))
+    const plain = values(schema)
+    const good = over === undefined ? plain : fc.tuple(plain, over).map(([a, b]) => Object.assign({}, a, b))
+    const json = good.map(jsonText)
+    const as = (contentType: string | undefined) => (body: Uint8Array) => ({ contentType, body })
+    const form = good.map((value) => utf8(formText(value as object)))
+    choices.push(
+      { weight: 8, arbitrary: json.map(utf8).map(as(JSON_TYPE)) },
+      { weight: 8, arbitrary: spoiled(good).map(utf8).map(as(JSON_TYPE)) },
+      { weight: 3, arbitrary: mutated(json.map(utf8)).map(as(JSON_TYPE)) },
+      { weight: 2, arbitrary: form.map(as(FORM)) },
+      { weight: 1, arbitrary: mutated(form).map(as(FORM)) },
+      { weight: 1, arbitrary: fc.tuple(json.map(utf8), contentTypes).map(([body, type]) => as(type)(body)) },
+      { weight: 1, arbitrary: fc.tuple(anyBytes, contentTypes).map(([body, type]) => as(type)(body)) },
+      { weight: 1, arbitrary: nothing },
+    )
+  }
+  for (const type of Object.keys(content)) {
+    if (type === JSON_TYPE || type === FORM) continue
+    const text = table.map(utf8)
+    choices.push(
+      { weight: 8, arbitrary: text.map((body) => ({ contentType: type, body })) },
+      { weight: 4, arbitrary: mutated(text).map((body) => ({ contentType: type, body })) },
+      { weight: 1, arbitrary: anyBytes.map((body) => ({ contentType: type, body })) },
+    )
+  }
+  if (choices.length > 0) return fc.oneof(...choices)
+  return fc.oneof(
+    { weight: 12, arbitrary: nothing },
+    { weight: 1, arbitrary: anyBytes.map((body) => ({ contentType: JSON_TYPE, body })) },
+  )
+}
+
+function formText(value: object): string {
+  const pairs = Object.entries(value).flatMap(([key, member]) => {
+    if (typeof member === 'object' && member !== null && !Array.isArray(member))
+      return Object.entries(member).map(
+        ([inner, held]) => `${escaped(key)}[${escaped(inner)}]=${escaped(String(held))}`,
+      )
+    if (Array.isArray(member) && member.every((item) => typeof item !== 'object'))
+      return member.map((item) => `${escaped(key)}[]=${escaped(String(item))}`)
+    return [
+      `${escaped(key)}=${escaped(typeof member === 'object' ? JSON.stringify(member) : String(member))}`,
+    ]
+  })
+  return pairs.join('&')
+}
+
+const contentTypes = fc.constantFrom(
+  undefined,
+  JSON_TYPE,
+  FORM,
+  'application/json; charset=utf-16',
+  'APPLICATION/JSON;',
+  'text/plain',
+  'text/csv',
+  'multipart/form-data; boundary=x',
+  ';',
+)
+
+const anyBytes: Arbitrary<Uint8Array> = fc.oneof(
+  { weight: 6, arbitrary: fc.uint8Array({ maxLength: 200 }) },
+  { weight: 6, arbitrary: fc.json({ maxDepth: 6 }).map(utf8) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('['.repeat(100_000), `"${'x'.repeat(300_000)}`, '\0'.repeat(5000)).map(utf8),
+  },
+  { weight: 1, arbitrary: fc.constant(new Uint8Array(1024 * 1024 + 1).fill(32)) },
+)
+
+/** Rows as people import them. */
+const cell = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom(
+      'shop',
+      'x-1',
+      'x-2',
+      MARK,
+      'circle',
+      'polygon',
+      '10',
+      '50',
+      '100',
+      'true',
+      '',
+    ),
+  },
+  { weight: 2, arbitrary: fc.constantFrom(...HOSTILE_TEXTS) },
+  { weight: 1, arbitrary: fc.string({ maxLength: 8 }) },
+)
+const COLUMNS = [
+  'description',
+  'tag',
+  'externalId',
+  'type',
+  'coordinates',
+  'latitude',
+  'longitude',
+  'radius',
+  'metadata.mark',
+  'operatingHours.Mon',
+  'enabled',
+  'userId',
+  'uuid',
+  'major',
+  'minor',
+  'uid',
+  'instance',
+  'nonsense',
+]
+const goodRow = fc
+  .tuple(position, HINTS.externalId!, HINTS.radius!)
+  .map(([[lon, lat], id, radius]) => `${MARK},shop,${String(id)},circle,"[${lon},${lat}]",${String(radius)}`)
+const table: Arbitrary<string> = fc.oneof(
+  fc
+    .array(goodRow, { maxLength: 8 })
+    .map((rows) => ['description,tag,externalId,type,coordinates,radius', ...rows].join('\n')),
+  fc
+    .tuple(
+      fc.subarray(COLUMNS, { minLength: 1 }),
+      fc.array(fc.array(cell, { maxLength: 19 }), { maxLength: 8 }),
+      fc.boolean(),
+    )
+    .map(([columns, rows, quoted]) =>
+      [columns, ...rows]
+        .map((row) => row.map((text) => (quoted ? `"${text.replaceAll('"', '""')}"` : text)).join())
+        .join(quoted ? '\r\n' : '\n'),
+    ),
+)
+
+const callers: Arbitrary<Caller> = fc.oneof(
+  {
+    weight: 14,
+    arbitrary: fc.record({ kind: fc.constant('secret' as const), live: fc.boolean(), bearer: fc.boolean() }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('publishable' as const),
+      live: fc.boolean(),
+      bearer: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'none' as const }) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom(
+        'Bearer',
+        'Bearer ',
+        'Basic dXNlcjpwYXNz',
+        'prj_test_sk_',
+        `prj_live_sk_${'0'.repeat(40)}`,
+        `prj_test_pk_${'g'.repeat(40)}`,
+        'x'.repeat(3000),
+        '__proto__',
+        'null',
+      )
+      .map((text) => ({ kind: 'odd' as const, text })),
+  },
+)
+
+const headers: Arbitrary<[string, string][]> = fc.array(
+  fc.constantFrom<[string, string][]>(
+    ['X-Radar-SDK-Version', '5.2.0'],
+    ['X-Radar-Device-Type', 'Web'],
+    ['X-Radar-Config', '{'],
+    ['X-Forwarded-For', '10.0.0.1, 127.0.0.1'],
+    ['X-Forwarded-For', 'nonsense'],
+    ['Expect', '100-continue'],
+    ['Prefer', 'respond-async'],
+    ['Accept', 'text/csv'],
+    ['Accept-Encoding', 'gzip, br'],
+    ['If-None-Match', '*'],
+    ['Range', 'bytes=0-1'],
+    ['Content-Encoding', 'gzip'],
+    ['Origin', 'https://example.org'],
+    ['Idempotency-Key', '__proto__'],
+    ['Cookie', 'a=b'],
+  ),
+  { maxLength: 2 },
+)

@@ -1,0 +1,158 @@
+/** A small HTTP/1.1 client that sends exactly the bytes that it is given: other clients refuse to send what is wrong. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface WireAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** The server has closed the connection before it had answered whole. */
+export class Closed extends Error {
+  override name = 'Closed'
+}
+
+/** One connection, for one exchange after the other or for anything else that bytes can do. */
+export class Connection {
+  readonly socket: Socket
+  closed = false
+  /** Whether an answer has come over it: a server may close it at any time since. */
+  used = false
+  #pieces: Buffer[] = []
+  #wake: (() => void) | undefined
+
+  private constructor(socket: Socket) {
+    this.socket = socket
+    socket.setNoDelay(true)
+    socket.on('data', (piece: Buffer) => {
+      this.#pieces.push(piece)
+      this.#wake?.()
+    })
+    socket.on('close', () => {
+      this.closed = true
+      this.#wake?.()
+    })
+    // A reset is a way to be closed.
+    socket.on('error', () => undefined)
+  }
+
+  /** @throws Closed where nobody listens */
+  static async open(port: number): Promise<Connection> {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    try {
+      await once(socket, 'connect')
+    } catch (error) {
+      throw new Closed(`cannot connect: ${(error as Error).message}`, { cause: error })
+    }
+    return new Connection(socket)
+  }
+
+  /** All that has come in and was not taken by {@link answer}. */
+  get received(): Buffer {
+    if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)]
+    return this.#pieces[0] ?? Buffer.alloc(0)
+  }
+
+  write(bytes: Uint8Array | string): this {
+    if (!this.closed) this.socket.write(bytes)
+    return this
+  }
+
+  destroy(): void {
+    this.socket.destroy()
+  }
+
+  /**
+   * The next answer; undefined where it is not there whole within the time.
+   * @param isHead the request was HEAD: there is no body
+   * @throws Closed
+   */
+  async answer(milliseconds: number, isHead = false): Promise<WireAnswer | undefined> {
+    const deadline = performance.now() + milliseconds
+    let expected = 0
+    for (;;) {
+      let size = 0
+      for (const piece of this.#pieces) size += piece.length
+      // Large answers come in thousands of pieces: they are put together once, not with each.
+      if (size >= expected) {
+        const parsed = parseAnswer(this.received, isHead)
+        if (typeof parsed === 'object') {
+          this.#pieces = [this.received.subarray(parsed.bytes)]
+          this.used = true
+          return parsed.answer
+        }
+        expected = parsed
+      }
+      if (this.closed)
+        throw new Closed(`closed after ${JSON.stringify(this.received.toString('latin1', 0, 200))}`)
+      const left = deadline - performance.now()
+      if (left <= 0) return undefined
+      await this.#more(left)
+    }
+  }
+
+  /** Whether the server has closed the connection within the time. */
+  async closes(milliseconds: number): Promise<boolean> {
+    const deadline = performance.now() + milliseconds
+    while (!this.closed && performance.now() < deadline) await this.#more(deadline - performance.now())
+    return this.closed
+  }
+
+  async #more(milliseconds: number): Promise<void> {
+    const waited = new AbortController()
+    const woken = new Promise<void>((resolve) => (this.#wake = resolve))
+    await Promise.race([
+      woken,
+      sleep(milliseconds, undefined, { signal: waited.signal }).catch(() => undefined),
+    ])
+    waited.abort()
+    this.#wake = undefined
+  }
+}
+
+/** An answer at the start of the bytes and its length, or how many bytes there must be at least. */
+function parseAnswer(bytes: Buffer, isHead: boolean): { answer: WireAnswer; bytes: number } | number {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end < 0) return bytes.length + 1
+  const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n')
+  const match = /^HTTP\/1\.1 (\d{3})/.exec(first)
+  if (match === null) throw new Error(`no status line: ${JSON.stringify(first.slice(0, 200))}`)
+  const status = Number(match[1])
+  const start = end + 4
+  if (status === 100) {
+    const after = parseAnswer(bytes.subarray(start), isHead)
+    return typeof after === 'number' ? after + start : { ...after, bytes: after.bytes + start }
+  }
+  const headers = new Headers()
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    headers.append(line.slice(0, colon), line.slice(colon + 1).trim())
+  }
+  const whole = (text: string, length: number) => ({ answer: { status, headers, text }, bytes: length })
+  if (isHead || status === 204 || status === 304) return whole('', start)
+  if (headers.get('transfer-encoding') === 'chunked') return parseChunks(bytes, start, whole)
+  const length = Number(headers.get('content-length') ?? 0)
+  if (bytes.length < start + length) return start + length
+  return whole(bytes.toString('utf8', start, start + length), start + length)
+}
+
+function parseChunks<T>(
+  bytes: Buffer,
+  start: number,
+  whole: (text: string, length: number) => T,
+): T | number {
+  const chunks: Buffer[] = []
+  for (let at = start; ;) {
+    const line = bytes.indexOf('\r\n', at)
+    if (line < 0) return bytes.length + 1
+    const size = Number.parseInt(bytes.toString('latin1', at, line), 16)
+    if (!(size >= 0)) throw new Error(`no chunk size: ${JSON.stringify(bytes.toString('latin1', at, line))}`)
+    const after = line + 2 + size + 2
+    if (bytes.length < after) return after
+    if (size === 0) return whole(Buffer.concat(chunks).toString(), after)
+    chunks.push(bytes.subarray(line + 2, line + 2 + size))
+    at = after
+  }
+}

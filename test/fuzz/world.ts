@@ -1,0 +1,263 @@
+/**
+ * The server that is fuzzed and what must stay true of it.
+ *
+ * Four scopes: project 1, test and live, whose keys the fuzzer uses; project 2, whose test environment serves a canary
+ * all the time, and whose live environment nobody touches. Every text that a scope stores may carry the scope's mark.
+ *
+ * 1. No answer carries the mark of a scope that is not its caller's (G8).
+ * 2. The untouched scope stays as it is, although every request may name its ids, pairs and devices (G8).
+ * 3. The canary, a client like any other, is answered exactly what its device did, whatever else goes on.
+ * 4. When nobody asks, nothing is in flight, held or waiting, and memory is bounded.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseKeys } from '../../src/registry/keys.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { systemClock as clock } from '../../src/runtime/clock.ts'
+import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { Api, type Json } from '../e2e/contract.ts'
+import { KEYS, Server } from '../kit/server.ts'
+
+/** A scope's name in the marks: project and environment. */
+export type ScopeName = 'one-test' | 'one-live' | 'two-test' | 'two-live'
+
+/** The words that only callers of a scope may ever see. */
+export const MARKS: Readonly<Record<ScopeName, string>> = {
+  'one-test': 'mark0d3f',
+  'one-live': 'mark1b7a',
+  'two-test': 'mark2c51',
+  'two-live': 'mark3e98',
+}
+
+const SECOND = {
+  testPublishable: `prj_test_pk_${'5'.repeat(40)}`,
+  livePublishable: `prj_live_pk_${'6'.repeat(40)}`,
+  testSecret: `prj_test_sk_${'7'.repeat(40)}`,
+  liveSecret: `prj_live_sk_${'8'.repeat(40)}`,
+}
+
+const MIB = 1024 * 1024
+/** What a server may take that has been fuzzed for an hour: a tenth of it is what it starts with. */
+const MAX_RESIDENT_BYTES = 1024 * MIB
+const CANARY_PAUSE_MS = 100
+/** A client that has waited this long is hung; two cores may be shared by a dozen busy processes. */
+export const PATIENCE_MS = 20_000
+/** How many ids are kept to be named again. */
+const REMEMBERED_IDS = 500
+const UNTOUCHED_LISTS = ['/v1/geofences', '/v1/users', '/v1/events', '/v1/beacons', '/v1/settings']
+
+/** Something that must not happen has happened. */
+export class Violation extends Error {
+  override name = 'Violation'
+}
+
+export class World {
+  readonly server: Server
+  readonly api: Api
+  /** Ids that answers have named, of all scopes. */
+  readonly ids: string[]
+  /** What the canary saw go wrong. */
+  canaryError: Error | undefined
+  canaryAnswers = 0
+  canarySlowestMs = 0
+  residentBytes = 0
+  readonly #folder: string
+  readonly #untouched: string
+  #stopping = false
+  #canary: Promise<void> = Promise.resolve()
+
+  private constructor(server: Server, api: Api, folder: string, ids: string[], untouched: string) {
+    this.server = server
+    this.api = api
+    this.#folder = folder
+    this.ids = ids
+    this.#untouched = untouched
+  }
+
+  /** Starts a server with two projects and everything that a request could hit. */
+  static async create(env: Readonly<Record<string, string>> = {}): Promise<World> {
+    const folder = mkdtempSync(join(tmpdir(), 'ringfence-fuzz-'))
+    try {
+      const firstKeys = parseKeys(Object.values(KEYS).join(','))
+      const registry = openRegistry({ folder, clock, createIndex: createGeofenceIndex, firstKeys })
+      registry.keys.createProject('second', SECOND)
+      registry.close()
+      const server = await Server.start({ data: folder, env })
+      const { body } = await server.api('GET', '/v1/openapi.json', undefined, null)
+      const api = new Api(server, body)
+      const ids: string[] = []
+      await populate(api, ids)
+      const world = new World(server, api, folder, ids, await untouchedState(api))
+      world.#canary = world.#runCanary()
+      return world
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  /** Keeps what could be named by a later request. */
+  remember(body: Json): void {
+    const found: string[] = []
+    collectIds(body, found, 20)
+    for (const id of found) {
+      if (this.ids.length < REMEMBERED_IDS) this.ids.push(id)
+      else this.ids[(this.ids.indexOf(id) + REMEMBERED_IDS) % REMEMBERED_IDS] = id
+    }
+  }
+
+  /**
+   * What must be true between two rounds, when nobody asks anything.
+   * @throws Violation
+   */
+  async examine(): Promise<void> {
+    if (this.canaryError !== undefined) throw this.canaryError
+    for (let i = 0; ; i++) {
+      const metrics = await this.#metrics()
+      // This question and perhaps the canary's.
+      const rest =
+        metrics.http_in_flight! <= 2 && metrics.http_held_bytes === 0 && metrics.mailbox_bytes === 0
+      this.residentBytes = metrics.resident_memory_bytes!
+      if (rest) break
+      if (i > 400) throw new Violation(`the server does not come to rest: ${JSON.stringify(metrics)}`)
+      await sleep(50)
+    }
+    if (this.residentBytes > MAX_RESIDENT_BYTES)
+      throw new Violation(`the server takes ${Math.round(this.residentBytes / MIB)} MiB`)
+    const untouched = await untouchedState(this.api)
+    if (untouched !== this.#untouched)
+      throw new Violation(`the scope that nobody touches was\n${this.#untouched}\nand is\n${untouched}`)
+    const complaint = /^.*(?:request failed|"level":"(?:error|fatal)").*$/m.exec(this.server.output)
+    if (complaint !== null) throw new Violation(`the server wrote ${complaint[0]}`)
+  }
+
+  /** Ends the process hard, starts it on what it has stored, and has the canary go on. */
+  async restart(): Promise<void> {
+    await this.#stopCanary()
+    await this.server.kill9()
+    await this.server.restart()
+    this.#stopping = false
+    this.#canary = this.#runCanary()
+    await sleep(3 * CANARY_PAUSE_MS)
+    await this.examine()
+  }
+
+  async dispose(): Promise<void> {
+    await this.#stopCanary()
+    await this.server.dispose()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  async #stopCanary(): Promise<void> {
+    this.#stopping = true
+    await this.#canary
+  }
+
+  /** Walks in and out of a geofence; each answer must tell exactly that. */
+  async #runCanary(): Promise<void> {
+    try {
+      // Where it stands after a restart only it knows: the first answer sets it right.
+      await this.#step(50.1)
+      for (let inside = true; !this.#stopping; inside = !inside) {
+        const began = performance.now()
+        const { events, user } = await this.#step(inside ? 50 : 50.1)
+        const told = events.map((event: Json) => `${event.type} ${event.geofence.externalId}`).join()
+        const due = `user.${inside ? 'entered' : 'exited'}_geofence canary`
+        if (told !== due) throw new Violation(`the canary was told ${told}, not ${due}`)
+        if (user.geofences.length !== (inside ? 1 : 0))
+          throw new Violation(`the canary is in ${JSON.stringify(user)}`)
+        this.canaryAnswers++
+        this.canarySlowestMs = Math.max(this.canarySlowestMs, performance.now() - began)
+        await sleep(CANARY_PAUSE_MS)
+      }
+    } catch (error) {
+      this.canaryError = new Violation(`the canary: ${(error as Error).message}`, { cause: error })
+    }
+  }
+
+  async #step(latitude: number): Promise<Json> {
+    const update = { deviceId: 'canary', latitude, longitude: 10, accuracy: 5 }
+    const late = sleep(PATIENCE_MS, undefined, { ref: false }).then(() => {
+      throw new Violation(`no answer within ${PATIENCE_MS} ms`)
+    })
+    return Promise.race([this.api.track(update, SECOND.testPublishable), late])
+  }
+
+  async #metrics(): Promise<Record<string, number>> {
+    const { body } = await this.server.api('GET', '/metrics', undefined, null)
+    const lines = (body as string).matchAll(/^ringfence_(\w+) (\S+)$/gm)
+    return Object.fromEntries([...lines].map(([, name, value]) => [name, Number(value)]))
+  }
+}
+
+/** The key of a caller of project 1 and the scope that it belongs to. */
+export function keyOf(kind: 'publishable' | 'secret', live: boolean): { key: string; scope: ScopeName } {
+  const key =
+    kind === 'secret'
+      ? live
+        ? KEYS.liveSecret
+        : KEYS.testSecret
+      : live
+        ? KEYS.livePublishable
+        : KEYS.testPublishable
+  return { key, scope: live ? 'one-live' : 'one-test' }
+}
+
+/**
+ * @param scope of the caller; undefined: a caller without a valid key
+ * @throws Violation where the text carries the mark of a scope that is not the caller's
+ */
+export function checkMarks(text: string, scope: ScopeName | undefined): void {
+  for (const [owner, mark] of Object.entries(MARKS))
+    if (owner !== scope && text.includes(mark))
+      throw new Violation(`the answer to a caller of ${scope ?? 'nothing'} carries the mark of ${owner}`)
+}
+
+/** The same pairs, devices and users in all scopes; the canary's geofence in its own. */
+async function populate(api: Api, ids: string[]): Promise<void> {
+  const secrets = [KEYS.testSecret, KEYS.liveSecret, SECOND.testSecret, SECOND.liveSecret]
+  const marks = Object.values(MARKS)
+  for (const [i, key] of secrets.entries()) {
+    const more = { description: marks[i], metadata: { mark: marks[i]! } }
+    for (let n = 0; n < 6; n++) {
+      const pair = `${n < 3 ? 'shop' : marks[i]}/x-${n}`
+      const at = [10 + n * 0.003, 50 + (key === SECOND.testSecret ? 1 : 0)] as const
+      ids.push((await api.circle(pair, at, 200, more, key))._id)
+    }
+    for (let n = 0; n < 4; n++) {
+      const update = {
+        ...more,
+        deviceId: `device-${n}`,
+        userId: `user-${n}`,
+        latitude: 50,
+        longitude: 10,
+        accuracy: 5,
+      }
+      const { user, events } = await api.track(update, key)
+      ids.push(user._id, ...events.map((event: Json) => event._id))
+    }
+  }
+  await api.circle('canary/canary', [10, 50], 300, {}, SECOND.testSecret)
+}
+
+/** All that the lists tell of the untouched scope; lists that the server does not have tell nothing. */
+async function untouchedState(api: Api): Promise<string> {
+  const parts: string[] = []
+  for (const path of UNTOUCHED_LISTS) {
+    if (api.operationOf('GET', path) === undefined) continue
+    const { status, body } = await api.call('GET', path, undefined, SECOND.liveSecret)
+    if (status !== 200) throw new Violation(`GET ${path} of the untouched scope → ${status}`)
+    parts.push(JSON.stringify(body))
+  }
+  return parts.join('\n')
+}
+
+function collectIds(value: Json, found: string[], most: number): void {
+  if (typeof value !== 'object' || value === null || found.length >= most) return
+  for (const [key, member] of Object.entries(value)) {
+    if (key === '_id' && typeof member === 'string') found.push(member)
+    else collectIds(member, found, most)
+  }
+}
