@@ -65,6 +65,7 @@ export class CrashRun {
   readonly #data: string
   #farVersion = 0
   #running = false
+  #editing = false
   /** Connections that may not send meanwhile wait for this. */
   #pause: Promise<void> | undefined
   #idle = 0
@@ -107,6 +108,36 @@ export class CrashRun {
     for (const milliseconds of round.startKills) await killedStart(this.server, milliseconds)
     await this.server.restart()
     await this.ledger.check()
+  }
+
+  /**
+   * Load and edits for as long as `work` takes, after which nothing is in flight; the server goes on.
+   * @param edited told after each edit, while no update is under way
+   */
+  async during(work: () => Promise<void>, edited: () => void): Promise<void> {
+    this.#running = true
+    this.#pause = undefined
+    this.#idle = 0
+    const load = [
+      ...this.#connections((device, agent) => this.#sendOpen(device, agent), true),
+      this.#editFar(),
+    ]
+    this.#editing = true
+    const edits = (async () => {
+      while (this.#editing) {
+        await this.#alone(() => this.#editNear())
+        edited()
+        await sleep(20)
+      }
+    })()
+    try {
+      await work()
+    } finally {
+      this.#editing = false
+      await edits
+      this.#running = false
+      await Promise.all(load)
+    }
   }
 
   /** Everything once more, from the first event on, after each device has sent what was in flight. */

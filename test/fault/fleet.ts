@@ -95,7 +95,9 @@ export class Device {
   readonly streams: readonly string[]
   /** Of all updates that were applied. */
   readonly events: string[] = []
-  /** How many of them an earlier check has found in the log. */
+  /** All updates that were applied. */
+  readonly history: Sent[] = []
+  /** How many of the events an earlier check has found in the log. */
   checked = 0
   last: Sent | undefined
   inFlight: Sent | undefined
@@ -144,14 +146,31 @@ export class Device {
   applied(): void {
     const sent = this.inFlight!
     this.inFlight = undefined
-    this.last = sent
-    this.events.push(...sent.events)
-    if (sent.body.stream !== undefined) this.#lastOfStream.set(sent.body.stream, sent)
+    this.#take(sent)
+  }
+
+  /** Only the first so many updates have been applied: the server's data is that of an earlier moment. */
+  rewind(updates: number): void {
+    const history = this.history.splice(0).slice(0, updates)
+    this.events.length = 0
+    this.checked = 0
+    this.last = undefined
+    this.inFlight = undefined
+    this.resends = []
+    this.#lastOfStream.clear()
+    for (const sent of history) this.#take(sent)
   }
 
   /** An acknowledged update whose repetition must change nothing. */
   oldUpdate(random: Seeded): Sent | undefined {
     return this.#lastOfStream.size === 0 ? undefined : random.pick([...this.#lastOfStream.values()])
+  }
+
+  #take(sent: Sent): void {
+    this.last = sent
+    this.history.push(sent)
+    this.events.push(...sent.events)
+    if (sent.body.stream !== undefined) this.#lastOfStream.set(sent.body.stream, sent)
   }
 
   #move(random: Seeded, circles: Circles): void {
