@@ -20,7 +20,6 @@ export function contextRoutes(registry: RegistryView): Route[] {
       method: 'GET',
       path: '/v1/context',
       auth: 'publishable',
-      limit: { perSecond: 10, by: 'key' },
       tag: 'Context',
       summary: 'Get the context of a location',
       description:

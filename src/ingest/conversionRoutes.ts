@@ -56,7 +56,7 @@ export function conversionRoutes(host: ActorHost): Route[] {
       body: ConversionBody,
       answers: {
         200: Type.Object({ event: EventSchema }),
-        404: Type.Object({}, { description: 'Nothing is known of that device or user.' }),
+        404: Type.Object({}, { description: 'The user was never seen on a device.' }),
       },
       async handler({ body, credentials, receivedAt }) {
         const { scope } = credentials!

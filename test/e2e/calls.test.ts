@@ -1,0 +1,520 @@
+/**
+ * The calls beside tracking that apps and SDKs make, over a real server: context, conversions, verdicts on events,
+ * anonymous tracking, what is nearby. How SDKs write and read them is in native.test.ts and sdk.test.ts.
+ */
+import fc from 'fast-check'
+import t from 'tap'
+import { KEYS } from '../kit/server.ts'
+import { briefly, north, startApi, type Json } from './contract.ts'
+import { metric } from './strict.ts'
+
+const { testPublishable, livePublishable, liveSecret } = KEYS
+const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 15)
+const api = await startApi(t)
+
+/** A place of its own for each test, so that none meets another's geofences. */
+let places = 0
+function place(): [longitude: number, latitude: number] {
+  return [10 + places++, 50]
+}
+
+const at = ([longitude, latitude]: readonly number[], metersNorth = 0) => ({
+  latitude: north(latitude!, metersNorth),
+  longitude,
+  accuracy: 5,
+})
+const ids = (list: Json[]): string[] => list.map(({ _id }) => _id)
+const pairs = (list: Json[]): string[] => list.map(({ tag, externalId }) => `${tag}/${externalId}`)
+
+/** A call that must be answered 200; resolves to the body. */
+async function good(method: string, path: string, body?: Json, key: string = testPublishable): Promise<Json> {
+  const answer = await api.call(method, path, body, key)
+  if (answer.status !== 200) throw new Error(`${method} ${path} → ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+/** Status and message of a refused call. */
+async function refusal(...request: Parameters<typeof api.call>): Promise<string> {
+  const { status, body } = await api.call(...request)
+  return `${status} ${body.meta.message}`
+}
+
+t.test('context: the boundary decides, and whom a geofence is for', async (t) => {
+  const here = place()
+  await api.circle('context/plain', here, 100)
+  await api.circle('context/off', here, 100, { enabled: false })
+  await api.circle('context/over', here, 100, { disableAfter: '2026-01-01' })
+  await api.circle('context/private', here, 100, { userIds: 'anna,bert' })
+  await api.circle('context/elsewhere', here, 100, { ip: '203.0.113.9' })
+  await api.circle('context/closed', here, 100, { operatingHours: { Sun: [['00:00', '00:01']] } })
+  await api.circle('context/stop', here, 100, { stopDetection: true })
+  const context = async (metersNorth: number, more = '', key?: string) => {
+    const { latitude, longitude } = at(here, metersNorth)
+    const body = await good('GET', `/v1/context?coordinates=${latitude},${longitude}${more}`, undefined, key)
+    t.strictSame(body.context.geofences, body.geofences, 'under context and at the root')
+    return pairs(body.geofences).sort()
+  }
+  const forAll = ['context/closed', 'context/elsewhere', 'context/plain', 'context/stop']
+  const before = [await metric(api, 'log_position'), await metric(api, 'users')]
+  t.strictSame(await context(0), forAll)
+  t.strictSame(await context(0, '&userId=anna&accuracy=5000&deviceId=x'), [
+    ...forAll.slice(0, 3),
+    'context/private',
+    'context/stop',
+  ])
+  t.strictSame(await context(0, '&userId=carl'), forAll)
+  t.strictSame(await context(98), forAll)
+  t.strictSame(await context(102), [])
+  t.strictSame(await context(0, '', livePublishable), [], 'another environment')
+  t.strictSame([await metric(api, 'log_position'), await metric(api, 'users')], before, 'nothing is stored')
+  for (const [query, message] of [
+    ['', '400 coordinates: Required.'],
+    ['?coordinates=50', '400 coordinates: Must be latitude,longitude.'],
+    ['?coordinates=91,0', '400 coordinates: Invalid latitude. Valid range: [-90, 90].'],
+    ['?coordinates=0,-181', '400 coordinates: Invalid longitude. Valid range: [-180, 180].'],
+  ])
+    t.equal(await refusal('GET', `/v1/context${query}`, undefined, testPublishable), message)
+})
+
+t.test('context says what a track of a new device would', async (t) => {
+  const here = place()
+  for (let i = 0; i < 6; i++) await api.circle(`same/${i}`, [here[0], north(here[1], i * 120)], 100 + 20 * i)
+  let devices = 0
+  await fc.assert(
+    fc.asyncProperty(fc.double({ min: -200, max: 900, noNaN: true }), async (meters) => {
+      const update = at(here, meters)
+      const { user } = await api.track({ deviceId: `same-${++devices}`, ...update })
+      const { geofences } = await good(
+        'GET',
+        `/v1/context?coordinates=${update.latitude},${update.longitude}`,
+      )
+      t.strictSame(geofences, user.geofences, `${meters} m`)
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+t.test('conversions', async (t) => {
+  const here = place()
+  const { user } = await api.track({
+    deviceId: 'buyer',
+    userId: 'anna',
+    metadata: { plan: 'gold' },
+    ...at(here),
+  })
+  const send = (body: Json) => good('POST', '/v1/events', body).then(({ event }) => event)
+  const bought = await send({
+    name: 'bought',
+    deviceId: 'buyer',
+    userId: 'anna',
+    metadata: { sku: 'a', n: 2, gift: true },
+  })
+  t.match(bought, {
+    _id: /^[0-9a-f]{24}$/,
+    type: 'bought',
+    live: false,
+    user: { _id: user._id, userId: 'anna', deviceId: 'buyer', metadata: { plan: 'gold' } },
+    location: user.location,
+    locationAccuracy: 5,
+    metadata: { sku: 'a', n: 2, gift: true },
+  })
+  t.equal(bought.createdAt, bought.actualCreatedAt)
+  t.equal(
+    (await send({ name: 'paid', deviceId: 'buyer', userId: 'anna', revenue: 9.5 })).metadata.revenue,
+    9.5,
+  )
+  const earlier = await send({ type: 'viewed', deviceId: 'buyer', createdAt: '2026-01-02T03:04:05+01:00' })
+  t.equal(earlier.type, 'viewed', 'type stands for name')
+  t.equal(earlier.createdAt, '2026-01-02T02:04:05.000Z')
+
+  await api.track({ deviceId: 'second', userId: 'anna', ...at(here) })
+  t.equal(
+    (await send({ name: 'called', userId: 'anna' })).user.deviceId,
+    'second',
+    'the latest device of the user',
+  )
+  const stranger = await send({ name: 'installed', deviceId: 'never-tracked', userId: 'new' })
+  t.strictSame(stranger.user, { userId: 'new', deviceId: 'never-tracked' })
+  t.notOk('location' in stranger)
+
+  const list = async (query: string) =>
+    ids((await good('GET', `/v1/events?${query}`, undefined, KEYS.testSecret)).events)
+  t.strictSame(await list('type=bought'), [bought._id])
+  t.strictSame(await list('deviceId=never-tracked'), [stranger._id])
+  t.ok((await list('userId=anna')).includes(bought._id))
+  t.strictSame((await good('GET', `/v1/events/${bought._id}`, undefined, KEYS.testSecret)).event, bought)
+  t.equal(
+    (await good('GET', '/v1/users/anna', undefined, KEYS.testSecret)).user.deviceId,
+    'second',
+    'it moves nobody',
+  )
+
+  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, i]))
+  const bad = (body: Json, key: string = testPublishable) => refusal('POST', '/v1/events', body, key)
+  t.equal(await bad({ deviceId: 'd' }), '400 name: Required.')
+  t.equal(await bad({ name: '', deviceId: 'd' }), '400 name: Must not be empty.')
+  t.equal(await bad({ name: 'x' }), '400 deviceId: Required where there is no userId.')
+  t.equal(await bad({ name: 'x', userId: 'nobody' }), '404 User not found.')
+  t.equal(
+    await bad({ name: 'x', userId: 'anna' }, livePublishable),
+    '404 User not found.',
+    'another environment',
+  )
+  for (const type of ['user.entered_geofence', 'user.exited_region_postal_code', 'user.failed_fraud']) {
+    const sentence = 'Must not be the type of an event of the service.'
+    t.equal(await bad({ name: type, deviceId: 'd' }), `400 name: ${sentence}`)
+    t.equal(await bad({ type, deviceId: 'd' }), `400 type: ${sentence}`)
+  }
+  t.equal(
+    await bad({ name: 'x', deviceId: 'd', metadata: { a: { b: 1 } } }),
+    '400 metadata.a: Must be a string, a boolean or a number.',
+  )
+  t.equal(
+    await bad({ name: 'x', deviceId: 'd', metadata: { ...metadata, k: 1 } }),
+    '400 metadata: Must have at most 32 keys.',
+  )
+  t.match(
+    await bad({ name: 'x', deviceId: 'd', metadata, revenue: 1 }),
+    /^400 metadata: Must have at most 32 keys, revenue/,
+  )
+  t.equal(
+    await bad({ name: 'x', deviceId: 'd', metadata: { '': 1 } }),
+    '400 metadata: Keys must have 1 to 256 characters.',
+  )
+  t.match(await bad({ name: 'x', deviceId: 'd', createdAt: 'soon' }), /^400 createdAt: /)
+  const tomorrow = Date.now() + 25 * 3_600_000
+  t.equal(
+    await bad({ name: 'x', deviceId: 'd', createdAt: tomorrow }),
+    '400 createdAt: Must not be more than 24 hours in the future.',
+  )
+})
+
+t.test('a verdict and a conversion, once answered, survive kill -9', async (t) => {
+  const here = place()
+  await api.circle('verdicts/1', here, 100)
+  const { events } = await api.track({ deviceId: 'witness', ...at(here) })
+  const path = `/v1/events/${events[0]._id}/verification`
+  const verified = await good('PUT', path, { verification: 1, verifiedPlaceId: 'place-1' })
+  t.strictSame(verified.event, { ...events[0], verification: 1, verifiedPlaceId: 'place-1' })
+  t.equal(
+    await refusal('PUT', path, { verification: 1 }, livePublishable),
+    '404 Event not found.',
+    'another environment',
+  )
+  t.equal(
+    await refusal('PUT', `/v1/events/${'0'.repeat(24)}/verification`, { verification: 1 }),
+    '404 Event not found.',
+  )
+  for (const verification of [2, 'maybe', true])
+    t.equal(
+      await refusal('PUT', path, { verification }),
+      '400 verification: Must be one of 1, 0, -1, ACCEPT, UNVERIFY, REJECT.',
+    )
+  t.equal(await refusal('PUT', path, {}), '400 verification: Required.')
+  const { event } = await good('POST', '/v1/events', { name: 'bought', deviceId: 'witness' })
+  const rejected = await good('PUT', path, { verification: -1 })
+  await api.server.kill9()
+  await api.server.restart()
+  t.strictSame(
+    (await good('GET', path.replace('/verification', ''), undefined, KEYS.testSecret)).event,
+    rejected.event,
+  )
+  const list = await good('GET', '/v1/events?deviceId=witness', undefined, KEYS.testSecret)
+  t.strictSame(list.events, [event, rejected.event])
+})
+
+t.test('anonymous: what a device of its own would get, and nothing stays', async (t) => {
+  const here = place()
+  for (let i = 0; i < 5; i++)
+    await api.circle(`walk/${i}`, [here[0], north(here[1], i * 100)], 80 + 30 * (i % 3))
+  const beacon = { description: 'b', type: 'eddystone', uid: 'gate', instance: '1', coordinates: here }
+  await api.call('POST', '/v1/beacons', beacon)
+  const step = fc.record({
+    meters: fc.double({ min: -150, max: 600, noNaN: true }),
+    ranges: fc.constantFrom(undefined, [], [{ uid: 'gate', instance: 1 }]),
+  })
+  const seen = (answer: Json) => ({
+    events: answer.events.map(({ type, geofence, beacon: one, confidence, location }: Json) => [
+      type,
+      (geofence ?? one)._id,
+      confidence,
+      location,
+    ]),
+    geofences: ids(answer.user.geofences),
+    beacons: ids(answer.user.beacons),
+    location: answer.user.location,
+    nearbyBeacons: answer.nearbyBeacons,
+  })
+  let devices = 0
+  let events = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
+      const deviceId = `walker-${++devices}`
+      let held = {}
+      for (const { meters, ranges } of steps) {
+        const update = { ...at(here, meters), beacons: ranges }
+        const known = await api.track({ deviceId, ...update })
+        const before = await metric(api, 'log_position')
+        const answer = await api.track({ deviceId: 'anonymous', ...update, ...held })
+        t.equal(await metric(api, 'log_position'), before, 'nothing is written')
+        // Of one update both enter in the same order, so both leave in the same.
+        t.strictSame(seen(answer), seen(known), JSON.stringify({ meters, ranges, held }))
+        held = { geofenceIds: ids(answer.user.geofences), beaconIds: ids(answer.user.beacons) }
+        events += answer.events.length
+      }
+    }),
+    { numRuns: RUNS },
+  )
+  t.ok(events > RUNS, `${events} events`)
+  t.equal((await api.call('GET', '/v1/users/anonymous')).status, 404)
+  t.strictSame((await api.call('GET', '/v1/events?deviceId=anonymous')).body.events, [])
+})
+
+t.test('anonymous: what needs to be remembered is off', async (t) => {
+  const here = place()
+  const open = await api.circle('quiet/open', here, 100, { dwellThreshold: 1 })
+  await api.circle('quiet/private', here, 100, { userIds: 'anna' })
+  await api.settings({ dwellEvents: true, entryDelaySeconds: 60, exitDelaySeconds: 60 })
+  const track = (more: Json, path = '/v1/track') => good('POST', path, more)
+  const first = await track({
+    deviceId: 'anonymous',
+    userId: 'anna',
+    description: 'd',
+    metadata: { a: 1 },
+    ...at(here),
+  })
+  t.strictSame(briefly(first.events), ['entered quiet/open 3'], 'at once, and for nobody in particular')
+  t.match(first.user, { _id: 'anonymous', deviceId: 'anonymous', live: false, ip: '127.0.0.1' })
+  for (const name of ['userId', 'description', 'metadata']) t.notOk(name in first.user, name)
+  t.strictSame(first.events[0].user, { _id: 'anonymous', deviceId: 'anonymous' })
+
+  const held = { deviceId: 'anonymous', geofenceIds: [open._id, open._id, 'gone', ''], beaconIds: ['gone'] }
+  const later = Date.now() + 3_600_000
+  t.strictSame((await track({ ...held, ...at(here), updatedAt: later })).events, [], 'nobody dwells')
+  const out = await track({ ...held, ...at(here, 500) })
+  t.strictSame(briefly(out.events), ['exited quiet/open 3'], 'once, at once')
+  t.notOk('duration' in out.events[0])
+  t.not(out.events[0]._id, first.events[0]._id)
+
+  const replay = (minutes: number, metersNorth: number) => ({
+    deviceId: 'anonymous',
+    updatedAtMs: Date.now() - minutes * 60_000,
+    nearbyGeofences: true,
+    ...at(here, metersNorth),
+  })
+  const { events, user, nearbyGeofences } = await track(
+    { replays: [replay(1, 500), { ...replay(5, 500), geofenceIds: [open._id] }, replay(3, 0)] },
+    '/v1/track/replay',
+  )
+  t.strictSame(briefly(events), ['exited quiet/open 3', 'entered quiet/open 3', 'exited quiet/open 3'])
+  t.ok(events.every(({ replayed }: Json) => replayed))
+  t.strictSame(user.geofences, [])
+  t.equal(Math.round(nearbyGeofences.find(({ _id }: Json) => _id === open._id).distance), 400)
+  const mixed = { replays: [replay(1, 0), { ...replay(2, 0), deviceId: 'x' }] }
+  t.equal(
+    await refusal('POST', '/v1/track/replay', mixed),
+    '400 replays.1.deviceId: Must be anonymous in all replays or in none.',
+  )
+  await api.settings({ dwellEvents: false, entryDelaySeconds: 0, exitDelaySeconds: 0, maxAccuracyMeters: 20 })
+  const vague = await track({ ...held, ...at(here, 500), accuracy: 30 })
+  t.strictSame([vague.events, ids(vague.user.geofences)], [[], [open._id]], 'too inaccurate to leave')
+  await api.settings({ maxAccuracyMeters: null })
+  const event = (await good('POST', '/v1/events', { name: 'bought', deviceId: 'anonymous', userId: 'anna' }))
+    .event
+  t.strictSame(event.user, { _id: 'anonymous', deviceId: 'anonymous' })
+  t.equal((await api.call('GET', `/v1/events/${event._id}`)).status, 404)
+})
+
+t.test('anonymous updates are limited by address', async (t) => {
+  const limited = await startApi(t, { env: { RINGFENCE_RATE_LIMITS: 'on' } })
+  const update = { deviceId: 'anonymous', ...at(place()) }
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () => limited.call('POST', '/v1/track', update, testPublishable)),
+  )
+  const refused = answers.filter(({ status }) => status === 429)
+  t.ok(refused.length > 0 && refused.length <= 30, `${refused.length} of 40 refused`)
+  t.match(refused[0]!.body.meta, { type: 'second' })
+  t.ok(refused[0]!.headers.get('retry-after'))
+})
+
+t.test('nearbyGeofences of a track', async (t) => {
+  const here = place()
+  for (let i = 0; i < 12; i++) await api.circle(`row/${i}`, [here[0], north(here[1], i * 500)], 100)
+  await api.circle('row/off', here, 100, { enabled: false })
+  await api.circle('row/over', here, 100, { disableAfter: '2026-01-01' })
+  await api.circle('row/private', here, 50, { userIds: 'anna' })
+  const nearby = async (more: Json, userId?: string) => {
+    const answer = await api.track({ deviceId: `near-${JSON.stringify(more)}`, userId, ...at(here), ...more })
+    return answer.nearbyGeofences
+  }
+  for (const nearbyGeofences of [undefined, false, '', 'false', '0', 'none', 0])
+    t.equal(await nearby({ nearbyGeofences }), undefined, `${nearbyGeofences}`)
+  for (const nearbyGeofences of [true, 'true', '1', 'nearest', 1])
+    t.equal((await nearby({ nearbyGeofences })).length, 10, `${nearbyGeofences}`)
+  for (const [limit, count] of [
+    [3, 3],
+    [2.7, 2],
+    [0, 10],
+    [-1, 10],
+    [100, 100],
+    [5000, 100],
+  ] as const) {
+    const found = await nearby({ nearbyGeofences: true, nearbyGeofencesLimit: limit })
+    t.equal(found.length, Math.min(count, found.length), `limit ${limit}`)
+    t.ok(found.length >= Math.min(count, 12))
+  }
+  const [first, second] = await nearby({ nearbyGeofences: true })
+  const search = await good('GET', `/v1/search/geofences?near=${here[1]},${here[0]}&tags=row&limit=20`)
+  const { distance } = search.geofences.find(({ externalId }: Json) => externalId === '1')
+  t.strictSame(second, { ...search.geofences.find(({ externalId }: Json) => externalId === '1'), distance })
+  t.equal(first.distance, 0)
+  const all = pairs(await nearby({ nearbyGeofences: true, nearbyGeofencesLimit: 12 }))
+  t.strictSame(
+    all,
+    Array.from({ length: 12 }, (_, i) => `row/${i}`),
+    'nearest first, enabled, for everybody',
+  )
+  const hers = pairs(await nearby({ nearbyGeofences: true, nearbyGeofencesLimit: 2 }, 'anna')).sort()
+  t.strictSame(hers, ['row/0', 'row/private'])
+
+  await api.circle('row/0', here, 100, { description: 'renamed' })
+  t.equal((await nearby({ nearbyGeofences: true }))[0].description, 'renamed', 'no text is kept over an edit')
+})
+
+t.test('beacons of a track: whatever an SDK sends is no error', async (t) => {
+  const here = place()
+  const identifiers = {
+    type: 'ibeacon',
+    uuid: '0badcafe-0a4e-4b6e-9b1f-2f1f7e0d9a01',
+    major: '1',
+    minor: '2',
+  }
+  const { beacon } = (
+    await api.call('POST', '/v1/beacons', { ...identifiers, description: 'Till', coordinates: here })
+  ).body
+  let devices = 0
+  const entered = async (beacons: Json) => {
+    const { events } = await api.track({ deviceId: `ranging-${++devices}`, ...at(here), beacons })
+    return ids(events.map((event: Json) => event.beacon))
+  }
+  const { type: _, ...untyped } = identifiers
+  for (const ranged of [
+    identifiers,
+    { ...identifiers, rssi: -40, geometry: {}, _id: 'x', metadata: null },
+    { ...identifiers, uuid: identifiers.uuid.toUpperCase() },
+    { ...identifiers, uuid: identifiers.uuid.replaceAll('-', '') },
+    { ...identifiers, major: 1, minor: 2 },
+    { ...identifiers, type: 'iBeacon' },
+    untyped,
+  ])
+    t.strictSame(await entered([ranged]), [beacon._id], JSON.stringify(ranged))
+  t.strictSame(await entered([identifiers, identifiers, untyped]), [beacon._id], 'once')
+  const { minor: __, ...partial } = identifiers
+  const others = [
+    {},
+    partial,
+    { ...identifiers, type: 'altbeacon' },
+    { ...identifiers, type: 'eddystone' },
+    { uid: 'a' },
+  ]
+  t.strictSame(await entered(others), [])
+  t.strictSame(await entered(null), [])
+  const crowd = Array.from({ length: 1001 }, () => identifiers)
+  const update = { deviceId: 'crowd', ...at(here) }
+  t.equal(
+    await refusal('POST', '/v1/track', { ...update, beacons: crowd }),
+    '400 beacons: Must have at most 1000 items.',
+  )
+  t.equal(
+    await refusal('POST', '/v1/track', { ...update, beacons: ['x'] }),
+    '400 beacons.0: Must be an object.',
+  )
+  const form = `deviceId=form&latitude=${here[1]}&longitude=${here[0]}&accuracy=5&beacons=${encodeURIComponent(JSON.stringify([identifiers]))}`
+  const type = { 'content-type': 'application/x-www-form-urlencoded' }
+  const { body } = await api.call('POST', '/v1/track', form, testPublishable, type)
+  t.equal(body.events.length, 1)
+})
+
+t.test('the age of a location', async (t) => {
+  const here = place()
+  await api.circle('ages/1', here, 100)
+  let devices = 0
+  const age = async (more: Json) => {
+    const { events } = await api.track({ deviceId: `aged-${++devices}`, ...at(here), ...more })
+    return Date.parse(events[0].actualCreatedAt) - Date.parse(events[0].createdAt)
+  }
+  t.equal(await age({ updatedAtMsDiff: 60_000 }), 60_000)
+  t.equal(await age({ updatedAtMsDiff: 0.4 }), 0)
+  t.equal(await age({ updatedAtMsDiff: 86_400_000 }), 86_400_000)
+  for (const updatedAtMsDiff of [-5000, 86_400_001, null])
+    t.equal(await age({ updatedAtMsDiff }), 0, `${updatedAtMsDiff}`)
+  const updatedAt = Date.now() - 7000
+  t.ok((await age({ updatedAtMsDiff: 60_000, updatedAt })) < 60_000, 'a time that is told wins')
+  const device = { deviceId: 'back-in-time', ...at(here) }
+  const first = await api.track(device)
+  const second = await api.track({ ...device, updatedAtMsDiff: 3_600_000 })
+  t.ok(second.user.updatedAt >= first.user.updatedAt, 'out of order: the server’s time')
+})
+
+t.test('sync/region: nothing that is not listed lies within', async (t) => {
+  const here = place()
+  const sync = (more: Json = {}) =>
+    good('POST', '/v1/sync/region', { latitude: here[1], longitude: here[0], ...more })
+  t.strictSame(pairs((await sync()).geofences), [])
+  await api.circle('sync/near', here, 100)
+  await api.circle('sync/far', [here[0], north(here[1], 10_150)], 100)
+  await api.circle('sync/beyond', [here[0], north(here[1], 11_050)], 100)
+  await api.circle('sync/off', here, 100, { enabled: false })
+  await api.circle('sync/private', [here[0], north(here[1], 300)], 100, { userIds: 'anna' })
+  const { geofences, region, places: none } = await sync()
+  t.strictSame(pairs(geofences), ['sync/near', 'sync/far'])
+  t.strictSame([region.radius, none], [10_000, []])
+  t.strictSame(pairs((await sync({ userId: 'anna' })).geofences), ['sync/near', 'sync/private', 'sync/far'])
+  await api.settings({ bufferEntries: true })
+  t.equal((await sync()).geofences.length, 3, 'buffered entries reach farther')
+  await api.settings({ bufferEntries: false })
+
+  for (let i = 0; i < 110; i++) await api.circle(`sync/${i}`, [here[0], north(here[1], 200 + 20 * i)], 100)
+  const crowded = await sync()
+  t.equal(crowded.geofences.length, 100)
+  const search = await good(
+    'GET',
+    `/v1/search/geofences?near=${here[1]},${here[0]}&limit=200&includeGeometry=false`,
+  )
+  const listed = new Set(ids(crowded.geofences))
+  const next = search.geofences.find(({ _id, userIds }: Json) => !listed.has(_id) && userIds === undefined)
+  t.ok(
+    crowded.region.radius > 0 && crowded.region.radius <= next.distance - 100,
+    `${crowded.region.radius} m`,
+  )
+  for (let i = 0; i < 110; i++) await api.circle(`sync/${i}`, here, 100)
+  t.equal((await sync()).region.radius, 0, 'too many right here')
+  t.match(
+    await refusal('POST', '/v1/sync/region', { latitude: 91, longitude: 0 }),
+    /^400 latitude: Invalid latitude/,
+  )
+})
+
+t.test('config hands out the settings that clients act by', async (t) => {
+  const change = { beaconUuids: ['u-1'], beaconUids: ['n-1'], stopDetection: true, bufferEntries: true }
+  await api.settings({ ...change, dwellEvents: true, dwellThreshold: 2.5 })
+  const { meta } = await good('GET', '/v1/config?deviceId=d')
+  t.strictSame(meta, {
+    code: 200,
+    settings: { beacons: { uuids: ['u-1'], uids: ['n-1'] } },
+    sdkConfiguration: {
+      stopDetection: true,
+      bufferGeofenceEntries: true,
+      bufferGeofenceExits: true,
+      defaultGeofenceDwellThreshold: 3,
+    },
+  })
+  const live = (await good('GET', '/v1/config', undefined, livePublishable)).meta
+  t.strictSame(live.settings.beacons, { uuids: [], uids: [] })
+  t.equal((await api.call('GET', '/v1/settings', undefined, liveSecret)).body.settings.stopDetection, false)
+  const logs = { logs: Array.from({ length: 500 }, () => ({ message: 'x'.repeat(200), level: 'DEBUG' })) }
+  const before = await metric(api, 'log_position')
+  await good('POST', '/v1/logs', logs)
+  await good('POST', '/v1/search/autocomplete/click', { sessionToken: 's', requestId: 'r', idx: 1 })
+  t.equal(await metric(api, 'log_position'), before)
+})
