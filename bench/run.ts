@@ -12,10 +12,12 @@ import { machineInfo } from './machine.ts'
 
 const BENCHES: Readonly<Record<string, string>> = {
   http: 'http.ts',
+  import: 'import.ts',
   step: 'micro/step.ts',
   index: 'micro/index.ts',
   geometry: 'micro/geometry.ts',
   commit: 'micro/commit.ts',
+  quality: 'quality.ts',
 }
 
 const [name, ...args] = process.argv.slice(2)

@@ -17,6 +17,8 @@ export interface ServerProcess {
   readonly port: number
   /** CPU time of all its threads so far, seconds. */
   cpuSeconds(): number
+  /** Resident memory now. */
+  rssBytes(): number
   /** The last lines that it wrote. */
   output(): string
   stop(): Promise<void>
@@ -140,6 +142,7 @@ function serverProcess(
   return {
     port,
     cpuSeconds: () => processCpuSeconds(child.pid!),
+    rssBytes: () => processRssBytes(child.pid!),
     output,
     stop() {
       child.kill('SIGTERM')
@@ -163,6 +166,13 @@ function processCpuSeconds(pid: number): number {
   }
   const time = execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }).trim()
   return time.split(':').reduce((seconds, part) => seconds * 60 + Number(part), 0)
+}
+
+function processRssBytes(pid: number): number {
+  if (existsSync('/proc/self/status')) {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
+  }
+  return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024
 }
 
 function freePort(): Promise<number> {

@@ -9,8 +9,10 @@ import { MAX_ERRORS } from './importHistory.ts'
 import type { ImportKind } from './importKinds.ts'
 import type { Referenced } from './recordList.ts'
 
-/** Rows are checked this long, then written, and then others have their turn. */
+/** Rows are checked this long, then others have their turn, then they are written, and others have it again. */
 const SLICE_MS = 4
+/** Rows of one transaction; it takes about as long as checking them, and a flush of the disk. */
+const MAX_PENDING = 256
 const MAX_VALUE_LENGTH = 100
 
 /** What is imported. */
@@ -46,7 +48,8 @@ export async function importCsv(
       run ??= new ImportRun(history, file, readHeader(rows[i++]!, file.kind))
       for (; i < rows.length; i++) {
         run.take(rows[i]!)
-        if (performance.now() < sliceEnd) continue
+        if (run.pending < MAX_PENDING && performance.now() < sliceEnd) continue
+        await nextTurn()
         run.write()
         await nextTurn()
         sliceEnd = performance.now() + SLICE_MS
@@ -74,7 +77,6 @@ class ImportRun {
   readonly #columns: CsvColumns
   readonly #record: ImportRecord
   readonly #errors: RefusedRow[] = []
-  /** Checked and not yet written. */
   #pending: Referenced[] = []
   #line = 0
 
@@ -83,6 +85,11 @@ class ImportRun {
     this.#file = file
     this.#columns = columns
     this.#record = history.begin(file.scope, file.kind.name, file.name)
+  }
+
+  /** How many rows are checked and not yet written. */
+  get pending(): number {
+    return this.#pending.length
   }
 
   /** Checks a row: it is written with the next {@link write}, or refused. */
