@@ -4,6 +4,7 @@
  * times by the minute of the request that they fell into, keys by others of the same kind.
  */
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { KEYS, type Server } from '../../test/kit/server.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- bodies of every shape
@@ -116,6 +117,8 @@ export class Recording {
     const [method, template] = operation.split(' ') as [string, string]
     const path = template.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params![name]!))
     const search = query === undefined ? '' : `?${new URLSearchParams(query as Record<string, string>)}`
+    // Later than any time of the answer before, so that each time belongs to one request.
+    await sleep(2)
     this.#sentAt.push(Date.now())
     return this.#server.api(
       method,

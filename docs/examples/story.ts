@@ -11,7 +11,10 @@ const OUTSIDE = { latitude: 52.5163, longitude: 13.3777 }
 
 export async function tellStory(recording: Recording): Promise<void> {
   await geofences(recording)
+  await beacons(recording)
+  await imports(recording)
   await tracking(recording)
+  await context(recording)
   await users(recording)
   await events(recording)
   await settings(recording)
@@ -86,6 +89,98 @@ async function geofences({ show }: Recording): Promise<void> {
   })
 }
 
+async function beacons({ show }: Recording): Promise<void> {
+  const pair = { tag: 'shelf', externalId: 'bakery' }
+  const body = {
+    description: 'Bakery shelf',
+    type: 'ibeacon',
+    uuid: 'e2c56db5-dffb-48d2-b060-d0f5a71096e0',
+    major: '1',
+    minor: '17',
+    coordinates: [13.4132, 52.5219],
+    metadata: { aisle: 4 },
+  }
+  await show('PUT /v1/beacons/:tag/:externalId', 'An iBeacon', { params: pair, body })
+  const { beacon } = await show('POST /v1/beacons', 'An Eddystone', {
+    body: {
+      tag: 'shelf',
+      externalId: 'tea',
+      description: 'Tea shelf',
+      type: 'eddystone',
+      uid: 'edd1ebeac04e5defa017',
+      instance: '0bdb87539b67',
+      coordinates: [13.4133, 52.5219],
+    },
+  })
+  const byId = { params: { id: beacon._id as string } }
+  await show('PUT /v1/beacons/:id', 'Switched off', {
+    ...byId,
+    body: {
+      description: 'Tea shelf',
+      type: 'eddystone',
+      uid: 'edd1ebeac04e5defa017',
+      instance: '0bdb87539b67',
+      coordinates: [13.4133, 52.5219],
+      enabled: false,
+    },
+  })
+  await show('GET /v1/beacons', 'All of a tag', { query: { tag: 'shelf' } })
+  await show('GET /v1/beacons/:id', 'By its id', byId)
+  await show('GET /v1/beacons/:tag/:externalId', 'By its pair', { params: pair })
+  await show('GET /v1/search/beacons', 'The nearest', {
+    key: 'publishable',
+    query: { near: '52.5220,13.4130', radius: 1000, limit: 10 },
+  })
+}
+
+async function imports({ show }: Recording): Promise<void> {
+  const storesFile = await show('POST /v1/imports/geofences', 'Two good rows and one that is refused', {
+    query: { fileName: 'stores.csv' },
+    upload: {
+      contentType: 'text/csv',
+      content: [
+        'description,type,tag,externalId,coordinates,radius,metadata.region',
+        'Store Mitte,circle,store,mitte,"[13.4023, 52.5230]",60,west',
+        'Store Wedding,circle,store,wedding,"[13.3585, 52.5498]",60,west',
+        'Store Nowhere,circle,store,nowhere,"[13.3585, 152.5498]",60,west',
+      ].join('\n'),
+    },
+  })
+  await show('GET /v1/imports/geofences', 'The history', { query: { limit: 10 } })
+  await show('GET /v1/imports/geofences/:id', 'With the refused rows', {
+    params: { id: storesFile.import._id },
+  })
+  const beaconFile = await show('POST /v1/imports/beacons', 'One beacon', {
+    query: { fileName: 'beacons.csv' },
+    upload: {
+      contentType: 'text/csv',
+      content: [
+        'description,tag,externalId,type,uuid,major,minor,coordinates,enabled',
+        'Checkout,till,1,ibeacon,e2c56db5-dffb-48d2-b060-d0f5a71096e0,1,18,"[13.4134, 52.5219]",true',
+      ].join('\n'),
+    },
+  })
+  await show('GET /v1/imports/beacons', 'The history', { query: { limit: 10 } })
+  await show('GET /v1/imports/beacons/:id', 'One import', { params: { id: beaconFile.import._id } })
+}
+
+async function context({ show }: Recording): Promise<void> {
+  await show('GET /v1/context', 'Inside a geofence', {
+    key: 'publishable',
+    query: { coordinates: '52.5219,13.4132' },
+  })
+  await show('GET /v1/config', 'On the start of an app', { key: 'publishable', query: { deviceId: VISITOR } })
+  await show('POST /v1/sync/region', 'Around the store', { key: 'publishable', body: INSIDE })
+  await show('POST /v1/logs', 'A line', {
+    key: 'publishable',
+    body: { logs: [{ level: 'info', message: 'Location services enabled' }] },
+  })
+  await show('POST /v1/search/autocomplete/click', 'The second of them', {
+    key: 'publishable',
+    body: { sessionToken: '4c1a8f9e', requestId: '2b7d', idx: 1 },
+  })
+}
+
 async function tracking(recording: Recording): Promise<void> {
   const { show } = recording
   const update = (place: { latitude: number; longitude: number }) => ({
@@ -106,7 +201,15 @@ async function tracking(recording: Recording): Promise<void> {
     body: update({ latitude: 52.522, longitude: 13.4133 }),
   })
   await show('POST /v1/track', 'Leaves it', { key, body: update(OUTSIDE) })
-  await show('POST /v1/track', 'Comes back', { key, body: update(INSIDE) })
+  await show('POST /v1/track', 'Comes back, and ranges a beacon', {
+    key,
+    body: {
+      ...update(INSIDE),
+      beacons: [
+        { type: 'ibeacon', uuid: 'E2C56DB5-DFFB-48D2-B060-D0F5A71096E0', major: '1', minor: '17', rssi: -61 },
+      ],
+    },
+  })
   const recorded = (minute: number, latitude: number, longitude: number) => ({
     deviceId: 'van-7',
     latitude,
@@ -138,14 +241,34 @@ async function users({ show }: Recording): Promise<void> {
   await show('GET /v1/geofences/:tag/:externalId/users', 'Who is in the store', { params: STORE })
   const { geofence } = await show('GET /v1/geofences/:tag/:externalId', 'With metadata', { params: STORE })
   await show('GET /v1/geofences/:id/users', 'Who is in the store', { params: { id: geofence._id } })
+  const shelf = { tag: 'shelf', externalId: 'bakery' }
+  await show('GET /v1/beacons/:tag/:externalId/users', 'Who is at the shelf', { params: shelf })
+  const { beacon } = await show('GET /v1/beacons/:tag/:externalId', 'With metadata', { params: shelf })
+  await show('GET /v1/beacons/:id/users', 'Who is at the shelf', { params: { id: beacon._id } })
 }
 
-async function events({ show }: Recording): Promise<void> {
+async function events(recording: Recording): Promise<void> {
+  const { show } = recording
+  await show('POST /v1/events', 'A purchase', {
+    key: 'publishable',
+    body: {
+      name: 'purchase',
+      deviceId: VISITOR,
+      userId: 'customer-1',
+      revenue: 24.5,
+      metadata: { items: 3 },
+      createdAt: new Date(recording.now()).toISOString(),
+    },
+  })
   const { events: list } = await show('GET /v1/events', 'Of a user', {
     query: { userId: 'customer-1', limit: 2 },
   })
   await show('GET /v1/events', 'Entries only', { query: { type: 'user.entered_geofence', limit: 1 } })
-  await show('GET /v1/events/:id', 'An entry', { params: { id: list[0]._id } })
+  await show('GET /v1/events/:id', 'By its id', { params: { id: list[0]._id } })
+  await show('PUT /v1/events/:id/verification', 'It was right', {
+    params: { id: list[1]._id },
+    body: { verification: 1 },
+  })
 }
 
 async function settings({ show }: Recording): Promise<void> {
@@ -175,6 +298,13 @@ async function farewell(recording: Recording): Promise<void> {
   await show('DELETE /v1/geofences/:id', 'By its id', { params: { id: depots[0]._id } })
   await show('DELETE /v1/geofences/:tag/:externalId', 'By its pair', {
     params: { tag: 'bar', externalId: 'oderberger' },
+  })
+  const { beacons: tea } = await show('GET /v1/beacons', 'By its pair', {
+    query: { tag: 'shelf', externalId: 'tea' },
+  })
+  await show('DELETE /v1/beacons/:id', 'By its id', { params: { id: tea[0]._id } })
+  await show('DELETE /v1/beacons/:tag/:externalId', 'By its pair', {
+    params: { tag: 'shelf', externalId: 'bakery' },
   })
   const { key } = await show('POST /v1/keys/:kind/rotate', 'The secret key', { params: { kind: 'secret' } })
   recording.useKey('secret', key.key)

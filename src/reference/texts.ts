@@ -20,11 +20,11 @@ const TAGS: Readonly<Record<string, string>> = {
   Geofences:
     'Regions whose entries, exits and stays make events. A geofence is known by its pair of tag and externalId.',
   Beacons: 'Bluetooth beacons that devices range: geofences of a few metres.',
-  Import: 'Geofences and beacons from CSV files, and back into files.',
+  'Import and export': 'Geofences and beacons from CSV files, and back into files.',
   Users: 'Who is where, and why there was, or was not, an event.',
   Events: 'What happened: read, verify, delete; conversions of your own.',
   Context: 'What is around a location, without keeping anything.',
-  Client: 'Calls that SDKs make for themselves.',
+  SDK: 'Calls that SDKs make for themselves.',
   Settings: 'How the updates of an environment are evaluated.',
   Keys: 'Keys of the calling environment.',
   Operations: 'Health, metrics and this document.',

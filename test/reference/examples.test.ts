@@ -1,7 +1,7 @@
 /** The examples of the reference are complete, fit its schemas, and are what the server answers today. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { Compile } from 'typebox/schema'
+import { Check, Errors } from 'typebox/schema'
 import { Recording, type Examples } from '../../docs/examples/recording.ts'
 import { tellStory } from '../../docs/examples/story.ts'
 import { startServer } from '../kit/server.ts'
