@@ -95,7 +95,14 @@ export function step(before: Stays, facts: StepFacts, now: Circumstances): StepR
     }
     changed = true
   }
-  const crossings = crossingsOf(facts.passages, now)
+  // Who enters with buffers has not passed: that would be a visit of two halves.
+  const isEntering = ({ geofence }: Passage) =>
+    entries.some((entry) => entry.geofence.id === geofence.id) ||
+    approachingSince(approaches, geofence.id) !== undefined
+  const crossings = crossingsOf(
+    facts.passages.filter((passage) => !isEntering(passage)),
+    now,
+  )
   return {
     visits: changed ? stays : visits,
     approaches: sameOrSorted(before.approaches, approaches),

@@ -168,11 +168,14 @@ export class Oracle {
       update.accuracy !== undefined && maxAccuracyMeters !== null && update.accuracy > maxAccuracyMeters
     const events: unknown[] = []
     if (ignored) this.counts.ignored++
-    else
-      events.push(
-        ...this.crossings(record, update, time, reply),
-        ...this.geofences(record, update, time, reply),
-      )
+    else {
+      const before = new Set(record.visits.map((visit) => visit.geofenceId))
+      const own = this.geofences(record, update, time, reply)
+      // Inside before, or now, or about to be: not passed.
+      const takesPart = (id: string) =>
+        before.has(id) || record.approaches.has(id) || record.visits.some((one) => one.geofenceId === id)
+      events.push(...this.crossings(record, update, time, reply, takesPart), ...own)
+    }
     if (ignored && reply.profile.crossed.length > 0) throw new Error(`ignored, but crossed: ${show(update)}`)
     same('visits', record.visits, reply.profile.visits, update)
     same('approaches', [...record.approaches].sort(), approachesOf(reply).sort(), update)
@@ -180,11 +183,17 @@ export class Oracle {
     return [...events, ...this.beacons(record, update, time, reply)]
   }
 
-  private crossings(record: Record, update: Update, time: number, reply: Reply): readonly unknown[] {
+  private crossings(
+    record: Record,
+    update: Update,
+    time: number,
+    reply: Reply,
+    takesPart: (id: string) => boolean,
+  ): readonly unknown[] {
     const { crossed } = reply.profile
     const { events, decided, ambiguous } = checkCrossings(
       this.world.geofences.values(),
-      (id) => record.visits.some((visit) => visit.geofenceId === id),
+      takesPart,
       record,
       record.last,
       update,

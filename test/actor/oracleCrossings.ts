@@ -44,12 +44,13 @@ export interface Crossings {
 
 /**
  * The crossings of an update as its first events must tell them; where the engine may go either way, as it did.
+ * @param takesPart geofences that the record is or was in, or is about to enter
  * @param told the engine's events of the update
  * @param crossed ids of the geofences that the engine says were crossed
  */
 export function checkCrossings(
   geofences: Iterable<Geofence>,
-  isInside: (id: string) => boolean,
+  takesPart: (id: string) => boolean,
   user: { readonly id: string; readonly userId: string | undefined; readonly metadata: unknown },
   last: LastUpdate | undefined,
   update: Update,
@@ -74,7 +75,7 @@ export function checkCrossings(
   const verdicts = new Map<string, { readonly geofence: Geofence; readonly verdict: Verdict }>()
   for (const geofence of geofences) {
     const verdict =
-      possible && !isInside(geofence.id) ? verdictOf(geofence, last, update, time, settings) : NO
+      possible && !takesPart(geofence.id) ? verdictOf(geofence, last, update, time, settings) : NO
     if (verdict !== NO) decided++
     if (verdict.crossed === 'may') ambiguous++
     if (verdict.crossed === 'yes' && !crossed.includes(geofence.id))

@@ -203,6 +203,18 @@ const FOUND: readonly Crossing[] = [
     fence: { operatingHours: { ...HOURS, week: [[], [], [], [], [], [[719, 721]], []] } },
     expected: PAIR,
   },
+  {
+    name: 'through it, and near enough for a buffered entry',
+    settings: { bufferEntries: true },
+    to: { accuracy: 2000 },
+    expected: ['entered 1 c1 @60'],
+  },
+  {
+    name: 'the same with an entry that waits',
+    settings: { bufferEntries: true, entryDelaySeconds: 5 },
+    to: { accuracy: 2000 },
+    expected: [],
+  },
   { name: 'a jump of more than 250 km', from: { longitude: -2 }, to: { longitude: 2 }, expected: [] },
   { name: 'another user’s place is not mine', from: { userId: 'ann' }, to: { userId: 'bob' }, expected: [] },
 ]
