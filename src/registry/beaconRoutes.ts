@@ -185,7 +185,6 @@ function searchRoute(registry: Registry): Route {
     method: 'GET',
     path: '/v1/search/beacons',
     auth: 'publishable',
-    limit: { perSecond: 100, by: 'key' },
     tag: TAG,
     summary: 'Find the enabled beacons nearest to a point',
     description:

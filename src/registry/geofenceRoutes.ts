@@ -183,7 +183,6 @@ function searchRoute(registry: Registry): Route {
     method: 'GET',
     path: '/v1/search/geofences',
     auth: 'publishable',
-    limit: { perSecond: 100, by: 'key' },
     tag: TAG,
     summary: 'Find the enabled geofences nearest to a point',
     description: 'Sorted by distance to the boundary, 0 inside.',

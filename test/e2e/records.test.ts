@@ -423,44 +423,12 @@ t.test('why: the numbers, and events that agree with them', async (t) => {
   t.equal(candidate.wasInside, false)
 })
 
-/** Every endpoint that takes a secret key, with what it needs to answer 200 once. */
-const SECRET: [string, string, Json?][] = [
-  ['GET', '/v1/users'],
-  ['GET', '/v1/users/guard'],
-  ['GET', '/v1/users/guard/explain'],
-  ['GET', '/v1/search/users?near=50,10'],
-  ['GET', '/v1/geofences'],
-  ['GET', '/v1/geofences/ID'],
-  ['GET', '/v1/geofences/guard/1'],
-  ['GET', '/v1/geofences/ID/users'],
-  ['GET', '/v1/geofences/guard/1/users'],
-  ['GET', '/v1/events'],
-  ['GET', '/v1/events/EVENT'],
-  ['GET', '/v1/settings'],
-  ['GET', '/v1/keys'],
-  ['PATCH', '/v1/settings', { detectCrossings: false }],
-  [
-    'POST',
-    '/v1/geofences',
-    { description: 'x', type: 'circle', tag: 'guard', externalId: '2', coordinates: [1, 1], radius: 50 },
-  ],
-  ['PUT', '/v1/geofences/guard/2', { description: 'x', type: 'circle', coordinates: [1, 1], radius: 60 }],
-  ['PUT', '/v1/geofences/ID', { description: 'x', type: 'circle', coordinates: [10, 50], radius: 60 }],
-  ['DELETE', '/v1/geofences/guard/2'],
-  ['DELETE', '/v1/geofences/ID'],
-  ['DELETE', '/v1/events/EVENT'],
-  ['DELETE', '/v1/users/guard'],
-  ['POST', '/v1/keys/publishable/rotate'],
-  ['POST', '/v1/keys/secret/rotate'],
-]
-
 t.test('secret endpoints: 403 for publishable keys, 401 for unknown ones', async (t) => {
   const secret = api.operations.filter((one) => one.definition.security[0]?.secretKey !== undefined)
-  const covered = new Set(SECRET.map(([method, path]) => api.operationOf(method, path)))
-  for (const one of secret) t.ok(covered.has(one), `${one.method} ${one.path} is in the table`)
-  t.equal(covered.size, secret.length, 'and nothing else')
-
-  for (const [method, path, body] of SECRET) {
+  t.ok(secret.length > 35, `${secret.length} endpoints`)
+  for (const { method, path: template } of secret) {
+    const path = template.replaceAll(/\{\w+\}/g, 'x')
+    const body = method === 'GET' || method === 'DELETE' ? undefined : {}
     for (const key of [testPublishable, livePublishable]) {
       const { status, body: answer } = await call(method, path, body, key)
       t.equal(status, 403, `${method} ${path}`)

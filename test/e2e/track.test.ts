@@ -54,7 +54,7 @@ t.test('an update with everything: User and Event field by field', async (t) => 
   const after = Date.now()
   t.equal(status, 200)
   t.equal(headers.get('content-type'), 'application/json; charset=utf-8')
-  t.strictSame(Object.keys(answer).sort(), ['events', 'meta', 'user'])
+  t.strictSame(Object.keys(answer).sort(), ['events', 'meta', 'nearbyBeacons', 'user'])
   t.strictSame(answer.meta, { code: 200 })
 
   const { user, events } = answer
