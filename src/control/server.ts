@@ -73,11 +73,9 @@ export class ControlServer implements Service {
     try {
       const request = await firstLine(socket)
       if (request === undefined) return
-      const code =
-        'run' in request
-          ? this.parts.run(request.run, (line) => say({ print: line }))
-          : await this.hold(request.hold, say, ended.signal)
-      say({ exit: code })
+      if ('run' in request) say({ exit: this.parts.run(request.run, (line) => say({ print: line })) })
+      else if ('hold' in request) await this.hold(request.hold, say, ended.signal)
+      else throw new Error('The server does not know this command: is it of another version?')
     } catch (error) {
       logger.warn({ err: error }, 'operator refused')
       say({ refused: (error as Error).message })
@@ -86,11 +84,7 @@ export class ControlServer implements Service {
     }
   }
 
-  private async hold(
-    folder: string,
-    say: (reply: ControlReply) => void,
-    ended: AbortSignal,
-  ): Promise<number> {
+  private async hold(folder: string, say: (reply: ControlReply) => void, ended: AbortSignal): Promise<void> {
     const progress = (copied: number, total: number): void => say({ copied, total })
     const { release, ...held } = await this.parts.store.hold(folder, progress, ended)
     try {
@@ -99,7 +93,7 @@ export class ControlServer implements Service {
     } finally {
       await release()
     }
-    return 0
+    say({ exit: 0 })
   }
 }
 

@@ -1,0 +1,190 @@
+/** The operator's commands, on a running server and on a folder without one. */
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { loadOptions } from '../../config/options.ts'
+import { controlAddress } from '../../src/control/address.ts'
+import { connectControl } from '../../src/control/client.ts'
+import { KEYS_USAGE, PROJECTS_USAGE } from '../../src/registry/cli.ts'
+import { operate } from '../../src/operator.ts'
+import { command, type Ended } from '../backup/command.ts'
+import { KEYS, startServer, type Server } from '../kit/server.ts'
+
+/** A short path in every environment: that of a test folder is too long for a socket. */
+function folder(t: { teardown(work: () => void): void }): string {
+  const path = mkdtempSync(join(tmpdir(), 'ringfence-op-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+async function status(server: Server, key: string): Promise<number> {
+  return (await server.api('GET', '/v1/geofences', undefined, key)).status
+}
+
+/** `npm run <line> -- --data <data>`, in this process; an error is what the command would end with. */
+async function run(data: string, ...line: string[]): Promise<Ended> {
+  const { options } = loadOptions({ argv: ['--data', data], env: {}, readFile: () => '' })
+  const lines: string[] = []
+  try {
+    const code = await operate(line, options, (text) => lines.push(text))
+    return { code, output: lines.join('\n') }
+  } catch (error) {
+    return { code: 1, output: (error as Error).message }
+  }
+}
+
+t.test('commands do the same on a running server and on a stopped one', async (t) => {
+  const data = folder(t)
+  const server = await startServer(t, { data })
+  for (const running of [true, false]) {
+    const second = running ? '2' : '3'
+    const name = `Shop ${second}`
+    if (!running) await server.stop()
+    const list = await run(data, 'keys', 'list')
+    t.match(list, { code: 0, output: /^Project 1: default\n {2}testPublishable {2}…1111 {2}since 2/ })
+    t.notMatch(list.output, /prj_/, 'no key is shown')
+    const made = await run(data, 'keys', 'create-project', name)
+    t.match(made, { code: 0, output: `Project ${second}: ${name}. Its keys, shown only now:` })
+    const old = /prj_test_sk_[0-9a-f]{40}/.exec(made.output)![0]
+    const rotated = await run(data, 'keys', 'rotate', 'testSecret', second)
+    const fresh = /prj_test_sk_[0-9a-f]{40}/.exec(rotated.output)![0]
+    t.match(await run(data, 'projects', 'quota', second, '1'), { code: 0, output: 'may make 1 a month' })
+    t.match(await run(data, 'projects', 'disable', second), { code: 0, output: `${second} is disabled` })
+    t.match(await run(data, 'projects', 'list'), {
+      code: 0,
+      output: `Project ${second}: ${name} (disabled)\n  0 requests this month, of 1 a month`,
+    })
+    for (const line of [
+      ['keys', 'rotate', 'liveSecret', '9'],
+      ['projects', 'disable', '9'],
+      ['projects', 'quota', '9', '5'],
+      ['projects', 'usage', '9'],
+    ]) {
+      t.match(await run(data, ...line), { code: 2, output: 'There is no project 9.' }, line.join(' '))
+    }
+    if (!running) await server.restart()
+    t.equal(await status(server, old), 401, 'the old key is invalid')
+    t.equal(await status(server, fresh), 402, 'the project is disabled')
+    t.match(await run(data, 'projects', 'enable', second), { code: 0, output: `${second} is enabled` })
+    t.equal(await status(server, fresh), 200)
+    t.equal(await status(server, fresh), 402, 'the quota is used up')
+    t.match(await run(data, 'projects', 'usage', second), { code: 0, output: /^20\d\d-\d\d {2}1$/ })
+    t.match(await run(data, 'projects', 'quota', second, 'none'), { code: 0, output: 'as many as it likes' })
+    t.equal(await status(server, fresh), 200)
+  }
+})
+
+t.test('a command that is wrong is told which there are, whatever the folder', async (t) => {
+  const data = folder(t)
+  const WRONG = [
+    ['keys'],
+    ['keys', 'rotate'],
+    ['keys', 'rotate', 'secret'],
+    ['keys', 'rotate', 'liveSecret', 'x'],
+    ['keys', 'list', 'x'],
+    ['keys', 'create-project', ' '],
+    ['projects'],
+    ['projects', 'help'],
+    ['projects', 'disable'],
+    ['projects', 'disable', '-1'],
+    ['projects', 'quota', '1'],
+    ['projects', 'quota', '1', '1.5'],
+    ['projects', 'quota', '1', '1e3'],
+  ]
+  for (const line of WRONG) {
+    const usage = line[0] === 'keys' ? KEYS_USAGE : PROJECTS_USAGE
+    t.strictSame(await run(data, ...line), { code: 2, output: usage }, line.join(' '))
+  }
+  t.match(await run(data, 'backup'), { code: 2, output: /^Usage: npm run backup/ })
+  t.match(await run(data, 'restore', 'a', 'b'), { code: 2, output: /^Usage: npm run restore/ })
+  t.match(await command(['keyz', '--data', data]), { code: 2, output: /unknown command keyz/ })
+  const none = /There is no .*registry\.sqlite: start the server once/
+  t.match(await command(['keys', 'list', '--data', data]), { code: 1, output: none })
+  t.match(await run(join(data, 'none'), 'keys', 'list'), { code: 1, output: none })
+})
+
+t.test('a folder whose first start did not come to listen has no project, and says so', async (t) => {
+  const data = folder(t)
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as { port: number }
+  t.match(await command(['--data', data, '--port', String(port)]), { code: 1 })
+  taken.close()
+  for (const name of ['keys', 'projects']) {
+    t.match(await run(data, name, 'list'), { code: 0, output: /^There is no project yet/ })
+  }
+})
+
+t.test('the socket', async (t) => {
+  const home = folder(t)
+  await t.test('is the owner’s alone, and left over by a killed server it is replaced', async (t) => {
+    const data = join(home, 'data')
+    const server = await startServer(t, { data })
+    const path = join(data, 'control.sock')
+    t.equal(statSync(path).mode & 0o777, 0o600)
+    await server.kill9()
+    t.ok(existsSync(path))
+    t.equal(await connectControl(data), undefined, 'nobody answers')
+    t.match(await run(data, 'keys', 'list'), { code: 0 })
+    await server.restart()
+    t.match(await run(data, 'keys', 'list'), { code: 0 })
+    await server.stop()
+    t.notOk(existsSync(path))
+  })
+
+  await t.test('of a folder with a long path is elsewhere, for both sides', async (t) => {
+    const data = join(home, 'x'.repeat(90), 'data')
+    const server = await startServer(t, { data })
+    const address = controlAddress(data)
+    t.ok(Buffer.byteLength(address) <= 100 && !address.startsWith(realpathSync(data)))
+    t.match(await run(data, 'keys', 'rotate', 'testSecret'), { code: 0 })
+    t.equal(await status(server, KEYS.testSecret), 401)
+    await server.stop()
+    const socketFolder = join(address, '..')
+    chmodSync(socketFolder, 0o777)
+    t.throws(() => controlAddress(data), { name: 'SocketFolderUnsafe' })
+    rmSync(socketFolder, { recursive: true })
+  })
+
+  await t.test('that cannot be made keeps no server from starting', async (t) => {
+    const data = join(home, 'blocked')
+    mkdirSync(join(data, 'control.sock'), { recursive: true })
+    writeFileSync(join(data, 'control.sock', 'file'), '')
+    const server = await startServer(t, { data })
+    t.match(server.output, /no operator socket: commands need the server stopped/)
+    t.match(await run(data, 'keys', 'list'), { code: 1, output: /in use by another process/ })
+  })
+
+  await t.test('bears what nobody sends, and what somebody leaves half said', async (t) => {
+    const data = join(home, 'noise')
+    const server = await startServer(t, { data })
+    const say = async (text: string): Promise<string> => {
+      const socket = connect({ path: join(data, 'control.sock'), allowHalfOpen: true })
+      socket.write(text)
+      let said = ''
+      socket.setEncoding('utf8').on('data', (part: string) => (said += part))
+      if (!text.includes('\n')) socket.end()
+      await once(socket, 'end')
+      socket.end()
+      return said
+    }
+    t.match(await say('no JSON\n'), /^{"refused":".*JSON/)
+    t.match(await say('{"neither":1}\n'), /^{"refused":/)
+    t.match(await say('null\n'), /^{"refused":/)
+    t.match(await say('{"run":["frob"]}\n'), /^{"print":"Usage/)
+    t.equal(await say('{"run":'), '')
+    t.equal((await server.api('GET', '/v1/geofences')).status, 200)
+  })
+})
