@@ -1,0 +1,111 @@
+import type { Stay } from './truth.ts'
+
+/** An entry or exit that the engine made. */
+export interface Happening {
+  readonly circle: number
+  readonly kind: 'entered' | 'exited'
+  /** Seconds since the way began. */
+  readonly second: number
+}
+
+/** Whoever stays that long means it. */
+const LONG_SECONDS = 60
+
+/** What a setting makes of one or many ways. */
+export class Score {
+  /** True stays, but for those that only graze. */
+  stays = 0
+  /** Of those, the ones that lasted for {@link LONG_SECONDS}. */
+  longStays = 0
+  /** Those with an entry of their own. */
+  detected = 0
+  /** Long ones without. */
+  missedLong = 0
+  /** Entries where nobody was. */
+  falseEntries = 0
+  /** Exits out of the midst of a stay. */
+  falseExits = 0
+  /** Entries into a stay that had one before. */
+  flaps = 0
+  /** Seconds from a stay's begin to its first entry, and from its end to its last exit; early ones are negative. */
+  readonly entriesLate: number[] = []
+  readonly exitsLate: number[] = []
+
+  get missed(): number {
+    return this.stays - this.detected
+  }
+
+  /**
+   * Adds one way.
+   * @param told in the order of time
+   * @param toleranceSeconds an entry that much before or after a stay still belongs to it; an exit that much before its end
+   * is not false
+   */
+  add(stays: readonly Stay[], told: readonly Happening[], toleranceSeconds: number): void {
+    const entriesOf = new Map<Stay, number>()
+    const stayOf = new Map<number, Stay | undefined>()
+    const exitOf = new Map<Stay, number>()
+    for (const { circle, kind, second } of told) {
+      if (kind === 'entered') {
+        const stay = nearest(stays, circle, second, toleranceSeconds)
+        stayOf.set(circle, stay)
+        if (stay === undefined) {
+          this.falseEntries++
+          continue
+        }
+        const before = entriesOf.get(stay) ?? 0
+        entriesOf.set(stay, before + 1)
+        if (!stay.counts) continue
+        if (before > 0) this.flaps++
+        else this.entriesLate.push(second - stay.from)
+      } else {
+        const entered = stayOf.get(circle)
+        if (entered !== undefined) exitOf.set(entered, second)
+        const cut = stays.some(
+          (stay) =>
+            stay.counts &&
+            stay.circle === circle &&
+            second >= stay.from &&
+            second < stay.to - toleranceSeconds,
+        )
+        if (cut) this.falseExits++
+      }
+    }
+    for (const stay of stays) {
+      if (!stay.counts) continue
+      this.stays++
+      const isLong = stay.to - stay.from >= LONG_SECONDS
+      if (isLong) this.longStays++
+      if (entriesOf.has(stay)) this.detected++
+      else if (isLong) this.missedLong++
+      const exit = exitOf.get(stay)
+      if (exit !== undefined) this.exitsLate.push(exit - stay.to)
+    }
+  }
+}
+
+/** The stay that an entry belongs to: within it or nearest to it. */
+function nearest(
+  stays: readonly Stay[],
+  circle: number,
+  second: number,
+  tolerance: number,
+): Stay | undefined {
+  let best: Stay | undefined
+  let least = tolerance
+  for (const stay of stays) {
+    if (stay.circle !== circle) continue
+    const off = Math.max(stay.from - second, second - stay.to, 0)
+    if (off > least || (off === least && best !== undefined)) continue
+    best = stay
+    least = off
+  }
+  return best
+}
+
+/** Of no values NaN. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle) - 1]!) / 2
+}
