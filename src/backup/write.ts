@@ -56,7 +56,11 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
   try {
     let done = 0
     const count: ByteCount = (bytes) => options.progress((done += bytes), total)
-    const held = await source.hold(partial, flusher(partial, options.progress), signal)
+    const held = await source.hold(
+      partial,
+      flusher(partial, (copied) => options.progress(copied, total)),
+      signal,
+    )
     done += statSync(join(partial, EVENTS_FILE)).size
     const files = await copyImage(held, data, partial, { count, signal }).catch(async (error) => {
       await held.release().catch(() => {})
@@ -115,11 +119,11 @@ function giveToOwner(data: string, folder: string): void {
 }
 
 /** Passes on how far the event index is, and flushes it every few megabytes. */
-function flusher(folder: string, progress: BackupOptions['progress']) {
+function flusher(folder: string, progress: (copied: number) => void) {
   let flushed = 0
   let flushing = false
-  return (copied: number, total: number): void => {
-    progress(copied, total)
+  return (copied: number): void => {
+    progress(copied)
     if (flushing || copied - flushed < FLUSH_BYTES) return
     flushed = copied
     flushing = true
