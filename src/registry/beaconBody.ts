@@ -14,8 +14,8 @@ export const BeaconBody = Type.Object(
     ),
     major: NumberOrText('Required for an ibeacon: 0 to 65,535.'),
     minor: NumberOrText('Required for an ibeacon: 0 to 65,535.'),
-    uid: NumberOrText('Required for an eddystone: the namespace, 20 hexadecimal digits; or a name.'),
-    instance: NumberOrText('Required for an eddystone: 12 hexadecimal digits; or a name.'),
+    uid: Text('Required for an eddystone: the namespace, 20 hexadecimal digits; or a name.'),
+    instance: Text('Required for an eddystone: 12 hexadecimal digits; or a name.'),
     coordinates: ListOrText(
       'Required. About where it is, [longitude, latitude]: devices within 1 km are told of it. A list or its JSON text.',
     ),

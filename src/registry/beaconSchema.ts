@@ -3,16 +3,7 @@ import { dashedUuid } from '../model/beacon.ts'
 import { badParam } from '../runtime/errors.ts'
 import type { BeaconDefinition } from './beaconRow.ts'
 import type { Fields } from './fields.ts'
-import {
-  booleanField,
-  checkText,
-  choiceField,
-  listField,
-  numberField,
-  present,
-  required,
-  textField,
-} from './fields.ts'
+import { booleanField, choiceField, listField, numberField, required, textField } from './fields.ts'
 import type { Pair } from './recordFields.ts'
 import {
   checkPoint,
@@ -80,14 +71,15 @@ function identifier(
   type: BeaconType,
   digits: number,
 ): string {
-  const value = required(name, present(fields, name), `${name} is required for an ${type}.`)
-  const text = checkText(name, Number.isSafeInteger(value) ? String(value) : value, MAX_IDENTIFIER_LENGTH)
+  const given = textField(fields, name, MAX_IDENTIFIER_LENGTH)
+  const text = required(name, given, `${name} is required for an ${type}.`)
   if (!/^[!-~]+$/.test(text)) throw badParam(name, `Invalid ${name}. It must be visible ASCII characters.`)
   const hex = name === 'uuid' ? text.replaceAll('-', '') : text
-  if (/^[0-9a-f]+$/i.test(hex) && hex.length > digits / 2 && hex.length !== digits) {
+  if (!/^[0-9a-f]+$/i.test(hex) || hex.length <= digits / 2) return text
+  if (hex.length !== digits) {
     throw badParam(name, `Invalid ${name}. It must have ${digits} hexadecimal digits, not ${hex.length}.`)
   }
-  return text
+  return hex
 }
 
 /** A whole number of 16 bits as the decimal text that SDKs write. */
