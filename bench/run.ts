@@ -18,6 +18,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   geometry: 'micro/geometry.ts',
   commit: 'micro/commit.ts',
   quality: 'quality.ts',
+  sizes: 'sizes.ts',
 }
 
 const [name, ...args] = process.argv.slice(2)

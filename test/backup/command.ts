@@ -1,5 +1,5 @@
 /** `npm run <command> -- …` as a process of its own. */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
@@ -12,16 +12,12 @@ export interface Ended {
 }
 
 /** @param prefix a program that runs it: `['prlimit', '--fsize=1000']` */
-export function spawnCommand(args: readonly string[], prefix: readonly string[] = []): ChildProcess {
+export async function command(args: readonly string[], prefix: readonly string[] = []): Promise<Ended> {
   // Without the test runner's hooks, see test/kit/server.ts.
   const [program, ...rest] = [...prefix, 'env', '-u', 'NODE_OPTIONS', process.execPath, MAIN, ...args]
-  return spawn(program!, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
-}
-
-export async function command(args: readonly string[], prefix: readonly string[] = []): Promise<Ended> {
-  const child = spawnCommand(args, prefix)
+  const child = spawn(program!, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
-  for (const stream of [child.stdout!, child.stderr!]) {
+  for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
   }
   await once(child, 'close')

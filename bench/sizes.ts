@@ -1,0 +1,153 @@
+/**
+ * `npm run bench -- sizes`: what a geofence, a device, an update and an event take, in memory and on disk.
+ *
+ * A server is started on a data folder, and started again with more in it each time; memory is what the process has
+ * resident some seconds after a start, so that it is the state and not what making it left behind. Each figure is a
+ * difference divided by a count.
+ */
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
+import { drawGeofences } from './load/workload.ts'
+import { done, progress } from './progress.ts'
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: 'boolean' },
+    strict: { type: 'boolean' },
+    seed: { type: 'string', default: '1' },
+  },
+})
+const COUNT = values.smoke ? 5_000 : 200_000
+/** Updates of one replay. */
+const BATCH = 500
+const SETTLE_MS = values.smoke ? 500 : 3000
+/** Far from the workload's geofences. */
+const EMPTY_SEA = { latitude: 0, longitude: -150 }
+const CIRCLE = { type: 'circle', description: 'Depot', coordinates: [0, 0], radius: 100 }
+
+const folder = mkdtempSync(join(tmpdir(), 'ringfence-sizes-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const data = join(folder, 'data')
+// A round of snapshots at every look: what was sent is in them when the server is started again.
+process.env['RINGFENCE_SNAPSHOT_BYTES'] = '65536'
+// One segment: nothing is trimmed before it is measured.
+process.env['RINGFENCE_SEGMENT_BYTES'] = String(2 ** 30)
+
+/** Bytes of the files of the data folder whose names begin so. */
+function bytesOf(prefix: string): number {
+  let bytes = 0
+  for (const name of readdirSync(data, { recursive: true, encoding: 'utf8' })) {
+    if (name.startsWith(prefix)) bytes += statSync(join(data, name)).size
+  }
+  return bytes
+}
+
+/** Bytes of the newest snapshot of each partition. */
+function snapshotBytes(): number {
+  const newest = new Map<string, [position: number, bytes: number]>()
+  for (const name of readdirSync(join(data, 'snapshots'))) {
+    const [partition = '', position = ''] = name.split(/[-.]/)
+    if (Number(position) <= (newest.get(partition)?.[0] ?? -1)) continue
+    newest.set(partition, [Number(position), statSync(join(data, 'snapshots', name)).size])
+  }
+  let bytes = 0
+  for (const [, size] of newest.values()) bytes += size
+  return bytes
+}
+
+/** Starts the server, has it do something, and stops it; answers its resident memory before that. */
+async function session(work: (server: ServerProcess) => Promise<void> = async () => {}): Promise<number> {
+  const server = await startRingfence(folder)
+  await sleep(SETTLE_MS)
+  const rss = server.rssBytes()
+  await work(server)
+  await server.stop()
+  return rss
+}
+
+async function send(server: ServerProcess, method: string, path: string, body: unknown): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+    method,
+    headers: { authorization: BENCH_KEYS.testSecret, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const text = await answer.text()
+  if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status} ${text}`)
+}
+
+/** One update of each of {@link COUNT} devices, in batches. */
+async function updates(server: ServerProcess, place: (i: number) => object): Promise<void> {
+  for (let i = 0; i < COUNT; i += BATCH) {
+    const replays = Array.from({ length: BATCH }, (_, j) => ({
+      deviceId: `device-${String(i + j).padStart(10, '0')}`,
+      userId: `user-${String(i + j).padStart(10, '0')}`,
+      accuracy: 10,
+      ...place(i + j),
+    }))
+    await send(server, 'POST', '/v1/track/replay', { replays })
+  }
+}
+
+/** Waits until a round of snapshots has begun after now and is over. */
+async function snapshots(): Promise<void> {
+  const list = (): string => readdirSync(join(data, 'snapshots')).toSorted().join()
+  const before = list()
+  while (list() === before) await sleep(500)
+  for (let last = ''; last !== list(); await sleep(2000)) last = list()
+}
+
+const at = (i: number): object => ({ ...EMPTY_SEA, latitude: (i % 1000) * 1e-5 })
+
+seedGeofences(folder, [], () => {})
+const emptyRss = await session()
+progress(`${COUNT} geofences`)
+const emptyRegistry = bytesOf('registry.sqlite')
+seedGeofences(folder, drawGeofences(COUNT, Number(values.seed)), () => {})
+const registryBytes = bytesOf('registry.sqlite') - emptyRegistry
+
+const log = { newDevice: 0, update: 0, event: 0 }
+let before = bytesOf('log')
+const geofencesRss = await session(async (server) => {
+  progress(`${COUNT} devices`)
+  await updates(server, at)
+  await snapshots()
+})
+log.newDevice = bytesOf('log') - before
+const deviceSnapshots = snapshotBytes()
+
+before = bytesOf('log')
+const devicesRss = await session(async (server) => {
+  progress(`${COUNT} updates without an event`)
+  await updates(server, (i) => at(i + 1))
+})
+log.update = bytesOf('log') - before
+
+before = bytesOf('log')
+const eventsBefore = bytesOf('events.sqlite')
+await session(async (server) => {
+  progress(`${COUNT} events`)
+  await send(server, 'PUT', '/v1/geofences/depot/1', CIRCLE)
+  await updates(server, () => ({ latitude: 0, longitude: 0 }))
+})
+log.event = bytesOf('log') - before
+const eventBytes = bytesOf('events.sqlite') - eventsBefore
+const insideRss = await session()
+
+const each = (bytes: number): number => Math.round(bytes / COUNT)
+const figures = {
+  emptyServerMemoryBytes: emptyRss,
+  geofence: { memoryBytes: each(geofencesRss - emptyRss), registryBytes: each(registryBytes) },
+  device: {
+    memoryBytes: each(devicesRss - geofencesRss),
+    memoryInsideOneGeofenceBytes: each(insideRss - geofencesRss),
+    snapshotBytes: each(deviceSnapshots),
+  },
+  log: { newDeviceBytes: each(log.newDevice), updateBytes: each(log.update), eventBytes: each(log.event) },
+  event: { indexBytes: each(eventBytes) },
+}
+done(JSON.stringify(figures, null, 2))
+console.log(JSON.stringify({ bench: 'sizes', count: COUNT, ...figures }))
