@@ -1,7 +1,7 @@
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { tooLarge } from './errors.ts'
 import { checkText, decodeText, parseJsonObject } from './jsonBody.ts'
-import { readPairs } from './pairs.ts'
+import { readForm } from './formValues.ts'
 import { RateLimiter } from './rateLimit.ts'
 import type { Route, UploadRule } from './route.ts'
 import { Validator } from './validate.ts'
@@ -74,7 +74,7 @@ export class Endpoint {
   /** @throws ApiError 400 naming the parameter */
   readQuery(text: string): Record<string, unknown> | undefined {
     if (this.#query === undefined) return undefined
-    const query = readPairs(text, this.#query.properties)
+    const query = readForm(text, this.#query.properties, 'drop')
     this.#query.check(query)
     return query
   }
@@ -96,7 +96,7 @@ export class Endpoint {
     else if (format === 'json') body = parseJsonObject(text, validator.nullable)
     else if (text.startsWith('{'))
       throw badParam('body', `This is JSON. Send it with Content-Type: ${JSON_TYPE}.`)
-    else body = readPairs(text.trimEnd(), validator.properties)
+    else body = readForm(text.trimEnd(), validator.properties, 'keep')
     try {
       validator.check(body)
     } catch (error) {

@@ -87,7 +87,7 @@ export function cleanValue(
   for (const key of keys) {
     const member = record[key]
     path.push(key)
-    if (POLLUTING.has(key)) throw badParam(pathText(path), 'Key not allowed.')
+    checkKey(path)
     if (strings) checkText(key, path)
     if (member === null && !nullable.has(key)) delete record[key]
     else cleanValue(member, path, strings)
@@ -95,9 +95,9 @@ export function cleanValue(
   }
 }
 
-/** @throws ApiError 400 where a key may not be used */
-export function checkKey(key: string, param: string): void {
-  if (POLLUTING.has(key)) throw badParam(`${param}.${key}`, 'Key not allowed.')
+/** @throws ApiError 400 where the last key of a path may not be used */
+export function checkKey(path: readonly string[]): void {
+  if (POLLUTING.has(path.at(-1)!)) throw badParam(pathText(path), 'Key not allowed.')
 }
 
 /** @throws ApiError 400 for a text with NUL characters or lone surrogates, which no store keeps faithfully */

@@ -149,6 +149,13 @@ function routes(pending: Reply[]): Route[] {
     route({
       ...common,
       method: 'GET',
+      path: '/v1/address',
+      auth: 'none',
+      handler: (call) => ({ body: { ip: call.ip } }),
+    }),
+    route({
+      ...common,
+      method: 'GET',
       path: '/fails',
       auth: 'publishable',
       handler: () => Promise.reject(new Error('secret detail')),

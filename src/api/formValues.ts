@@ -1,0 +1,194 @@
+import { IsArray, IsObject, IsRecord, IsUnion, IsUnknown, type TSchema } from 'typebox'
+import { badParam } from '../runtime/errors.ts'
+import { checkKey, cleanValue, pathText } from './jsonBody.ts'
+import { isTexts, splitPairs, type PairBranch, type PairNode } from './pairs.ts'
+
+type Kind = 'string' | 'number' | 'boolean' | 'array' | 'object'
+
+/** JSON's numbers, and what people type beside them: `+1`, `.5`, `1.`. */
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+const INDEX = /^(?:0|[1-9]\d*)$/
+
+/** Languages print booleans in their own ways: `True` is Python's, `1` PHP's. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+  ['1', true],
+  ['0', false],
+])
+
+/**
+ * Reads a query string or a form body by a schema: texts become numbers, booleans, lists and objects where the schema
+ * wants them. `name[key]=…` fills a member, `name[]=…`, `name[0]=…` and a repeated `name=…` a list, to any depth; JSON
+ * text stands for a list or object at any level. Where no list is wanted, the last of repeated names wins. An empty
+ * value means absent, as does `[object Object]`, which careless clients send for an object; `null` is a text.
+ *
+ * Where the schema admits texts beside numbers and booleans, only what prints again as it was sent is one: `007` and
+ * `1.0` stay texts.
+ *
+ * @param others what becomes of names that the schema does not know: a query's are dropped, a form's are kept as texts,
+ *   so that a route may refuse them as it does in JSON
+ * @throws ApiError 400 naming the parameter
+ */
+export function readForm(
+  text: string,
+  properties: Readonly<Record<string, TSchema>>,
+  others: 'drop' | 'keep',
+): Record<string, unknown> {
+  const fields: Record<string, unknown> = {}
+  const pairs = splitPairs(text, (name) => Object.hasOwn(properties, name))
+  for (const [name, node] of pairs.wanted) {
+    const value = valueOf(node, properties[name]!, [name])
+    if (value !== undefined) fields[name] = value
+  }
+  if (others === 'keep') {
+    for (const [name, value] of pairs.others) {
+      if (value === '' || Object.hasOwn(Object.prototype, name)) continue
+      fields[name] = value
+    }
+  }
+  cleanValue(fields, [], true)
+  return fields
+}
+
+function valueOf(node: PairNode, schema: TSchema | undefined, path: readonly string[]): unknown {
+  if (!isTexts(node)) {
+    return isList(node, schema) ? listOf(node, schema, path) : objectOf(node, schema, path)
+  }
+  const { texts } = node
+  if (texts.length > 1 && kindsOf(schema).has('array')) {
+    const item = itemSchema(schema)
+    return texts.filter((text) => text !== '').map((text) => fromText(text, item))
+  }
+  const text = texts.at(-1)!
+  return text === '' ? undefined : fromText(text, schema)
+}
+
+/** Whether brackets make a list: as the schema says, and by their names where it leaves both open. */
+function isList({ members, items }: PairBranch, schema: TSchema | undefined): boolean {
+  if (members.size === 0) return true
+  const kinds = kindsOf(schema)
+  if (!kinds.has('array') || items.length > 0) return false
+  const keys = [...members.keys()]
+  if (!keys.every((key) => INDEX.test(key))) return false
+  return !kinds.has('object') || keys.every((key) => Number(key) < keys.length)
+}
+
+function listOf(
+  { members, items }: PairBranch,
+  schema: TSchema | undefined,
+  path: readonly string[],
+): unknown {
+  const item = itemSchema(schema)
+  const nodes = items.length > 0 ? items : indexed(members, path)
+  // The usual way to send an empty list: `name[]=`.
+  const [first] = nodes
+  if (nodes.length === 1 && items.length === 1 && isTexts(first) && first.texts[0] === '') return []
+  return nodes.map((node, i) => {
+    // An item that is left out would move the others.
+    const isEmpty = isTexts(node) && node.texts.at(-1) === ''
+    return isEmpty ? '' : valueOf(node, item, [...path, String(i)])
+  })
+}
+
+function indexed(members: ReadonlyMap<string, PairNode>, path: readonly string[]): PairNode[] {
+  const nodes: PairNode[] = []
+  for (let i = 0; i < members.size; i++) {
+    const node = members.get(String(i))
+    if (node === undefined) throw badParam(pathText(path), 'Indexes must run from 0 without gaps.')
+    nodes.push(node)
+  }
+  return nodes
+}
+
+function objectOf(
+  { members, items }: PairBranch,
+  schema: TSchema | undefined,
+  path: readonly string[],
+): unknown {
+  if (items.length > 0) throw badParam(pathText(path), 'Must not have both [] and names in brackets.')
+  const object: Record<string, unknown> = {}
+  for (const [key, node] of members) {
+    const place = [...path, key]
+    checkKey(place)
+    const value = valueOf(node, memberSchema(schema, key), place)
+    if (value !== undefined) object[key] = value
+  }
+  return object
+}
+
+/** What a text stands for where the schema is expected; the text itself where it stands for nothing else. */
+function fromText(text: string, schema: TSchema | undefined): unknown {
+  const kinds = kindsOf(schema)
+  const isExact = kinds.has('string')
+  if (kinds.has('number') && NUMBER.test(text) && !(isExact && String(Number(text)) !== text)) {
+    return Number(text)
+  }
+  if (kinds.has('boolean')) {
+    const value = BOOLEANS.get(isExact ? text : text.toLowerCase())
+    if (value !== undefined && !(isExact && INDEX.test(text))) return value
+  }
+  if (!kinds.has('object') && !kinds.has('array')) return text
+  if (text === '[object Object]') return undefined
+  const parsed = fromJsonText(text)
+  if (parsed !== undefined) return fitted(parsed, schema)
+  // A list of one.
+  return kinds.has('array') && kinds.size === 1 ? [fromText(text, itemSchema(schema))] : text
+}
+
+/** The list or object that a text holds as JSON. */
+function fromJsonText(text: string): unknown {
+  const first = text.trimStart()[0]
+  if (first !== '{' && first !== '[') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** JSON text whose numbers and booleans are texts where only texts are wanted: `metadata={"floor":2}` as a filter. */
+function fitted(value: unknown, schema: TSchema | undefined): unknown {
+  if (schema === undefined) return value
+  if (Array.isArray(value)) return value.map((item) => fitted(item, itemSchema(schema)))
+  if (typeof value === 'object' && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      const wanted = memberSchema(schema, key)
+      if (wanted !== undefined && key !== '__proto__')
+        (value as Record<string, unknown>)[key] = fitted(member, wanted)
+    }
+    return value
+  }
+  const kinds = kindsOf(schema)
+  return kinds.size === 1 && kinds.has('string') && value !== null ? String(value) : value
+}
+
+const ALL: ReadonlySet<Kind> = new Set<Kind>(['string', 'number', 'boolean', 'array', 'object'])
+
+/** What a schema admits; all where it does not say. */
+function kindsOf(schema: TSchema | undefined): ReadonlySet<Kind> {
+  if (schema === undefined || IsUnknown(schema)) return ALL
+  if (IsUnion(schema)) return new Set(schema.anyOf.flatMap((variant) => [...kindsOf(variant)]))
+  const { type } = schema as { type?: string }
+  if (type === 'integer') return new Set<Kind>(['number'])
+  return ALL.has(type as Kind) ? new Set([type as Kind]) : new Set()
+}
+
+/** What an element of a list is: of the union's first list, where the schema is a union. */
+function itemSchema(schema: TSchema | undefined): TSchema | undefined {
+  if (schema === undefined) return undefined
+  const list = IsUnion(schema) ? schema.anyOf.find((variant) => IsArray(variant)) : schema
+  return list !== undefined && IsArray(list) ? list.items : undefined
+}
+
+function memberSchema(schema: TSchema | undefined, key: string): TSchema | undefined {
+  if (schema === undefined) return undefined
+  if (IsUnion(schema)) {
+    return memberSchema(
+      schema.anyOf.find((variant) => IsRecord(variant) || IsObject(variant)),
+      key,
+    )
+  }
+  if (IsRecord(schema)) return Object.values(schema.patternProperties)[0]
+  return IsObject(schema) && Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined
+}
