@@ -1,0 +1,520 @@
+/** Import over a real server: every column, every refusal, what stands after a cut, and the command. */
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import type { ClientRequest } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { csvLine } from '../../src/registry/exportCells.ts'
+import type { Server } from '../kit/server.ts'
+import { KEYS, startServer } from '../kit/server.ts'
+import { clear, CSV, imported, records } from './importKit.ts'
+import type { Json, Kind } from './importKit.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+const server = await startServer(t)
+await clear(server, 'geofences')
+
+t.test('every column of a geofence file', async (t) => {
+  const file =
+    `\u{FEFF}description,type,tag,externalId,coordinates,address,radius,mode,enabled,metadata.color,metadata.the shop's size,operatingHours.Sunday,operatingHours.mon,stopDetection,disableAfter,deleteAfter,userId,userIds,ip,dwellThreshold,placeId,tripApproachingThreshold
+"Shop ""One"", main\r\ndoor",circle,store,1,"[-73.99,40.73]",Broadway 1,100.5,,,"red, blue",7,"[[""9:00 AM"",""5:00 PM""]]","[[""22:00"",""02:00""]]",true,2031-01-01,2032-01-01T12:00:00+02:00,u0,"u1, u2","10.0.0.1,10.1.0.0/16",2.5,place,15\r
+Plain,polygon,store,2,"[[0,0],[1,0],[1,1],[0,0]]",,,,FALSE,,,,,,,,,,,,,
+`.replaceAll(/(?<!\r)\n/g, '\r\n')
+  const { _id, createdAt, finishedAt, ...record } = await imported(server, 'geofences', file)
+  t.match(_id, /^[0-9a-f]{24}$/)
+  t.ok(Date.parse(finishedAt) >= Date.parse(createdAt))
+  t.same(record, {
+    kind: 'geofences',
+    live: false,
+    status: 'completed',
+    rows: 2,
+    created: 2,
+    updated: 0,
+    refused: 0,
+    createdWithoutPair: 0,
+    errors: [],
+    moreErrors: 0,
+  })
+  const { body } = await server.api('GET', '/v1/geofences/store/1')
+  t.match(body.geofence, {
+    description: 'Shop "One", main\r\ndoor',
+    type: 'circle',
+    geometryCenter: { coordinates: [-73.99, 40.73] },
+    geometryRadius: 100.5,
+    enabled: true,
+    metadata: { color: 'red, blue', "the shop's size": '7' },
+    operatingHours: { Sunday: [['9:00 AM', '5:00 PM']], mon: [['22:00', '02:00']] },
+    stopDetection: true,
+    disableAfter: '2031-01-01T00:00:00.000Z',
+    deleteAfter: '2032-01-01T10:00:00.000Z',
+    userId: 'u0',
+    userIds: ['u1', 'u2'],
+    ip: '10.0.0.1,10.1.0.0/16',
+    dwellThreshold: 2.5,
+    placeId: 'place',
+    tripApproachingThreshold: 15,
+  })
+  const second = (await server.api('GET', '/v1/geofences/store/2')).body.geofence
+  t.match(second, { type: 'polygon', enabled: false })
+  for (const absent of ['metadata', 'operatingHours', 'stopDetection', 'userIds', 'ip'])
+    t.notOk(absent in second)
+
+  const json = `description,type,tag,externalId,coordinates,radius,metadata,operatingHours,mode
+x,circle,store,1,"[1,2]",10,"{""a"":1,""b"":true,""c"":""t""}","{""sat"":[[""08:00"",""24:00""]]}",car
+`
+  t.match(await imported(server, 'geofences', json), { created: 0, updated: 1 })
+  const replaced = (await server.api('GET', '/v1/geofences/store/1')).body.geofence
+  t.equal(replaced._id, body.geofence._id, 'the record stays')
+  t.match(replaced, {
+    metadata: { a: 1, b: true, c: 't' },
+    operatingHours: { sat: [['08:00', '24:00']] },
+    mode: 'car',
+  })
+  t.notOk('userIds' in replaced, 'a row replaces the whole definition')
+})
+
+t.test('every column of a beacon file, and rows that always create', async (t) => {
+  const file = `description,tag,externalId,type,uuid,major,minor,uid,instance,coordinates,enabled,metadata
+Door,shop,1,ibeacon,f7826da6-4fa2-4e98-8024-bc5b71e0893e,1,2,,,"[13.4,52.5]",true,"{""floor"":1}"
+Gate,shop,2,eddystone,,,,edd1ebeac04e5defa017,0bdb87539b67,"[13.4,52.5]",false,
+Free,,,ibeacon,f7826da6-4fa2-4e98-8024-bc5b71e0893e,3,4,,,"[13.4,52.5]",true,
+Half,shop,,ibeacon,f7826da6-4fa2-4e98-8024-bc5b71e0893e,5,6,,,"[13.4,52.5]",true,
+No,shop,3,ibeacon,f7826da6-4fa2-4e98-8024-bc5b71e0893e,5,6,,,"[13.4,52.5]",,
+`
+  const first = await imported(server, 'beacons', file)
+  t.match(first, {
+    rows: 5,
+    created: 4,
+    updated: 0,
+    refused: 1,
+    createdWithoutPair: 2,
+    note: /^2 rows have no tag and externalId: importing the file again creates as many beacons anew/,
+    errors: [{ line: 6, row: 5, column: 'enabled', message: 'enabled: Required.', value: '' }],
+  })
+  t.match(await imported(server, 'beacons', file), { created: 2, updated: 2, createdWithoutPair: 2 })
+  const all = await records(server, 'beacons')
+  t.equal(all.length, 6)
+  t.match(
+    all.find(({ externalId }) => externalId === '1'),
+    {
+      description: 'Door',
+      type: 'ibeacon',
+      uuid: 'f7826da6-4fa2-4e98-8024-bc5b71e0893e',
+      major: '1',
+      minor: '2',
+      geometry: { coordinates: [13.4, 52.5] },
+      enabled: true,
+      metadata: { floor: 1 },
+    },
+  )
+  t.match(
+    all.find(({ externalId }) => externalId === '2'),
+    { uid: 'edd1ebeac04e5defa017', enabled: false },
+  )
+})
+
+t.test('headers that refuse the whole file', async (t) => {
+  const MUST = 'description,type,tag,externalId,coordinates'
+  const CASES: readonly (readonly [kind: Kind, file: string, param: string, sentence: RegExp])[] = [
+    ['geofences', '', 'header', /The file is empty/],
+    ['geofences', '\r\n\r\n', 'header', /The file is empty/],
+    ['geofences', `${MUST},dwelThreshold\n`, 'dwelThreshold', /not known.*dwellThreshold/],
+    ['geofences', `${MUST},Radius\n`, 'Radius', /not known/],
+    ['geofences', `${MUST},radius.x\n`, 'radius.x', /not known/],
+    ['geofences', `${MUST},metadata.\n`, 'metadata.', /not known/],
+    ['geofences', 'description;type;tag\n', 'description;type;tag', /separated by commas/],
+    ['geofences', `${MUST},radius,radius\n`, 'radius', /stands twice/],
+    ['geofences', `${MUST},metadata.a,metadata.a\n`, 'metadata.a', /stands twice/],
+    ['geofences', `${MUST},,radius\n`, 'header', /Column 6 has no name/],
+    [
+      'geofences',
+      `${MUST},metadata,metadata.a\n`,
+      'metadata.a',
+      /metadata and metadata\.a cannot be combined/,
+    ],
+    ['geofences', `operatingHours.sun,${MUST},operatingHours\n`, 'operatingHours.sun', /cannot be combined/],
+    ['geofences', `${MUST},operatingHours.sun,operatingHours.Sunday\n`, 'operatingHours.Sunday', /same day/],
+    ['geofences', `${MUST},operatingHours.someday\n`, 'operatingHours.someday', /is no day/],
+    ['geofences', 'type,tag,externalId,coordinates\n', 'description', /is required/],
+    ['geofences', 'description,tag,externalId,coordinates\n', 'type', /is required/],
+    ['geofences', 'description,type,externalId,coordinates\n', 'tag', /is required/],
+    ['geofences', 'description,type,tag,coordinates\n', 'externalId', /is required/],
+    [
+      'geofences',
+      'description,type,tag,externalId\n',
+      'coordinates',
+      /One of the columns coordinates, address, placeId/,
+    ],
+    ['geofences', 'description,"type\n', 'header', /never closed/],
+    ['beacons', 'description,type,coordinates\n', 'enabled', /is required/],
+    ['beacons', 'description,type,enabled\n', 'coordinates', /is required/],
+    ['beacons', 'description,type,enabled,coordinates,radius\n', 'radius', /not known/],
+  ]
+  const before = await server.api('GET', '/v1/imports/geofences')
+  for (const [kind, file, param, sentence] of CASES) {
+    const { status, body } = await server.api('POST', `/v1/imports/${kind}`, file, KEYS.testSecret, CSV)
+    t.equal(status, 400, file)
+    t.match(body, { meta: { code: 400, param, message: sentence } }, file)
+  }
+  const latin = Buffer.from(`${MUST},metadata.gr\xf6\xdfe\n`, 'latin1')
+  t.match((await server.api('POST', '/v1/imports/geofences', latin, KEYS.testSecret, CSV)).body.meta, {
+    param: 'header',
+  })
+  t.same(
+    (await server.api('GET', '/v1/imports/geofences')).body,
+    before.body,
+    'nothing is entered in the history',
+  )
+
+  const good = `${MUST}\n`
+  t.equal((await server.api('POST', '/v1/imports/geofences', good)).status, 415)
+  t.equal((await server.api('POST', '/v1/imports/geofences', good, KEYS.testPublishable, CSV)).status, 403)
+  t.equal((await server.api('POST', '/v1/imports/users', good, KEYS.testSecret, CSV)).status, 404)
+  t.match(await imported(server, 'geofences', good), { status: 'completed', rows: 0 })
+})
+
+t.test('rows that are refused, with their line, column and reason; the others are in', async (t) => {
+  const header = [
+    'description',
+    'type',
+    'tag',
+    'externalId',
+    'coordinates',
+    'radius',
+    'enabled',
+    'address',
+    'placeId',
+    'ip',
+    'userIds',
+    'disableAfter',
+    'dwellThreshold',
+    'metadata.a',
+    'metadata.b',
+    'operatingHours.sun',
+    'operatingHours.mon',
+  ]
+  const good: Readonly<Record<string, string>> = {
+    description: 'Good\none',
+    type: 'circle',
+    tag: 'rows',
+    coordinates: '[1,2]',
+    radius: '100',
+  }
+  const long = 'x'.repeat(5000)
+  type Case = readonly [
+    change: Readonly<Record<string, string>>,
+    column: string,
+    sentence: RegExp,
+    value?: string,
+  ]
+  const CASES: readonly Case[] = [
+    [{ description: '' }, 'description', /: Required\./, ''],
+    [{ description: 'a\0b' }, 'description', /without NUL/, 'a\0b'],
+    [{ type: 'square' }, 'type', /Valid values: circle, polygon, isochrone/, 'square'],
+    [{ tag: '' }, 'tag', /: Required\./, ''],
+    [{ externalId: 'e'.repeat(257) }, 'externalId', /at most 256/, 'e'.repeat(100)],
+    [{ coordinates: '' }, 'coordinates', /One of coordinates, address and placeId/, ''],
+    [{ coordinates: '1,2' }, 'coordinates', /valid JSON/, '1,2'],
+    [{ coordinates: '[1,91]' }, 'coordinates', /Invalid latitude/, '[1,91]'],
+    [{ type: 'polygon', coordinates: '[[0,0],[1,1],[0,0]]' }, 'coordinates', /between 4 and 2,000/],
+    [{ coordinates: '', address: 'Main St' }, 'address', /no geocoder/, 'Main St'],
+    [{ coordinates: '', placeId: 'p' }, 'placeId', /no places/, 'p'],
+    [{ radius: '' }, 'radius', /required for a circle/, ''],
+    [{ radius: '9' }, 'radius', /Valid range: \[10, 10000\]/, '9'],
+    [{ radius: 'wide' }, 'radius', /must be a number/, 'wide'],
+    [{ enabled: 'yes' }, 'enabled', /true or false/, 'yes'],
+    [{ ip: '10.0.0.300' }, 'ip', /ip/, '10.0.0.300'],
+    [{ disableAfter: 'soon' }, 'disableAfter', /date/, 'soon'],
+    [{ dwellThreshold: '0' }, 'dwellThreshold', /greater than 0/, '0'],
+    [{ type: 'isochrone' }, 'mode', /required for an isochrone/],
+    [{ 'metadata.a': 'fine', 'metadata.b': long }, 'metadata.b', /at most 4096/, 'x'.repeat(100)],
+    [
+      { 'operatingHours.sun': '[]', 'operatingHours.mon': '9 to 5' },
+      'operatingHours.mon',
+      /JSON list/,
+      '9 to 5',
+    ],
+    [
+      { 'operatingHours.sun': '[["9:00","25:00"]]', 'operatingHours.mon': '[]' },
+      'operatingHours.sun',
+      /no time/,
+      '[["9:00","25:00"]]',
+    ],
+  ]
+  let file = csvLine(header)
+  const expected: Json[] = []
+  let line = 2
+  for (const [i, [change, column, message, value]] of CASES.entries()) {
+    for (const row of [good, { ...good, ...change }]) {
+      const cells: Readonly<Record<string, string>> = { externalId: `${i}`, ...row }
+      file += csvLine(header.map((name) => cells[name]))
+      if (row !== good) {
+        expected.push({ line, row: 2 * i + 2, column, message, ...(value !== undefined && { value }) })
+      }
+      line += cells['description']!.includes('\n') ? 2 : 1
+    }
+  }
+  file += 'too,few\n'
+  expected.push({ line, row: 2 * CASES.length + 1, message: /^The row has 2 cells, the header 17\.$/ })
+  const record = await imported(server, 'geofences', file)
+  t.match(record, { status: 'completed', created: CASES.length, updated: 0, refused: CASES.length + 1 })
+  for (const [i, one] of expected.entries()) t.match(record.errors[i], one)
+  t.equal(record.errors.length, expected.length)
+  t.notOk('column' in record.errors.at(-1), 'not of a column')
+  t.equal((await records(server, 'geofences')).filter(({ tag }) => tag === 'rows').length, CASES.length)
+
+  const latin = Buffer.from(
+    'description,type,tag,externalId,coordinates,radius\nCaf\xe9,circle,rows,l,"[1,2]",10\n',
+    'latin1',
+  )
+  t.match((await imported(server, 'geofences', latin)).errors, [
+    { line: 2, row: 1, message: /no UTF-8 text/ },
+  ])
+  t.match(
+    (await imported(server, 'geofences', 'description,type,tag,externalId,placeId\na,circle,rows,r,p\n'))
+      .errors,
+    [{ line: 2, column: 'radius' }],
+    'a column that the file lacks',
+  )
+})
+
+t.test('a pair that comes again: the later row wins, also within a file', async (t) => {
+  const row = (id: string, radius: number) => `d,circle,twice,${id},"[1,2]",${radius}\n`
+  const header = 'description,type,tag,externalId,coordinates,radius\n'
+  const file = header + row('a', 10) + row('b', 20) + row('a', 30)
+  t.match(await imported(server, 'geofences', file), { rows: 3, created: 2, updated: 1 })
+  t.equal((await server.api('GET', '/v1/geofences/twice/a')).body.geofence.geometryRadius, 30)
+  t.match(await imported(server, 'geofences', file), { rows: 3, created: 0, updated: 3 })
+})
+
+t.test('the history, per kind and environment', async (t) => {
+  const header = 'description,type,tag,externalId,coordinates,radius\n'
+  const bad = header + 'd,circle,many,,"[1,2]",10\n'.repeat(1234)
+  const upload = await server.api(
+    'POST',
+    '/v1/imports/geofences?fileName=many.csv',
+    bad,
+    KEYS.testSecret,
+    CSV,
+  )
+  const { errors, moreErrors, ...counts } = upload.body.import
+  t.match(counts, { rows: 1234, created: 0, refused: 1234, fileName: 'many.csv' })
+  t.equal(errors.length, 1000)
+  t.equal(moreErrors, 234)
+  const { body } = await server.api('GET', '/v1/imports/geofences?limit=1')
+  t.same(body, { meta: { code: 200, hasMore: true }, imports: [counts] }, 'newest first, without the rows')
+  const one = await server.api('GET', `/v1/imports/geofences/${counts._id}`)
+  t.same(one.body.import, upload.body.import)
+  const older = await server.api('GET', `/v1/imports/geofences?limit=1&createdBefore=${counts.createdAt}`)
+  t.ok(older.body.imports[0].createdAt < counts.createdAt)
+  const newer = await server.api(
+    'GET',
+    `/v1/imports/geofences?createdAfter=${older.body.imports[0].createdAt}`,
+  )
+  t.same(newer.body, { meta: { code: 200, hasMore: false }, imports: [counts] })
+
+  t.equal((await server.api('GET', `/v1/imports/beacons/${counts._id}`)).status, 404, 'another kind')
+  t.equal(
+    (await server.api('GET', `/v1/imports/geofences/${counts._id}`, undefined, KEYS.liveSecret)).status,
+    404,
+  )
+  t.same((await server.api('GET', '/v1/imports/geofences', undefined, KEYS.liveSecret)).body.imports, [])
+  t.equal((await server.api('GET', '/v1/imports/geofences', undefined, KEYS.testPublishable)).status, 403)
+  t.match((await server.api('GET', '/v1/imports/geofences?createdBefore=x')).body.meta, {
+    param: 'createdBefore',
+  })
+})
+
+/** Begins an import that the test goes on feeding. */
+function begin(to: Server, kind: Kind): ClientRequest {
+  const upload = request(`${to.url}/v1/imports/${kind}`, {
+    method: 'POST',
+    headers: { ...CSV, authorization: KEYS.testSecret },
+  })
+  upload.on('error', () => undefined)
+  return upload
+}
+
+/** The newest import, once `done` says so. */
+async function newest(of: Server, done: (record: Json) => boolean): Promise<Json> {
+  for (;;) {
+    const { body } = await of.api('GET', '/v1/imports/geofences?limit=1')
+    const [record] = body.imports
+    if (record !== undefined && done(record)) return record
+    await sleep(20)
+  }
+}
+
+const HEADER = 'description,type,tag,externalId,coordinates,radius\n'
+
+function rowsOf(tag: string, from: number, count: number): string {
+  return Array.from({ length: count }, (_, i) => `Row,circle,${tag},${from + i},"[1,2]",100\n`).join('')
+}
+
+t.test('a file that stops being CSV in the middle', async (t) => {
+  const file =
+    HEADER + rowsOf('broken', 0, 500) + 'a "quote",circle,broken,x,"[1,2]",10\n' + rowsOf('broken', 500, 5)
+  const record = await imported(server, 'geofences', file)
+  t.match(record, {
+    status: 'interrupted',
+    interruption: { line: 502, message: /within a cell that is not quoted/ },
+    rows: 500,
+    created: 500,
+    refused: 0,
+  })
+  t.equal((await records(server, 'geofences')).filter(({ tag }) => tag === 'broken').length, 500)
+})
+
+t.test('an upload that breaks off: what had come is in, and the history says where it ended', async (t) => {
+  const upload = begin(server, 'geofences')
+  upload.write(HEADER + rowsOf('cut', 0, 3000))
+  await newest(server, ({ status, rows }) => status === 'running' && rows > 1000)
+  upload.destroy()
+  const record = await newest(server, ({ status }) => status !== 'running')
+  t.equal(record.status, 'interrupted')
+  t.ok(record.rows > 1000 && record.rows === record.created)
+  t.equal(record.interruption.line, record.rows + 1)
+  t.equal((await records(server, 'geofences')).filter(({ tag }) => tag === 'cut').length, record.created)
+})
+
+t.test(
+  'kill -9 in the middle: the counts of the history are what stands, and a second run completes it',
+  async (t) => {
+    const own = await startServer(t)
+    await clear(own, 'geofences')
+    const file = HEADER + rowsOf('kill', 0, 3000)
+    const upload = begin(own, 'geofences')
+    upload.write(file)
+    await newest(own, ({ rows }) => rows > 1000)
+    await own.kill9()
+    await own.restart()
+    const record = await newest(own, () => true)
+    t.match(record, { status: 'interrupted', interruption: { message: /The server ended under the import/ } })
+    t.notOk('finishedAt' in record)
+    const standing = await records(own, 'geofences')
+    t.ok(record.created > 1000)
+    t.equal(standing.length, record.created)
+    t.equal(record.rows, record.created)
+    const again = await imported(own, 'geofences', file)
+    t.match(again, {
+      status: 'completed',
+      rows: 6000,
+      created: 6000 - standing.length,
+      updated: standing.length,
+    })
+    t.equal((await records(own, 'geofences')).length, 3000)
+    await own.stop()
+  },
+)
+
+t.test('imports and tracking at the same time', async (t) => {
+  const geofences = HEADER + rowsOf('busy', 0, 2000)
+  const beacons = `description,type,uuid,major,minor,coordinates,enabled,tag,externalId\n${Array.from(
+    { length: 1000 },
+    (_, i) => `B,ibeacon,f7826da6-4fa2-4e98-8024-bc5b71e0893e,1,${i},"[1,2]",true,busy,${i}\n`,
+  ).join('')}`
+  const stop = new AbortController()
+  const statuses = new Set<number>()
+  let entered = 0
+  const device = async (deviceId: string) => {
+    for (let i = 0; !stop.signal.aborted; i++) {
+      const body = { deviceId, latitude: 2, longitude: i % 2 === 0 ? 1 : 1.1, accuracy: 5 }
+      const answer = await server.api('POST', '/v1/track', body, KEYS.testPublishable)
+      statuses.add(answer.status)
+      entered += (answer.body.events as Json[]).filter(({ type }) => type === 'user.entered_geofence').length
+    }
+  }
+  const devices = ['a', 'b', 'c'].map(device)
+  const [first, second, third] = await Promise.all([
+    imported(server, 'geofences', geofences),
+    imported(server, 'beacons', beacons),
+    imported(server, 'geofences', geofences),
+  ])
+  stop.abort()
+  await Promise.all(devices)
+  t.same([...statuses], [200])
+  t.ok(entered > 0, 'geofences that are just imported are entered')
+  t.equal(first.created + third.created, 2000, 'two files with the same pairs')
+  t.equal(first.updated + third.updated, 2000)
+  t.match(second, { created: 1000, refused: 0 })
+})
+
+function command(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, ['src/registry/importCommand.ts', ...args], {
+    cwd: ROOT,
+    env: { ...process.env, RINGFENCE_SECRET_KEY: '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, output }))
+  })
+}
+
+t.test('npm run import', async (t) => {
+  const folder = t.testdir({})
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+  const good = file('good.csv', HEADER + rowsOf('cli', 0, 1200))
+  const bad = file('bad.csv', `${HEADER}Row,circle,cli,0,"[1,2]",100\nRow,circle,cli,1,"[1,2]",1\n`)
+  const broken = file('broken.csv', `${HEADER}Row,circle,cli,0,"[1,2]",100\n"x`)
+  const header = file('header.csv', 'description,colour\n')
+  // Longer than what the sockets hold: the refusal comes while it is being sent.
+  const large = file('large.csv', `description,colour\n${'x,y\n'.repeat(4_000_000)}`)
+  const url = ['--url', server.url]
+  const key = { RINGFENCE_SECRET_KEY: KEYS.testSecret }
+  const CASES: readonly (readonly [
+    args: string[],
+    env: Record<string, string>,
+    code: number,
+    output: RegExp,
+  ])[] = [
+    [
+      ['geofences', good, ...url, '--key', KEYS.testSecret],
+      {},
+      0,
+      /good\.csv: 1,200 rows in .*: 1,200 created, 0 updated, 0 refused/,
+    ],
+    [
+      ['geofences', bad, ...url],
+      key,
+      1,
+      /1 refused\.\n\nline +column +value +refused because\n─+.*\n3 +radius +1 +radius: Invalid radius/,
+    ],
+    [['geofences', broken, ...url], key, 1, /The import ended at line 3: A quoted cell is never closed/],
+    [['geofences', header, ...url], key, 2, /nothing was imported \(400\)\. colour: The column is not known/],
+    [['geofences', large, ...url], key, 2, /nothing was imported \(400\)\. colour: The column is not known/],
+    [['geofences', good, '--url', 'http://127.0.0.1:9'], key, 2, /does not answer: no server listens there/],
+    [['geofences', good, ...url, '--key', `${KEYS.testSecret}x`], {}, 2, /nothing was imported \(401\)/],
+    [['geofences', good, ...url], {}, 2, /A secret key is needed/],
+    [['geofences', good, ...url, '--key', KEYS.testPublishable], {}, 2, /begins with prj_test_sk_/],
+    [['users', good], key, 2, /Give geofences or beacons/],
+    [['geofences', join(folder, 'nofile.csv'), ...url], key, 2, /ENOENT.*nofile\.csv/],
+    [['geofences', good, '--fast'], key, 2, /Unknown option '--fast'/],
+    [['geofences', good, '--url', 'nowhere'], key, 2, /--url nowhere: not a URL/],
+    [['--help'], {}, 0, /Usage: npm run import/],
+  ]
+  // One after the other: two share rows.
+  for (const [args, env, code, output] of CASES) {
+    const found = await command(args, env)
+    t.equal(found.code, code, args.join(' '))
+    t.match(found.output, output)
+    t.notMatch(found.output, '\x1b', 'no colours and no bar where there is no terminal')
+  }
+  const { body } = await server.api('GET', '/v1/imports/geofences?limit=2')
+  t.same(
+    body.imports.map(({ fileName }: Json) => fileName),
+    ['broken.csv', 'bad.csv'],
+  )
+})

@@ -1,0 +1,46 @@
+import type { Server } from '../kit/server.ts'
+import { KEYS } from '../kit/server.ts'
+
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = any
+export type Kind = 'geofences' | 'beacons'
+
+export const CSV = { 'content-type': 'text/csv' }
+
+/** Imports a text and returns the record; the answer must be 200. */
+export async function imported(
+  server: Server,
+  kind: Kind,
+  text: string | Uint8Array,
+  key?: string,
+): Promise<Json> {
+  const { status, body } = await server.api('POST', `/v1/imports/${kind}`, text, key ?? KEYS.testSecret, CSV)
+  if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`)
+  return body.import
+}
+
+export async function exported(
+  server: Server,
+  kind: Kind,
+  query = '',
+  key = KEYS.testSecret as string,
+): Promise<string> {
+  const { status, body } = await server.api('GET', `/v1/exports/${kind}${query}`, undefined, key)
+  if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`)
+  return typeof body === 'string' ? body : JSON.stringify(body)
+}
+
+export async function records(server: Server, kind: Kind, key = KEYS.testSecret as string): Promise<Json[]> {
+  const found: Json[] = []
+  for (let before = ''; ;) {
+    const { body } = await server.api('GET', `/v1/${kind}?limit=1000${before}`, undefined, key)
+    found.push(...body[kind])
+    if (!body.meta.hasMore) return found
+    before = `&createdBefore=${body[kind].at(-1).createdAt}`
+  }
+}
+
+export async function clear(server: Server, kind: Kind, key = KEYS.testSecret as string): Promise<void> {
+  for (const { _id } of await records(server, kind, key))
+    await server.api('DELETE', `/v1/${kind}/${_id}`, undefined, key)
+}
