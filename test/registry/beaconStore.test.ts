@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Test } from 'tap'
-import { pointDistance } from '../../src/geometry/distance.ts'
+import { destination, pointDistance } from '../../src/geometry/distance.ts'
 import type { Beacon, BeaconIdentifiers } from '../../src/model/beacon.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { scopeId } from '../../src/model/scope.ts'
@@ -171,38 +171,44 @@ t.test('property: near and in range are what a look at every beacon says', async
   t.pass('held')
 })
 
-t.test('near among many: cells and the look at all agree', async (t) => {
-  // So many that a search of 1 km goes by cells and one of 100 km by all; each against the twin.
-  const store = new BeaconStore()
-  const beacons: Beacon[] = []
-  for (let i = 0; i < 6000; i++) {
-    const angle = i * 2.399963
-    const reach = Math.sqrt(i) / 300
-    const beacon: Beacon = {
-      ...ibeacon(String(i % 65_536)),
-      id: String(i).padStart(24, '0'),
-      scope: TEST,
-      coordinates: [i % 2 === 0 ? 180 - reach : -180 + reach * Math.cos(angle) ** 2, reach * Math.sin(angle)],
-      createdAt: i,
-      updatedAt: i,
-    }
-    beacons.push(beacon)
-    store.put(beacon)
-  }
-  for (const [latitude, longitude] of [
-    [0, 180],
-    [0.02, -179.99],
-    [-0.13, 179.9],
-    [0.2, 179.8],
-  ] as const) {
-    for (const radius of [200, 1000, 5000, 100_000]) {
-      const wanted = beacons
-        .map((beacon) => pointDistance(latitude, longitude, beacon.coordinates[1], beacon.coordinates[0]))
-        .filter((distance) => distance <= radius)
-        .sort((a, b) => a - b)
-      const got = store.near(latitude, longitude, radius, 1000).map(({ distance }) => distance)
-      t.strictSame(got, wanted.slice(0, 1000), `${radius} m about ${latitude},${longitude}`)
-    }
+t.test('property: near among so many that cells are looked at', async (t) => {
+  const CENTERS = [
+    [0, 180] as const,
+    [52.5, 13.4] as const,
+    [71, -180] as const,
+    [89.97, 30] as const,
+    [-90, 0] as const,
+  ]
+  for (const [latitude, longitude] of CENTERS) {
+    const seed = Math.floor(Math.random() * 2 ** 31)
+    await t.test(`about ${latitude},${longitude}, seed ${seed}`, async (t) => {
+      const placeWithin = (meters: number) =>
+        fc
+          .tuple(fc.double({ min: 0, max: 360, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }))
+          .map(([bearing, share]) => destination(latitude, longitude, bearing, meters * Math.sqrt(share)))
+      const store = new BeaconStore()
+      const beacons = fc.sample(placeWithin(8000), { numRuns: 3000, seed }).map((place, i): Beacon => ({
+        ...ibeacon(String(i)),
+        id: String(i).padStart(24, '0'),
+        scope: TEST,
+        coordinates: [place.longitude, place.latitude],
+        createdAt: i,
+        updatedAt: i,
+      }))
+      for (const beacon of beacons) store.put(beacon)
+      fc.assert(
+        fc.property(placeWithin(9000), fc.integer({ min: 100, max: 3000 }), (place, radius) => {
+          const wanted = beacons
+            .map(({ coordinates: [lon, lat] }) => pointDistance(place.latitude, place.longitude, lat, lon))
+            .filter((distance) => distance <= radius)
+            .sort((a, b) => a - b)
+          const got = store.near(place.latitude, place.longitude, radius, 3000)
+          return got.length === wanted.length && got.every(({ distance }, i) => distance === wanted[i])
+        }),
+        { numRuns: RUNS },
+      )
+      t.pass('held')
+    })
   }
 })
 
