@@ -1,13 +1,21 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { stepBeacons } from '../../src/actor/beacons.ts'
+import { PassageFinder } from '../../src/actor/passages.ts'
+import type { Probe } from '../../src/geometry/probe.ts'
 import type { Beacon, RangedBeacon } from '../../src/model/beacon.ts'
 import type { BeaconVisit } from '../../src/model/device.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import type { Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 import { BeaconStore } from '../../src/registry/beaconStore.ts'
-import { aBeacon, aGeofence, applied, AWAY, Engine, HERE, MINUTE, NOON } from './kit.ts'
+import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import type { GeofenceIndex } from '../../src/spatial/port.ts'
+import { aBeacon, aGeofence, applied, AWAY, Engine, HERE, MINUTE, NOON, runs, TIMEOUT } from './kit.ts'
 import { circumstances, rows } from './stepTable.ts'
+import { moved, Random, randomGeofence, randomPlace } from './world.ts'
+
+t.setTimeout(TIMEOUT)
 
 /** Evaluation beyond the interface: delays and crossings. And beacons. */
 
@@ -262,6 +270,51 @@ t.test('crossings: where and when, in the order of entry, before everything else
     [at(4, 0).id],
     'no state of it',
   )
+})
+
+t.test('passages: an index that answers no more than it must is enough', async (t) => {
+  let passages = 0
+  fc.assert(
+    fc.property(fc.integer(), (seed) => {
+      const random = new Random(seed)
+      const place = randomPlace(random)
+      const spread = random.magnitude(500, 60_000)
+      const index = createGeofenceIndex()
+      const fences = Array.from({ length: 40 }, (_, id) => randomGeofence(random, id, place, spread, NOON))
+      for (const fence of fences) index.put(fence)
+      const slots = fences.map(({ id }) => index.slotOf(id))
+      const offering = (offered: (probe: Probe, reach: number) => number[]) => {
+        const { distance, geofence } = index
+        const candidates = (probe: Probe, reach: number, out: number[]) => {
+          out.push(...offered(probe, reach))
+          return 0
+        }
+        const one = { candidates, distance: distance.bind(index), geofence: geofence.bind(index) }
+        return one as Partial<GeofenceIndex> as GeofenceIndex
+      }
+      const miser = offering((probe, reach) => slots.filter((slot) => index.distance(slot, probe) <= reach))
+      const spendthrift = offering(() => slots)
+      for (let i = 0; i < 10; i++) {
+        const end = () => moved(place, random.between(-spread, spread), random.between(-spread, spread))
+        const [from, to] = [
+          { ...end(), time: 0 },
+          { ...end(), time: 60_000 },
+        ]
+        const found = [miser, spendthrift].map((one) =>
+          new PassageFinder()
+            .find(one, from, to, () => false)
+            .map(({ geofence }) => geofence.id)
+            .sort()
+            .join(),
+        )
+        if (found[0] !== found[1])
+          throw new Error(`${found.join(' and ')} from ${JSON.stringify([from, to])}`)
+        passages += found[0] === '' ? 0 : found[0]!.split(',').length
+      }
+    }),
+    runs(60),
+  )
+  t.ok(passages > 100, `${passages} passages`)
 })
 
 t.test('crossings over the antimeridian', async (t) => {
