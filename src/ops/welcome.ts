@@ -20,15 +20,20 @@ Four keys were made for the first project. They are kept hashed: this is the onl
   test secret        ${keys.testSecret}
   live secret        ${keys.liveSecret}
 
-Publishable keys go into apps, secret keys stay on servers. With the server stopped,
-"npm run keys -- rotate testSecret" replaces one that was lost.
+Publishable keys go into apps, secret keys stay on servers. "npm run keys -- rotate testSecret" replaces one that
+was lost.
 
 The test environment has an example geofence around ${EXAMPLE.description}. Send a location in it:
 
   curl ${url}/v1/track -H "Authorization: ${keys.testPublishable}" \\
     -d "deviceId=phone-$(date +%s)" -d latitude=${latitude} -d longitude=${longitude} -d accuracy=20
 
-The answer is the user and the event user.entered_geofence. README.md goes on from there; Ctrl-C stops the server.
+The answer is the user and the event user.entered_geofence. Go on in a browser:
+
+  ${url}/docs           every call, with examples, to be tried with a key
+  ${url}/docs/guides    quickstart, geofences, events and confidence, operating, …
+
+Ctrl-C stops the server.
 `
 }
 

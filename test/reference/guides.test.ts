@@ -10,20 +10,20 @@ const names = [...readFileSync(new URL('README.md', GUIDES), 'utf8').matchAll(/\
 )
 const stepsOfGuide = (name: string) => stepsOf(readFileSync(new URL(`${name}.md`, GUIDES), 'utf8'))
 
-t.test('each guide, alone, on a fresh data folder', async (t) => {
-  t.jobs = 2
+t.test('on a fresh data folder', async (t) => {
+  // They wait more than they work.
+  t.jobs = 4
   for (const name of names) {
-    t.test(name, { buffered: true }, async (t) => {
+    t.test(`${name}, alone`, { buffered: true }, async (t) => {
       const steps = stepsOfGuide(name)
       t.ok(steps.length > 0, 'has commands')
       await withServer(async (folder, url) => t.strictSame(await runSteps(steps, folder, url), []))
     })
   }
-})
-
-t.test('all guides, one after the other, on one data folder', async (t) => {
-  await withServer(async (folder, url) => {
-    for (const name of names) t.strictSame(await runSteps(stepsOfGuide(name), folder, url), [], name)
+  t.test('all guides, one after the other', { buffered: true }, async (t) => {
+    await withServer(async (folder, url) => {
+      for (const name of names) t.strictSame(await runSteps(stepsOfGuide(name), folder, url), [], name)
+    })
   })
 })
 
