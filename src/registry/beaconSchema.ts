@@ -72,7 +72,7 @@ function identifier(
   digits: number,
 ): string {
   const given = textField(fields, name, MAX_IDENTIFIER_LENGTH)
-  const text = required(name, given, `${name} is required for an ${type}.`)
+  const text = required(name, given, `Required for an ${type}.`)
   if (!/^[!-~]+$/.test(text)) throw badParam(name, `Invalid ${name}. It must be visible ASCII characters.`)
   const hex = name === 'uuid' ? text.replaceAll('-', '') : text
   if (!/^[0-9a-f]+$/i.test(hex) || hex.length <= digits / 2) return text
@@ -85,7 +85,7 @@ function identifier(
 /** A whole number of 16 bits as the decimal text that SDKs write. */
 function number16(fields: Fields, name: 'major' | 'minor'): string {
   const number = numberField(fields, name, 0, MAX_MAJOR)
-  const value = required(name, number, `${name} is required for an ibeacon.`)
+  const value = required(name, number, 'Required for an ibeacon.')
   if (!Number.isInteger(value)) throw badParam(name, `Invalid ${name}. It must be a whole number.`)
   return String(value)
 }

@@ -18,7 +18,7 @@ export function present(fields: Fields, name: string): unknown {
 }
 
 /** Throws the 400 of a field that must be there. */
-export function required<T>(name: string, value: T | undefined, sentence = `${name} is required.`): T {
+export function required<T>(name: string, value: T | undefined, sentence = 'Required.'): T {
   if (value === undefined) throw badParam(name, sentence)
   return value
 }

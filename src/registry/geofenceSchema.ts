@@ -80,16 +80,16 @@ function parseShape(fields: Fields, type: GeofenceType): Shape {
   if (type === 'polygon') {
     if (coordinates !== undefined) return { kind: 'polygon', ring: parseRing(coordinates) }
     if (present(fields, 'placeId') !== undefined) throw noPlaces()
-    throw badParam('coordinates', 'coordinates is required for a polygon.')
+    throw badParam('coordinates', 'Required for a polygon.')
   }
   const center = coordinates === undefined ? undefined : checkPoint('coordinates', coordinates)
   const address = textField(fields, 'address', MAX_ADDRESS_LENGTH)
   if (type === 'isochrone') {
-    required('radius', positiveField(fields, 'radius'), 'radius is required for an isochrone, in minutes.')
-    required('mode', present(fields, 'mode'), 'mode is required for an isochrone.')
+    required('radius', positiveField(fields, 'radius'), 'Required for an isochrone, in minutes.')
+    required('mode', present(fields, 'mode'), 'Required for an isochrone.')
   }
   const radius = type === 'circle' ? numberField(fields, 'radius', MIN_RADIUS_METERS, MAX_RADIUS_METERS) : 0
-  required('radius', radius, 'radius is required for a circle, in metres.')
+  required('radius', radius, 'Required for a circle, in metres.')
   if (center === undefined) {
     if (address !== undefined) throw missing('address', 'no geocoder to find the address; give coordinates')
     if (present(fields, 'placeId') !== undefined) throw noPlaces()
