@@ -8,6 +8,9 @@ export interface ErrorAnswer {
   readonly retryAfter: number | undefined
 }
 
+/** Where nobody knows better: what is missing comes with another start, not within a second. */
+const RETRY_SECONDS = 60
+
 /** `{meta: {code, param?, message, type?}}` of an error; of anything but an ApiError only that it happened. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   if (!(error instanceof ApiError)) {
@@ -21,7 +24,7 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   return {
     status: code,
     json: JSON.stringify({ meta: { code, param, message, type } }),
-    retryAfter: error.retryAfter,
+    retryAfter: error.retryAfter ?? (code === 429 || code === 503 ? RETRY_SECONDS : undefined),
   }
 }
 

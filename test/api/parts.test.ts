@@ -5,6 +5,7 @@ import Type from 'typebox'
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator'
 import { ClientAddress, Peers } from '../../src/api/clientAddress.ts'
 import { openApiDocument, openApiRoute } from '../../src/api/openapi.ts'
+import { LIMIT_NAMES, withLimits } from '../../src/api/limits.ts'
 import { RateLimiter } from '../../src/api/rateLimit.ts'
 import { route, type Method, type Route } from '../../src/api/route.ts'
 import { Router } from '../../src/api/router.ts'
@@ -150,6 +151,47 @@ t.test('a rate limiter lets through what a bucket of tokens would', (t) => {
   backwards.take('a', 1.8e12)
   backwards.take('a', 1.7e12)
   t.throws(() => backwards.take('a', 1.7e12), { code: 429 }, 'a clock set back locks nobody out')
+  t.end()
+})
+
+t.test('every endpoint finds its rate limit', (t) => {
+  const stub = (endpoint: string, auth: Route['auth'] = 'publishable'): Route => {
+    const [method, path] = endpoint.split(' ') as [Method, string]
+    return route({ method, path, auth, summary: '', tag: '', answers: {}, handler: () => ({}) })
+  }
+  // interface.md, "Limits", word for word.
+  const table = {
+    'POST /v1/track': '1 device',
+    'GET /v1/context': '10 key',
+    'GET /v1/geocode/forward': '10 key',
+    'GET /v1/geocode/reverse': '10 key',
+    'GET /v1/geocode/ip': '10 address',
+    'GET /v1/search/autocomplete': '10 key',
+    'GET /v1/search/users': '100 key',
+    'GET /v1/search/geofences': '100 key',
+    'GET /v1/search/places': '150 key',
+    'GET /v1/addresses/validate': '100 key',
+    'GET /v1/route/distance': '100 key',
+    'GET /v1/route/matrix': '20 key',
+    'POST /v1/route/match': '10 key',
+    'GET /v1/route/directions': '10 key',
+    'GET /v1/route/optimize': '10 key',
+  }
+  const limitsOf = (routes: readonly Route[], changes: Record<string, number> = {}): unknown[] =>
+    withLimits(routes, changes).map(({ limit }) => limit && `${limit.perSecond} ${limit.by}`)
+  t.strictSame(limitsOf(Object.keys(table).map((endpoint) => stub(endpoint))), Object.values(table))
+  for (const endpoint of Object.keys(table)) t.ok(LIMIT_NAMES.includes(endpoint), endpoint)
+
+  const others = [
+    stub('GET /v1/users', 'secret'),
+    stub('GET /v1/search/users', 'secret'),
+    stub('GET /v1/config'),
+    stub('GET /healthz', 'none'),
+  ]
+  t.strictSame(limitsOf(others), ['100 key', '100 key', undefined, undefined])
+  const changes = { management: 7, 'GET /v1/search/users': Infinity, 'POST /v1/track': 3 }
+  t.strictSame(limitsOf(others, changes), ['7 key', undefined, undefined, undefined])
+  t.strictSame(limitsOf([stub('POST /v1/track')], changes), ['3 device'])
   t.end()
 })
 

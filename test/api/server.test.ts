@@ -42,6 +42,8 @@ t.test('answers of handlers', async (t) => {
   t.strictSame([accepted.status, accepted.body], [202, { meta: { code: 202, message: 'Later.' }, a: 1 }])
   const plain = await toy.call('/outcome/plain')
   t.strictSame([plain.text, plain.headers.get('content-type')], ['plain', 'text/plain'])
+  const later = await toy.call('/outcome/unavailable')
+  t.strictSame([later.status, later.headers.get('retry-after')], [503, '60'])
   const error = await toy.call('/outcome/api-error')
   t.strictSame(error.body, { meta: { code: 409, param: 'tag', message: 'tag: Exists already.' } })
 

@@ -184,6 +184,8 @@ function routes(pending: Reply[]): Route[] {
             return Promise.reject(new Error('secret detail'))
           case 'api-error':
             return Promise.reject(new ApiError(409, 'tag: Exists already.', { param: 'tag' }))
+          case 'unavailable':
+            throw new ApiError(503, 'There is no such engine.')
           case 'twice':
             reply.send({ body: { first: true } })
             reply.send({ body: { second: true } })
