@@ -342,6 +342,8 @@ export class Partition {
         userRecordId: profile.id,
         createdAt: (transition.geofence && transition.at?.time) ?? time,
         actualCreatedAt: update.receivedAt,
+        tag: (transition.geofence ?? transition.beacon)?.tag,
+        externalId: (transition.geofence ?? transition.beacon)?.externalId,
         json,
       })
     }

@@ -1,4 +1,5 @@
-import { NO_RECORD, type EventIndex, type StoredEvent } from '../events/port.ts'
+import type { EventIndex, StoredEvent } from '../events/port.ts'
+import { readEvent } from '../events/record.ts'
 import type { CommitLog, SnapshotStore } from '../log/port.ts'
 import { FrameWriter, readFrame, writeTable, type CommittedEvent } from './commitCodec.ts'
 import type { Partition } from './partition.ts'
@@ -54,7 +55,7 @@ export function recover(
       return partition!.table
     },
     event(event: CommittedEvent): void {
-      if (position > events.durablePosition) frameEvents.push(storedEvent(event))
+      if (position > events.durablePosition) frameEvents.push(readEvent(event.scope, event.json))
     },
   }
 
@@ -105,20 +106,4 @@ export function snapshotOf(partition: Partition, revision: number, now: number):
   writeTable(writer, partition.table)
   writer.sealCommit()
   return writer.take()
-}
-
-/** What the index looks an event up by, read back out of its JSON. */
-function storedEvent({ scope, json }: CommittedEvent): StoredEvent {
-  const event = JSON.parse(json)
-  return {
-    scope,
-    id: event._id,
-    type: event.type,
-    deviceId: event.user.deviceId,
-    userId: event.user.userId,
-    userRecordId: event.user._id ?? NO_RECORD,
-    createdAt: Date.parse(event.createdAt),
-    actualCreatedAt: Date.parse(event.actualCreatedAt),
-    json,
-  }
 }

@@ -4,16 +4,19 @@ import type { EventQuery, StoredEvent, Verdict } from './port.ts'
 
 /** "RfEv": tells an event index from any other SQLite file. */
 const APPLICATION_ID = 0x52664576
-const SCHEMA_VERSION = 1
+const SCHEMA_VERSION = 2
 /** Events removed per transaction of a prune, so that what waits behind it waits for milliseconds. */
 const PRUNE_CHUNK = 1_000
 const CACHE_KIB = 32_768
+/** Places that one query of {@link EventDatabase.read} looks at: some milliseconds. */
+const READ_STRETCH = 20_000
 /** Pages copied at a time: 256 KB. */
 const COPIED_PAGES = 64
 
 /**
- * Rows are inserted in the order of the log, so among events of one time the row number tells which came later; every
- * index ends in it by itself. The ids tell nothing: they are mixed with the store's.
+ * The row number of an event is its place in the order of the log: given by us, never twice, so that a reader's cursor
+ * stays true whatever is deleted. Among events of one time it tells which came later; every index ends in it by
+ * itself. The ids tell nothing: they are mixed with the store's.
  */
 const SCHEMA = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -33,8 +36,11 @@ const SCHEMA = `
   CREATE INDEX eventsByDevice ON events (scope, deviceId, createdAt);
   CREATE INDEX eventsByType ON events (scope, type, createdAt);
   CREATE INDEX eventsByServerTime ON events (actualCreatedAt);
-  INSERT INTO meta VALUES ('position', 0);
+  INSERT INTO meta VALUES ('position', 0), ('place', 0);
 `
+
+/** Brings a file of version 1, where SQLite numbered the rows, up to date. */
+const TO_VERSION_2 = `INSERT INTO meta SELECT 'place', coalesce(max(rowid), 0) FROM events`
 
 /** The file is no event index, or is damaged. It is left as it is: events before the log's start exist nowhere else. */
 export class EventIndexDamaged extends Error {
@@ -60,13 +66,16 @@ export class EventIndexTooNew extends Error {
 export class EventDatabase {
   readonly #database: Database.Database
   readonly #insert: Database.Statement
-  readonly #setPosition: Database.Statement
+  readonly #setMeta: Database.Statement
+  readonly #read: Database.Statement<unknown[], PlacedJson>
+  readonly #placeOf: Database.Statement<[Buffer, ScopeId], number>
   readonly #get: Database.Statement<[Buffer, ScopeId], string>
   readonly #setJson: Database.Statement
   readonly #delete: Database.Statement
   readonly #prune: Database.Statement
   readonly #lists = new Map<string, Database.Statement<unknown[], string>>()
   #position: number
+  #place: number
 
   /**
    * Opens or creates the file.
@@ -76,9 +85,17 @@ export class EventDatabase {
     this.#database = open(file)
     const database = this.#database
     this.#insert = database.prepare(
-      'INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
+      `INSERT INTO events
+         (id, scope, type, deviceId, userId, userRecordId, createdAt, actualCreatedAt, json, rowid)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     )
-    this.#setPosition = database.prepare(`UPDATE meta SET value = ? WHERE name = 'position'`)
+    this.#setMeta = database.prepare('UPDATE meta SET value = ? WHERE name = ?')
+    this.#read = database.prepare(
+      'SELECT rowid AS place, json FROM events WHERE rowid > ? AND rowid <= ? AND scope = ? ORDER BY rowid LIMIT ?',
+    )
+    this.#placeOf = database
+      .prepare<[Buffer, ScopeId], number>('SELECT rowid FROM events WHERE id = ? AND scope = ?')
+      .pluck()
     this.#get = database
       .prepare<[Buffer, ScopeId], string>('SELECT json FROM events WHERE id = ? AND scope = ?')
       .pluck()
@@ -87,10 +104,9 @@ export class EventDatabase {
     this.#prune = database.prepare(
       `DELETE FROM events WHERE rowid IN (SELECT rowid FROM events WHERE actualCreatedAt < ? LIMIT ${PRUNE_CHUNK})`,
     )
-    this.#position = database
-      .prepare(`SELECT value FROM meta WHERE name = 'position'`)
-      .pluck()
-      .get() as number
+    const meta = database.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck()
+    this.#position = meta.get('position')!
+    this.#place = meta.get('place')!
   }
 
   /** Log position up to which every event is here, in the last committed transaction. */
@@ -98,22 +114,46 @@ export class EventDatabase {
     return this.#position
   }
 
+  /** The place of the last event in the order of the log, in the last committed transaction. */
+  get place(): number {
+    return this.#place
+  }
+
   /**
-   * Adds events and moves the position, in one transaction. An id that is known is ignored.
+   * Adds events, each at the place after the one before, and moves the position, in one transaction. An id that is
+   * known is ignored, but for its place.
    * @param rows see {@link packEvents}
    */
   add(position: number, rows: PackedEvents): void {
     const database = this.#database
+    let place = this.#place
     database.exec('BEGIN')
     try {
-      for (let i = 0; i < rows.length; i += COLUMNS) insertRow(this.#insert, rows, i)
-      this.#setPosition.run(position)
+      for (let i = 0; i < rows.length; i += COLUMNS) insertRow(this.#insert, rows, i, ++place)
+      this.#setMeta.run(position, 'position')
+      this.#setMeta.run(place, 'place')
       database.exec('COMMIT')
     } catch (error) {
       if (database.inTransaction) database.exec('ROLLBACK')
       throw error
     }
     this.#position = position
+    this.#place = place
+  }
+
+  /** Events of a scope in the order of the log, from after a place on. */
+  read(scope: ScopeId, after: number, limit: number): PlacedJson[] {
+    const found: PlacedJson[] = []
+    // In stretches: one scope's few events must not be looked for among another's millions in one go.
+    for (let from = after; from < this.#place && found.length < limit; from += READ_STRETCH) {
+      const some = this.#read.all(from, from + READ_STRETCH, scope, limit - found.length)
+      found.push(...some)
+    }
+    return found
+  }
+
+  placeOf(scope: ScopeId, id: string): number | undefined {
+    return isEventId(id) ? this.#placeOf.get(Buffer.from(id, 'hex'), scope) : undefined
   }
 
   /** Makes all that was added durable; returns the position. */
@@ -212,6 +252,12 @@ export class EventDatabase {
   }
 }
 
+/** An event's JSON at its place in the order of the log. */
+export interface PlacedJson {
+  readonly place: number
+  readonly json: string
+}
+
 /** Events for a transaction, as a flat list of values, {@link COLUMNS} each: crosses a thread faster than objects. */
 export type PackedEvents = (string | number | null)[]
 
@@ -281,9 +327,9 @@ function prepareFile(database: Database.Database, file: string): void {
   // Checkpoints are made on purpose, by checkpoint(): the durable position depends on them.
   database.pragma('wal_autocheckpoint = 0')
   database.pragma(`cache_size = -${CACHE_KIB}`)
-  if (fresh) {
+  if (version < SCHEMA_VERSION) {
     database.transaction(() => {
-      database.exec(SCHEMA)
+      database.exec(fresh ? SCHEMA : TO_VERSION_2)
       database.pragma(`application_id = ${APPLICATION_ID}`)
       database.pragma(`user_version = ${SCHEMA_VERSION}`)
     })()
@@ -292,12 +338,12 @@ function prepareFile(database: Database.Database, file: string): void {
     .prepare(`SELECT count(*) FROM sqlite_schema WHERE name LIKE 'eventsBy%'`)
     .pluck()
     .get()
-  const position = database.prepare(`SELECT value FROM meta WHERE name = 'position'`).pluck().get()
-  if (indexes !== 5 || typeof position !== 'number') throw new Error('parts of it are missing')
+  const known = database.prepare(`SELECT count(*) FROM meta WHERE typeof(value) = 'integer'`).pluck().get()
+  if (indexes !== 5 || known !== 2) throw new Error('parts of it are missing')
 }
 
 // Not inlined into the loop: V8 optimised the whole transaction over and over and threw it away each time.
-function insertRow(insert: Database.Statement, rows: PackedEvents, i: number): void {
+function insertRow(insert: Database.Statement, rows: PackedEvents, i: number, place: number): void {
   insert.run(
     Buffer.from(rows[i] as string, 'hex'),
     rows[i + 1],
@@ -308,5 +354,6 @@ function insertRow(insert: Database.Statement, rows: PackedEvents, i: number): v
     rows[i + 6],
     rows[i + 7],
     rows[i + 8],
+    place,
   )
 }

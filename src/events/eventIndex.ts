@@ -2,16 +2,18 @@ import { Worker } from 'node:worker_threads'
 import { EVENT_INDEX_WORKER } from '../../workers/urls.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { EventIndexDamaged, EventIndexTooNew, packEvents } from './eventDatabase.ts'
-import type { PackedEvents } from './eventDatabase.ts'
+import type { PackedEvents, PlacedJson } from './eventDatabase.ts'
 import type { EventReply, EventRequest } from './eventWorker.ts'
 import type {
   CopyableEventIndex,
   CopyProgress,
   EventIndex,
   EventQuery,
+  PlacedEvent,
   StoredEvent,
   Verdict,
 } from './port.ts'
+import { readEvent } from './record.ts'
 
 /**
  * Milliseconds that added events wait for more of them; a query does not wait. Each transaction writes every page that
@@ -65,7 +67,6 @@ export function openEventIndex(options: {
       worker,
       options.file,
       () => {
-        if (opened) return
         opened = true
         resolve(index)
       },
@@ -82,6 +83,7 @@ export function openEventIndex(options: {
 class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   durablePosition = 0
   pendingBytes = 0
+  lastPlace = 0
   #position = 0
   readonly #worker: Worker
   #batches: Batch[] = []
@@ -96,7 +98,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   readonly #exited: Promise<void>
   readonly #failed: (error: Error) => void
 
-  constructor(worker: Worker, file: string, durable: () => void, failed: (error: Error) => void) {
+  constructor(worker: Worker, file: string, opened: () => void, failed: (error: Error) => void) {
     this.#worker = worker
     this.#failed = failed
     worker.on('message', (reply: EventReply) => {
@@ -106,8 +108,10 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
         if (this.#underWay === 0 && this.#batches.length > 0) this.#gather()
       } else if (reply.is === 'durable') {
         this.durablePosition = reply.position
-        if (reply.position > this.#position) this.#position = reply.position
-        durable()
+      } else if (reply.is === 'opened') {
+        this.durablePosition = this.#position = reply.position
+        this.lastPlace = reply.place
+        opened()
       } else if (reply.is === 'answer') {
         this.#calls.get(reply.call)?.resolve(reply.value)
         this.#calls.delete(reply.call)
@@ -141,6 +145,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     }
     batch.position = position
     packEvents(events, batch.rows)
+    this.lastPlace += events.length
     let bytes = 0
     for (const event of events) bytes += EVENT_BYTES + event.json.length
     batch.bytes += bytes
@@ -150,6 +155,15 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
 
   list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }> {
     return this.#ask((call) => ({ do: 'list', call, scope, query }))
+  }
+
+  async read(scope: ScopeId, after: number, limit: number): Promise<PlacedEvent[]> {
+    const found = await this.#ask<PlacedJson[]>((call) => ({ do: 'read', call, scope, after, limit }))
+    return found.map(({ place, json }) => ({ place, event: readEvent(scope, json) }))
+  }
+
+  placeOf(scope: ScopeId, id: string): Promise<number | undefined> {
+    return this.#ask((call) => ({ do: 'placeOf', call, scope, id }))
   }
 
   get(scope: ScopeId, id: string): Promise<string | undefined> {

@@ -8,6 +8,14 @@ import type { EventQuery, Verdict } from './port.ts'
 export type EventRequest =
   | { readonly do: 'add'; readonly position: number; readonly rows: PackedEvents; readonly bytes: number }
   | { readonly do: 'list'; readonly call: number; readonly scope: ScopeId; readonly query: EventQuery }
+  | {
+      readonly do: 'read'
+      readonly call: number
+      readonly scope: ScopeId
+      readonly after: number
+      readonly limit: number
+    }
+  | { readonly do: 'placeOf'; readonly call: number; readonly scope: ScopeId; readonly id: string }
   | { readonly do: 'get'; readonly call: number; readonly scope: ScopeId; readonly id: string }
   | {
       readonly do: 'verify'
@@ -24,6 +32,7 @@ export type EventRequest =
 
 export type EventReply =
   | { readonly is: 'added'; readonly bytes: number }
+  | { readonly is: 'opened'; readonly position: number; readonly place: number }
   | { readonly is: 'durable'; readonly position: number }
   | { readonly is: 'answer'; readonly call: number; readonly value: unknown }
   | { readonly is: 'copied'; readonly call: number; readonly copied: number; readonly total: number }
@@ -67,7 +76,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
   guard(() => {
     const database = new EventDatabase(file)
     // What a killed process left may be in the page cache only.
-    reply({ is: 'durable', position: database.checkpoint() })
+    reply({ is: 'opened', position: database.checkpoint(), place: database.place })
 
     const checkpoint = (): void => {
       clearTimeout(timer)
@@ -108,6 +117,14 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
           return
         case 'list':
           reply({ is: 'answer', call: request.call, value: database.list(request.scope, request.query) })
+          return
+        case 'read': {
+          const value = database.read(request.scope, request.after, request.limit)
+          reply({ is: 'answer', call: request.call, value })
+          return
+        }
+        case 'placeOf':
+          reply({ is: 'answer', call: request.call, value: database.placeOf(request.scope, request.id) })
           return
         case 'get':
           reply({ is: 'answer', call: request.call, value: database.get(request.scope, request.id) })

@@ -17,8 +17,20 @@ export interface StoredEvent {
   readonly createdAt: number
   /** Epoch milliseconds: the server's clock. */
   readonly actualCreatedAt: number
+  /** Of its geofence or beacon. */
+  readonly tag?: string | undefined
+  readonly externalId?: string | undefined
   /** The record as the API answers it. */
   readonly json: string
+}
+
+/**
+ * An event at its place in the order of the log. Places are whole numbers from 1, over all scopes; each event has
+ * another, and keeps it.
+ */
+export interface PlacedEvent {
+  readonly place: number
+  readonly event: StoredEvent
 }
 
 /** Filter and page of an event list; bounds are exclusive, epoch milliseconds. */
@@ -63,8 +75,14 @@ export interface EventIndex {
   readonly durablePosition: number
   /** Estimated bytes of events that were added and are not stored yet: how far the index is behind. */
   readonly pendingBytes: number
+  /** The place of the last event that was added; 0 before the first. */
+  readonly lastPlace: number
   /** Adds the events of the frame at `position`; positions ascend, one seen before is ignored. */
   add(position: number, events: readonly StoredEvent[]): void
+  /** Events of a scope in the order of the log, from after a place on; those that were deleted are left out. */
+  read(scope: ScopeId, after: number, limit: number): Promise<PlacedEvent[]>
+  /** The place of an event; undefined where there is none with that id. */
+  placeOf(scope: ScopeId, id: string): Promise<number | undefined>
   /** Newest first by createdAt, of one time the later in the log first. Each item is the event's JSON. */
   list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }>
   get(scope: ScopeId, id: string): Promise<string | undefined>

@@ -3,7 +3,8 @@ import type { Conversion, Transition } from '../model/event.ts'
 import type { Geofence } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { Profile } from '../model/device.ts'
-import { isLive } from '../model/scope.ts'
+import { isLive, type ScopeId } from '../model/scope.ts'
+import { NO_RECORD, type StoredEvent } from './port.ts'
 
 /**
  * The public JSON of an event. Its text is what the commit log, the query index and every delivery carry: written
@@ -116,5 +117,24 @@ export function beaconContext(beacon: Beacon) {
     externalId: beacon.externalId,
     enabled: beacon.enabled,
     metadata: beacon.metadata,
+  }
+}
+
+/** What an event is looked up by, read back out of its JSON. */
+export function readEvent(scope: ScopeId, json: string): StoredEvent {
+  const event = JSON.parse(json)
+  const { tag, externalId } = event.geofence ?? event.beacon ?? {}
+  return {
+    scope,
+    id: event._id,
+    type: event.type,
+    deviceId: event.user.deviceId,
+    userId: event.user.userId,
+    userRecordId: event.user._id ?? NO_RECORD,
+    createdAt: Date.parse(event.createdAt),
+    actualCreatedAt: Date.parse(event.actualCreatedAt),
+    tag,
+    externalId,
+    json,
   }
 }

@@ -1,4 +1,4 @@
-import type { EventIndex, StoredEvent } from '../../src/events/port.ts'
+import type { EventIndex, PlacedEvent, StoredEvent } from '../../src/events/port.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import { ActorHost, type Submitter } from '../../src/actor/host.ts'
 import { Partition, type Applied } from '../../src/actor/partition.ts'
@@ -110,6 +110,19 @@ export class MemoryEvents implements EventIndex {
 
   async list(): Promise<{ events: string[]; hasMore: boolean }> {
     return { events: this.all.map((event) => event.json), hasMore: false }
+  }
+
+  get lastPlace(): number {
+    return this.all.length
+  }
+
+  async read(scope: number, after: number, limit: number): Promise<PlacedEvent[]> {
+    const placed = this.all.map((event, i) => ({ place: i + 1, event }))
+    return placed.filter(({ place, event }) => place > after && event.scope === scope).slice(0, limit)
+  }
+
+  async placeOf(_scope: number, id: string): Promise<number | undefined> {
+    return this.all.findIndex((event) => event.id === id) + 1 || undefined
   }
 
   async get(_scope: number, id: string): Promise<string | undefined> {

@@ -20,6 +20,20 @@ export function event(number: number, detail: Partial<StoredEvent> = {}): Stored
   }
 }
 
+/** An event with the JSON that it is made with, so that it can be read back. */
+export function whole(number: number, detail: Partial<StoredEvent> = {}): StoredEvent {
+  const { id, type, deviceId, userRecordId, createdAt, actualCreatedAt, ...rest } = event(number, detail)
+  const json = JSON.stringify({
+    _id: id,
+    type,
+    createdAt: new Date(createdAt).toISOString(),
+    actualCreatedAt: new Date(actualCreatedAt).toISOString(),
+    user: { _id: userRecordId, deviceId, userId: rest.userId },
+    geofence: rest.tag === undefined ? undefined : { tag: rest.tag, externalId: rest.externalId },
+  })
+  return { id, type, deviceId, userRecordId, createdAt, actualCreatedAt, ...rest, json }
+}
+
 /** The slow, obvious twin: an array. */
 function oracle(events: readonly StoredEvent[], scope: number, query: EventQuery) {
   const matching = events
@@ -152,6 +166,45 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     index.add(4, [event(3)])
     index.add(6, [event(1, { json: '"second"' }), event(4, { json: '"fourth"' })])
     t.same(await index.list(0, { limit: 10 }), { events: ['"fourth"', '"first"'], hasMore: false })
+  })
+
+  t.test(`${name}: read in the order of the log, from any place on`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    t.equal(index.lastPlace, 0)
+    const events = Array.from({ length: 100 }, (_, i) =>
+      // Their times run backwards: the order is the log's.
+      whole(i, { scope: i % 3, createdAt: 5000 - i, userId: `u${i % 5}`, tag: 't', externalId: `${i}` }),
+    )
+    for (let i = 0; i < 100; i += 7) index.add(i + 1, events.slice(i, i + 7))
+    t.equal(index.lastPlace, 100)
+    const places = (scope: number) => events.flatMap((one, i) => (one.scope === scope ? [i + 1] : []))
+    for (const scope of [0, 1, 2, 3]) {
+      for (const [after, limit] of [
+        [0, 1000],
+        [0, 5],
+        [50, 1000],
+        [99, 10],
+        [100, 10],
+      ] as const) {
+        const expected = places(scope).filter((place) => place > after)
+        const found = await index.read(scope, after, limit)
+        t.same(
+          found,
+          expected.slice(0, limit).map((place) => ({ place, event: events[place - 1] })),
+          `scope ${scope}, after ${after}, at most ${limit}`,
+        )
+      }
+    }
+    t.equal(await index.placeOf(0, events[99]!.id), 100)
+    t.equal(await index.placeOf(1, events[99]!.id), undefined, 'another scope')
+    t.equal(await index.placeOf(0, 'x'), undefined)
+
+    await index.delete(0, events[99]!.id)
+    t.same(await index.read(0, 98, 10), [])
+    index.add(200, [whole(1000)])
+    t.equal(index.lastPlace, 101, 'a place is not given again')
+    t.equal((await index.read(0, 98, 10))[0]!.place, 101)
   })
 
   t.test(`${name}: prune removes what the server created before that time, in every scope`, async (t) => {

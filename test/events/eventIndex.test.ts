@@ -41,6 +41,7 @@ t.test('a reopened index has its events and goes on from its position', async (t
 
   const second = await openEventIndex({ file, failed: unexpected })
   t.equal(second.durablePosition, 300)
+  t.equal(second.lastPlace, 300)
   second.add(300, [event(7)])
   t.equal(
     await second.get(0, event(7).id),
@@ -48,6 +49,7 @@ t.test('a reopened index has its events and goes on from its position', async (t
     'a replayed frame does not bring back what was deleted',
   )
   second.add(301, [event(301)])
+  t.equal(await second.placeOf(0, event(301).id), 301)
   const { events } = await second.list(0, { limit: 1000 })
   t.equal(events.length, 300)
   await second.close()
@@ -115,12 +117,31 @@ t.test(
   },
 )
 
+t.test('a file of version 1, where SQLite numbered the rows, is brought up to date', async (t) => {
+  const file = newFile()
+  const before = await openEventIndex({ file, failed: unexpected })
+  before.add(1, [event(1), event(2), event(3)])
+  await before.delete(0, event(3).id)
+  await before.close()
+  const database = new Database(file)
+  database.exec(`DELETE FROM meta WHERE name = 'place'`)
+  database.pragma('user_version = 1')
+  database.close()
+
+  const index = await openEventIndex({ file, failed: unexpected })
+  t.teardown(() => index.close())
+  t.equal(index.lastPlace, 2)
+  index.add(2, [event(4)])
+  t.equal(await index.placeOf(0, event(2).id), 2)
+  t.equal(await index.placeOf(0, event(4).id), 3)
+})
+
 t.test('a verdict is in the write-ahead log with all that it stands on', async (t) => {
   const file = newFile()
   const index = await openEventIndex({ file, failed: unexpected })
   t.teardown(() => index.close())
   index.add(1, framesFor(1))
-  const [{ id }] = framesFor(1) as [{ id: string }]
+  const { id } = framesFor(1)[0]!
   const verified = await index.verify(0, id, { verification: -1 })
   t.match(verified, /"verification":-1/)
 

@@ -1,0 +1,126 @@
+import type { ScopeId } from '../model/scope.ts'
+import type { EventIndex, PlacedEvent, StoredEvent } from './port.ts'
+
+/**
+ * The event log as its readers see it: whoever delivers events is a cursor, a place in the log that it moves on when
+ * its receiver has what came before. So nobody's slowness holds up anybody else, and nothing is kept per reader.
+ *
+ * The last events are in memory, where readers that keep up find them at once; those that fall behind, or come back,
+ * read the index.
+ *
+ * Invariants
+ * 1. Events come in the order of the log, each once for a cursor that is kept.
+ * 2. An event is here only once its frame is durable (G5): the host adds it then.
+ */
+
+/** Bytes, about, of the events that are kept in memory. */
+const RECENT_BYTES = 32 * 1024 * 1024
+const EVENT_BYTES = 300
+
+/** Some events of a scope, and the place up to which there are no others. */
+export interface Stretch {
+  readonly events: readonly PlacedEvent[]
+  readonly place: number
+}
+
+export class EventFeed {
+  readonly #index: EventIndex
+  readonly #recentBytes: number
+  /** Successive places, without a gap; those before `#first` are dropped from time to time. */
+  #recent: PlacedEvent[] = []
+  #first = 0
+  #bytes = 0
+  readonly #waiting = new Set<() => void>()
+
+  constructor(index: EventIndex, recentBytes = RECENT_BYTES) {
+    this.#index = index
+    this.#recentBytes = recentBytes
+  }
+
+  /** The place of the last event. */
+  get lastPlace(): number {
+    return this.#index.lastPlace
+  }
+
+  get pendingBytes(): number {
+    return this.#index.pendingBytes
+  }
+
+  /** Adds the events of the frame at `position`, to the index too. */
+  add(position: number, events: readonly StoredEvent[]): void {
+    let place = this.#index.lastPlace
+    this.#index.add(position, events)
+    for (const event of events) {
+      this.#recent.push({ place: ++place, event })
+      this.#bytes += bytesOf(event)
+    }
+    this.#forget()
+    for (const wake of this.#waiting) wake()
+    this.#waiting.clear()
+  }
+
+  /** The place of an event, to go on from; undefined where there is none with that id in the scope. */
+  placeOf(scope: ScopeId, id: string): Promise<number | undefined> {
+    return this.#index.placeOf(scope, id)
+  }
+
+  /** At most `limit` events of a scope from after a place on. */
+  async read(scope: ScopeId, after: number, limit: number): Promise<Stretch> {
+    const last = this.lastPlace
+    const oldest = this.#recent[this.#first]?.place ?? last + 1
+    if (after >= oldest - 1) return this.#readRecent(scope, after, limit)
+    const events = await this.#index.read(scope, after, limit)
+    return { events, place: events.length < limit ? last : events.at(-1)!.place }
+  }
+
+  /**
+   * The events of a scope from after a place on, those yet to come included, until `signal` ends it.
+   * Stretches may be empty: they tell a reader that skips what it does not want how far it has come.
+   */
+  async *follow(scope: ScopeId, after: number, limit: number, signal: AbortSignal): AsyncGenerator<Stretch> {
+    let place = after
+    while (!signal.aborted) {
+      if (place >= this.lastPlace) {
+        await this.#more(signal)
+        continue
+      }
+      const stretch = await this.read(scope, place, limit)
+      place = stretch.place
+      if (!signal.aborted) yield stretch
+    }
+  }
+
+  #readRecent(scope: ScopeId, after: number, limit: number): Stretch {
+    const events: PlacedEvent[] = []
+    let at = this.#first + after - (this.#recent[this.#first]?.place ?? after + 1) + 1
+    for (; at < this.#recent.length && events.length < limit; at++) {
+      const placed = this.#recent[at]!
+      if (placed.event.scope === scope) events.push(placed)
+    }
+    return { events, place: this.#recent[at - 1]?.place ?? after }
+  }
+
+  /** Resolves when something is added or the signal ends. */
+  #more(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        signal.removeEventListener('abort', wake)
+        this.#waiting.delete(wake)
+        resolve()
+      }
+      this.#waiting.add(wake)
+      signal.addEventListener('abort', wake)
+    })
+  }
+
+  #forget(): void {
+    while (this.#bytes > this.#recentBytes) this.#bytes -= bytesOf(this.#recent[this.#first++]!.event)
+    if (this.#first * 2 <= this.#recent.length) return
+    this.#recent = this.#recent.slice(this.#first)
+    this.#first = 0
+  }
+}
+
+function bytesOf(event: StoredEvent): number {
+  return EVENT_BYTES + event.json.length
+}

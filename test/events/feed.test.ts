@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { EventFeed } from '../../src/events/feed.ts'
+import type { StoredEvent } from '../../src/events/port.ts'
+import { MemoryEvents } from '../actor/kit.ts'
+import { whole } from './contract.ts'
+
+const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 100)
+
+t.test(
+  'property: a cursor meets every event of its scope once, in order, wherever it reads from',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 6 }), { maxLength: 30 }),
+        fc.integer({ min: 0, max: 60 }),
+        fc.integer({ min: 1, max: 7 }),
+        // From nothing in memory to everything.
+        fc.constantFrom(0, 1500, 6000, 1_000_000),
+        async (frames, start, limit, recentBytes) => {
+          const feed = new EventFeed(new MemoryEvents(), recentBytes)
+          const all: StoredEvent[] = []
+          const seen: StoredEvent[] = []
+          let place = start
+          for (const [position, scopes] of frames.entries()) {
+            const events = scopes.map((scope, i) => whole(all.length + i, { scope }))
+            feed.add(position + 1, events)
+            all.push(...events)
+            // A reader that falls behind, and catches up at the end.
+            if (position % 3 === 0 && place < feed.lastPlace) place = await readOn()
+          }
+          while (place < feed.lastPlace) place = await readOn()
+          const expected = all.slice(start).filter(({ scope }) => scope === 1)
+          if (JSON.stringify(seen) !== JSON.stringify(expected))
+            throw new Error(`${seen.length} of ${expected.length}`)
+
+          async function readOn(): Promise<number> {
+            const stretch = await feed.read(1, place, limit)
+            if (stretch.place <= place) throw new Error(`stuck at ${place}`)
+            for (const { event, place: its } of stretch.events) {
+              if (its <= place) throw new Error(`${its} again`)
+              seen.push(event)
+            }
+            return stretch.place
+          }
+        },
+      ),
+      { numRuns: RUNS },
+    )
+  },
+)
+
+t.test('followers are told of what comes, until they end', async (t) => {
+  const feed = new EventFeed(new MemoryEvents())
+  feed.add(1, [whole(1), whole(2, { scope: 1 })])
+  const ended = new AbortController()
+  const seen: string[] = []
+  const following = (async () => {
+    for await (const { events } of feed.follow(0, 0, 10, ended.signal))
+      seen.push(...events.map(({ event }) => event.id))
+  })()
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(seen, [whole(1).id])
+  feed.add(2, [whole(3)])
+  feed.add(3, [whole(4), whole(5)])
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(
+    seen,
+    [1, 3, 4, 5].map((number) => whole(number).id),
+  )
+  ended.abort()
+  await following
+  feed.add(4, [whole(6)])
+  t.equal(seen.length, 4)
+})
