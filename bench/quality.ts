@@ -152,7 +152,7 @@ function print(title: string, table: Table): void {
 const hasBus = existsSync(options.gpx) && existsSync(options.stops)
 if (!hasBus) console.error(`${options.gpx} is not there: only the drawn city.`)
 const scenes = [cityScene(VEHICLES, Number(options.seed))]
-if (hasBus) scenes.push(recordedScene(options.gpx, options.stops))
+if (hasBus) scenes.push(await recordedScene(options.gpx, options.stops))
 
 const tables: Record<string, Table> = {}
 const honest: Record<string, number> = {}

@@ -25,6 +25,12 @@ export interface GeofenceDefinition {
   readonly [field: string]: unknown
 }
 
+/** What an import answers, as far as the demo reads it. */
+export interface ImportAnswer {
+  readonly errors: readonly { readonly line: number; readonly message: string }[]
+  readonly interruption?: { readonly line: number; readonly message: string }
+}
+
 /** The server answered something else than 200. */
 export class CallFailed extends Error {
   readonly status: number
@@ -54,13 +60,24 @@ export class Api {
 
   /** One call; throws {@link CallFailed} unless it answers 200. */
   async call(method: string, path: string, body?: unknown): Promise<unknown> {
+    return this.send(method, path, 'application/json', body === undefined ? undefined : JSON.stringify(body))
+  }
+
+  async importGeofences(csv: Uint8Array): Promise<ImportAnswer> {
+    const answer = await this.send('POST', '/v1/imports/geofences', 'text/csv', csv)
+    return (answer as { import: ImportAnswer }).import
+  }
+
+  private async send(
+    method: string,
+    path: string,
+    contentType: string,
+    body: string | Uint8Array | undefined,
+  ): Promise<unknown> {
     const answer = await fetch(this.url + path, {
       method,
-      headers: {
-        Authorization: this.key,
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: { Authorization: this.key, ...(body === undefined ? {} : { 'Content-Type': contentType }) },
+      ...(body === undefined ? {} : { body: body as string }),
     })
     const text = await answer.text()
     if (answer.status !== 200) throw new CallFailed(`${method} ${path}`, answer.status, text)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Api, DemoEvent, GeofenceDefinition, TrackAnswer } from './api.ts'
-import { parseGeofenceCsv } from './geofenceCsv.ts'
+import type { Api, DemoEvent, TrackAnswer } from './api.ts'
+import { readGeofenceFile } from './geofenceFile.ts'
 import { parseGpx } from './gpx.ts'
 import type { TrackPoint } from './gpx.ts'
 import { eventLine, textTable } from './screen.ts'
@@ -29,13 +29,12 @@ export async function replay(
   files: { gpx: string; geofences: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const points = readParsed(files.gpx, parseGpx)
-  const geofences = readParsed(files.geofences, parseGeofenceCsv)
-  await api.putGeofences(geofences)
-  screen.line(`${geofences.length} geofences stored, ${points.length} points to replay.`)
+  const points = parseGpxFile(files.gpx)
+  const pairs = await importGeofences(api, files.geofences)
+  screen.line(`${pairs.size} geofences stored, ${points.length} points to replay.`)
 
   const deviceId = `gpx-${Date.now().toString(36)}`
-  const stays = new Stays(geofences)
+  const stays = new Stays(pairs)
   const startedAt = performance.now()
   let sent = 0
   for (let start = 0; start < points.length && !signal.aborted; start += BATCH) {
@@ -58,11 +57,34 @@ export async function replay(
   )
 }
 
-function readParsed<T>(path: string, parse: (text: string) => T): T {
+function parseGpxFile(path: string): TrackPoint[] {
+  const text = readFile(path).toString()
   try {
-    return parse(readFileSync(path, 'utf8'))
+    return parseGpx(text)
   } catch (cause) {
-    throw new UsageError(`${path}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new UsageError(`${path}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** Imports the file, all of it or an error, and returns the pairs of its geofences. */
+async function importGeofences(api: Api, path: string): Promise<ReadonlySet<string>> {
+  const file = readFile(path)
+  const { errors, interruption } = await api.importGeofences(file)
+  const [refused = interruption] = errors
+  if (refused !== undefined) throw new UsageError(`${path}, line ${refused.line}: ${refused.message}`)
+  const rows = await readGeofenceFile(file)
+  return new Set(rows.map(({ tag, externalId }) => pairOf(String(tag), String(externalId))))
+}
+
+function pairOf(tag: string, externalId: string): string {
+  return `${tag}/${externalId}`
+}
+
+function readFile(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw new UsageError(`${path}: ${(cause as Error).message}`, { cause })
   }
 }
 
@@ -89,14 +111,15 @@ class Stays {
   private readonly all: Stay[] = []
   private readonly open = new Map<string, Stay>()
 
-  constructor(geofences: readonly GeofenceDefinition[]) {
-    this.wanted = new Set(geofences.map(({ tag, externalId }) => `${tag}/${externalId}`))
+  /** @param wanted pairs */
+  constructor(wanted: ReadonlySet<string>) {
+    this.wanted = wanted
   }
 
   add(event: DemoEvent): void {
     const { geofence } = event
     if (geofence === undefined) return
-    const pair = `${geofence.tag}/${geofence.externalId}`
+    const pair = pairOf(geofence.tag, geofence.externalId)
     if (!this.wanted.has(pair)) return
     if (event.type === 'user.entered_geofence') {
       this.entries++

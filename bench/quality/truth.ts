@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { parseGeofenceCsv } from '../../demo/geofenceCsv.ts'
+import { readGeofenceFile } from '../../demo/geofenceFile.ts'
 import { parseGpx, type TrackPoint } from '../../demo/gpx.ts'
 import { Driver, placeOf, seededRandom, type City } from '../../demo/streets.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
@@ -32,10 +32,10 @@ export interface Scene {
 const SMOOTHING_SECONDS = 4
 
 /** A recorded journey: its smoothed trace is the truth, the stops of its CSV are the circles. */
-export function recordedScene(gpxPath: string, csvPath: string): Scene {
+export async function recordedScene(gpxPath: string, csvPath: string): Promise<Scene> {
   const recorded = parseGpx(readFileSync(gpxPath, 'utf8'))
-  const circles = parseGeofenceCsv(readFileSync(csvPath, 'utf8')).map(({ coordinates, radius }) => {
-    const [longitude, latitude] = coordinates as [number, number]
+  const circles = (await readGeofenceFile(readFileSync(csvPath))).map(({ coordinates, radius }) => {
+    const [longitude, latitude] = JSON.parse(String(coordinates)) as [number, number]
     return { latitude, longitude, radiusMeters: Number(radius) }
   })
   return { name: 'bus', circles, ways: [smoothed(recorded)], recorded }

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseGeofenceCsv } from '../../demo/geofenceCsv.ts'
 import { parseGpx } from '../../demo/gpx.ts'
 import { Driver, seededRandom } from '../../demo/streets.ts'
 import { KEYS, startServer } from '../kit/server.ts'
@@ -125,9 +124,12 @@ t.test('where no server answers it starts one of its own, until Ctrl-C', async (
 
 t.test('what the user has to change is said', async (t) => {
   const folder = t.testdir({
+    'walk.gpx': walk(),
+    'wide.csv': STOPS.replace(',30,', ',wide,'),
     'no-time.gpx': '<gpx><trk><trkseg><trkpt lat="1" lon="1"/></trkseg></trk></gpx>',
   })
   const gpx = join(folder, 'no-time.gpx')
+  const toServer = ['--url', server.url, '--key', KEYS.testSecret]
   const cases: [string[], RegExp][] = [
     [['--url', server.url], /wants a key.*--key prj_test_sk_.*RINGFENCE_KEYS/],
     [['--url', server.url, '--key', KEYS.liveSecret], /a secret test key begins with prj_test_sk_/],
@@ -135,6 +137,14 @@ t.test('what the user has to change is said', async (t) => {
     [
       ['--gpx', 'nofile', '--geofences', gpx, '--url', server.url, '--key', KEYS.testSecret],
       /nofile: ENOENT/,
+    ],
+    [
+      ['--gpx', join(folder, 'walk.gpx'), '--geofences', join(folder, 'wide.csv'), ...toServer],
+      /wide\.csv, line 2: radius: Invalid radius/,
+    ],
+    [
+      ['--gpx', join(folder, 'walk.gpx'), '--geofences', join(folder, 'walk.gpx'), ...toServer],
+      /answered 400: .*header: A quote stands within/,
     ],
     [['--url', 'nowhere'], /--url nowhere: not a URL/],
     [['--gpx', gpx], /--gpx and --geofences go together/],
@@ -190,30 +200,6 @@ t.test('GPX', async (t) => {
   t.throws(() => parseGpx('<gpx></gpx>'), /no track points/)
   t.throws(() => parseGpx('<gpx><trk>'), /unclosed tag/)
   t.throws(() => parseGpx(walk().replace('lat="0"', '')), /Track point 1 has no place/)
-})
-
-t.test('CSV', async (t) => {
-  const csv = `\uFEFFtag,externalId,enabled,stopDetection,dwellThreshold,operatingHours.Mon,metadata,ip
-a,1,TRUE,false,5,"[[""9:00"",""17:00""]]","{""k"":1}",
-`
-  t.same(parseGeofenceCsv(csv), [
-    {
-      tag: 'a',
-      externalId: '1',
-      enabled: true,
-      stopDetection: false,
-      dwellThreshold: 5,
-      operatingHours: { Mon: [['9:00', '17:00']] },
-      metadata: { k: 1 },
-    },
-  ])
-  t.throws(() => parseGeofenceCsv('tag,externalId\na,'), /Row 2: tag and externalId are needed/)
-  t.throws(
-    () => parseGeofenceCsv('tag,externalId,radius\na,1,wide'),
-    /Row 2, column radius: cannot read "wide"/,
-  )
-  t.throws(() => parseGeofenceCsv('tag,externalId,enabled\na,1,yes'), /column enabled/)
-  t.throws(() => parseGeofenceCsv('tag,externalId,coordinates\na,1,[1'), /column coordinates/)
 })
 
 t.test('drivers keep to the streets of their city', async (t) => {

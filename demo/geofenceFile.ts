@@ -1,0 +1,18 @@
+import { Readable } from 'node:stream'
+import { CsvColumns } from '../src/registry/csvColumns.ts'
+import { readCsv } from '../src/registry/csvReader.ts'
+import type { Fields } from '../src/registry/fields.ts'
+import { GEOFENCE_COLUMNS } from '../src/registry/importKinds.ts'
+
+/** The rows of an import file of geofences as an import reads them, their rules unchecked. */
+export async function readGeofenceFile(bytes: Uint8Array): Promise<Fields[]> {
+  let columns: CsvColumns | undefined
+  const fields: Fields[] = []
+  for await (const rows of readCsv(Readable.from([bytes]))) {
+    for (const { cells } of rows) {
+      if (columns === undefined) columns = new CsvColumns(cells, GEOFENCE_COLUMNS)
+      else fields.push(columns.fields(cells))
+    }
+  }
+  return fields
+}
