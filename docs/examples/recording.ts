@@ -22,8 +22,10 @@ export interface ExampleRequest {
 
 export interface Example extends ExampleRequest {
   readonly summary: string
-  /** The whole answer. */
-  readonly answer: Json
+  /** The whole answer, where it is JSON. */
+  readonly answer?: Json
+  /** The whole answer, where it is not. */
+  readonly text?: { readonly contentType: string; readonly content: string }
 }
 
 /** What docs/examples.json holds. */
@@ -63,9 +65,11 @@ export class Recording {
    * @throws Error unless the answer is a success
    */
   show = async (operation: string, summary: string, request: ExampleRequest = {}): Promise<Json> => {
-    const { status, body } = await this.#call(operation, request)
+    const { status, body, headers } = await this.#call(operation, request)
     if (status >= 300) throw new Error(`${operation} (${summary}) → ${status}: ${JSON.stringify(body)}`)
-    ;(this.#operations[operation] ??= []).push({ summary, ...request, answer: body })
+    const contentType = headers.get('content-type')!.split(';')[0]!
+    const answer = typeof body === 'string' ? { text: { contentType, content: body } } : { answer: body }
+    ;(this.#operations[operation] ??= []).push({ summary, ...request, ...answer })
     return body
   }
 

@@ -162,6 +162,11 @@ async function imports({ show }: Recording): Promise<void> {
   })
   await show('GET /v1/imports/beacons', 'The history', { query: { limit: 10 } })
   await show('GET /v1/imports/beacons/:id', 'One import', { params: { id: beaconFile.import._id } })
+  await show('GET /v1/exports/geofences', 'CSV, to be imported again', { query: { tag: 'bar' } })
+  await show('GET /v1/exports/geofences', 'GeoJSON, for a map', {
+    query: { tag: 'depot', format: 'geojson' },
+  })
+  await show('GET /v1/exports/beacons', 'CSV, to be imported again', { query: { tag: 'till' } })
 }
 
 async function context({ show }: Recording): Promise<void> {

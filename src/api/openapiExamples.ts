@@ -2,7 +2,7 @@
 
 type Json = Record<string, unknown>
 
-/** One request and its whole answer. */
+/** One request and its whole answer, JSON or text. */
 export interface Example {
   readonly summary: string
   /** By the names of the path's parameters. */
@@ -12,7 +12,10 @@ export interface Example {
   readonly body?: unknown
   /** A body that is not JSON. */
   readonly upload?: { readonly contentType: string; readonly content: string }
-  readonly answer: { readonly meta: { readonly code: number } }
+  /** Absent where the answer is a text. */
+  readonly answer?: { readonly meta: { readonly code: number } }
+  /** An answer that is not JSON. */
+  readonly text?: { readonly contentType: string; readonly content: string }
 }
 
 /** What docs/examples.json holds. */
@@ -35,12 +38,15 @@ export function addExamples(operation: Json, examples: readonly Example[]): void
     if (value !== undefined) parameter.example = value
   }
   const body = operation.requestBody as { content: Record<string, Json> } | undefined
-  for (const [i, { summary, body: sent, upload, answer }] of examples.entries()) {
+  const responses = operation.responses as Record<string, { content?: Record<string, Json> }>
+  for (const [i, { summary, body: sent, upload, answer, text }] of examples.entries()) {
     const name = `example${i + 1}`
     if (sent !== undefined) addExample(body?.content['application/json'], name, summary, sent)
     if (upload !== undefined) addExample(body?.content[upload.contentType], name, summary, upload.content)
-    const responses = operation.responses as Record<string, { content?: Record<string, Json> }>
-    addExample(responses[answer.meta.code]?.content?.['application/json'], name, summary, answer)
+    if (answer !== undefined)
+      addExample(responses[answer.meta.code]?.content?.['application/json'], name, summary, answer)
+    if (text !== undefined)
+      addExample(responses[200]?.content?.[text.contentType], name, summary, text.content)
   }
 }
 

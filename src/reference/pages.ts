@@ -26,7 +26,7 @@ export function guidePage(entries: readonly GuideEntry[], name: string | undefin
     styles: ['pages.css'],
     scripts: ['guide.js'],
     bar: '',
-    main: `<div class="layout"><nav aria-label="Guides"><ul>${items.join('')}</ul></nav><main>${html}</main></div>`,
+    main: `<div class="layout"><nav aria-label="Guides"><ul>${items.join('')}</ul></nav><main class="guide">${html}</main></div>`,
   })
 }
 
