@@ -7,10 +7,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc, { type Arbitrary } from 'fast-check'
-import { render } from './exchange.ts'
+import { render, type Rendered } from './exchange.ts'
 import type { DrawnRequest } from './requests.ts'
-import { Connection } from './wire.ts'
-import { checkMarks, PATIENCE_MS, Violation, type ScopeName, type World } from './world.ts'
+import { Closed, Connection, type WireAnswer } from './wire.ts'
+import { checkMarks, PATIENCE_MS, Violation, type World } from './world.ts'
 
 /** One hostile client. */
 export type Attack =
@@ -93,52 +93,55 @@ export class Attacks {
   async #perform(attack: Attack): Promise<void> {
     switch (attack.kind) {
       case 'cut': {
-        const { bytes, scope } = render(attack.request, this.#world.ids)
+        const rendered = render(attack.request, this.#world)
         const connection = await this.#open()
-        connection.write(bytes.subarray(0, attack.at % bytes.length))
-        return this.#end(connection, attack.end, scope)
+        connection.write(rendered.bytes.subarray(0, attack.at % rendered.bytes.length))
+        return this.#end(connection, attack.end, [rendered])
       }
       case 'halfClosed': {
-        const { bytes, scope } = render(attack.request, this.#world.ids)
+        const rendered = render(attack.request, this.#world)
         const connection = await this.#open()
-        connection.write(bytes)
-        return this.#end(connection, 'fin', scope)
+        connection.write(rendered.bytes)
+        return this.#end(connection, 'fin', [rendered])
       }
       case 'bytes': {
         const connection = await this.#open()
         connection.write(attack.bytes)
-        return this.#end(connection, 'wait', undefined)
+        return this.#end(connection, 'wait', [])
       }
       case 'pipeline': {
-        const rendered = attack.requests.map((request) => render(request, this.#world.ids))
+        const rendered = attack.requests.map((request) => render(request, this.#world))
         const connection = await this.#open()
         connection.write(Buffer.concat(rendered.map(({ bytes }) => bytes)))
-        return this.#end(connection, 'wait', rendered[0]!.scope)
+        return this.#end(connection, 'wait', rendered)
       }
       case 'flood': {
-        const rendered = attack.request && render(attack.request, this.#world.ids)
+        const rendered = attack.request && render(attack.request, this.#world)
         const connections = await Promise.all(Array.from({ length: attack.connections }, () => this.#open()))
         for (const connection of connections) if (rendered !== undefined) connection.write(rendered.bytes)
-        await Promise.all(connections.map((one) => this.#end(one, attack.end, rendered?.scope)))
+        await Promise.all(
+          connections.map((one) => this.#end(one, attack.end, rendered === undefined ? [] : [rendered])),
+        )
         return
       }
       case 'dribble':
         this.#inBackground(attack, this.#dribble(attack))
         return
       case 'deaf': {
-        const { bytes, scope } = render(attack.request, this.#world.ids)
+        const rendered = render(attack.request, this.#world)
         const connection = await this.#open()
         connection.socket.pause()
-        connection.write(bytes)
+        connection.write(rendered.bytes)
         await sleep(50)
         connection.socket.resume()
-        return this.#end(connection, 'wait', scope)
+        return this.#end(connection, 'wait', [rendered])
       }
     }
   }
 
   async #dribble({ request, at, pauseMs }: Extract<Attack, { kind: 'dribble' }>): Promise<void> {
-    const { bytes, scope } = render(request, this.#world.ids)
+    const rendered = render(request, this.#world)
+    const { bytes } = rendered
     const connection = await this.#open()
     const start = at % bytes.length
     connection.write(bytes.subarray(0, start))
@@ -148,20 +151,20 @@ export class Attacks {
       await connection.closes(pauseMs)
       if (connection.received.length > 0) break
     }
-    await this.#closed(connection, scope, deadline - performance.now())
+    await this.#closed(connection, [rendered], deadline - performance.now())
   }
 
   async #open(): Promise<Connection> {
     return Connection.open(this.#world.server.port)
   }
 
-  async #end(connection: Connection, how: End, scope: ScopeName | undefined): Promise<void> {
+  async #end(connection: Connection, how: End, sent: readonly Rendered[]): Promise<void> {
     if (how === 'reset') {
       connection.socket.resetAndDestroy()
       return
     }
     if (how === 'fin') connection.socket.end()
-    this.#inBackground(undefined, this.#closed(connection, scope, MAX_LINGER_MS))
+    this.#inBackground(undefined, this.#closed(connection, sent, MAX_LINGER_MS))
   }
 
   #inBackground(attack: Attack | undefined, ending: Promise<void>): void {
@@ -175,22 +178,32 @@ export class Attacks {
   }
 
   /** Waits for the server to close, which it does in all cases, if only because the client says no more. */
-  async #closed(connection: Connection, scope: ScopeName | undefined, milliseconds: number): Promise<void> {
+  async #closed(connection: Connection, sent: readonly Rendered[], milliseconds: number): Promise<void> {
+    const scope = sent[0]?.scope
+    const heads = sent.map(({ isHead }) => isHead)
     const closed = await connection.closes(Math.max(milliseconds, PATIENCE_MS))
     const text = connection.received.toString()
     connection.destroy()
     if (!closed)
       throw new Violation(`not closed by the server; it has sent ${JSON.stringify(text.slice(0, 300))}`)
-    if (text === '') return
     checkMarks(text, scope)
-    const first = /^HTTP\/1\.1 (\d{3}) /.exec(text)
-    if (first === null) throw new Violation(`sent ${JSON.stringify(text.slice(0, 300))}`)
-    const status = Number(first[1])
-    if (!STATUSES.has(status)) throw new Violation(`answered ${status}: ${text.slice(0, 1000)}`)
-    const body = /\r\n\r\n(\{"meta":\{"code":(\d+).*)/s.exec(text)
-    if (body !== null && Number(body[2]) !== status)
-      throw new Violation(`${status} with ${body[1]!.slice(0, 300)}`)
+    try {
+      for (let i = 0; connection.received.length > 0; i++)
+        judge(await connection.answer(0, heads[i] === true))
+    } catch (error) {
+      // Cut off in the middle of an answer, as by a client that has gone.
+      if (!(error instanceof Closed)) throw error
+    }
   }
+}
+
+function judge(answer: WireAnswer | undefined): void {
+  if (answer === undefined) return
+  const { status, text } = answer
+  if (!STATUSES.has(status)) throw new Violation(`answered ${status}: ${text.slice(0, 1000)}`)
+  const code = /^\{"meta":\{"code":(\d+)/.exec(text)?.[1]
+  if (code !== undefined && Number(code) !== status)
+    throw new Violation(`${status} with ${text.slice(0, 300)}`)
 }
 
 function describe(attack: Attack): string {

@@ -1,6 +1,6 @@
 /** Sends drawn requests and judges the answers. */
 import type { Json } from '../e2e/contract.ts'
-import { ID, MARK, type Caller, type DrawnRequest } from './requests.ts'
+import { ID, MARK, type DrawnRequest } from './requests.ts'
 import { Closed, Connection, type WireAnswer } from './wire.ts'
 import { checkMarks, keyOf, MARKS, PATIENCE_MS, Violation, type ScopeName, type World } from './world.ts'
 
@@ -23,11 +23,11 @@ export interface Rendered {
 }
 
 /** Puts ids, marks and keys into a drawn request. */
-export function render(drawn: DrawnRequest, ids: readonly string[]): Rendered {
-  const { scope, authorization } = callerOf(drawn.caller)
+export function render(drawn: DrawnRequest, world: World): Rendered {
+  const { scope, authorization } = callerOf(drawn)
   const mark = scope === undefined ? 'nobody' : MARKS[scope]
   const filled = (text: string) =>
-    text.replaceAll(MARK, mark).replace(ID, (_, number) => ids[Number(number) % ids.length] ?? 'none')
+    text.replaceAll(MARK, mark).replace(ID, (_, kind, number) => world.id(kind, Number(number), scope))
   const lines = [`${drawn.method} ${filled(drawn.target)} HTTP/1.1`, 'Host: x']
   if (authorization !== undefined) lines.push(`Authorization: ${authorization}`)
   if (drawn.contentType !== undefined) lines.push(`Content-Type: ${drawn.contentType}`)
@@ -46,8 +46,10 @@ export function render(drawn: DrawnRequest, ids: readonly string[]): Rendered {
   }
 }
 
-function callerOf(caller: Caller): { scope?: ScopeName; authorization?: string } {
-  if (caller.kind === 'none') return {}
+function callerOf({ caller, target }: DrawnRequest): { scope?: ScopeName; authorization?: string } {
+  // The rest of the run works with the keys that there are: only callers that may not replace them try.
+  const isRotation = target.split('?')[0]!.endsWith('/rotate')
+  if (caller.kind === 'none' || (isRotation && caller.kind === 'secret')) return {}
   if (caller.kind === 'odd') return { authorization: caller.text }
   const { key, scope } = keyOf(caller.kind, caller.live)
   return { scope, authorization: caller.bearer ? `Bearer ${key}` : key }
@@ -117,7 +119,7 @@ export class Exchanges {
   }
 
   async #one(drawn: DrawnRequest): Promise<void> {
-    const rendered = render(drawn, this.#world.ids)
+    const rendered = render(drawn, this.#world)
     try {
       const answer = await this.#exchange(rendered)
       if (answer !== undefined) this.#judge(drawn, rendered, answer)
@@ -190,7 +192,7 @@ export class Exchanges {
     this.#world.api.check(drawn.method, path, { status, body, headers })
     if (status < 300) {
       this.reached.add(`${operation.method} ${operation.path}`)
-      this.#world.remember(body)
+      this.#world.remember(body, scope)
     }
   }
 }

@@ -4,12 +4,12 @@
  */
 import fc, { type Arbitrary } from 'fast-check'
 import type { Api, Json, Operation } from '../e2e/contract.ts'
-import { dates, HOSTILE_TEXTS, jsonText, mutated, spoiled, valuesOf } from './schema.ts'
+import { dates, HOSTILE_TEXTS, jsonText, mutated, spoiled, valuesOf, type Hints } from './schema.ts'
 
 /** Stands for the mark of the caller's scope: it may be seen by callers of this scope only. */
 export const MARK = '§mark§'
-/** `§id:7§` stands for an id that the server has answered, of any scope. */
-export const ID = /§id:(\d+)§/g
+/** `§geofence:7§` stands for the id of a geofence that the server has answered; of each five one is of any scope. */
+export const ID = /§(user|geofence|beacon|event|import):(\d+)§/g
 
 /** Who calls. `own` and `other` are the environments test and live; the words of `odd` go out as they are. */
 export type Caller =
@@ -46,23 +46,31 @@ const latitude = near(LATITUDE)
 const longitude = near(LONGITUDE)
 const position = fc.tuple(longitude, latitude)
 const idsOf = (kind: string, count: number) => fc.nat(count - 1).map((i) => `${kind}-${i}`)
-const recent = fc.integer({ min: -2 * DAY_MS, max: DAY_MS })
+const recent = fc.integer({ min: -2 * DAY_MS, max: DAY_MS / 2 })
 const UUIDS = ['f7826da6-4fa2-4e98-8024-bc5b71e0893e', 'F7826DA6-4FA2-4E98-8024-BC5B71E0893F', 'not-a-uuid']
-const hours = fc.constantFrom('00:00', '9:00', '09:00', '17:30', '24:00')
+const opening = fc.constantFrom('00:00', '9:00', '09:00')
+const closing = fc.constantFrom('10:00', '17:30', '24:00', '02:00')
 const operatingHours = fc.dictionary(
-  fc.constantFrom('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun', 'Monday'),
-  fc.array(fc.tuple(hours, hours), { maxLength: 3 }),
+  fc.constantFrom('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'),
+  fc.array(fc.tuple(opening, closing), { maxLength: 1 }),
   { maxKeys: 7 },
 )
-const metadata = fc.dictionary(
-  fc.constantFrom('mark', 'color', 'size', '__proto__', 'a.b', ''),
-  fc.oneof(fc.constantFrom(MARK, 'red', '7', 'true'), fc.boolean(), fc.integer()),
-  { maxKeys: 3 },
+const scalar = fc.oneof(fc.constantFrom(MARK, 'red', '7', 'true'), fc.boolean(), fc.integer())
+const metadata = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.dictionary(fc.constantFrom('mark', 'color', 'size', 'a.b'), scalar, { maxKeys: 3 }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.dictionary(fc.constantFrom('__proto__', 'constructor', '', 'a'), scalar, { maxKeys: 3 }),
+  },
 )
+const NOW = Date.now()
 const date = fc.oneof(
-  dates,
-  recent.map((shift) => new Date(Date.UTC(2026, 10, 20) + shift).toISOString()),
-  fc.integer({ min: 0, max: 4e12 }),
+  { weight: 1, arbitrary: dates },
+  { weight: 6, arbitrary: recent.map((shift) => new Date(NOW + shift).toISOString()) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 4e12 }) },
 )
 
 /** Values that lead further than a schema alone would: they meet what other requests have made. */
@@ -96,7 +104,7 @@ const HINTS: Readonly<Record<string, Arbitrary<unknown>>> = {
   updatedAfter: date,
   disableAfter: date,
   deleteAfter: date,
-  updatedAtMs: recent.map((shift) => Date.UTC(2026, 10, 20) + shift),
+  updatedAtMs: recent.map((shift) => NOW + shift),
   name: fc.constantFrom('bought', 'opened_app', MARK, 'user.entered_geofence'),
   type: fc.constantFrom('circle', 'polygon', 'ibeacon', 'eddystone', 'user.entered_geofence', 'bought'),
   uuid: fc.constantFrom(...UUIDS),
@@ -105,6 +113,13 @@ const HINTS: Readonly<Record<string, Arbitrary<unknown>>> = {
   major: fc.constantFrom(0, 1, '1', 65535, 65536),
   minor: fc.constantFrom(0, 1, '1', 65535),
   verification: fc.constantFrom(-1, 0, 1),
+  mode: fc.constantFrom('car', 'foot', 'bike'),
+  dwellThreshold: fc.constantFrom(1, 5, 60),
+  tripApproachingThreshold: fc.constantFrom(1, 5, 60),
+  enabled: fc.constantFrom(true, true, false, 'true'),
+  stopDetection: fc.boolean(),
+  placeId: fc.constant('place-1'),
+  address: fc.constant('1 Example Street'),
 }
 
 /** Shapes that need several fields to agree: laid over what was drawn field by field. */
@@ -117,39 +132,63 @@ const ring = fc
     })
     return [...points, points[0]]
   })
+const description = HINTS.description!
 const geometry = fc.oneof(
-  fc.record({ type: fc.constant('circle'), coordinates: position, radius: HINTS.radius! }),
-  fc.record({ type: fc.constant('polygon'), coordinates: ring }),
+  fc.record({ description, type: fc.constant('circle'), coordinates: position, radius: HINTS.radius! }),
+  fc.record({
+    description,
+    type: fc.constant('polygon'),
+    coordinates: ring,
+    radius: fc.constant(undefined),
+    mode: fc.constant(undefined),
+  }),
 )
+const absent = fc.constant(undefined)
 const beacon = fc.oneof(
   fc.record({
+    description,
     type: fc.constant('ibeacon'),
     uuid: HINTS.uuid!,
     major: HINTS.major!,
     minor: HINTS.minor!,
+    uid: absent,
+    instance: absent,
     coordinates: position,
   }),
   fc.record({
+    description,
     type: fc.constant('eddystone'),
     uid: HINTS.uid!,
     instance: HINTS.instance!,
+    uuid: absent,
+    major: absent,
+    minor: absent,
     coordinates: position,
   }),
 )
+const stream = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({ stream: undefined, sequence: undefined }) },
+  { weight: 1, arbitrary: fc.record({ stream: fc.constantFrom('s1', 's2'), sequence: fc.nat(50) }) },
+)
 
-function overlay(schema: Json): Arbitrary<object> | undefined {
-  const names = Object.keys(schema.properties ?? {})
-  if (names.includes('coordinates') && names.includes('radius')) return geometry
-  if (names.includes('coordinates') && names.includes('instance')) return beacon
-  return undefined
+const HINTED: Hints = {
+  field: (name) => HINTS[name],
+  object(properties) {
+    if ('coordinates' in properties && 'radius' in properties) return geometry
+    if ('coordinates' in properties && 'instance' in properties) return beacon
+    if ('stream' in properties) return stream
+    return undefined
+  },
 }
+
+/** A PUT by the pair takes it from the address. */
+const PAIR_ABSENT = { tag: undefined, externalId: undefined }
 
 /** The arbitraries of one operation's requests. */
 export function requestsOf(api: Api, operation: Operation): Arbitrary<DrawnRequest> {
   const resolve = (schema: Json): Json => api.resolve(schema)
-  const values = (schema: Json, name = '') => valuesOf(schema, resolve, (field) => HINTS[field], name)
+  const values = (schema: Json, name = '') => valuesOf(schema, resolve, HINTED, name)
   const parameters: Json[] = operation.definition.parameters ?? []
-  const content: Record<string, Json> = operation.definition.requestBody?.content ?? {}
   return fc
     .record({
       path: pathOf(operation, values),
@@ -157,7 +196,7 @@ export function requestsOf(api: Api, operation: Operation): Arbitrary<DrawnReque
         parameters.filter((one) => one.in === 'query'),
         values,
       ),
-      content: contentOf(content, values, resolve),
+      content: contentOf(operation, values),
       caller: callers,
       headers,
       method: fc.oneof(
@@ -169,12 +208,9 @@ export function requestsOf(api: Api, operation: Operation): Arbitrary<DrawnReque
         nil: undefined,
       }),
     })
-    .map(({ path, query, content: drawn, caller, method, ...rest }) => ({
+    .map(({ path, query, content: drawn, ...rest }) => ({
       ...rest,
       ...drawn,
-      method,
-      // A key that has been replaced is what the rest of the run works with: only callers that may not do it try.
-      caller: path.endsWith('/rotate') && caller.kind === 'secret' ? ({ kind: 'none' } as const) : caller,
       target: query === '' ? path : `${path}?${query}`,
     }))
 }
@@ -187,7 +223,8 @@ export function escaped(text: string): string {
     .join('')
 }
 
-const knownId = fc.nat(400).map((i) => `§id:${i}§`)
+/** `/v1/geofences/{id}` names geofences; the lists of who is inside one as well. */
+const KIND = /^\/v1\/(import|user|geofence|beacon|event)s/
 
 function pathOf(operation: Operation, values: (schema: Json, name?: string) => Arbitrary<unknown>) {
   const segments = operation.path
@@ -197,12 +234,16 @@ function pathOf(operation: Operation, values: (schema: Json, name?: string) => A
       if (!segment.startsWith('{')) return fc.constant(segment)
       const name = segment.slice(1, -1)
       const parameter = operation.definition.parameters.find((one: Json) => one.name === name)
+      const kind = KIND.exec(operation.path)?.[1]
+      const known = fc.nat(400).map((i) => `§${kind}:${i}§`)
       const good =
-        name.toLowerCase().endsWith('id') && name !== 'externalId'
-          ? fc.oneof(knownId, idsOf('device', 30), idsOf('user', 12))
-          : values(parameter.schema, name).map(String)
+        name !== 'id' || kind === undefined
+          ? values(parameter.schema, name).map(String)
+          : kind === 'user'
+            ? fc.oneof(known, idsOf('device', 30), idsOf('user', 12))
+            : known
       return fc.oneof(
-        { weight: 8, arbitrary: good.map(escaped) },
+        { weight: 24, arbitrary: good.map(escaped) },
         { weight: 1, arbitrary: fc.constantFrom(...HOSTILE_TEXTS).map(escaped) },
         {
           weight: 1,
@@ -234,9 +275,9 @@ function queryOf(parameters: readonly Json[], values: (schema: Json, name?: stri
       )
       .map(([odd, text]) => `${name}${odd}=${escaped(text)}`)
     return fc.oneof(
-      { weight: 8, arbitrary: good },
-      { weight: required ? 1 : 8, arbitrary: fc.constant('') },
-      { weight: 2, arbitrary: hostile },
+      { weight: required ? 30 : 10, arbitrary: good },
+      { weight: required ? 1 : 20, arbitrary: fc.constant('') },
+      { weight: 1, arbitrary: hostile },
       { weight: 1, arbitrary: fc.tuple(good, hostile).map(([a, b]) => `${a}&${b}`) },
     )
   })
@@ -271,22 +312,23 @@ type Content = Pick<DrawnRequest, 'contentType' | 'body'>
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 function contentOf(
-  content: Readonly<Record<string, Json>>,
+  operation: Operation,
   values: (schema: Json, name?: string) => Arbitrary<unknown>,
-  resolve: (schema: Json) => Json,
 ): Arbitrary<Content> {
+  const content: Readonly<Record<string, Json>> = operation.definition.requestBody?.content ?? {}
   const nothing: Arbitrary<Content> = fc.constant({ contentType: undefined, body: undefined })
   const schema = content[JSON_TYPE]?.schema
   const choices: { weight: number; arbitrary: Arbitrary<Content> }[] = []
   if (schema !== undefined) {
-    const over = overlay(resolve(schema))
     const plain = values(schema)
-    const good = over === undefined ? plain : fc.tuple(plain, over).map(([a, b]) => Object.assign({}, a, b))
+    const good = operation.path.endsWith('/{tag}/{externalId}')
+      ? plain.map((value) => (Array.isArray(value) ? value : { ...(value as object), ...PAIR_ABSENT }))
+      : plain
     const json = good.map(jsonText)
     const as = (contentType: string | undefined) => (body: Uint8Array) => ({ contentType, body })
     const form = good.map((value) => utf8(formText(value as object)))
     choices.push(
-      { weight: 8, arbitrary: json.map(utf8).map(as(JSON_TYPE)) },
+      { weight: 14, arbitrary: json.map(utf8).map(as(JSON_TYPE)) },
       { weight: 8, arbitrary: spoiled(good).map(utf8).map(as(JSON_TYPE)) },
       { weight: 3, arbitrary: mutated(json.map(utf8)).map(as(JSON_TYPE)) },
       { weight: 2, arbitrary: form.map(as(FORM)) },
@@ -298,7 +340,7 @@ function contentOf(
   }
   for (const type of Object.keys(content)) {
     if (type === JSON_TYPE || type === FORM) continue
-    const text = table.map(utf8)
+    const text = tables[operation.path.includes('beacon') ? 'beacon' : 'geofence'].map(utf8)
     choices.push(
       { weight: 8, arbitrary: text.map((body) => ({ contentType: type, body })) },
       { weight: 4, arbitrary: mutated(text).map((body) => ({ contentType: type, body })) },
@@ -390,33 +432,41 @@ const COLUMNS = [
   'instance',
   'nonsense',
 ]
-const goodRow = fc
-  .tuple(position, HINTS.externalId!, HINTS.radius!)
-  .map(([[lon, lat], id, radius]) => `${MARK},shop,${String(id)},circle,"[${lon},${lat}]",${String(radius)}`)
-const table: Arbitrary<string> = fc.oneof(
+const anyTable = fc
+  .tuple(
+    fc.subarray(COLUMNS, { minLength: 1 }),
+    fc.array(fc.array(cell, { maxLength: 19 }), { maxLength: 8 }),
+    fc.boolean(),
+  )
+  .map(([columns, rows, quoted]) =>
+    [columns, ...rows]
+      .map((row) => row.map((text) => (quoted ? `"${text.replaceAll('"', '""')}"` : text)).join())
+      .join(quoted ? '\r\n' : '\n'),
+  )
+const goodTable = (columns: string, kind: string) =>
   fc
-    .array(goodRow, { maxLength: 8 })
-    .map((rows) => ['description,tag,externalId,type,coordinates,radius', ...rows].join('\n')),
-  fc
-    .tuple(
-      fc.subarray(COLUMNS, { minLength: 1 }),
-      fc.array(fc.array(cell, { maxLength: 19 }), { maxLength: 8 }),
-      fc.boolean(),
+    .array(
+      fc
+        .tuple(position, HINTS.externalId!, HINTS.radius!)
+        .map(
+          ([[lon, lat], id, radius]) =>
+            `${MARK},shop,${String(id)},"[${lon},${lat}]",${kind},${String(radius)}`,
+        ),
+      { maxLength: 8 },
     )
-    .map(([columns, rows, quoted]) =>
-      [columns, ...rows]
-        .map((row) => row.map((text) => (quoted ? `"${text.replaceAll('"', '""')}"` : text)).join())
-        .join(quoted ? '\r\n' : '\n'),
-    ),
-)
+    .map((rows) => [`description,tag,externalId,coordinates,enabled,${columns}`, ...rows].join('\n'))
+const tables = {
+  geofence: fc.oneof(goodTable('type,radius', 'circle'), anyTable),
+  beacon: fc.oneof(goodTable('type,uuid,minor,major', `ibeacon,${UUIDS[0]},1`), anyTable),
+}
 
 const callers: Arbitrary<Caller> = fc.oneof(
   {
-    weight: 14,
+    weight: 20,
     arbitrary: fc.record({ kind: fc.constant('secret' as const), live: fc.boolean(), bearer: fc.boolean() }),
   },
   {
-    weight: 4,
+    weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('publishable' as const),
       live: fc.boolean(),

@@ -17,8 +17,13 @@ export class RawJson {
   }
 }
 
-/** Good values of a field, by its name; undefined: none are known. */
-export type Hints = (name: string) => Arbitrary<unknown> | undefined
+/** What a schema alone does not tell. */
+export interface Hints {
+  /** Good values of a field, by its name; undefined: none are known. */
+  readonly field: (name: string) => Arbitrary<unknown> | undefined
+  /** Members that must agree, laid over what was drawn one by one; what is undefined is taken out. */
+  readonly object: (properties: Readonly<Record<string, Json>>) => Arbitrary<object> | undefined
+}
 
 const SAFE_KEY = fc.stringMatching(/^[a-zA-Z][\w-]{0,8}$/)
 
@@ -56,17 +61,17 @@ export function valuesOf(
         return fc.array(items, { minLength: minItems, maxLength: Math.min(maxItems, minItems + 4) })
       }
       case 'object':
-        return objects(schema, draw)
+        return objects(schema, draw, hints)
       case undefined:
         return fc.jsonValue()
       default:
         throw new Error(`no values are known for ${JSON.stringify(schema).slice(0, 300)}`)
     }
   }
-  const known = hints(name)
+  const known = hints.field(name)
   return known === undefined
     ? generic()
-    : fc.oneof({ weight: 6, arbitrary: known }, { weight: 1, arbitrary: generic() })
+    : fc.oneof({ weight: 20, arbitrary: known }, { weight: 1, arbitrary: generic() })
 }
 
 function texts({ minLength = 0, maxLength = 4096, format, examples = [] }: Json): Arbitrary<string> {
@@ -100,18 +105,33 @@ export const dates = fc
   .date({ min: new Date('1970-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
   .map((date) => date.toISOString())
 
-function objects(schema: Json, draw: (part: Json, name: string) => Arbitrary<unknown>): Arbitrary<unknown> {
-  const properties = Object.entries((schema.properties ?? {}) as Record<string, Json>)
-  const named = fc.record(Object.fromEntries(properties.map(([key, part]) => [key, draw(part, key)])), {
-    requiredKeys: (schema.required ?? []) as never[],
-  })
+function objects(
+  schema: Json,
+  draw: (part: Json, name: string) => Arbitrary<unknown>,
+  hints: Hints,
+): Arbitrary<unknown> {
+  const properties = (schema.properties ?? {}) as Record<string, Json>
+  const members = Object.entries(properties).map(([key, part]) => [key, draw(part, key)] as const)
+  const named = fc.record(Object.fromEntries(members), { requiredKeys: (schema.required ?? []) as never[] })
+  const agreeing = hints.object(properties)
+  const whole =
+    agreeing === undefined
+      ? named
+      : fc.oneof(
+          { weight: 1, arbitrary: named },
+          { weight: 20, arbitrary: fc.tuple(named, agreeing).map(([some, over]) => laidOver(some, over)) },
+        )
   const additional = schema.additionalProperties === true ? {} : schema.additionalProperties
   const open = Object.values(schema.patternProperties ?? {})[0] ?? additional
-  if (open === undefined || open === false) return named
+  if (open === undefined || open === false) return whole
   const more = fc.dictionary(SAFE_KEY, draw(open as Json, 'value'), {
     maxKeys: Math.min(schema.maxProperties ?? 4, 4),
   })
-  return fc.tuple(more, named).map(([extra, fixed]) => ({ ...extra, ...fixed }))
+  return fc.tuple(more, whole).map(([extra, fixed]) => ({ ...extra, ...fixed }))
+}
+
+function laidOver(some: object, over: object): object {
+  return Object.fromEntries(Object.entries({ ...some, ...over }).filter(([, member]) => member !== undefined))
 }
 
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + '1' + close.repeat(depth)

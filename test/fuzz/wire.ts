@@ -30,10 +30,12 @@ export class Connection {
       this.#pieces.push(piece)
       this.#wake?.()
     })
-    socket.on('close', () => {
+    const end = () => {
       this.closed = true
       this.#wake?.()
-    })
+    }
+    socket.on('end', end)
+    socket.on('close', end)
     // A reset is a way to be closed.
     socket.on('error', () => undefined)
   }

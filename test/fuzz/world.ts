@@ -44,8 +44,8 @@ const MAX_RESIDENT_BYTES = 1024 * MIB
 const CANARY_PAUSE_MS = 100
 /** A client that has waited this long is hung; two cores may be shared by a dozen busy processes. */
 export const PATIENCE_MS = 20_000
-/** How many ids are kept to be named again. */
-const REMEMBERED_IDS = 500
+/** How many ids of a kind and scope are kept to be named again. */
+const REMEMBERED_IDS = 40
 const UNTOUCHED_LISTS = ['/v1/geofences', '/v1/users', '/v1/events', '/v1/beacons', '/v1/settings']
 
 /** Something that must not happen has happened. */
@@ -56,23 +56,22 @@ export class Violation extends Error {
 export class World {
   readonly server: Server
   readonly api: Api
-  /** Ids that answers have named, of all scopes. */
-  readonly ids: string[]
   /** What the canary saw go wrong. */
   canaryError: Error | undefined
   canaryAnswers = 0
   canarySlowestMs = 0
   residentBytes = 0
+  readonly #ids: KnownIds
   readonly #folder: string
   readonly #untouched: string
   #stopping = false
   #canary: Promise<void> = Promise.resolve()
 
-  private constructor(server: Server, api: Api, folder: string, ids: string[], untouched: string) {
+  private constructor(server: Server, api: Api, folder: string, ids: KnownIds, untouched: string) {
     this.server = server
     this.api = api
     this.#folder = folder
-    this.ids = ids
+    this.#ids = ids
     this.#untouched = untouched
   }
 
@@ -87,7 +86,7 @@ export class World {
       const server = await Server.start({ data: folder, env })
       const { body } = await server.api('GET', '/v1/openapi.json', undefined, null)
       const api = new Api(server, body)
-      const ids: string[] = []
+      const ids = new KnownIds()
       await populate(api, ids)
       const world = new World(server, api, folder, ids, await untouchedState(api))
       world.#canary = world.#runCanary()
@@ -98,14 +97,14 @@ export class World {
     }
   }
 
-  /** Keeps what could be named by a later request. */
-  remember(body: Json): void {
-    const found: string[] = []
-    collectIds(body, found, 20)
-    for (const id of found) {
-      if (this.ids.length < REMEMBERED_IDS) this.ids.push(id)
-      else this.ids[(this.ids.indexOf(id) + REMEMBERED_IDS) % REMEMBERED_IDS] = id
-    }
+  /** Keeps what an answer to that scope has named, for later requests. */
+  remember(body: Json, scope: ScopeName | undefined): void {
+    if (scope !== undefined) this.#ids.collect(body, scope)
+  }
+
+  /** One of the known ids of a kind: of each five draws four give one of the scope's own, where there is any. */
+  id(kind: string, draw: number, scope: ScopeName | undefined): string {
+    return this.#ids.pick(kind, draw, scope)
   }
 
   /**
@@ -216,15 +215,16 @@ export function checkMarks(text: string, scope: ScopeName | undefined): void {
 }
 
 /** The same pairs, devices and users in all scopes; the canary's geofence in its own. */
-async function populate(api: Api, ids: string[]): Promise<void> {
+async function populate(api: Api, ids: KnownIds): Promise<void> {
   const secrets = [KEYS.testSecret, KEYS.liveSecret, SECOND.testSecret, SECOND.liveSecret]
-  const marks = Object.values(MARKS)
+  const marks = Object.entries(MARKS) as [ScopeName, string][]
   for (const [i, key] of secrets.entries()) {
-    const more = { description: marks[i], metadata: { mark: marks[i]! } }
+    const [scope, mark] = marks[i]!
+    const more = { description: mark, metadata: { mark } }
     for (let n = 0; n < 6; n++) {
-      const pair = `${n < 3 ? 'shop' : marks[i]}/x-${n}`
+      const pair = `${n < 3 ? 'shop' : mark}/x-${n}`
       const at = [10 + n * 0.003, 50 + (key === SECOND.testSecret ? 1 : 0)] as const
-      ids.push((await api.circle(pair, at, 200, more, key))._id)
+      ids.collect({ geofence: await api.circle(pair, at, 200, more, key) }, scope)
     }
     for (let n = 0; n < 4; n++) {
       const update = {
@@ -235,8 +235,7 @@ async function populate(api: Api, ids: string[]): Promise<void> {
         longitude: 10,
         accuracy: 5,
       }
-      const { user, events } = await api.track(update, key)
-      ids.push(user._id, ...events.map((event: Json) => event._id))
+      ids.collect(await api.track(update, key), scope)
     }
   }
   await api.circle('canary/canary', [10, 50], 300, {}, SECOND.testSecret)
@@ -254,10 +253,37 @@ async function untouchedState(api: Api): Promise<string> {
   return parts.join('\n')
 }
 
-function collectIds(value: Json, found: string[], most: number): void {
-  if (typeof value !== 'object' || value === null || found.length >= most) return
-  for (const [key, member] of Object.entries(value)) {
-    if (key === '_id' && typeof member === 'string') found.push(member)
-    else collectIds(member, found, most)
+/** Ids that answers have named, by kind and scope; the oldest make room. */
+class KnownIds {
+  readonly #lists = new Map<string, string[]>()
+
+  /** @param body an answer: `user` and `users` are users, and so on */
+  collect(body: Json, scope: ScopeName, kind = '', depth = 0): void {
+    if (typeof body !== 'object' || body === null || depth > 3) return
+    if (Array.isArray(body)) {
+      for (const item of body.slice(0, 5)) this.collect(item, scope, kind, depth + 1)
+      return
+    }
+    if (typeof body._id === 'string') this.#add(kind, scope, body._id)
+    for (const [key, member] of Object.entries(body))
+      this.collect(member, scope, key.replace(/s$/, ''), depth + 1)
+  }
+
+  pick(kind: string, draw: number, scope: ScopeName | undefined): string {
+    const any = [...this.#lists.entries()]
+      .filter(([key]) => key.startsWith(`${kind} `))
+      .flatMap(([, ids]) => ids)
+    const own = this.#lists.get(`${kind} ${scope}`) ?? any
+    const ids = draw % 5 === 0 ? any : own
+    return ids[Math.floor(draw / 5) % ids.length] ?? 'none'
+  }
+
+  #add(kind: string, scope: ScopeName, id: string): void {
+    const key = `${kind} ${scope}`
+    const ids = this.#lists.get(key) ?? []
+    this.#lists.set(key, ids)
+    if (ids.includes(id)) return
+    ids.push(id)
+    if (ids.length > REMEMBERED_IDS) ids.shift()
   }
 }
