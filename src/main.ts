@@ -19,6 +19,8 @@ import { clientRoutes } from './client/clientRoutes.ts'
 import { syncRoutes } from './client/syncRoutes.ts'
 import { contextRoutes } from './context/contextRoutes.ts'
 import { openEventIndex } from './events/eventIndex.ts'
+import { ServerSentEvents } from './delivery/serverSentEvents.ts'
+import { EventFeed } from './events/feed.ts'
 import { eventRoutes } from './events/eventRoutes.ts'
 import { storeSalt } from './events/ids.ts'
 import { conversionRoutes } from './ingest/conversionRoutes.ts'
@@ -117,13 +119,15 @@ async function main(): Promise<void> {
         `revision ${recovered.revision}: it is older than the log, perhaps restored alone`,
     )
   const mailbox = new ByteBound(options.mailboxBytes)
-  const host = new ActorHost({ partitions, log, registry, events, mailbox, clock })
+  const feed = new EventFeed(events)
+  const host = new ActorHost({ partitions, log, registry, events: feed, mailbox, clock })
   const checkpointer = new Checkpointer(
     { host, log, snapshots, events, registry, clock, logger },
     options.snapshotBytes,
   )
 
   // What users face.
+  const streams = new ServerSentEvents(feed)
   const metrics = new Metrics()
   const definitions = [
     ...trackRoutes({ host, registry, rateLimits: options.rateLimits }),
@@ -133,6 +137,7 @@ async function main(): Promise<void> {
     ...syncRoutes(registry),
     ...userRoutes({ host, registry, salt, clock }),
     ...eventRoutes(events),
+    streams.route(),
     ...geofenceRoutes(registry),
     ...beaconRoutes(registry),
     ...importRoutes(registry),
@@ -206,6 +211,7 @@ async function main(): Promise<void> {
       logger,
     }),
   )
+  lifecycle.add(streams)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

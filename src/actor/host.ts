@@ -41,7 +41,7 @@ export interface HostParts {
   readonly partitions: readonly Partition[]
   readonly log: CommitLog
   readonly registry: RegistryView
-  readonly events: EventIndex
+  readonly events: Pick<EventIndex, 'add' | 'pendingBytes'>
   readonly mailbox: ByteBound
   readonly clock: Clock
 }

@@ -28,6 +28,8 @@ export interface ErrorLog {
 /** Status under which a request counts whose client hung up before the answer. */
 const CLIENT_CLOSED = 499
 
+const NO_HEADERS: Readonly<Record<string, string>> = {}
+
 /** A started buffer has room for a usual body, and grows by doubling. */
 const FIRST_BUFFER_BYTES = 4096
 
@@ -80,6 +82,7 @@ export class Exchange implements Reply {
   ip = ''
   receivedAt = 0
   fromSdk = false
+  headers: Readonly<Record<string, string>> = NO_HEADERS
   aborted = false
   readonly requestId: string
   readonly #shared: Shared
@@ -143,6 +146,7 @@ export class Exchange implements Reply {
     this.ip = shared.addresses.trustsAnybody ? shared.addresses.requester(peer, forwardedFor(req)) : peer
     if (endpoint.limiter !== undefined) endpoint.limiter.take(this.#caller(), shared.clock.now())
     this.fromSdk = req.getHeader('x-radar-sdk-version') !== ''
+    if (endpoint.route.headers !== undefined) this.headers = readHeaders(req, endpoint.route.headers)
     if (!endpoint.isFixed) this.params = endpoint.readParams(segments)
     if (endpoint.takesQuery) this.query = endpoint.readQuery(req.getQuery() ?? '')
     if (endpoint.takesBody) this.#format = bodyFormat(req.getHeader('content-type'))
@@ -452,4 +456,13 @@ function forwardedFor(req: HttpRequest): string {
 /** 503: this process takes no more requests; another, or the next one, will. */
 export function shuttingDown(): ApiError {
   return new ApiError(503, 'Shutting down.', { retryAfter: 1 })
+}
+
+function readHeaders(req: HttpRequest, names: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const name of names) {
+    const value = req.getHeader(name)
+    if (value !== '') headers[name] = value
+  }
+  return headers
 }

@@ -40,6 +40,8 @@ export interface Call<
   readonly requestId: string
   /** The request carries an SDK's version, in a header or its body. */
   readonly fromSdk: boolean
+  /** Of {@link Route.headers}, those that were sent. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** What a handler answers: members beside `meta`, and members of `meta` beside `code`. */
@@ -105,6 +107,8 @@ export interface Route<
   readonly params?: P
   /** Texts are turned into what the schema wants; a property with a `default` gets it when left out. */
   readonly query?: Q
+  /** Names, in lower case, of the request's headers that the handler reads. */
+  readonly headers?: readonly string[]
   /**
    * An empty body stands for `{}`, null for absent (where the schema does not admit null at its top level). Fields
    * that the schema does not know are left alone; a `default` is documentation only.

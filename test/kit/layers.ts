@@ -29,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   context: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],
   client: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],
   users: ['model', 'runtime', 'api', 'actor', 'events', 'geometry', 'ingest'],
+  delivery: ['model', 'runtime', 'api', 'log', 'events', 'registry'],
   reference: ['runtime', 'api'],
   ops: ['model', 'runtime', 'api', 'actor'],
   backup: ['model', 'runtime'],

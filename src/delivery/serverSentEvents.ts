@@ -1,0 +1,162 @@
+import Type from 'typebox'
+import { route, type Route } from '../api/route.ts'
+import { Text } from '../api/schemas.ts'
+import type { EventFeed } from '../events/feed.ts'
+import { wants, type EventFilter } from '../events/filter.ts'
+import type { StoredEvent } from '../events/port.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { notFound } from '../runtime/errors.ts'
+
+/** Events looked at between two writes. */
+const STRETCH = 200
+/** A comment that often tells proxies, and us, that the other side is still there. */
+const HEARTBEAT_MS = 15_000
+
+const List = (what: string) => Type.Optional(Text(4096, `Comma-separated; only events ${what}.`))
+
+const Query = Type.Object({
+  types: List('of these types'),
+  tags: List('of geofences or beacons with these tags'),
+  externalIds: List('of geofences or beacons with these externalIds'),
+  userIds: List('of these users'),
+  deviceIds: List('of these devices'),
+  from: Type.Optional(
+    Text(64, 'The `_id` of an event to go on after; absent: from now on. Last-Event-ID wins over it.'),
+  ),
+})
+
+/**
+ * Events as they happen, as server-sent events (the HTML standard, section 9.2). Each reader is a cursor over the event
+ * log: slow ones read on from disk, and one that comes back with Last-Event-ID misses nothing.
+ *
+ * Owns: the readers that are connected, so that a shutdown ends them. Does not own: what happened (the feed).
+ */
+export class ServerSentEvents {
+  readonly name = 'event streams'
+  readonly #feed: EventFeed
+  readonly #open = new Set<AbortController>()
+  #stopped = false
+
+  constructor(feed: EventFeed) {
+    this.#feed = feed
+  }
+
+  /** How many readers are connected. */
+  get readers(): number {
+    return this.#open.size
+  }
+
+  /** Ends all streams; a client that comes back goes on where it was. */
+  stop(): void {
+    this.#stopped = true
+    for (const controller of this.#open) controller.abort()
+  }
+
+  /** `GET /v1/events/stream`. */
+  route(): Route {
+    return route({
+      method: 'GET',
+      path: '/v1/events/stream',
+      auth: 'secret',
+      tag: 'Events',
+      summary: 'Follow events as they happen',
+      description:
+        'Server-sent events: the `id` is the event’s `_id`, `event` its type, `data` the record. Resume with ' +
+        'Last-Event-ID, or `from`: every event after that one comes, once and in order.',
+      query: Query,
+      headers: ['last-event-id'],
+      answers: { 200: Type.Object({}, { contentType: 'text/event-stream' }) },
+      handler: async ({ credentials, query, headers }) => {
+        const { scope } = credentials!
+        const from = headers['last-event-id'] ?? query.from
+        const place = from === undefined ? this.#feed.lastPlace : await this.#feed.placeOf(scope, from)
+        if (place === undefined) throw notFound('Event')
+        const filter: EventFilter = {
+          types: listOf(query.types),
+          tags: listOf(query.tags),
+          externalIds: listOf(query.externalIds),
+          userIds: listOf(query.userIds),
+          deviceIds: listOf(query.deviceIds),
+        }
+        return {
+          stream: { contentType: 'text/event-stream', chunks: this.#chunks(scope, place, filter) },
+          headers: { 'Cache-Control': 'no-store' },
+        }
+      },
+    })
+  }
+
+  #chunks(scope: ScopeId, place: number, filter: EventFilter): AsyncIterable<string> {
+    const ended = new AbortController()
+    this.#open.add(ended)
+    if (this.#stopped) ended.abort()
+    const texts = this.#texts(scope, place, filter, ended)
+    return {
+      [Symbol.asyncIterator]: () => ({
+        next: () => texts.next(),
+        // A generator that waits for the next event hears of no return().
+        return: () => {
+          ended.abort()
+          return texts.return(undefined)
+        },
+      }),
+    }
+  }
+
+  async *#texts(
+    scope: ScopeId,
+    place: number,
+    filter: EventFilter,
+    ended: AbortController,
+  ): AsyncGenerator<string, undefined> {
+    const stretches = this.#feed.follow(scope, place, STRETCH, ended.signal)
+    let next: ReturnType<typeof stretches.next> | undefined
+    try {
+      yield ': connected\n\n'
+      for (;;) {
+        next ??= stretches.next()
+        const result = await withinHeartbeat(next)
+        if (result === undefined) {
+          yield ': still here\n\n'
+          continue
+        }
+        next = undefined
+        if (result.done) return undefined
+        let text = ''
+        for (const { event } of result.value.events) {
+          if (wants(filter, event)) text += frame(event)
+        }
+        if (text !== '') yield text
+      }
+    } finally {
+      ended.abort()
+      this.#open.delete(ended)
+    }
+  }
+}
+
+/** JSON has no line breaks; the name of a conversion may. */
+function frame({ id, type, json }: StoredEvent): string {
+  return `id: ${id}\nevent: ${type.replaceAll(/[\r\n]/g, ' ')}\ndata: ${json}\n\n`
+}
+
+/** What the promise resolves to, or undefined when it takes longer than a heartbeat. */
+async function withinHeartbeat<T>(promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const beat = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), HEARTBEAT_MS)
+  })
+  try {
+    return await Promise.race([promise, beat])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function listOf(text: string | undefined): readonly string[] | undefined {
+  const items = text
+    ?.split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+  return items === undefined || items.length === 0 ? undefined : items
+}
