@@ -74,17 +74,29 @@ An error says what is wrong in \`meta.message\`, and where there is one to blame
 
 ## Rate limits
 
-A bucket that holds one second's worth and fills evenly. \`POST /v1/track\` takes one update a second from each device.
+Buckets that hold one second's worth and fill evenly. Past it the answer is 429; \`Retry-After\` says how many seconds to
+wait. What is not in the table has no limit. The operator may have set others with \`--limits\`: these are this server's.
 
 ${limits(routes)}
 `
 }
 
-/** The limits of the routes as a table. */
+/** The limits of the routes as a table; those of calls for servers, where they are alike, in one row. */
 function limits(routes: readonly Route[]): string {
-  const rows = routes.flatMap(({ method, path, limit }) =>
-    limit === undefined ? [] : [`| \`${method} ${path}\` | ${limit.perSecond} | ${limit.by} |`],
-  )
-  if (rows.length === 0) return ''
-  return ['| call | requests a second | for each |', '|---|---|---|', ...rows].join('\n')
+  const rows = new Map<string, string[]>()
+  for (const { method, path, auth, limit } of routes) {
+    if (limit === undefined) continue
+    const row = `${limit.perSecond} | ${limit.by}`
+    const key = auth === 'secret' ? `secret ${row}` : `${method} ${path} ${row}`
+    const calls = rows.get(key) ?? []
+    rows.set(key, [...calls, `\`${method} ${path}\` | ${row}`])
+  }
+  const lines = [...rows].map(([key, calls]) => {
+    if (calls.length <= MOST_CALLS_ALIKE) return calls.map((call) => `| ${call} |`).join('\n')
+    return `| each of the ${calls.length} other calls that need a secret key | ${key.slice('secret '.length)} |`
+  })
+  return ['| call | requests a second | for each |', '|---|---|---|', ...lines].join('\n')
 }
+
+/** More calls with the same limit than these are not named. */
+const MOST_CALLS_ALIKE = 5

@@ -47,14 +47,19 @@ export function stepsOf(markdown: string): Step[] {
   return steps
 }
 
-/** A folder in which the commands of guides find what the repository holds; `data` in it is the reader's own. */
+/**
+ * A folder in which the commands of guides find what the repository holds; `data` in it is the reader's own, and so is
+ * the folder above.
+ */
 export function readersFolder(): { readonly path: string; readonly data: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'ringfence-guide-'))
+  const above = mkdtempSync(join(tmpdir(), 'ringfence-guide-'))
+  const path = join(above, 'ringfence')
+  mkdirSync(path)
   for (const name of readdirSync(ROOT))
     if (!['data', '.git', '.tap'].includes(name)) symlinkSync(join(ROOT, name), join(path, name))
   const data = join(path, 'data')
   mkdirSync(data)
-  return { path, data, remove: () => rmSync(path, { recursive: true, force: true }) }
+  return { path, data, remove: () => rmSync(above, { recursive: true, force: true }) }
 }
 
 /**
