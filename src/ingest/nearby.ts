@@ -6,6 +6,11 @@ import { geofenceRecord } from '../registry/geofenceRecord.ts'
 import { asOf } from '../registry/geofenceRow.ts'
 import type { ScopeView } from '../registry/port.ts'
 
+/** How far around an update geofences are looked for: farther than a device gets before its next one. */
+const MAX_NEARBY_METERS = 100_000
+/** Where so many are of others (a home for each user, say), the search ends with what it has found within less. */
+const MOST_LOOKED_AT = 5000
+
 /** Characters of records that are kept, in each of two generations. */
 const KEPT_CHARACTERS = 8 * 1024 * 1024
 
@@ -21,9 +26,10 @@ export function nearbyGeofencesJson(
   limit: number,
 ): string {
   const { latitude, longitude, userId, receivedAt } = update
+  const at = probe.set(latitude, longitude)
   const accept = (geofence: Geofence) =>
     isMeantFor(geofence, userId) && asOf(geofence, receivedAt)?.enabled === true
-  const nearest = view.index.nearest(probe.set(latitude, longitude), limit, undefined, accept)
+  const nearest = view.index.nearest(at, limit, MAX_NEARBY_METERS, accept, MOST_LOOKED_AT)
   return `[${nearest.map(({ geofence, distance }) => `${openRecord(geofence)},"distance":${distance}}`).join(',')}]`
 }
 

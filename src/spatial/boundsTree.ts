@@ -57,28 +57,45 @@ export class BoundsTree {
     if (this.#stale) this.#build()
     this.#marks.clear(this.#end)
     for (const slot of this.#recent) this.#take(slot, box, out)
-    if (this.#tree === undefined) return
-    for (let turn = -360; turn <= 360; turn += 360) {
-      const west = Math.max(-180, box.west + turn)
-      const east = Math.min(180, box.east + turn)
-      if (west > east) continue
-      for (const item of this.#tree.search(west, box.south, east, box.north)) {
+    const tree = this.#tree
+    if (tree === undefined) return
+    forEachTurn(box, (west, east) => {
+      for (const item of tree.search(west, box.south, east, box.north)) {
         this.#take(this.#slotOfItem[item]!, box, out)
       }
-    }
+      return false
+    })
+  }
+
+  /**
+   * Whether the bounds of more than `count` slots meet the box; looks at hardly more than that. A slot may count twice:
+   * across the antimeridian, or when it was set again since the tree was built.
+   */
+  isCrowded(box: Box, count: number): boolean {
+    if (this.#stale) this.#build()
+    let met = 0
+    for (const slot of this.#recent) if (this.#meets(slot, box) && ++met > count) return true
+    const tree = this.#tree
+    if (tree === undefined) return false
+    const isOneTooMany = (item: number) => this.#meets(this.#slotOfItem[item]!, box) && ++met > count
+    return forEachTurn(box, (west, east) => tree.collides(west, box.south, east, box.north, isOneTooMany))
   }
 
   #take(slot: number, box: Box, out: number[]): void {
+    if (this.#meets(slot, box) && this.#marks.mark(slot)) out.push(slot)
+  }
+
+  #meets(slot: number, box: Box): boolean {
     const boxes = this.#boxes
     const at = slot * 4
     const west = boxes[at]!
     const east = boxes[at + 2]!
-    if (Number.isNaN(west) || boxes[at + 1]! > box.north || boxes[at + 3]! < box.south) return
+    if (Number.isNaN(west) || boxes[at + 1]! > box.north || boxes[at + 3]! < box.south) return false
     const apart =
       (west > box.east || east < box.west) &&
       (west + 360 > box.east || east + 360 < box.west) &&
       (west - 360 > box.east || east - 360 < box.west)
-    if (!apart && this.#marks.mark(slot)) out.push(slot)
+    return !apart
   }
 
   #build(): void {
@@ -114,4 +131,14 @@ export class BoundsTree {
     boxes.set(this.#boxes)
     this.#boxes = boxes
   }
+}
+
+/** Asks for each part of the box that lies within ±180 degrees, until one says true; whether one did. */
+function forEachTurn(box: Box, ask: (west: number, east: number) => boolean): boolean {
+  for (let turn = -360; turn <= 360; turn += 360) {
+    const west = Math.max(-180, box.west + turn)
+    const east = Math.min(180, box.east + turn)
+    if (west <= east && ask(west, east)) return true
+  }
+  return false
 }

@@ -17,6 +17,12 @@ const KERNEL_ERROR = 0.006
 const KERNEL_ERROR_METERS = 0.01
 /** Metres, the radius that a search for the nearest begins with; it doubles. */
 const FIRST_RADIUS_METERS = 250
+/** Metres, from which on a search for the nearest asks the R-tree. */
+const WIDE_RADIUS_METERS = 2000
+/** Geofences, at least, that are looked at step by step; and four times as many as in the step before. */
+const CROWD = 1000
+/** Metres, how well the edge is to be known. */
+const CROWD_EDGE_METERS = 10
 /** Metres, more than any two points are apart. */
 const HALF_GLOBE_METERS = 20_100_000
 
@@ -148,13 +154,17 @@ class CellIndex implements GeofenceIndex {
     limit: number,
     radiusMeters: number | undefined,
     accept: (geofence: Geofence) => boolean,
+    mostLookedAt = Infinity,
   ): { readonly geofence: Geofence; readonly distance: number }[] {
     const last = Math.min(radiusMeters ?? Infinity, HALF_GLOBE_METERS)
     const found = this.#found
-    for (let radius = Math.min(last, FIRST_RADIUS_METERS); ; radius = Math.min(last, radius * 2)) {
+    let radius = Math.min(last, FIRST_RADIUS_METERS)
+    let lookedAt = 0
+    for (;;) {
       const results: Near[] = []
       found.length = 0
-      this.candidates(probe, radius, found)
+      if (radius < WIDE_RADIUS_METERS) this.candidates(probe, radius, found)
+      else this.#tree.search(this.#boxAround(probe, radius), found)
       // Where an eighth of all was not enough, or the whole globe is meant, one scan is cheaper than more searches.
       const all = radius === HALF_GLOBE_METERS || (last === HALF_GLOBE_METERS && found.length * 8 > this.size)
       const count = all ? this.#geofences.length : found.length
@@ -167,8 +177,34 @@ class CellIndex implements GeofenceIndex {
         // What is farther may have nearer ones that this radius does not reach.
         if (distance <= radius) insert(results, limit, geofence, distance)
       }
-      if (results.length === limit || radius === last) return results
+      lookedAt += count
+      if (results.length === limit || radius === last || lookedAt >= mostLookedAt) return results
+      radius = this.#nextRadius(probe, radius, last, Math.max(CROWD, 4 * found.length))
     }
+  }
+
+  /**
+   * Twice the radius, as long as not more than `crowd` geofences lie within that; else about how far it is to so many. A
+   * city seen from afar is some of its outskirts then, and not all of it.
+   */
+  #nextRadius(probe: Probe, radius: number, last: number, crowd: number): number {
+    let low = radius
+    let high = Math.min(last, 2 * radius)
+    if (high < WIDE_RADIUS_METERS || !this.#tree.isCrowded(this.#boxAround(probe, high), crowd)) return high
+    while (high - low > CROWD_EDGE_METERS) {
+      const middle = (low + high) / 2
+      if (this.#tree.isCrowded(this.#boxAround(probe, middle), crowd)) high = middle
+      else low = middle
+    }
+    return high
+  }
+
+  /** The scratch box, set to hold all that lies within the radius. */
+  #boxAround(probe: Probe, radius: number): Box {
+    const box = this.#box
+    setPoint(box, probe)
+    widen(box, radius * (1 + KERNEL_ERROR) + KERNEL_ERROR_METERS)
+    return box
   }
 
   /** As candidates, where `reach` is beyond the padding of some level. */

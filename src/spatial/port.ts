@@ -30,11 +30,14 @@ export interface GeofenceIndex {
   /**
    * The geofences nearest to the probe's point that `accept` takes, by distance to the boundary (0 inside), nearest
    * first; ties by id. Absent radius: unbounded.
+   * @param mostLookedAt ends the search once that many have been looked at: then it answers the nearest of them, as far
+   * as it has got, and these may be fewer than `limit`. Without it a crowd that `accept` takes none of is looked at whole.
    */
   nearest(
     probe: Probe,
     limit: number,
     radiusMeters: number | undefined,
     accept: (geofence: Geofence) => boolean,
+    mostLookedAt?: number,
   ): { readonly geofence: Geofence; readonly distance: number }[]
 }

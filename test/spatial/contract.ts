@@ -323,6 +323,11 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
             if (JSON.stringify(found) !== JSON.stringify(expected)) {
               throw new Error(`found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`)
             }
+            const early = index.nearest(probe, limit, radius, accept, 20).map(({ geofence }) => geofence.id)
+            if (JSON.stringify(early) !== JSON.stringify(expected.slice(0, early.length).map(({ id }) => id)))
+              throw new Error(
+                `ended early it found ${early.join()}, expected the first of ${JSON.stringify(expected)}`,
+              )
           }
         },
       ),
@@ -377,6 +382,46 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
     }
     t.ok(narrow / 150 < 1, `a narrow look sees ${narrow / 150} of 5,000 geofences`)
     t.equal(index.size, twin.geofences.size)
+  })
+
+  t.test(`${name}: a crowd seen from afar, from its edge and from within`, async (t) => {
+    const random = generator(20_27)
+    const index = create()
+    const twin = new LinearIndex()
+    for (let i = 0; i < 4000; i++) {
+      const center = travel(hubs[i % 2 === 0 ? 1 : 2]!, 15_000 * Math.sqrt(random()), 360 * random())
+      const geofence = fence(String(i).padStart(24, '0'), {
+        kind: 'circle',
+        center,
+        radius: 20 + 300 * random(),
+      })
+      index.put(geofence)
+      twin.put(geofence)
+    }
+    let most = 0
+    for (const away of [0, 3000, 14_000, 16_000, 20_000, 44_000, 90_000, 2_000_000]) {
+      for (const hub of [hubs[1]!, hubs[2]!]) {
+        const at = travel(hub, away, 360 * random())
+        const probe = new Probe().set(at[1], at[0])
+        for (const [limit, radius] of [
+          [10, undefined],
+          [10, 100_000],
+          [1000, 50_000],
+        ] as const) {
+          const found = index.nearest(probe, limit, radius, () => true).map(({ geofence }) => geofence.id)
+          t.same(
+            found,
+            twin.nearest(probe, limit, radius, () => true).map(({ id }) => id),
+            `${limit} from ${away} m away`,
+          )
+        }
+        let asked = 0
+        const none = index.nearest(probe, 10, 100_000, () => ++asked < 0, 500)
+        t.same(none, [])
+        most = Math.max(most, asked)
+      }
+    }
+    t.ok(most < 4000, `at most ${most} of 4,000 are looked at where none is taken`)
   })
 
   t.test(`${name}: ten thousand geofences on one point`, async (t) => {
