@@ -59,7 +59,7 @@ export const TrackBody = Type.Object({
   ),
   nearbyGeofences: Type.Optional(
     Type.Union([Type.Boolean(), Type.Number(), Type.String({ maxLength: 64 })], {
-      description: 'Whether the answer is to carry `nearbyGeofences`.',
+      description: 'Whether the answer is to carry `nearbyGeofences`: those within 100 km.',
     }),
   ),
   nearbyGeofencesLimit: Type.Optional(
