@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { Server } from '../../test/kit/server.ts'
 import { Recording } from './recording.ts'
-import { tellStory } from './story.ts'
+import { STORY_SERVER, tellStory } from './story.ts'
 
-const server = await Server.start()
+const server = await Server.start(STORY_SERVER)
 try {
   const recording = new Recording(server)
   await tellStory(recording)

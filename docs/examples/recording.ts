@@ -73,9 +73,19 @@ export class Recording {
     return body
   }
 
-  /** Makes a request that the server refuses, and keeps its answer as the example of that status. */
-  refused = async (expected: number, operation: string, request: ExampleRequest): Promise<void> => {
-    const { status, body } = await this.#call(operation, request)
+  /**
+   * Makes a request that the server refuses, and keeps its answer as the example of that status.
+   * @param attempts how often to make it until then
+   */
+  refused = async (
+    expected: number,
+    operation: string,
+    request: ExampleRequest,
+    attempts = 1,
+  ): Promise<void> => {
+    let { status, body } = await this.#call(operation, request)
+    for (let i = 1; i < attempts && status !== expected; i++)
+      ({ status, body } = await this.#call(operation, request))
     if (status !== expected)
       throw new Error(`${operation} → ${status}, not ${expected}: ${JSON.stringify(body)}`)
     this.#errors[status] = body

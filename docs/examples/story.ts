@@ -2,7 +2,16 @@
  * What the examples of the reference show: a day of a shop in Berlin, from its geofence to the events of its visitors.
  * Every operation of the reference that answers JSON occurs; the first example of each is the one that it opens with.
  */
+import type { ServerOptions } from '../../test/kit/server.ts'
 import type { Recording } from './recording.ts'
+
+/** How the server is started to which this happens: its limits do not slow the story, but for the one that it shows. */
+export const STORY_SERVER: ServerOptions = {
+  env: {
+    RINGFENCE_RATE_LIMITS: 'on',
+    RINGFENCE_LIMITS: 'POST /v1/track=off,GET /v1/context=1,management=off',
+  },
+}
 
 const STORE = { tag: 'store', externalId: 'alexanderplatz' }
 const VISITOR = 'b7e1f2a4-6d0c-4a53-9f0e-51d1c7a2e9aa'
@@ -324,6 +333,9 @@ async function refusals({ refused }: Recording): Promise<void> {
   await refused(409, 'POST /v1/geofences', {
     body: { ...STORE, description: 'Again', type: 'circle', coordinates: [13.4132, 52.5219], radius: 80 },
   })
+  await refused(413, 'POST /v1/track', { key: 'publishable', body: { description: 'x'.repeat(2 ** 20) } })
+  const again = { key: 'publishable', query: { coordinates: '52.5219,13.4132' } } as const
+  await refused(429, 'GET /v1/context', again, 20)
   await refused(415, 'POST /v1/track', {
     key: 'publishable',
     upload: { contentType: 'text/plain', content: 'deviceId=phone-1' },

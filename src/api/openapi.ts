@@ -94,7 +94,7 @@ export function openApiDocument(
     const path = definition.path.replaceAll(/:(\w+)/g, '{$1}')
     const operations = (paths[path] ??= {})
     const json = operation(definition, schemas)
-    addExamples(json, texts.examples.operations[`${definition.method} ${definition.path}`] ?? [])
+    addExamples(json, texts.examples, `${definition.method} ${definition.path}`)
     operations[definition.method.toLowerCase()] = json
   }
   return {

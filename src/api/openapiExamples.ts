@@ -29,8 +29,13 @@ export interface Examples {
 /**
  * Adds examples to an operation as openApiDocument makes it: all of them to its body and answers, the first one to its
  * parameters, where the reference takes them for what a trial starts with.
+ * @param name as in {@link Examples}
  */
-export function addExamples(operation: Json, examples: readonly Example[]): void {
+export function addExamples(operation: Json, { operations, errors }: Examples, name: string): void {
+  const responses = operation.responses as Record<string, { content?: Record<string, Json> }>
+  const limited = responses[429]?.content?.['application/json']
+  if (limited !== undefined && errors[429] !== undefined) limited.example = errors[429]
+  const examples = operations[name] ?? []
   const [first] = examples
   if (first === undefined) return
   for (const parameter of operation.parameters as Json[]) {
@@ -38,15 +43,14 @@ export function addExamples(operation: Json, examples: readonly Example[]): void
     if (value !== undefined) parameter.example = value
   }
   const body = operation.requestBody as { content: Record<string, Json> } | undefined
-  const responses = operation.responses as Record<string, { content?: Record<string, Json> }>
   for (const [i, { summary, body: sent, upload, answer, text }] of examples.entries()) {
-    const name = `example${i + 1}`
-    if (sent !== undefined) addExample(body?.content['application/json'], name, summary, sent)
-    if (upload !== undefined) addExample(body?.content[upload.contentType], name, summary, upload.content)
+    const key = `example${i + 1}`
+    if (sent !== undefined) addExample(body?.content['application/json'], key, summary, sent)
+    if (upload !== undefined) addExample(body?.content[upload.contentType], key, summary, upload.content)
     if (answer !== undefined)
-      addExample(responses[answer.meta.code]?.content?.['application/json'], name, summary, answer)
+      addExample(responses[answer.meta.code]?.content?.['application/json'], key, summary, answer)
     if (text !== undefined)
-      addExample(responses[200]?.content?.[text.contentType], name, summary, text.content)
+      addExample(responses[200]?.content?.[text.contentType], key, summary, text.content)
   }
 }
 

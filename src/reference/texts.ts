@@ -93,7 +93,7 @@ function limits(routes: readonly Route[]): string {
   }
   const lines = [...rows].map(([key, calls]) => {
     if (calls.length <= MOST_CALLS_ALIKE) return calls.map((call) => `| ${call} |`).join('\n')
-    return `| each of the ${calls.length} other calls that need a secret key | ${key.slice('secret '.length)} |`
+    return `| each of the ${calls.length} calls that need a secret key | ${key.slice('secret '.length)} |`
   })
   return ['| call | requests a second | for each |', '|---|---|---|', ...lines].join('\n')
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { Check, Errors } from 'typebox/schema'
 import { Recording, type Examples } from '../../docs/examples/recording.ts'
-import { tellStory } from '../../docs/examples/story.ts'
+import { STORY_SERVER, tellStory } from '../../docs/examples/story.ts'
 import { startServer } from '../kit/server.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents and answers of every shape
@@ -15,7 +15,7 @@ const committed: Examples = JSON.parse(
 )
 
 t.test('the story told today gives the committed examples', async (t) => {
-  const recording = new Recording(await startServer(t))
+  const recording = new Recording(await startServer(t, STORY_SERVER))
   await tellStory(recording)
   const told = recording.examples()
   t.strictSame(Object.keys(told.operations), Object.keys(committed.operations), AGAIN)
