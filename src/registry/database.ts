@@ -9,7 +9,7 @@ export const REGISTRY_FILE = 'registry.sqlite'
 /** `RFNC` in the SQLite header: tells our file from anybody else's. */
 const APPLICATION_ID = 0x52464e43
 /** Raised with every change of the tables below; older files are brought up by {@link MIGRATIONS}. */
-const SCHEMA_VERSION = 2
+const SCHEMA_VERSION = 3
 /** How long a start waits for the process before it to let go of the file. */
 const LOCK_WAIT_MS = 500
 /** Pages in the write-ahead log at which it is folded into the file; SQLite's default. */
@@ -75,6 +75,15 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
       requests INTEGER NOT NULL,
       PRIMARY KEY (project, month)
     ) WITHOUT ROWID;
+  `,
+  3: `
+    CREATE TABLE webhooks (
+      id TEXT NOT NULL UNIQUE,
+      scope INTEGER NOT NULL,
+      createdAt INTEGER NOT NULL,
+      updatedAt INTEGER NOT NULL,
+      definition TEXT NOT NULL
+    );
   `,
 }
 
