@@ -3,7 +3,7 @@
 for (const block of document.querySelectorAll('pre > code')) {
   for (const text of textsIn(block))
     text.data = text.data.replaceAll('http://127.0.0.1:8080', location.origin)
-  if (block.classList.contains('language-sh')) block.parentElement.append(copyButton(block))
+  if (block.matches('.language-sh, .language-console')) block.parentElement.append(copyButton(block))
 }
 
 function textsIn(element) {
