@@ -16,7 +16,7 @@ geofences | temporary, by operating hours, users, IP ranges | e2e/track.test.ts:
 beacons | ibeacon and eddystone, ranged by the client | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
 environments | test and live data are separate | e2e/records.test.ts: test, live and another project never meet (G8)
 creation | by API | registry/http.test.ts: a geofence is created, read, replaced and deleted
-creation | by CSV import | registry/import.test.ts: every column of geofences
+creation | by CSV import | registry/import.test.ts: every column of a geofence file
 
 # Capabilities: later (places and regions)
 places | a visit to a place without a geofence
@@ -47,7 +47,7 @@ buffer entries | entry within the accuracy too | actor/step.test.ts: buffers: of
 buffer exits | exit only beyond the accuracy | actor/step.test.ts: buffers: off and off, off and on, on and off, on and on, each at both edges; e2e/track.test.ts: buffered entries and exits
 restrict to operating hours | no events outside them | e2e/track.test.ts: operating hours
 dwell events | needed for dwell events | e2e/track.test.ts: dwell
-beacon UUIDs and UIDs | handed to clients | registry/beacons.test.ts: search: nearest first, filters, limits, and the settings that clients need
+beacon UUIDs and UIDs | handed to clients | registry/beaconHttp.test.ts: search: enabled ones within the radius, nearest first, with what clients range everywhere
 
 # Operating hours
 currentlyOperating | on every event of a geofence with hours | e2e/track.test.ts: operating hours
@@ -66,8 +66,8 @@ exit | leaves range | actor/engine.test.ts: random worlds: the engine answers as
 
 # Geofence
 coordinates, address, placeId | one of them is required | registry/http.test.ts: every rule broken: 400 that names the field, and nothing changes
-metadata.{key} | CSV: a column per key; not with metadata | registry/import.test.ts: every column of geofences; registry/import.test.ts: a file that cannot be what was meant is refused whole
-operatingHours.{day} | CSV: a column per day; not with operatingHours | registry/import.test.ts: every column of geofences; registry/import.test.ts: a file that cannot be what was meant is refused whole
+metadata.{key} | CSV: a column per key; not with metadata | registry/import.test.ts: every column of a geofence file; registry/import.test.ts: headers that refuse the whole file
+operatingHours.{day} | CSV: a column per day; not with operatingHours | registry/import.test.ts: every column of a geofence file; registry/import.test.ts: headers that refuse the whole file
 enabled | false: no events | e2e/track.test.ts: geofence changes reach the very next update
 disableAfter, deleteAfter | disabled, deleted after it | registry/registry.test.ts: dates act by themselves, to the millisecond, and are written down by the sweep
 userIds, userId | events only for these users | e2e/track.test.ts: only for these users
@@ -108,21 +108,21 @@ enabled | disabled at disableAfter | registry/registry.test.ts: dates act by the
 any | deleted at deleteAfter | registry/registry.test.ts: dates act by themselves, to the millisecond, and are written down by the sweep
 
 # States: user and beacon
-out of range, listed | entered | actor/waiting.test.ts: among beacons: what the array says, what the distance says, and what is gone silently
-in range, left | exited | actor/waiting.test.ts: among beacons: what the array says, what the distance says, and what is gone silently
+out of range, listed | entered | actor/waiting.test.ts: beacons
+in range, left | exited | actor/waiting.test.ts: beacons
 
 # States: trips (trips)
 status | started, approaching, arrived
 
 # Endpoints
 POST /v1/track | publishable, stateful | e2e/track.test.ts: both prefixes, and who may not
-GET /v1/context | publishable, stateless | e2e/context.test.ts: what is stored of a question: nothing
+GET /v1/context | publishable, stateless | e2e/calls.test.ts: context: the boundary decides, and whom a geofence is for; e2e/calls.test.ts: context says what a track of a new device would
 GET /v1/search/users | secret | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones; e2e/records.test.ts: users near a place
 GET /v1/search/geofences | publishable, sorted by distance | registry/http.test.ts: search: nearest first by the boundary, filters, limits
 POST /v1/geofences | creates | registry/http.test.ts: a geofence is created, read, replaced and deleted
 PUT /v1/geofences/:tag/:externalId | upserts | registry/http.test.ts: a geofence is created, read, replaced and deleted
-POST /v1/beacons | creates | registry/beacons.test.ts: a beacon is created, read, replaced and deleted
-PUT /v1/beacons/:tag/:externalId | upserts | registry/beacons.test.ts: a beacon is created, read, replaced and deleted
+POST /v1/beacons | creates | registry/beaconHttp.test.ts: a beacon is created, read, replaced and deleted
+PUT /v1/beacons/:tag/:externalId | upserts | registry/beaconHttp.test.ts: a beacon is created, read, replaced and deleted
 /api/v1 | the prefix of the management paths | e2e/native.test.ts: the paths with /api of geofences and beacons
 
 # Endpoints: track
@@ -151,11 +151,11 @@ GET /v1/route/optimize | optimal order
 GET /v1/search/users mode | minutes of travel
 
 # CSV import
-upload | the first row holds the headers; each row upserts by the pair | registry/import.test.ts: every column of geofences
-history | of past imports, per kind | registry/import.test.ts: the history is kept per kind and environment
-geofence columns | all of them | registry/import.test.ts: every column of geofences
-beacon columns | all of them | registry/import.test.ts: every column of beacons
-quoting | commas and quotes quoted, embedded quotes doubled | registry/import.test.ts: what is exported imports to the same records
+upload | the first row holds the headers; each row upserts by the pair | registry/import.test.ts: every column of a geofence file
+history | of past imports, per kind | registry/import.test.ts: the history, per kind and environment
+geofence columns | all of them | registry/import.test.ts: every column of a geofence file
+beacon columns | all of them | registry/import.test.ts: every column of a beacon file, and rows that always create
+quoting | commas and quotes quoted, embedded quotes doubled | registry/csv.test.ts: what is written is read, cell for cell and line for line, however it arrives; registry/csv.test.ts: files as programs write them
 
 # Geofence sync (sync)
 nightly sync | HTTP or object storage, per environment, with an e-mail
@@ -171,8 +171,8 @@ nightly sync | HTTP or object storage, per environment, with an e-mail
 user.entered_geofence | geofence, confidence, locationAccuracy, location | e2e/track.test.ts: an update with everything: User and Event field by field
 user.exited_geofence | same shape | e2e/track.test.ts: confidence of entry and exit
 user.dwelled_in_geofence | needs the setting | e2e/track.test.ts: dwell
-user.entered_beacon | with beacons ranged | actor/waiting.test.ts: among beacons: what the array says, what the distance says, and what is gone silently
-user.exited_beacon | with beacons ranged | actor/waiting.test.ts: among beacons: what the array says, what the distance says, and what is gone silently
+user.entered_beacon | with beacons ranged | actor/waiting.test.ts: beacons
+user.exited_beacon | with beacons ranged | actor/waiting.test.ts: beacons
 beacon events | delivered like geofence events | spec/conformance.test.ts: fields
 
 # Events: places (places and regions)
@@ -183,7 +183,7 @@ meta | code, param, message | spec/conformance.test.ts: fields
 200 | success | spec/conformance.test.ts: no endpoint answers success with another status or without meta.code
 400 | bad request, param named | spec/conformance.test.ts: parameters
 401 | invalid key | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones
-402 | project disabled or usage exceeded | registry/projects.test.ts: 402
+402 | project disabled or usage exceeded | e2e/limits.test.ts: a project over its quota, or disabled, is answered 402
 403 | insufficient permissions | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones
 404 | not found | e2e/badInput.test.ts: 404, 405, 413, 415 and HEAD
 409 | conflict: the pair exists | registry/http.test.ts: a geofence is created, read, replaced and deleted
@@ -197,9 +197,9 @@ meta | code, param, message | spec/conformance.test.ts: fields
 
 # Rate limits
 POST /v1/track | 1 per device | actor/host.test.ts: a second one within the second is refused and changes nothing
-GET /v1/context | 10 | e2e/limits.test.ts: the table of the interface
-GET /v1/search/users | 100 | e2e/limits.test.ts: the table of the interface
-GET /v1/search/geofences | 100 | e2e/limits.test.ts: the table of the interface
+GET /v1/context | 10 | e2e/limits.test.ts: rate limits are the table, changed by the operator
+GET /v1/search/users | 100 | e2e/limits.test.ts: rate limits are the table, changed by the operator
+GET /v1/search/geofences | 100 | e2e/limits.test.ts: rate limits are the table, changed by the operator
 
 # Rate limits: geocoding (geocoding)
 GET /v1/geocode/forward | 10
