@@ -306,7 +306,7 @@ class CellIndex implements GeofenceIndex {
     if (this.#arena.wastedBytes * 2 <= this.#arena.usedBytes) return
     const arena = new ShapeArena()
     for (const slot of this.#slots.values()) {
-      this.#shapes[slot] = arena.add(this.#geofences[slot]!.shape)
+      this.#shapes[slot] = arena.copy(this.#arena, this.#shapes[slot]!)
     }
     this.#arena = arena
   }

@@ -2,12 +2,20 @@
 const WORDS = 4
 /** Above the row (17 bits) and the level (5 bits). */
 const REGION_BIT = 1 << 22
+/** In place of the first word of an entry that has moved to the larger table. */
+const MOVED = -1
+/** Entries of the smaller table that each insertion moves: two would do for it to be empty before the next growth. */
+const MOVED_PER_INSERTION = 16
 
 /**
  * Cell → list of slots, and region → how many geofences' cells it holds: one open-addressed hash table whose lists
  * live in one pool, so that a look-up is one or two cache misses and allocates nothing.
  *
  * A list of n slots has room for the next power of two ≥ n; room that is given back is kept by size and used again.
+ *
+ * Growing by moving all entries at once would stop everything for 50 ms at 100,000 geofences, and longer with more. So
+ * the smaller table stays beside the larger one, and is emptied little by little: by insertions, and by look-ups of what
+ * is still there.
  */
 export class CellTable {
   /** Slots of all lists. Replaced when it grows: read it anew after an insertion. */
@@ -15,6 +23,10 @@ export class CellTable {
   /** Entries of {@link WORDS} words; the first word is 0 where there is none. Replaced when it grows. */
   entries = new Int32Array(1024 * WORDS)
   #mask = 1023
+  /** The table before the last growth, while something is left in it, and how far it is emptied. */
+  #old: Int32Array | undefined
+  #oldMask = 0
+  #emptied = 0
   #used = 0
   #poolEnd = 0
   /** By log2 of the room: starts of unused lists. */
@@ -36,7 +48,7 @@ export class CellTable {
     const length = entries[at + 3]!
     if ((length & (length - 1)) === 0) {
       const start = this.#take(length === 0 ? 0 : 32 - Math.clz32(length))
-      if (length > 0) this.#move(entries[at + 2]!, start, length, length)
+      if (length > 0) this.#moveList(entries[at + 2]!, start, length, length)
       entries[at + 2] = start
     }
     this.pool[entries[at + 2]! + length] = slot
@@ -62,7 +74,7 @@ export class CellTable {
     } else if ((left & (left - 1)) === 0) {
       const log = 31 - Math.clz32(left)
       entries[at + 2] = this.#take(log)
-      this.#move(start, entries[at + 2]!, left, left * 2)
+      this.#moveList(start, entries[at + 2]!, left, left * 2)
     }
   }
 
@@ -83,6 +95,17 @@ export class CellTable {
       const at = i * WORDS
       const found = entries[at]!
       if (found === key && entries[at + 1] === column) return at
+      if (found === 0) return this.#old === undefined ? -1 : this.#findInOld(this.#old, key, column)
+    }
+  }
+
+  /** Moves what it finds, so that every index is one into `entries`. */
+  #findInOld(old: Int32Array, key: number, column: number): number {
+    const mask = this.#oldMask
+    for (let i = hash(key, column) & mask; ; i = (i + 1) & mask) {
+      const from = i * WORDS
+      const found = old[from]!
+      if (found === key && old[from + 1] === column) return this.#move(old, from)
       if (found === 0) return -1
     }
   }
@@ -91,22 +114,37 @@ export class CellTable {
     const found = this.#find(key, column)
     if (found >= 0) return found
     if (this.#used * 2 > this.#mask) this.#grow()
+    if (this.#old !== undefined) this.#empty(this.#old)
     this.#used++
     return insert(this.entries, this.#mask, key, column)
   }
 
   #grow(): void {
-    const old = this.entries
-    const mask = this.#mask * 2 + 1
-    const entries = new Int32Array((mask + 1) * WORDS)
-    for (let from = 0; from < old.length; from += WORDS) {
-      if (old[from] === 0) continue
-      const at = insert(entries, mask, old[from]!, old[from + 1]!)
-      entries[at + 2] = old[from + 2]!
-      entries[at + 3] = old[from + 3]!
+    // Nothing is left in it as a rule: it was emptied by fewer insertions than it takes to grow again.
+    while (this.#old !== undefined) this.#empty(this.#old)
+    this.#old = this.entries
+    this.#oldMask = this.#mask
+    this.#emptied = 0
+    this.#mask = this.#mask * 2 + 1
+    this.entries = new Int32Array((this.#mask + 1) * WORDS)
+  }
+
+  /** Moves some entries to the larger table. */
+  #empty(old: Int32Array): void {
+    const end = Math.min(old.length, this.#emptied + MOVED_PER_INSERTION * WORDS)
+    for (let from = this.#emptied; from < end; from += WORDS) {
+      if (old[from] !== 0 && old[from] !== MOVED) this.#move(old, from)
     }
-    this.entries = entries
-    this.#mask = mask
+    this.#emptied = end
+    if (end === old.length) this.#old = undefined
+  }
+
+  #move(old: Int32Array, from: number): number {
+    const at = insert(this.entries, this.#mask, old[from]!, old[from + 1]!)
+    this.entries[at + 2] = old[from + 2]!
+    this.entries[at + 3] = old[from + 3]!
+    old[from] = MOVED
+    return at
   }
 
   /** Closes the gap by moving back what would no longer be found behind it (linear probing without tombstones). */
@@ -138,7 +176,7 @@ export class CellTable {
     return start
   }
 
-  #move(from: number, to: number, length: number, room: number): void {
+  #moveList(from: number, to: number, length: number, room: number): void {
     this.pool.copyWithin(to, from, from + length)
     this.#free[31 - Math.clz32(room)]!.push(from)
   }
