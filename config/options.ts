@@ -167,6 +167,26 @@ export const OPTIONS = {
     value: 'BYTES',
     help: 'Bound of the updates that wait; past it the answer is 503.',
   },
+  maxConnections: {
+    type: 'integer',
+    default: 10_000,
+    low: 1,
+    high: 1_000_000,
+    env: 'RINGFENCE_MAX_CONNECTIONS',
+    value: 'NUMBER',
+    help:
+      'Connections at one time; one more is closed at once. Lower where the limit of open files (ulimit -n) ' +
+      'leaves no room for so many.',
+  },
+  maxConnectionsPerAddress: {
+    type: 'integer',
+    default: 2000,
+    low: 1,
+    high: 1_000_000,
+    env: 'RINGFENCE_MAX_CONNECTIONS_PER_ADDRESS',
+    value: 'NUMBER',
+    help: 'Of them, connections of one address; trusted proxies are free. Linux only.',
+  },
   maxBodyBytes: {
     type: 'integer',
     default: MIB,

@@ -48,6 +48,7 @@ import { ByteBound } from './runtime/byteBound.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { Lifecycle } from './runtime/lifecycle.ts'
 import { createLogger } from './runtime/logger.ts'
+import { connectionRoom, openFileLimit } from './runtime/openFiles.ts'
 import { createGeofenceIndex } from './spatial/cellIndex.ts'
 import { settingsRoutes } from './registry/settingsRoutes.ts'
 import { userRoutes } from './users/userRoutes.ts'
@@ -159,12 +160,21 @@ async function main(): Promise<void> {
     ),
   ]
   const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
+  const fileLimit = openFileLimit()
+  const maxConnections = connectionRoom(options.maxConnections, fileLimit)
+  if (maxConnections < options.maxConnections)
+    logger.warn(
+      { fileLimit, maxConnections, wanted: options.maxConnections },
+      'the limit of open files leaves room for fewer connections than wanted; raise it with ulimit -n',
+    )
   const server = createServer({
     routes: [...routes, openApiRoute(routes, packageJson.version, referenceTexts), ...referenceRoutes()],
     observe: (route) => metrics.observe(route),
     authenticate: (key) => registry.keys.authenticate(key),
     quotas: registry.projects,
     ...options,
+    maxConnections,
+    refusedConnection: (refusal) => logger.warn(refusal, 'too many connections: one was refused'),
     clock,
     logger,
   })

@@ -49,7 +49,7 @@ export class ClientAddress {
     let client = peer
     const hops = forwardedFor === '' ? [] : forwardedFor.split(',')
     for (let i = hops.length - 1; i >= 0; i--) {
-      if (!this.#isTrusted(client)) return client
+      if (!this.trusts(client)) return client
       const hop = parseHop(hops[i]!)
       if (hop === undefined) return client
       client = hop
@@ -57,7 +57,8 @@ export class ClientAddress {
     return client
   }
 
-  #isTrusted(text: string): boolean {
+  /** Whether an address is a trusted proxy's. */
+  trusts(text: string): boolean {
     if (text === '') return false
     const address = ipaddr.process(text)
     return this.#trusted.some((range) => range[0].kind() === address.kind() && address.match(range))

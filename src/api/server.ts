@@ -5,6 +5,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { KeyLookup, RequestQuotas } from './authenticate.ts'
 import { ClientAddress, Peers } from './clientAddress.ts'
+import { Connections, connectionsOf, type Refusal } from './connections.ts'
 import { preflightHeaders } from './cors.ts'
 import { Endpoint, type RequestObserver } from './endpoint.ts'
 import { errorAnswer } from './errors.ts'
@@ -26,6 +27,12 @@ export interface ServerOptions {
   readonly maxHeldBytes?: number
   /** Bytes of all answers that clients are slow to read; default 64 MiB. Past it the slowest are cut off. */
   readonly maxUnreadBytes?: number
+  /** Connections at one time; one more is closed at once. Default: unbounded. */
+  readonly maxConnections?: number
+  /** Of them, connections of one address that is no trusted proxy; enforced on Linux. Default: unbounded. */
+  readonly maxConnectionsPerAddress?: number
+  /** Told of a refused connection, at most once a minute. */
+  readonly refusedConnection?: (refusal: Refusal) => void
   readonly clock: Clock
   readonly logger?: ErrorLog
   /** Gives the observer of a route's requests; of those to unknown paths where the route is undefined. */
@@ -50,6 +57,10 @@ export interface Server {
   readonly heldBytes: number
   /** Bytes of answers that clients have not read whole. */
   readonly unreadBytes: number
+  /** Open connections. */
+  readonly connections: number
+  /** Connections that were closed as soon as they had come, because there were too many. */
+  readonly refusedConnections: number
 }
 
 const NO_SUCH_PATH = 'Not found. GET /v1/openapi.json tells the paths.'
@@ -71,8 +82,9 @@ const ignore: RequestObserver = () => undefined
 /**
  * The HTTP server over a route table.
  *
- * What uWebSockets.js decides: a connection that sends less than 16 KB a second of a body, or nothing for 10 seconds
- * while the server waits for it, or does not read its answer, is closed; one that waits for an answer is not. A client
+ * What uWebSockets.js decides, with timers that tick each four seconds: a connection is closed that has not sent the
+ * whole head of a request 10 seconds after it was opened or was last answered, however the bytes come; that sends less
+ * than 160 KB of a body in 10 seconds; or that does not read its answer. One that waits for an answer is not. A client
  * that sends a request while another on the same connection still awaits its answer is disconnected, unless both can
  * be answered at once. HTTP/1.0 is answered 505, broken HTTP 400 and large headers 431, all three not as JSON.
  */
@@ -101,6 +113,7 @@ export function createServer(options: ServerOptions): Server {
   const router = new Router<Endpoint>()
   const app = uWS.App()
   let listenSocket: us_listen_socket | undefined
+  let localPort = 0
 
   for (const route of options.routes) {
     const endpoint = new Endpoint(route, options.observe?.(route) ?? ignore)
@@ -113,9 +126,24 @@ export function createServer(options: ServerOptions): Server {
     }
   }
   app.any('/*', dispatch)
+  const connections = new Connections({
+    max: options.maxConnections ?? Infinity,
+    maxPerAddress: options.maxConnectionsPerAddress ?? Infinity,
+    exempt: (peer) => shared.addresses.trusts(peer),
+    census: () => connectionsOf(localPort, (bytes) => shared.addresses.peer(bytes)),
+    now: () => performance.now(),
+    refused: options.refusedConnection,
+  })
   app.filter((res, change) => {
-    if (change > 0) shared.peers.connected(shared.addresses.peer(res.getRemoteAddress()))
-    else shared.peers.disconnected()
+    if (change < 0) {
+      shared.peers.disconnected()
+      connections.disconnected()
+      return
+    }
+    const peer = shared.addresses.peer(res.getRemoteAddress())
+    shared.peers.connected(peer)
+    // Closing calls this again, with -1.
+    if (!connections.connected(peer)) res.close()
   })
 
   function dispatch(res: HttpResponse, req: HttpRequest): void {
@@ -164,7 +192,8 @@ export function createServer(options: ServerOptions): Server {
           return
         }
         listenSocket = socket
-        resolve(uWS.us_socket_local_port(socket as never))
+        localPort = uWS.us_socket_local_port(socket as never)
+        resolve(localPort)
       }
       // The typings lack this overload.
       const listenExclusively = app.listen.bind(app) as unknown as (
@@ -205,6 +234,12 @@ export function createServer(options: ServerOptions): Server {
     },
     get unreadBytes() {
       return shared.unreadBytes
+    },
+    get connections() {
+      return connections.open
+    },
+    get refusedConnections() {
+      return connections.refusals
     },
   }
 }

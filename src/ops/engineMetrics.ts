@@ -15,7 +15,13 @@ export function registerEngineMetrics(
     readonly registry: RegistryView
     readonly mailbox: ByteBound
     readonly events: EventIndex
-    readonly server: { readonly inFlight: number; readonly heldBytes: number; readonly unreadBytes: number }
+    readonly server: {
+      readonly inFlight: number
+      readonly heldBytes: number
+      readonly unreadBytes: number
+      readonly connections: number
+      readonly refusedConnections: number
+    }
   },
 ): void {
   const { host, log, registry, mailbox, events, server } = parts
@@ -60,6 +66,12 @@ export function registerEngineMetrics(
     'http_unread_bytes',
     'Bytes of answers that clients are slow to read.',
     () => server.unreadBytes,
+  )
+  metrics.gauge('http_connections', 'Open connections.', () => server.connections)
+  metrics.total(
+    'http_refused_connections_total',
+    'Connections closed at once because there were too many.',
+    () => server.refusedConnections,
   )
   metrics.gauge('event_loop_delay_p99_seconds', 'Delay of the event loop, 99th percentile.', () => {
     const seconds = loop.percentile(99) / 1e9

@@ -2,24 +2,38 @@
 import t from 'tap'
 import { RawConnection, toyServer } from './toy.ts'
 
+const HEAD = 'POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\n'
+
 t.test('half-sent requests are given up, awaited answers are not', async (t) => {
   const toy = await toyServer(t)
-  const half = await RawConnection.open(t, toy.port)
-  half.write('POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\nContent-Length: 100000\r\n\r\n{"dev')
-  const dripping = await RawConnection.open(t, toy.port)
-  dripping.write(
-    'POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\nContent-Length: 100000\r\n\r\n{"dev',
-  )
-  const drip = setInterval(() => dripping.write(' '), 200)
-  t.teardown(() => clearInterval(drip))
-  const header = await RawConnection.open(t, toy.port)
-  header.write('POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthor')
-  const waiting = await RawConnection.open(t, toy.port)
-  waiting.write('GET /pending HTTP/1.1\r\nHost: x\r\n\r\n')
+  /** A connection that sends the start, and then the piece over and over. */
+  const dribbling = async (start: string, piece = '', milliseconds = 200) => {
+    const connection = await RawConnection.open(t, toy.port)
+    connection.write(start)
+    const timer = piece === '' ? undefined : setInterval(() => connection.write(piece), milliseconds)
+    t.teardown(() => clearInterval(timer))
+    return connection
+  }
+  const hopeless = [
+    await dribbling(''),
+    await dribbling(`${HEAD}Content-Length: 100000\r\n\r\n{"dev`),
+    await dribbling(`${HEAD}Content-Length: 100000\r\n\r\n{"dev`, ' '),
+    await dribbling(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, '1\r\n \r\n'),
+    await dribbling(`${HEAD}Author`),
+    // A head does not get more time by every byte or line that comes.
+    await dribbling(`${HEAD}X: `, 'x'),
+    await dribbling(HEAD, 'X: x\r\n', 1000),
+    await dribbling(HEAD, 'X: x\r\n', 5000),
+    // Nor does the next one after an answer, or none.
+    await dribbling('GET /v1/things/special HTTP/1.1\r\nHost: x\r\n\r\n', 'G'),
+    await dribbling('GET /v1/things/special HTTP/1.1\r\nHost: x\r\n\r\n'),
+  ]
+  const waiting = await dribbling('GET /pending HTTP/1.1\r\nHost: x\r\n\r\n')
 
-  await Promise.all([half.end(), dripping.end(), header.end()])
+  await Promise.all(hopeless.map((connection) => connection.end()))
   t.equal(toy.server.heldBytes, 0)
   t.equal(toy.server.inFlight, 1, 'only the awaited answer is left')
+  t.equal(toy.server.connections, 1)
   toy.pending[0]!.send({ body: { late: true } })
   await waiting.until(() => waiting.received.endsWith('"late":true}'))
 })

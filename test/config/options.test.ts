@@ -56,6 +56,8 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     segmentBytes: ['1048576', 1048576, 1048576],
     snapshotBytes: ['1048576', 1048576, 1048576],
     mailboxBytes: ['33554432', 33554432, 33554432],
+    maxConnections: ['500', 500, 500],
+    maxConnectionsPerAddress: ['20', 20, 20],
     maxBodyBytes: ['4096', 4096, 4096],
     idleMinutes: ['1', 1, 1],
     eventsDays: ['30', 30, 30],

@@ -60,6 +60,14 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Bound of the updates that wait; past it the answer is 503. From 16777216 to
       17179869184, default 67108864.
       RINGFENCE_MAILBOX_BYTES
+  --max-connections NUMBER
+      Connections at one time; one more is closed at once. Lower where the limit of open
+      files (ulimit -n) leaves no room for so many. From 1 to 1000000, default 10000.
+      RINGFENCE_MAX_CONNECTIONS
+  --max-connections-per-address NUMBER
+      Of them, connections of one address; trusted proxies are free. Linux only. From 1 to
+      1000000, default 2000.
+      RINGFENCE_MAX_CONNECTIONS_PER_ADDRESS
   --max-body-bytes BYTES
       Largest request body; a larger one is answered 413. From 1024 to 16777216, default
       1048576.

@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs'
+
+/** How many connections there are, by the text of the peer's address. */
+export type Census = ReadonlyMap<string, number>
+
+export interface ConnectionLimits {
+  /** Connections at one time. */
+  readonly max: number
+  /** Of them, connections of one address. */
+  readonly maxPerAddress: number
+  /** Addresses that {@link maxPerAddress} is not for, as proxies. */
+  readonly exempt: (peer: string) => boolean
+  /** Counts afresh; undefined where the system does not tell. */
+  readonly census: () => Census | undefined
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /** Told of a refused connection, at most once a minute. */
+  readonly refused?: ((refusal: Refusal) => void) | undefined
+}
+
+/** A connection that was closed as soon as it had come. */
+export interface Refusal {
+  readonly address: string
+  readonly bound: 'all' | 'address'
+  /** Connections at that time. */
+  readonly open: number
+}
+
+/** A count from the system costs milliseconds: under a flood it must not be asked for with every connection. */
+const CENSUS_PAUSE_MS = 1000
+const TELL_PAUSE_MS = 60_000
+/** Addresses that are kept between two counts. */
+const MAX_ADDRESSES = 16_384
+
+/**
+ * Bounds the connections: each takes a file descriptor, and where these run out uWebSockets.js asks for the next
+ * connection again and again without ever sleeping.
+ *
+ * The naive way counts each address up and down. But whose connection has gone is not told. So addresses are only
+ * counted up, and one that has reached its bound is counted anew by asking the system what is really open. It
+ * may then be refused for up to a second longer than it must.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits
+  #open = 0
+  #refusals = 0
+  /** At least as many as are open. */
+  #perAddress = new Map<string, number>()
+  #countedAt = -Infinity
+  /** False: the system does not tell, and what is counted up says nothing. */
+  #isCountable = true
+  #toldAt = -Infinity
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits
+  }
+
+  /** Connections now, a refused one included until it is closed. */
+  get open(): number {
+    return this.#open
+  }
+
+  /** Connections refused so far. */
+  get refusals(): number {
+    return this.#refusals
+  }
+
+  /** Counts a new connection; false: it is one too many, and must be closed. */
+  connected(peer: string): boolean {
+    this.#open++
+    const { max, maxPerAddress, exempt } = this.#limits
+    if (this.#open > max) return this.#refuse(peer, 'all')
+    if (!this.#isCountable || exempt(peer)) return true
+    const count = (this.#perAddress.get(peer) ?? 0) + 1
+    this.#perAddress.set(peer, count)
+    if (this.#perAddress.size > MAX_ADDRESSES) this.#count()
+    if (count <= maxPerAddress) return true
+    if (this.#count() && (this.#perAddress.get(peer) ?? 0) <= maxPerAddress) return true
+    return this.#refuse(peer, 'address')
+  }
+
+  /** One connection has gone, also one that was refused. */
+  disconnected(): void {
+    this.#open--
+    if (this.#open === 0) this.#perAddress.clear()
+  }
+
+  /** Counts anew, unless that was done just now. */
+  #count(): boolean {
+    const now = this.#limits.now()
+    if (now - this.#countedAt < CENSUS_PAUSE_MS) return false
+    this.#countedAt = now
+    const census = this.#limits.census()
+    this.#isCountable = census !== undefined
+    this.#perAddress = new Map(census)
+    return true
+  }
+
+  #refuse(address: string, bound: Refusal['bound']): false {
+    this.#refusals++
+    const now = this.#limits.now()
+    if (now - this.#toldAt >= TELL_PAUSE_MS) {
+      this.#toldAt = now
+      this.#limits.refused?.({ address, bound, open: this.#open })
+    }
+    return false
+  }
+}
+
+/** States of a connection that holds a descriptor of ours: established, and closed by the peer alone. */
+const HELD_STATES = new Set(['01', '08'])
+
+/**
+ * The connections to a local port as Linux lists them; undefined elsewhere.
+ * @param textOf the text of an address of 4 or 16 bytes
+ */
+export function connectionsOf(port: number, textOf: (bytes: ArrayBuffer) => string): Census | undefined {
+  const counts = new Map<string, number>()
+  try {
+    for (const file of ['/proc/self/net/tcp', '/proc/self/net/tcp6']) countFile(file, port, textOf, counts)
+  } catch {
+    return undefined
+  }
+  return counts
+}
+
+/** Lines of `slot: address:port address:port state …`, numbers in hexadecimal. */
+function countFile(
+  file: string,
+  port: number,
+  textOf: (bytes: ArrayBuffer) => string,
+  counts: Map<string, number>,
+): void {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  for (const line of readFileSync(file, 'latin1').split('\n')) {
+    const [, local, remote, state] = line.trim().split(/ +/, 4)
+    if (local?.endsWith(suffix) !== true || !HELD_STATES.has(state!)) continue
+    const peer = textOf(addressBytes(remote!.slice(0, remote!.indexOf(':'))))
+    counts.set(peer, (counts.get(peer) ?? 0) + 1)
+  }
+}
+
+/** Each four bytes are written as one number of this machine's byte order, which is little-endian wherever Node runs. */
+function addressBytes(hex: string): ArrayBuffer {
+  const bytes = new Uint8Array(hex.length / 2)
+  for (let i = 0; i < bytes.length; i++)
+    bytes[(i & ~3) + (3 - (i & 3))] = Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16)
+  return bytes.buffer
+}

@@ -1,0 +1,18 @@
+/** Descriptors that a server needs for other things than connections: log, databases, threads, the system's own. */
+const RESERVED = 256
+
+/** How many files this process may have open at a time; Infinity where nothing bounds it or nobody tells. */
+export function openFileLimit(): number {
+  // Otherwise the report asks the name server about every address that it finds.
+  Object.assign(process.report, { excludeNetwork: true })
+  const { userLimits } = process.report.getReport() as {
+    userLimits?: { open_files?: { soft: number | 'unlimited' } }
+  }
+  const soft = userLimits?.open_files?.soft
+  return typeof soft === 'number' ? soft : Infinity
+}
+
+/** How many of the wanted connections the system's limit of open files has room for; at least one. */
+export function connectionRoom(wanted: number, fileLimit: number): number {
+  return Math.max(1, Math.min(wanted, fileLimit - RESERVED))
+}
