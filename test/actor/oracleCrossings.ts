@@ -4,7 +4,7 @@ import type { Update } from '../../src/model/update.ts'
 import { barredBy } from './oracleEligibility.ts'
 import { signedDistance } from './oracleGeometry.ts'
 import { eventRecord, show } from './oracleRecords.ts'
-import { atMostMeters, placeOn, TooClose, touch, wayBetween, type Way } from './oracleWay.ts'
+import { atMostMeters, FOUND_TO_METERS, placeOn, TooClose, touch, wayBetween, type Way } from './oracleWay.ts'
 
 /** Geofences that a device went through between two updates, for the evaluator of oracle.ts. */
 
@@ -134,7 +134,8 @@ function shareOf(event: any, way: Way, [least, most]: Range, start: number, end:
   const offLongitude = Math.abs(there.longitude - longitude)
   if (Math.abs(there.latitude - latitude) > 1e-9) return undefined
   if (Math.min(offLongitude, 360 - offLongitude) > 1e-9) return undefined
-  if (!(share >= least - 1e-7 && share <= most + 1e-7)) return undefined
+  const tolerance = 1e-7 + FOUND_TO_METERS / atMostMeters(way, 0, 1)
+  if (!(share >= least - tolerance && share <= most + tolerance)) return undefined
   const millisecond = start + share * (end - start) - Date.parse(event.createdAt)
   return Math.abs(millisecond) < 1.01 ? share : undefined
 }

@@ -44,7 +44,8 @@ function crossesEquator({ from, latitudes }: Way, start: number, end: number): b
   return (from.latitude + start * latitudes) * (from.latitude + end * latitudes) <= 0
 }
 
-const SHORTEST_METERS = 0.0005
+/** Half the length of the stretch within which a touch is found. */
+export const FOUND_TO_METERS = 0.0005
 const MOST_STRETCHES = 20_000
 
 /** The search gave up: the way runs along the boundary. */
@@ -66,7 +67,7 @@ export function touch(shape: Shape, way: Way, level: number, reverse: boolean): 
     const middle = (start + end) / 2
     const distance = signedDistance(shape, placeOn(way, middle), half + Math.abs(level))
     if (distance - level > half * 1.001) return undefined
-    if (half < SHORTEST_METERS) return distance <= level + SHORTEST_METERS ? middle : undefined
+    if (half < FOUND_TO_METERS) return distance <= level + FOUND_TO_METERS ? middle : undefined
     return reverse
       ? (search(middle, end) ?? search(start, middle))
       : (search(start, middle) ?? search(middle, end))

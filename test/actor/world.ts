@@ -244,9 +244,9 @@ export function randomSettings(random: Random): Settings {
     minimumConfidence: random.pick([1, 1, 1, 2, 3]),
     entryDelaySeconds: random.chance(0.6) ? 0 : random.pick([1, 20, 60, 300]),
     exitDelaySeconds: random.chance(0.6) ? 0 : random.pick([1, 20, 60, 300]),
-    detectCrossings: random.chance(0.5),
+    detectCrossings: random.chance(0.6),
     maxGapSeconds: random.pick([10, 300, 3600]),
-    maxAccuracyMeters: random.chance(0.2) ? random.magnitude(50, 5000) : null,
+    maxAccuracyMeters: random.chance(0.35) ? random.magnitude(50, 5000) : null,
   }
 }
 
