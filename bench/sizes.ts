@@ -123,6 +123,7 @@ before = bytesOf('log')
 const devicesRss = await session(async (server) => {
   progress(`${COUNT} updates without an event`)
   await updates(server, (i) => at(i + 1))
+  await snapshots()
 })
 log.update = bytesOf('log') - before
 
@@ -132,6 +133,7 @@ await session(async (server) => {
   progress(`${COUNT} events`)
   await send(server, 'PUT', '/v1/geofences/depot/1', CIRCLE)
   await updates(server, () => ({ latitude: 0, longitude: 0 }))
+  await snapshots()
 })
 log.event = bytesOf('log') - before
 const eventBytes = bytesOf('events.sqlite') - eventsBefore

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BackedUpFile } from './manifest.ts'
 
 const CHUNK_BYTES = 1 << 20
-/** What is written is flushed after so many bytes: a flush of gigabytes would hold up those of the commit log. */
-const FLUSH_BYTES = 8 << 20
+/** What is written is flushed after so many bytes: one flush of gigabytes would hold up those of the commit log. */
+export const FLUSH_BYTES = 4 << 20
 /** Bound of reading and of writing: the disk belongs to the server. */
 const BYTES_PER_SECOND = 128 << 20
 

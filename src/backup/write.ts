@@ -11,12 +11,10 @@ import {
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import Database from 'better-sqlite3'
-import { copyFile, flush, folderBytes, hashFile, writeText, type ByteCount } from './files.ts'
+import { copyFile, flush, FLUSH_BYTES, folderBytes, hashFile, writeText, type ByteCount } from './files.ts'
 import { encodeManifest, MANIFEST_FILE, type BackedUpFile, type Manifest } from './manifest.ts'
 import type { BackupSource, FolderImage } from './port.ts'
 
-/** What the event index is flushed after while its owner writes it: else its last flush would be one of gigabytes. */
-const FLUSH_BYTES = 16 << 20
 const EVENTS_FILE = 'events.sqlite'
 const DATABASES = [EVENTS_FILE, 'registry.sqlite']
 
@@ -118,7 +116,7 @@ function giveToOwner(data: string, folder: string): void {
   if (process.getuid?.() === 0 && uid !== 0) chownSync(folder, uid, gid)
 }
 
-/** Passes on how far the event index is, and flushes it every few megabytes. */
+/** Passes on how far the event index is, and flushes it as it comes: its owner does so at the end only. */
 function flusher(folder: string, progress: (copied: number) => void) {
   let flushed = 0
   let flushing = false

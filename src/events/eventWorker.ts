@@ -53,7 +53,7 @@ const CHECKPOINT_BYTES = 32 << 20
  */
 const COPY_PAUSE = 4
 /** Bytes between two words about how far a copy is. */
-const COPY_WORD_BYTES = 2 << 20
+const COPY_WORD_BYTES = 4 << 20
 const NEVER = new Int32Array(new SharedArrayBuffer(4))
 
 /** Serves an event database to the thread at the other end of the port until it is closed or fails. */
