@@ -52,7 +52,7 @@ t.test('a first start that cannot listen keeps no keys from the next one', async
   const port = String((taken.address() as AddressInfo).port)
   t.match(await run(['--data', data, '--port', port]), { code: 1, stdout: '', stderr: /Cannot listen on/ })
   await new Promise((resolve) => taken.close(resolve))
-  const shown = await run(['--data', data, '--port', port], {}, /goes on from there/)
+  const shown = await run(['--data', data, '--port', port], {}, /Ctrl-C stops the server/)
   t.match(shown, { code: 0, stdout: /prj_test_pk_\w{40}[^]*prj_live_sk_\w{40}[^]*curl http/ })
 })
 
