@@ -78,6 +78,7 @@ export class Exchange implements Reply {
   query: unknown = undefined
   body: unknown = undefined
   upload: Upload | undefined = undefined
+  uploadBytes: number | undefined = undefined
   credentials: Credentials | undefined = undefined
   ip = ''
   receivedAt = 0
@@ -151,7 +152,9 @@ export class Exchange implements Reply {
     if (endpoint.takesQuery) this.query = endpoint.readQuery(req.getQuery() ?? '')
     if (endpoint.takesBody) this.#format = bodyFormat(req.getHeader('content-type'))
     else if (endpoint.route.upload !== undefined) {
-      checkUpload(endpoint.route.upload, req.getHeader('content-type'), req.getHeader('content-length'))
+      const contentLength = req.getHeader('content-length')
+      checkUpload(endpoint.route.upload, req.getHeader('content-type'), contentLength)
+      this.uploadBytes = contentLength === '' ? undefined : Number(contentLength)
       this.#hold(UPLOAD_MEMORY_BYTES)
     }
     if (auth === 'none') this.#ifNoneMatch = req.getHeader('if-none-match')
@@ -347,9 +350,11 @@ export class Exchange implements Reply {
 
   /** A part of the answer is out already: cutting the connection is all that can be said. */
   #breakOff(error: unknown): void {
+    // What was let go of may well throw.
+    if (this.aborted) return
     this.#report(error)
     this.#settle(500)
-    if (!this.aborted) this.#res.close()
+    this.#res.close()
   }
 
   #report(error: unknown): void {

@@ -42,10 +42,11 @@ export class StreamOut {
     }
   }
 
-  /** The client has hung up. */
+  /** The client has hung up: what is being made, or waited for, is let go of at once. */
   abort(): void {
     this.#gone = true
     this.#wake?.()
+    this.letGo()
   }
 
   /** Ends the making of pieces; what that throws is nobody's concern any more. */

@@ -106,6 +106,30 @@ function routes(seen: Seen): Route[] {
     route({
       ...common,
       method: 'GET',
+      path: '/waiting',
+      auth: 'none',
+      handler(): Answer {
+        let stop = (): void => undefined
+        let made = 0
+        const chunks = {
+          [Symbol.asyncIterator]: () => ({
+            next: () =>
+              made++ === 0
+                ? Promise.resolve({ value: 'first', done: false as const })
+                : new Promise<never>((_, reject) => (stop = () => reject(new Error('let go')))),
+            return() {
+              seen.ends.push('no longer waited for')
+              stop()
+              return Promise.resolve({ value: undefined, done: true as const })
+            },
+          }),
+        }
+        return { stream: { contentType: 'text/plain', chunks } }
+      },
+    }),
+    route({
+      ...common,
+      method: 'GET',
       path: '/script.js',
       auth: 'none',
       handler: () => ({
@@ -362,7 +386,15 @@ t.test('nothing is made for a client that has gone', async (t) => {
   await eventually(() => toy.server.inFlight === 0)
   open()
   await eventually(() => seen.ends.length === 2)
-  t.strictSame(toy.logged, [])
+  seen.gate = async () => undefined
+
+  const waiting = await RawConnection.open(t, toy.port)
+  waiting.write('GET /waiting HTTP/1.1\r\nHost: x\r\n\r\n')
+  await waiting.until(() => waiting.received.includes('first'))
+  waiting.socket.resetAndDestroy()
+  await eventually(() => seen.ends.includes('no longer waited for'))
+  t.pass('what waits for its next piece is told at once')
+  t.strictSame(toy.logged, [], 'and may throw')
 })
 
 t.test('an error before the first piece is an answer, one after it cuts the connection', async (t) => {
