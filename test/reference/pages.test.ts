@@ -1,4 +1,6 @@
 /** The pages under /docs: complete, from this server alone, and cached by their content. */
+import { readFileSync } from 'node:fs'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { KEYS, startServer } from '../kit/server.ts'
 
@@ -87,6 +89,71 @@ t.test('the pages are no part of the API: no key is asked for or shown, no opera
   const { body: html } = await server.api('GET', '/docs')
   for (const key of Object.values(KEYS)) t.notMatch(html, key)
 })
+
+t.test('the key of the page stays in the tab and goes to this server only', async (t) => {
+  const key = KEYS.testSecret
+  const page = openReference('')
+  t.equal(page.kind.textContent, 'no key: calls are refused')
+  t.notOk(page.send({ url: '/v1/users', headers: {} }).headers.Authorization)
+  page.field.value = ` ${key} `
+  page.input()
+  t.equal(page.kind.textContent, 'test, secret')
+  t.strictSame([...page.stored], [['ringfence.key', key]])
+  t.equal(page.send({ url: '/v1/users', headers: {} }).headers.Authorization, key)
+  t.equal(page.send({ url: 'http://127.0.0.1:8080/v1/users', headers: {} }).headers.Authorization, key)
+  const elsewhere = [
+    'https://example.com/v1/users',
+    'http://127.0.0.1:8081/',
+    '//example.com/',
+    'https://127.0.0.1:8080/',
+  ]
+  for (const url of elsewhere) t.notOk(page.send({ url, headers: {} }).headers.Authorization, url)
+  t.notOk(page.send({ url: '/v1/openapi.json', headers: {}, loadSpec: true }).headers.Authorization)
+  page.field.value = 'nonsense'
+  page.input()
+  t.equal(page.kind.textContent, 'this is no key')
+  const live = openReference(KEYS.livePublishable)
+  t.equal(live.field.value, KEYS.livePublishable, 'a reload in the tab finds it again')
+  t.strictSame([live.kind.textContent, live.kind.dataset.environment], ['live, publishable', 'live'])
+})
+
+interface PageRequest {
+  readonly url: string
+  readonly headers: { Authorization?: string }
+  readonly loadSpec?: boolean
+}
+
+/** Runs the page's script in a tab whose session holds that key; there is no other storage to find. */
+function openReference(storedKey: string) {
+  const source = readFileSync(new URL('../../src/reference/browser/reference.js', import.meta.url), 'utf8')
+  const stored = new Map(storedKey === '' ? [] : [['ringfence.key', storedKey]])
+  let input = () => {}
+  let options: { requestInterceptor(request: PageRequest): PageRequest } | undefined
+  const kind = { textContent: '', dataset: {} as Record<string, string> }
+  const field = { value: '', addEventListener: (_: string, listener: () => void) => void (input = listener) }
+  const elements: Record<string, unknown> = { key: field, kind, reference: {} }
+  runInNewContext(source, {
+    URL,
+    location: new URL('http://127.0.0.1:8080/docs'),
+    sessionStorage: {
+      getItem: (name: string) => stored.get(name) ?? null,
+      setItem: (name: string, value: string) => void stored.set(name, value),
+    },
+    matchMedia: () => ({ matches: false, addEventListener: () => {} }),
+    document: {
+      getElementById: (id: string) => elements[id],
+      documentElement: { classList: { toggle: () => {} } },
+    },
+    window: { SwaggerUIBundle: Object.assign((given: typeof options) => (options = given), { presets: {} }) },
+  })
+  return {
+    kind,
+    field,
+    stored,
+    input: () => input(),
+    send: (request: PageRequest) => options!.requestInterceptor(request),
+  }
+}
 
 async function statusOf(path: string): Promise<number> {
   return (await fetch(server.url + path)).status
