@@ -33,6 +33,11 @@ export function tooLarge(maxBytes: number): ApiError {
   return new ApiError(413, `The body must be at most ${maxBytes} bytes.`)
 }
 
+/** 503: this process takes no more requests; another, or the next one, will. */
+export function shuttingDown(): ApiError {
+  return new ApiError(503, 'Shutting down.', { retryAfter: 1 })
+}
+
 /** The status line's text of every status that the API answers. */
 const REASONS: Readonly<Record<number, string>> = {
   200: 'OK',

@@ -1,12 +1,12 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { Credentials } from '../registry/port.ts'
-import { authenticate, type KeyLookup, type RequestQuotas } from './authenticate.ts'
-import type { ClientAddress, Peers } from './clientAddress.ts'
+import { authenticate } from './authenticate.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
-import { errorAnswer, tooLarge } from './errors.ts'
+import { errorAnswer, shuttingDown, tooLarge } from './errors.ts'
+import { forwardedFor, readHeaders } from './requestHeaders.ts'
 import { LATER, type Answer, type AnswerStream, type Call, type Reply } from './route.ts'
+import type { Shared } from './shared.ts'
 import { StreamOut } from './streamOut.ts'
 import { Upload, UPLOAD_MEMORY_BYTES } from './upload.ts'
 import {
@@ -20,11 +20,6 @@ import {
   writeLarge,
 } from './wire.ts'
 
-/** Where errors that are nobody's fault but ours are reported; a pino logger fits. */
-export interface ErrorLog {
-  error(fields: Readonly<Record<string, unknown>>, message: string): void
-}
-
 /** Status under which a request counts whose client hung up before the answer. */
 const CLIENT_CLOSED = 499
 
@@ -32,37 +27,6 @@ const NO_HEADERS: Readonly<Record<string, string>> = {}
 
 /** A started buffer has room for a usual body, and grows by doubling. */
 const FIRST_BUFFER_BYTES = 4096
-
-/** What all requests of a server share. */
-export interface Shared {
-  readonly keys: KeyLookup
-  readonly quotas: RequestQuotas | undefined
-  readonly addresses: ClientAddress
-  readonly peers: Peers
-  readonly clock: Clock
-  readonly log: ErrorLog | undefined
-  readonly maxBodyBytes: number
-  readonly maxHeldBytes: number
-  readonly maxUnreadBytes: number
-  /** Bytes of buffers in which bodies are being collected, or that uploads may fill. */
-  heldBytes: number
-  /** Bytes of answers that their clients have not read whole. */
-  unreadBytes: number
-  /** The requests of those answers, the longest waiting first. */
-  readonly readers: Set<Exchange>
-  /** Requests neither answered nor given up by their client. */
-  inFlight: number
-  /**
-   * Requests whose handler has been called and that still have no answer, or whose handler still runs though the client
-   * has gone: a drain waits for these.
-   */
-  handling: number
-  /** Requests whose body came in more than one piece, or goes to a handler as it comes, and is not yet whole. */
-  readonly uploads: Set<Exchange>
-  draining: boolean
-  /** Called when nothing is being handled any more; set while the server drains. */
-  onIdle: (() => void) | undefined
-}
 
 /**
  * One request and its answer: the only object made for it. It is the handler's {@link Call} and its {@link Reply}.
@@ -445,29 +409,4 @@ export class Exchange implements Reply {
     this.#handling = false
     if (--this.#shared.handling === 0) this.#shared.onIdle?.()
   }
-}
-
-/** All lines of X-Forwarded-For as one: some proxies add a line where others append to the last. */
-function forwardedFor(req: HttpRequest): string {
-  let hops = req.getHeader('x-forwarded-for')
-  if (hops === '') return hops
-  hops = ''
-  req.forEach((name, value) => {
-    if (name === 'x-forwarded-for') hops = hops === '' ? value : `${hops},${value}`
-  })
-  return hops
-}
-
-/** 503: this process takes no more requests; another, or the next one, will. */
-export function shuttingDown(): ApiError {
-  return new ApiError(503, 'Shutting down.', { retryAfter: 1 })
-}
-
-function readHeaders(req: HttpRequest, names: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {}
-  for (const name of names) {
-    const value = req.getHeader(name)
-    if (value !== '') headers[name] = value
-  }
-  return headers
 }

@@ -8,10 +8,11 @@ import { ClientAddress, Peers } from './clientAddress.ts'
 import { Connections, connectionsOf, type Refusal } from './connections.ts'
 import { preflightHeaders } from './cors.ts'
 import { Endpoint, type RequestObserver } from './endpoint.ts'
-import { errorAnswer } from './errors.ts'
-import { Exchange, shuttingDown, type ErrorLog, type Shared } from './exchange.ts'
+import { errorAnswer, shuttingDown } from './errors.ts'
+import { Exchange } from './exchange.ts'
 import type { Method, Route } from './route.ts'
 import { Router } from './router.ts'
+import type { ErrorLog, Shared } from './shared.ts'
 import { endHead, JSON_CONTENT_TYPE, writeHead } from './wire.ts'
 
 export interface ServerOptions {
