@@ -30,6 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],
   users: ['model', 'runtime', 'api', 'actor', 'events', 'geometry', 'ingest'],
   delivery: ['model', 'runtime', 'api', 'log', 'events', 'registry'],
+  stream: ['model', 'runtime', 'api', 'events', 'spatial', 'geometry', 'registry', 'actor', 'ingest'],
   reference: ['runtime', 'api'],
   ops: ['model', 'runtime', 'api', 'actor'],
   backup: ['model', 'runtime'],

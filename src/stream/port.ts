@@ -1,0 +1,56 @@
+import type { TObject } from 'typebox'
+import type { ScopeId } from '../model/scope.ts'
+import type { RawMessage, ServerMessage } from './messages.ts'
+
+/** A message as it goes over the wire; made once, it may be sent to every connection of the same encoding. */
+export type Encoded = string | Uint8Array
+
+/** One of the encodings, chosen by the subprotocol of a connection. */
+export interface Codec {
+  /** The name of the subprotocol. */
+  readonly protocol: string
+  /** Whether its messages are binary frames; else text. */
+  readonly isBinary: boolean
+  /**
+   * Reads one message.
+   * @param bytes valid during the call only
+   * @throws ApiError 400 whatever the bytes are
+   */
+  decode(bytes: Uint8Array): RawMessage
+  encode(message: ServerMessage): Encoded
+}
+
+/** One open connection, as what handles its messages sees it. After its end, sending and closing do nothing. */
+export interface StreamConnection {
+  readonly scope: ScopeId
+  /** Authenticated by a secret key. */
+  readonly isSecret: boolean
+  readonly codec: Codec
+  /** Bytes that were sent and that the client has not read yet. */
+  readonly bufferedBytes: number
+  send(message: ServerMessage): void
+  /** Sends what {@link codec} has encoded. */
+  sendEncoded(message: Encoded): void
+  /** @param code of `closeCodes.ts` */
+  close(code: number, reason: string): void
+}
+
+/** Handles some types of messages of one connection; made when the first of them comes. */
+export interface StreamFeature {
+  /**
+   * A message that fits its schema.
+   * @throws ApiError what the client is told, as `error`; anything else is our fault and told as 500
+   */
+  receive(message: RawMessage): void
+  /** The client has read all that was sent. */
+  drained(): void
+  /** The connection is gone. */
+  closed(): void
+}
+
+/** A kind of feature: what it handles, and how it is made. */
+export interface StreamFeatureKind {
+  /** By type of message: its schema. */
+  readonly messages: Readonly<Record<string, TObject>>
+  open(connection: StreamConnection): StreamFeature
+}
