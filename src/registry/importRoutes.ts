@@ -95,7 +95,13 @@ function routesOf({ imports }: Registry, kind: ImportKind): Route[] {
       answers: { 200: OneImport },
       handler: async (call) => {
         const { scope } = call.credentials!
-        const file = { scope, kind, chunks: call.upload!, name: call.query.fileName }
+        const file = {
+          scope,
+          kind,
+          chunks: call.upload!,
+          size: call.uploadBytes,
+          name: call.query.fileName,
+        }
         const { record, errors } = await importCsv(imports, file)
         return { body: { import: importAnswer(record, errors) } }
       },

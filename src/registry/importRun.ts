@@ -42,10 +42,12 @@ export async function importCsv(
 ): Promise<{ record: ImportRecord; errors: readonly RefusedRow[] }> {
   let run: ImportRun | undefined
   try {
-    let sliceEnd = performance.now() + SLICE_MS
+    /** Of the slice; the wait for the next rows does not count. */
+    let leftMs = SLICE_MS
     for await (const rows of readCsv(file.chunks)) {
       let i = 0
-      run ??= new ImportRun(history, file, readHeader(rows[i++]!, file.kind))
+      run ??= new ImportRun(history, file, rows[i++]!)
+      let sliceEnd = performance.now() + leftMs
       for (; i < rows.length; i++) {
         run.take(rows[i]!)
         if (run.pending < MAX_PENDING && performance.now() < sliceEnd) continue
@@ -54,6 +56,7 @@ export async function importCsv(
         await nextTurn()
         sliceEnd = performance.now() + SLICE_MS
       }
+      leftMs = sliceEnd - performance.now()
     }
     if (run === undefined) throw badParam('header', 'The file is empty; its first row must name the columns.')
     return run.finish()
@@ -65,11 +68,6 @@ export async function importCsv(
   }
 }
 
-function readHeader({ cells, damaged }: CsvRow, kind: ImportKind): CsvColumns {
-  if (damaged) throw badParam('header', 'It holds bytes that are no UTF-8 text.')
-  return new CsvColumns(cells, kind.columns)
-}
-
 /** An import under way, from below the header on. */
 class ImportRun {
   readonly #history: ImportHistory
@@ -78,12 +76,17 @@ class ImportRun {
   readonly #record: ImportRecord
   readonly #errors: RefusedRow[] = []
   #pending: Referenced[] = []
-  #line = 0
+  readonly #header: CsvRow
+  #last: CsvRow
 
-  constructor(history: ImportHistory, file: ImportFile, columns: CsvColumns) {
+  /** @throws ApiError 400 for a header that is refused */
+  constructor(history: ImportHistory, file: ImportFile, header: CsvRow) {
+    if (header.damaged) throw badParam('header', 'It holds bytes that are no UTF-8 text.')
     this.#history = history
     this.#file = file
-    this.#columns = columns
+    this.#columns = new CsvColumns(header.cells, file.kind.columns)
+    this.#header = header
+    this.#last = header
     this.#record = history.begin(file.scope, file.kind.name, file.name)
   }
 
@@ -95,7 +98,7 @@ class ImportRun {
   /** Checks a row: it is written with the next {@link write}, or refused. */
   take(row: CsvRow): void {
     this.#record.rows += 1
-    this.#line = row.line
+    this.#last = row
     try {
       this.#checkCells(row)
       this.#pending.push(this.#file.kind.parse(this.#columns.fields(row.cells)))
@@ -111,7 +114,7 @@ class ImportRun {
     const definitions = this.#pending
     let written: ImportRecord | undefined
     this.#file.kind.put(this.#file.scope, definitions, {
-      toCome: 0,
+      toCome: this.#toCome(),
       alongside: (outcomes) => {
         const created = outcomes.reduce((sum, outcome) => sum + Number(outcome.created), 0)
         const unpaired = definitions.filter(
@@ -128,6 +131,13 @@ class ImportRun {
     this.#pending = []
   }
 
+  /** How many rows follow, if they are as long as those so far. */
+  #toCome(): number {
+    const { end } = this.#last
+    const left = (this.#file.size ?? 0) - end
+    return left > 0 ? Math.round((this.#record.rows * left) / (end - this.#header.end)) : 0
+  }
+
   finish() {
     this.write()
     this.#history.finish(this.#record, this.#errors)
@@ -137,7 +147,7 @@ class ImportRun {
   /** The rows that were read before the error are written where that can be. */
   interrupt(error: unknown) {
     const message = error instanceof Error ? error.message : String(error)
-    const line = error instanceof CsvUnreadable ? error.line : this.#line
+    const line = error instanceof CsvUnreadable ? error.line : this.#last.line
     try {
       this.write()
     } finally {

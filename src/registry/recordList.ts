@@ -38,7 +38,10 @@ export interface Draft<T> {
 
 /** What a put of many has to know when it is a part of something larger. */
 export interface Part {
-  /** About how many new ones follow in later parts: the creation times reach back for them, too. */
+  /**
+   * About how many follow in later parts. Of these as large a share is taken to be new as here, and the creation times
+   * reach back for them, too.
+   */
   readonly toCome: number
   /** Runs in the transaction of the put, with what will have been done in the order of the definitions. */
   alongside(outcomes: readonly { readonly created: boolean }[]): void
@@ -117,7 +120,7 @@ export class RecordList<T extends Listed> {
    * record with its pair, also of one before it in the list, or becomes a new one. The creation times of many new ones
    * reach back from `now` rather than into the future.
    * @param build makes a record of a definition, an id and a creation time
-   * @param toCome about how many new ones will follow these
+   * @param toCome see {@link Part}
    */
   draft<D extends Referenced>(
     definitions: readonly D[],
@@ -129,7 +132,8 @@ export class RecordList<T extends Listed> {
     const drafted = new Map<string, T>()
     let newcomers = 0
     for (const definition of definitions) if (this.#holderOf(definition) === undefined) newcomers += 1
-    let createdAt = Math.max(this.#lastCreatedAt + 1, now - newcomers - toCome + 1)
+    const newToCome = definitions.length === 0 ? 0 : Math.ceil((toCome * newcomers) / definitions.length)
+    let createdAt = Math.max(this.#lastCreatedAt + 1, now - newcomers - newToCome + 1)
     for (const definition of definitions) {
       const pair = pairKey(definition)
       const before = (pair === undefined ? undefined : drafted.get(pair)) ?? this.#holderOf(definition)
