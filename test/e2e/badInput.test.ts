@@ -82,9 +82,11 @@ const schemaOf = (one: Operation): Json | undefined => {
   if (schema?.$ref === undefined) return schema
   return api.resolve(schema)
 }
-/** Without uploads of files, which are tested where they are read. */
+/** Without uploads of files and streams without an end, which are tested where they are read. */
 const jsonOperations = api.operations.filter(
-  (one) => one.definition.requestBody === undefined || schemaOf(one) !== undefined,
+  (one) =>
+    (one.definition.requestBody === undefined || schemaOf(one) !== undefined) &&
+    one.definition.responses[200]?.content['text/event-stream'] === undefined,
 )
 
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + '1' + close.repeat(depth)
@@ -200,12 +202,14 @@ t.test('each parameter of each body, in JSON and as a form', async (t) => {
     t.ok(names.length > 0, `${one.method} ${one.path} has parameters`)
     // The geofence that is replaced by its id must live on.
     if (one.path === '/v1/geofences/{id}') names.splice(names.indexOf('deleteAfter'), 1)
-    // Routes that share a definition share its checks: the later ones get a sample.
-    const step = seen.has(names.join()) ? 7 : 1
-    seen.add(names.join())
-    for (const name of [...names, 'unknown', '__proto__', 'constructor', 'prototype', 'toString'])
+    for (const name of [...names, 'unknown', '__proto__', 'constructor', 'prototype', 'toString']) {
+      // Parameters of one definition share its checks: the later ones get a sample.
+      const definition = `${name} ${JSON.stringify(schema.properties[name])}`
+      const step = seen.has(definition) ? 9 : 1
+      seen.add(definition)
       for (let i = requests.length % step; i < VALUES.length; i += step)
         requests.push([one, name, VALUES[i]!])
+    }
   }
   const counts: Record<number, number> = {}
   await all(requests, async ([one, name, value]) => {
@@ -236,10 +240,14 @@ t.test('each parameter of each body, in JSON and as a form', async (t) => {
 
 t.test('each parameter of each query and path', async (t) => {
   const requests: [string, string][] = []
+  const seen = new Set<string>()
   for (const one of jsonOperations) {
     const { path, query } = goodOf(one)
     for (const { name, in: where } of one.definition.parameters ?? []) {
-      for (const text of TEXTS) {
+      // Parameters of one name share a definition: the later ones get a sample.
+      const step = seen.has(`${where} ${name}`) ? 9 : 1
+      seen.add(`${where} ${name}`)
+      for (const text of TEXTS.filter((_, i) => (i + requests.length) % step === 0)) {
         if (where === 'path')
           requests.push([one.method, one.path.replace(`{${name}}`, text).replaceAll(/\{\w+\}/g, 'nobody')])
         else
@@ -361,7 +369,7 @@ t.test('404, 405, 413, 415 and HEAD', async (t) => {
       t.equal(status, 404, `${method} ${path}`)
       if (method !== 'HEAD') t.equal(body.meta.code, 404)
     }
-  const paths = Map.groupBy(api.operations, (one) => one.path)
+  const paths = Map.groupBy(jsonOperations, (one) => one.path)
   for (const [template, operations] of paths) {
     const path = template.replaceAll(/\{\w+\}/g, 'nobody')
     const known = new Set(operations.map((one) => one.method))

@@ -269,7 +269,7 @@ t.test('the parser would notice', async (t) => {
     (answer) => (answer.user.country = { code: 'DE', name: 'Germany' }),
     (answer) => (answer.user.trip = {}),
     (answer) => answer.nearbyGeofences[0].geometry.coordinates.push([]),
-    (answer) => (answer.nearbyBeacons[0].major = 1),
+    (answer) => (answer.nearbyBeacons[0].geometry.coordinates[0] = '10'),
     (answer) => (answer.events = undefined),
   ]
   for (const [i, change] of spoil.entries()) {
