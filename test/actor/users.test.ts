@@ -2,8 +2,15 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
-import { findUser, listUsers, usersIn, usersNear, type UserRow } from '../../src/users/userQueries.ts'
-import { aGeofence, applied, Engine, runs, SALT, TIMEOUT } from './kit.ts'
+import {
+  findUser,
+  listUsers,
+  usersIn,
+  usersInRange,
+  usersNear,
+  type UserRow,
+} from '../../src/users/userQueries.ts'
+import { aBeacon, aGeofence, applied, Engine, runs, SALT, TIMEOUT } from './kit.ts'
 import { moved, Random, randomPlace } from './world.ts'
 
 t.setTimeout(TIMEOUT)
@@ -19,6 +26,7 @@ interface Known {
   readonly updatedAt: number
   readonly metadata: { readonly team: number }
   readonly geofences: readonly string[]
+  readonly beacons: readonly string[]
 }
 
 interface Crowd {
@@ -39,6 +47,8 @@ async function crowd(seed: number): Promise<Crowd> {
       aGeofence(id, { shape: { kind: 'circle', center: [longitude, latitude], radius: 2500 } }),
     )
   }
+  const ranged = [1, 2, 3].map((minor) => aBeacon(minor, { minor: `${minor}` }))
+  for (const beacon of ranged) engine.world.putBeacon(beacon)
   const known = new Map<string, Known>()
   for (let i = 0; i < 120; i++) {
     if (random.chance(0.7)) engine.clock.advance(random.below(3000))
@@ -48,6 +58,7 @@ async function crowd(seed: number): Promise<Crowd> {
         userId: random.pick([undefined, 'ann', 'bob', 'device-3']),
         ...moved(place, random.between(-6000, 6000), random.between(-6000, 6000)),
         metadata: { team: random.below(3) },
+        beacons: ranged.filter(() => random.chance(0.4)),
       }),
     )
     const user = JSON.parse(applied(told).user)
@@ -61,6 +72,7 @@ async function crowd(seed: number): Promise<Crowd> {
       updatedAt: Date.parse(user.updatedAt),
       metadata: user.metadata,
       geofences: user.geofences.map((one: any) => one._id),
+      beacons: user.beacons.map((one: any) => one._id),
     })
     if (random.chance(0.05)) {
       const [id] = random.pick([...known])
@@ -166,12 +178,12 @@ property('near: within the radius, nearest first, by geodesics', ({ engine, rand
 })
 
 property(
-  'inside a geofence: those whose answer says so, latest updated first',
+  'inside a geofence, in range of a beacon: those whose answer says so, latest updated first',
   ({ engine, random, known }) => {
-    for (const geofence of engine.world.geofences(0).values()) {
+    const check = (page: (limit: number) => ReturnType<typeof usersIn>, isThere: (one: Known) => boolean) => {
       const limit = 1 + random.below(60)
-      const wanted = known.filter((one) => one.geofences.includes(geofence.id))
-      const { users, hasMore } = usersIn(engine.host, geofence, limit)
+      const wanted = known.filter(isThere)
+      const { users, hasMore } = page(limit)
       assert.equal(hasMore, wanted.length > limit)
       assert.deepEqual(
         idsOf(users).map((id) => wanted.find((one) => one.id === id)?.updatedAt),
@@ -179,6 +191,18 @@ property(
           .map((one) => one.updatedAt)
           .sort((a, b) => b - a)
           .slice(0, limit),
+      )
+    }
+    for (const geofence of engine.world.geofences(0).values()) {
+      check(
+        (limit) => usersIn(engine.host, geofence, limit),
+        (one) => one.geofences.includes(geofence.id),
+      )
+    }
+    for (const beacon of engine.world.beacons(0).values()) {
+      check(
+        (limit) => usersInRange(engine.host, beacon, limit),
+        (one) => one.beacons.includes(beacon.id),
       )
     }
   },
