@@ -4,7 +4,7 @@ import type { Credentials } from '../registry/port.ts'
 import { authenticate } from './authenticate.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
 import { errorAnswer, shuttingDown, tooLarge } from './errors.ts'
-import { forwardedFor, readHeaders } from './requestHeaders.ts'
+import { readHeaders, readProxyHeaders } from './requestHeaders.ts'
 import { LATER, type Answer, type AnswerStream, type Call, type Reply } from './route.ts'
 import type { Shared } from './shared.ts'
 import { StreamOut } from './streamOut.ts'
@@ -57,6 +57,8 @@ export class Exchange implements Reply {
   readonly #isHead: boolean
   #format: BodyFormat = 'json'
   #ifNoneMatch = ''
+  /** The connection is closed after the answer. */
+  #isLast = false
   /** As a request of its project. */
   #counted = false
   #answered = false
@@ -85,7 +87,11 @@ export class Exchange implements Reply {
     try {
       this.#admit(req, segments)
     } catch (error) {
-      this.fail(error)
+      if (this.#isLast) {
+        // While it waits for its answer, uWebSockets.js cuts off who sends another request: so nothing after it is read.
+        res.onAborted(() => this.#abort())
+        setImmediate(() => this.fail(error))
+      } else this.fail(error)
       return
     }
     res.onAborted(() => this.#abort())
@@ -108,7 +114,7 @@ export class Exchange implements Reply {
       this.#counted = true
     }
     const peer = shared.peers.sole ?? shared.addresses.peer(this.#res.getRemoteAddress())
-    this.ip = shared.addresses.trustsAnybody ? shared.addresses.requester(peer, forwardedFor(req)) : peer
+    this.ip = shared.addresses.trustsAnybody ? this.#requester(req, peer) : peer
     if (endpoint.limiter !== undefined) endpoint.limiter.take(this.#caller(), shared.clock.now())
     this.fromSdk = req.getHeader('x-radar-sdk-version') !== ''
     if (endpoint.route.headers !== undefined) this.headers = readHeaders(req, endpoint.route.headers)
@@ -122,6 +128,16 @@ export class Exchange implements Reply {
       this.#hold(UPLOAD_MEMORY_BYTES)
     }
     if (auth === 'none') this.#ifNoneMatch = req.getHeader('if-none-match')
+  }
+
+  /** @throws ApiError 400 where nobody knows how long the request is; then nothing after it can be trusted */
+  #requester(req: HttpRequest, peer: string): string {
+    const { forwardedFor, isAmbiguous } = readProxyHeaders(req)
+    if (isAmbiguous) {
+      this.#isLast = true
+      throw new ApiError(400, 'There are Content-Length headers that differ.')
+    }
+    return this.#shared.addresses.requester(peer, forwardedFor)
   }
 
   /** Whom the rate limit counts for. */
@@ -357,7 +373,7 @@ export class Exchange implements Reply {
     const res = this.#res
     this.#beginAnswer()
     // After a refused upload the rest of it is still coming: the connection is of no more use.
-    const close = status === 413 || this.#shared.draining
+    const close = status === 413 || this.#isLast || this.#shared.draining
     let unread = 0
     res.cork(() => {
       writeHead(res, status, contentType, this.requestId, headers)

@@ -1,14 +1,29 @@
 import type { HttpRequest } from 'uWebSockets.js'
 
-/** All lines of X-Forwarded-For as one: some proxies add a line where others append to the last. */
-export function forwardedFor(req: HttpRequest): string {
-  let hops = req.getHeader('x-forwarded-for')
-  if (hops === '') return hops
-  hops = ''
+/** What a proxy in front of us says of a request. */
+export interface ProxyHeaders {
+  /** All lines of X-Forwarded-For as one: some proxies add a line where others append to the last. */
+  readonly forwardedFor: string
+  /**
+   * There are Content-Lengths that differ. uWebSockets.js believes the first; a proxy that believed another would take
+   * the rest for a request of somebody else (request smuggling; RFC 9112, section 6.3).
+   */
+  readonly isAmbiguous: boolean
+}
+
+/** Looks at every header, which costs a microsecond: without a proxy there is nobody to differ with. */
+export function readProxyHeaders(req: HttpRequest): ProxyHeaders {
+  let forwardedFor = ''
+  let length = ''
+  let isAmbiguous = false
   req.forEach((name, value) => {
-    if (name === 'x-forwarded-for') hops = hops === '' ? value : `${hops},${value}`
+    if (name === 'x-forwarded-for') forwardedFor = forwardedFor === '' ? value : `${forwardedFor},${value}`
+    else if (name === 'content-length') {
+      isAmbiguous ||= length !== '' && length !== value
+      length = value
+    }
   })
-  return hops
+  return { forwardedFor, isAmbiguous }
 }
 
 /** Of the named headers, those that were sent. */

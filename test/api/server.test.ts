@@ -759,6 +759,29 @@ t.test('the requester behind trusted proxies', async (t) => {
   )
   await added.until(() => added.received.endsWith('}'))
   t.match(added.received, '"ip":"8.8.8.8"', 'the line that the proxy added, not the one that it was sent')
+
+  const body = JSON.stringify(GOOD)
+  const smuggled = `${body}GET /v1/things/smuggled HTTP/1.1\r\nHost: x\r\n\r\n`
+  const post = (lengths: readonly number[]): string =>
+    `POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\n${lengths
+      .map((length) => `Content-Length: ${length}\r\n`)
+      .join('')}\r\n${smuggled}`
+  const differ = await RawConnection.open(t, proxied.port)
+  differ.write(post([body.length, smuggled.length]))
+  await differ.end()
+  t.equal(differ.received, '', 'what follows makes it two requests: neither is answered')
+  const alone = await RawConnection.open(t, proxied.port)
+  alone.write(post([body.length, body.length + 1]).replace(/}GET .*/s, '}'))
+  await alone.end()
+  t.match(alone.received, /^HTTP\/1.1 400 [^]*Content-Length headers that differ/)
+  const same = await RawConnection.open(t, proxied.port)
+  same.write(post([body.length, body.length]))
+  await same.until(() => same.received.endsWith('"id":"smuggled"}'))
+  t.match(same.received, /^HTTP\/1.1 200 /, 'said twice is said once')
+  const both = await RawConnection.open(t, proxied.port)
+  both.write(post([body.length]).replace('Host', 'Transfer-Encoding: chunked\r\nHost'))
+  await both.end()
+  t.match(both.received, /^HTTP\/1.1 400 /, 'a length and chunks: refused by the transport')
 })
 
 const OTHER_LOOPBACK = process.platform === 'linux' ? false : 'only Linux has more than one loopback address'
