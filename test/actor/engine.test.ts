@@ -4,15 +4,8 @@ import { explainUser } from '../../src/users/explain.ts'
 import { findUser } from '../../src/users/userQueries.ts'
 import { applied, Engine, MINUTE, runs, SALT, TIMEOUT } from './kit.ts'
 import { Oracle } from './oracle.ts'
-import {
-  Random,
-  randomBeacon,
-  randomEdit,
-  randomGeofence,
-  randomPlace,
-  randomSettings,
-  Track,
-} from './world.ts'
+import { Random, randomBeacon, randomEdit, randomGeofence, randomPlace, randomSettings } from './world.ts'
+import { Track } from './track.ts'
 
 t.setTimeout(TIMEOUT)
 

@@ -16,15 +16,8 @@ import {
   stateOf,
   TIMEOUT,
 } from './kit.ts'
-import {
-  Random,
-  randomBeacon,
-  randomEdit,
-  randomGeofence,
-  randomPlace,
-  randomSettings,
-  Track,
-} from './world.ts'
+import { Random, randomBeacon, randomEdit, randomGeofence, randomPlace, randomSettings } from './world.ts'
+import { Track } from './track.ts'
 
 t.setTimeout(TIMEOUT)
 
