@@ -13,6 +13,14 @@ export class OperatingHoursError extends Error {
   override name = 'OperatingHoursError'
 }
 
+/**
+ * What was parsed, by its JSON text: thousands of branches have the same hours, and share them then instead of a
+ * kilobyte each. Bounded by beginning anew.
+ */
+const known = new Map<string, OperatingHours>()
+const MAX_KNOWN = 1024
+const MAX_KNOWN_LENGTH = 2048
+
 /** More pairs than this on one day are a mistake. */
 const MAX_PAIRS_PER_DAY = 48
 
@@ -35,6 +43,17 @@ export function parseOperatingHours(value: unknown): OperatingHours | undefined 
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new OperatingHoursError('must be a dictionary from day names to lists of [open, close] pairs.')
   }
+  const text = JSON.stringify(value)
+  const before = known.get(text)
+  if (before !== undefined) return before
+  const hours = readDays(value)
+  if (hours === undefined || text.length > MAX_KNOWN_LENGTH) return hours
+  if (known.size === MAX_KNOWN) known.clear()
+  known.set(text, hours)
+  return hours
+}
+
+function readDays(value: object): OperatingHours | undefined {
   const week: OpenPair[][] = [[], [], [], [], [], [], []]
   const source: Record<string, [string, string][]> = {}
   const nameOf = new Map<number, string>()

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 
 /** What a definition may be referenced by: the pair counts where both are there. */
 export interface Referenced {
@@ -187,9 +187,10 @@ export class RecordList<T extends Listed> {
 
 /** A record id: 24 hex, four bytes of seconds and eight random ones. */
 export function newId(now: number): string {
-  const bytes = randomBytes(12)
-  bytes.writeUInt32BE(Math.floor(now / 1000) >>> 0)
-  return bytes.toString('hex')
+  const seconds = (Math.floor(now / 1000) >>> 0).toString(16).padStart(8, '0')
+  // Node draws the bytes of many at once; a UUID's first and last eight digits are random, in between stands its version.
+  const random = randomUUID()
+  return seconds + random.slice(0, 8) + random.slice(-8)
 }
 
 /** Undefined where there is no whole pair. */
