@@ -65,7 +65,10 @@ export class ServerSentEvents {
         'Last-Event-ID, or `from`: every event after that one comes, once and in order.',
       query: Query,
       headers: ['last-event-id'],
-      answers: { 200: Type.Object({}, { contentType: 'text/event-stream' }) },
+      answers: {
+        200: Type.Object({}, { contentType: 'text/event-stream' }),
+        404: Type.Object({}, { description: 'There is no event of that id to go on after.' }),
+      },
       handler: async ({ credentials, query, headers }) => {
         const { scope } = credentials!
         const from = headers['last-event-id'] ?? query.from
