@@ -7,10 +7,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc, { type Arbitrary } from 'fast-check'
-import { render, type Rendered } from './exchange.ts'
+import { render, type Rendered, type Target } from './exchange.ts'
 import type { DrawnRequest } from './requests.ts'
 import { Closed, Connection, type WireAnswer } from './wire.ts'
-import { checkMarks, PATIENCE_MS, Violation, type World } from './world.ts'
+import { checkMarks, PATIENCE_MS, Violation } from './world.ts'
 
 /** One hostile client. */
 export type Attack =
@@ -49,16 +49,19 @@ const STATUSES = new Set([
   200, 201, 204, 400, 401, 402, 403, 404, 405, 409, 413, 414, 415, 429, 431, 451, 501, 503, 505,
 ])
 const MAX_WAITING = 300
+/** How often a connection is looked at that has yet to be closed. */
+const LOOK_MS = 500
 
 export class Attacks {
-  readonly #world: World
+  readonly #target: Target
   /** Connections that the server has yet to close. */
   readonly #waiting = new Set<Promise<void>>()
+  readonly #open = new Set<Connection>()
   #failure: Error | undefined
   count = 0
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(target: Target) {
+    this.#target = target
   }
 
   /**
@@ -68,7 +71,7 @@ export class Attacks {
   async play(raid: readonly Attack[]): Promise<void> {
     this.count += raid.length
     await Promise.all(raid.map((attack) => this.#one(attack)))
-    if (this.#world.canaryError !== undefined) throw this.#world.canaryError
+    if (this.#target.canaryError !== undefined) throw this.#target.canaryError
     if (this.#failure !== undefined) throw this.#failure
     if (this.#waiting.size > MAX_WAITING) await Promise.race(this.#waiting)
   }
@@ -82,6 +85,11 @@ export class Attacks {
     if (this.#failure !== undefined) throw this.#failure
   }
 
+  /** Hangs up everywhere, whatever the server has yet to do. */
+  giveUp(): void {
+    for (const connection of this.#open) connection.destroy()
+  }
+
   async #one(attack: Attack): Promise<void> {
     try {
       await this.#perform(attack)
@@ -93,31 +101,33 @@ export class Attacks {
   async #perform(attack: Attack): Promise<void> {
     switch (attack.kind) {
       case 'cut': {
-        const rendered = render(attack.request, this.#world)
-        const connection = await this.#open()
+        const rendered = render(attack.request, this.#target)
+        const connection = await this.#connect()
         connection.write(rendered.bytes.subarray(0, attack.at % rendered.bytes.length))
         return this.#end(connection, attack.end, [rendered])
       }
       case 'halfClosed': {
-        const rendered = render(attack.request, this.#world)
-        const connection = await this.#open()
+        const rendered = render(attack.request, this.#target)
+        const connection = await this.#connect()
         connection.write(rendered.bytes)
         return this.#end(connection, 'fin', [rendered])
       }
       case 'bytes': {
-        const connection = await this.#open()
+        const connection = await this.#connect()
         connection.write(attack.bytes)
         return this.#end(connection, 'wait', [])
       }
       case 'pipeline': {
-        const rendered = attack.requests.map((request) => render(request, this.#world))
-        const connection = await this.#open()
+        const rendered = attack.requests.map((request) => render(request, this.#target))
+        const connection = await this.#connect()
         connection.write(Buffer.concat(rendered.map(({ bytes }) => bytes)))
         return this.#end(connection, 'wait', rendered)
       }
       case 'flood': {
-        const rendered = attack.request && render(attack.request, this.#world)
-        const connections = await Promise.all(Array.from({ length: attack.connections }, () => this.#open()))
+        const rendered = attack.request && render(attack.request, this.#target)
+        const connections = await Promise.all(
+          Array.from({ length: attack.connections }, () => this.#connect()),
+        )
         for (const connection of connections) if (rendered !== undefined) connection.write(rendered.bytes)
         await Promise.all(
           connections.map((one) => this.#end(one, attack.end, rendered === undefined ? [] : [rendered])),
@@ -128,8 +138,8 @@ export class Attacks {
         this.#inBackground(attack, this.#dribble(attack))
         return
       case 'deaf': {
-        const rendered = render(attack.request, this.#world)
-        const connection = await this.#open()
+        const rendered = render(attack.request, this.#target)
+        const connection = await this.#connect()
         connection.socket.pause()
         connection.write(rendered.bytes)
         await sleep(50)
@@ -140,9 +150,9 @@ export class Attacks {
   }
 
   async #dribble({ request, at, pauseMs }: Extract<Attack, { kind: 'dribble' }>): Promise<void> {
-    const rendered = render(request, this.#world)
+    const rendered = render(request, this.#target)
     const { bytes } = rendered
-    const connection = await this.#open()
+    const connection = await this.#connect()
     const start = at % bytes.length
     connection.write(bytes.subarray(0, start))
     const deadline = performance.now() + MAX_LINGER_MS
@@ -154,8 +164,11 @@ export class Attacks {
     await this.#closed(connection, [rendered], deadline - performance.now())
   }
 
-  async #open(): Promise<Connection> {
-    return Connection.open(this.#world.server.port)
+  async #connect(): Promise<Connection> {
+    const connection = await Connection.open(this.#target.port)
+    this.#open.add(connection)
+    connection.socket.once('close', () => this.#open.delete(connection))
+    return connection
   }
 
   async #end(connection: Connection, how: End, sent: readonly Rendered[]): Promise<void> {
@@ -181,10 +194,13 @@ export class Attacks {
   async #closed(connection: Connection, sent: readonly Rendered[], milliseconds: number): Promise<void> {
     const scope = sent[0]?.scope
     const heads = sent.map(({ isHead }) => isHead)
-    const closed = await connection.closes(Math.max(milliseconds, PATIENCE_MS))
+    const deadline = performance.now() + Math.max(milliseconds, PATIENCE_MS)
+    let isOver = false
+    while (!isOver && performance.now() < deadline)
+      isOver = (await connection.closes(LOOK_MS)) || connection.isEndless
     const text = connection.received.toString()
     connection.destroy()
-    if (!closed)
+    if (!isOver)
       throw new Violation(`not closed by the server; it has sent ${JSON.stringify(text.slice(0, 300))}`)
     checkMarks(text, scope)
     try {
@@ -258,7 +274,7 @@ const BODY = '{"deviceId":"x","latitude":50,"longitude":10,"accuracy":5}'
 const post = (lines: string, body: string) => `POST /v1/track HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n${body}`
 
 /** Requests that are no HTTP, not ours, or say two things at once. */
-const BROKEN: readonly string[] = [
+export const BROKEN: readonly string[] = [
   '\r\n\r\n',
   '\n\n',
   ' ',

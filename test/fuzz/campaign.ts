@@ -20,6 +20,8 @@ export interface CampaignOptions {
   readonly until: number
   /** At most so many rounds. */
   readonly rounds?: number
+  /** Whether the end waits, half a minute perhaps, for connections that the server has yet to lose patience with. */
+  readonly isPatient: boolean
   readonly onRound?: (text: string) => void
 }
 
@@ -75,7 +77,8 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
       )
     }
     await within(options.seed + round - 1, async () => {
-      await hostile.finish()
+      if (options.isPatient) await hostile.finish()
+      else hostile.giveUp()
       await world.examine()
       await world.restart()
     })
@@ -97,6 +100,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
     }
   } finally {
     exchanges.close()
+    hostile.giveUp()
     await world.dispose()
   }
 }

@@ -1,8 +1,8 @@
 /** Sends drawn requests and judges the answers. */
-import type { Json } from '../e2e/contract.ts'
+import type { Api, Json } from '../e2e/contract.ts'
 import { ID, MARK, type DrawnRequest } from './requests.ts'
 import { Closed, Connection, type WireAnswer } from './wire.ts'
-import { checkMarks, keyOf, MARKS, PATIENCE_MS, Violation, type ScopeName, type World } from './world.ts'
+import { checkMarks, keyOf, MARKS, PATIENCE_MS, Violation, type ScopeName } from './world.ts'
 
 const CONNECTIONS = 8
 /** What bad and good input may be answered. 503 only with the time after which to try again. */
@@ -11,6 +11,18 @@ const STATUSES = new Set([200, 201, 204, 400, 401, 402, 403, 404, 405, 409, 413,
 const MAX_BODY_BYTES = 1024 * 1024
 /** Longer heads may be refused by uWebSockets.js, which closes the connection then. */
 const SURE_HEAD_BYTES = 4000
+
+/** What is fuzzed, and what a request may name of it. */
+export interface Target {
+  readonly port: number
+  readonly api: Pick<Api, 'operationOf' | 'check'>
+  /** One of the known ids of a kind: of each five draws four give one of the scope's own, where there is any. */
+  id(kind: string, draw: number, scope: ScopeName | undefined): string
+  /** Keeps what an answer to that scope has named, for later requests. */
+  remember(body: Json, scope: ScopeName | undefined): void
+  /** What another client saw go wrong meanwhile. */
+  readonly canaryError: Error | undefined
+}
 
 /** A request as it goes over the wire. */
 export interface Rendered {
@@ -23,15 +35,15 @@ export interface Rendered {
 }
 
 /** Puts ids, marks and keys into a drawn request. */
-export function render(drawn: DrawnRequest, world: World): Rendered {
+export function render(drawn: DrawnRequest, target: Pick<Target, 'id'>): Rendered {
   const { scope, authorization } = callerOf(drawn)
   const mark = scope === undefined ? 'nobody' : MARKS[scope]
   const filled = (text: string) =>
-    text.replaceAll(MARK, mark).replace(ID, (_, kind, number) => world.id(kind, Number(number), scope))
+    text.replaceAll(MARK, mark).replace(ID, (_, kind, number) => target.id(kind, Number(number), scope))
   const lines = [`${drawn.method} ${filled(drawn.target)} HTTP/1.1`, 'Host: x']
   if (authorization !== undefined) lines.push(`Authorization: ${authorization}`)
   if (drawn.contentType !== undefined) lines.push(`Content-Type: ${drawn.contentType}`)
-  for (const [name, value] of drawn.headers) lines.push(`${name}: ${value}`)
+  for (const [name, value] of drawn.headers) lines.push(`${name}: ${filled(value)}`)
   const body = withMark(drawn.body, mark)
   if (drawn.chunks !== undefined) lines.push('Transfer-Encoding: chunked')
   else if (body.length > 0 || drawn.method === 'POST') lines.push(`Content-Length: ${body.length}`)
@@ -88,15 +100,15 @@ function chunked(body: Buffer, sizes: readonly number[]): Buffer {
 
 /** Sends requests over a few connections and judges what comes back. */
 export class Exchanges {
-  readonly #world: World
+  readonly #target: Target
   readonly #idle: Connection[] = []
   /** Answers by status. */
   readonly statuses = new Map<number, number>()
   /** Operations that have been answered 2xx at least once. */
   readonly reached = new Set<string>()
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(target: Target) {
+    this.#target = target
   }
 
   /**
@@ -111,7 +123,7 @@ export class Exchanges {
       }),
     )
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-    if (this.#world.canaryError !== undefined) throw this.#world.canaryError
+    if (this.#target.canaryError !== undefined) throw this.#target.canaryError
   }
 
   close(): void {
@@ -119,7 +131,7 @@ export class Exchanges {
   }
 
   async #one(drawn: DrawnRequest): Promise<void> {
-    const rendered = render(drawn, this.#world)
+    const rendered = render(drawn, this.#target)
     try {
       const answer = await this.#exchange(rendered)
       if (answer !== undefined) this.#judge(drawn, rendered, answer)
@@ -137,7 +149,7 @@ export class Exchanges {
   /** Undefined where the server may have closed the connection because the request was too large. */
   async #exchange(rendered: Rendered): Promise<WireAnswer | undefined> {
     for (;;) {
-      const connection = this.#idle.pop() ?? (await Connection.open(this.#world.server.port))
+      const connection = this.#idle.pop() ?? (await Connection.open(this.#target.port))
       const wasUsed = connection.used
       try {
         connection.write(rendered.bytes)
@@ -183,16 +195,16 @@ export class Exchanges {
     const isJson = headers.get('content-type')?.startsWith('application/json') === true
     const body: Json = isJson ? JSON.parse(text) : text
     const path = drawn.target.split('?')[0]!.replaceAll(/§[^§]*§/g, 'x')
-    const operation = this.#world.api.operationOf(drawn.method, path)
+    const operation = this.#target.api.operationOf(drawn.method, path)
     if (operation === undefined) {
       if (body?.meta?.code !== status || typeof body.meta.message !== 'string')
         throw new Violation(`the error is not the API's: ${start}`)
       return
     }
-    this.#world.api.check(drawn.method, path, { status, body, headers })
+    this.#target.api.check(drawn.method, path, { status, body, headers })
     if (status < 300) {
       this.reached.add(`${operation.method} ${operation.path}`)
-      this.#world.remember(body, scope)
+      this.#target.remember(body, scope)
     }
   }
 }

@@ -501,6 +501,8 @@ const headers: Arbitrary<[string, string][]> = fc.array(
     ['X-Forwarded-For', 'nonsense'],
     ['Expect', '100-continue'],
     ['Prefer', 'respond-async'],
+    ['Last-Event-ID', '§event:5§'],
+    ['Last-Event-ID', '0'],
     ['Accept', 'text/csv'],
     ['Accept-Encoding', 'gzip, br'],
     ['If-None-Match', '*'],

@@ -25,6 +25,7 @@ try {
     seed,
     until: Date.now() + minutes * 60_000,
     rounds,
+    isPatient: true,
     onRound: (text) => console.log(text),
   })
   console.log(JSON.stringify(result))

@@ -66,8 +66,14 @@ export class Connection {
     this.socket.destroy()
   }
 
+  /** What has come is an answer that the server means never to end. */
+  get isEndless(): boolean {
+    const end = this.received.indexOf('\r\n\r\n')
+    return end > 0 && isStream(this.received.toString('latin1', 0, end))
+  }
+
   /**
-   * The next answer; undefined where it is not there whole within the time.
+   * The next answer, of an endless one what has come by then; undefined where it is not there whole within the time.
    * @param isHead the request was HEAD: there is no body
    * @throws Closed
    */
@@ -134,10 +140,16 @@ function parseAnswer(bytes: Buffer, isHead: boolean): { answer: WireAnswer; byte
   }
   const whole = (text: string, length: number) => ({ answer: { status, headers, text }, bytes: length })
   if (isHead || status === 204 || status === 304) return whole('', start)
+  if (isStream(first + lines.join('\n'))) return whole(bytes.toString('utf8', start), bytes.length)
   if (headers.get('transfer-encoding') === 'chunked') return parseChunks(bytes, start, whole)
   const length = Number(headers.get('content-length') ?? 0)
   if (bytes.length < start + length) return start + length
   return whole(bytes.toString('utf8', start, start + length), start + length)
+}
+
+/** Server-sent events. */
+function isStream(head: string): boolean {
+  return /content-type: *text\/event-stream/i.test(head)
 }
 
 function parseChunks<T>(

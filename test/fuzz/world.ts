@@ -19,6 +19,7 @@ import { systemClock as clock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import { Api, type Json } from '../e2e/contract.ts'
 import { KEYS, Server } from '../kit/server.ts'
+import type { Target } from './exchange.ts'
 
 /** A scope's name in the marks: project and environment. */
 export type ScopeName = 'one-test' | 'one-live' | 'two-test' | 'two-live'
@@ -53,10 +54,9 @@ export class Violation extends Error {
   override name = 'Violation'
 }
 
-export class World {
+export class World implements Target {
   readonly server: Server
   readonly api: Api
-  /** What the canary saw go wrong. */
   canaryError: Error | undefined
   canaryAnswers = 0
   canarySlowestMs = 0
@@ -97,12 +97,14 @@ export class World {
     }
   }
 
-  /** Keeps what an answer to that scope has named, for later requests. */
+  get port(): number {
+    return this.server.port
+  }
+
   remember(body: Json, scope: ScopeName | undefined): void {
     if (scope !== undefined) this.#ids.collect(body, scope)
   }
 
-  /** One of the known ids of a kind: of each five draws four give one of the scope's own, where there is any. */
   id(kind: string, draw: number, scope: ScopeName | undefined): string {
     return this.#ids.pick(kind, draw, scope)
   }

@@ -1,0 +1,136 @@
+/**
+ * The fuzzer itself: that it draws what the schemas say, that it sees each kind of fault, and a few rounds of it. The
+ * hour is `npm run fuzz -- --minutes 60`.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { Compile } from 'typebox/schema'
+import type { Json } from '../e2e/contract.ts'
+import { Attacks, BROKEN } from './attacks.ts'
+import { runCampaign } from './campaign.ts'
+import { Exchanges, type Target } from './exchange.ts'
+import type { DrawnRequest } from './requests.ts'
+import { jsonText, mutated, spoiled, valuesOf } from './schema.ts'
+import { MARKS, World } from './world.ts'
+
+const RUNS = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
+const SEED = Number(process.env.RINGFENCE_SEED ?? Date.now() % 1e9)
+const NO_HINTS = { field: () => undefined, object: () => undefined }
+
+t.test('a few rounds', { timeout: 120_000 }, async (t) => {
+  const result = await runCampaign({ seed: SEED, until: Infinity, rounds: 2 * RUNS, isPatient: false })
+  t.ok(result.statuses['200']! > result.requests / 5, 'many requests are good')
+  t.ok(result.statuses['400']! > result.requests / 20, 'many are not')
+  t.ok(result.canaryAnswers > 3)
+  t.comment(JSON.stringify(result))
+})
+
+t.test('the server comes through each broken request', { timeout: 120_000 }, async (t) => {
+  const world = await World.create()
+  t.teardown(() => world.dispose())
+  const attacks = new Attacks(world)
+  await attacks.play(
+    BROKEN.map((text) => ({ kind: 'bytes', bytes: Uint8Array.from(Buffer.from(text, 'latin1')) })),
+  )
+  await attacks.finish()
+  await world.examine()
+
+  t.test('values fit the schemas that they were drawn for', (t) => {
+    for (const { method, path, definition } of world.api.operations) {
+      const schema = definition.requestBody?.content['application/json']?.schema
+      if (schema === undefined) continue
+      const whole = world.api.resolve(schema)
+      const { Check } = Compile({ ...whole, components: world.api.resolve({ $ref: '#/components' }) })
+      const values = valuesOf(whole, (part) => world.api.resolve(part), NO_HINTS)
+      fc.assert(
+        fc.property(values, (value) => Check(JSON.parse(jsonText(value)))),
+        { numRuns: 50 * RUNS },
+      )
+      t.pass(`${method} ${path}`)
+    }
+    t.end()
+  })
+})
+
+t.test('spoiled values and mutated bytes differ from what they were made of', (t) => {
+  const value = { a: 1, b: ['x', { c: true }], d: 'text' }
+  const text = JSON.stringify(value)
+  const different = (arbitrary: fc.Arbitrary<string>) =>
+    fc.sample(arbitrary, 300).filter((each) => each !== text).length
+  t.ok(different(spoiled(fc.constant(value))) > 280)
+  const bytes = mutated(fc.constant(new TextEncoder().encode(text))).map((each) =>
+    Buffer.from(each).toString(),
+  )
+  t.ok(different(bytes) > 280)
+  t.end()
+})
+
+const GET: DrawnRequest = {
+  method: 'GET',
+  target: '/v1/things/§thing:1§',
+  caller: { kind: 'secret', live: false, bearer: true },
+  headers: [],
+  contentType: undefined,
+  body: undefined,
+  chunks: undefined,
+}
+
+/** A server that answers as it is told, and what the fuzzer must know of it. */
+async function target(t: Test, answer: (req: IncomingMessage, res: ServerResponse) => void): Promise<Target> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    api: { operationOf: () => undefined, check: () => undefined },
+    id: () => 'id',
+    remember: () => undefined,
+    canaryError: undefined,
+  }
+}
+
+t.test('each kind of fault is seen', async (t) => {
+  const json =
+    (status: number, body: Json, headers: Record<string, string> = {}) =>
+    async (t: Test) => {
+      const exchanges = new Exchanges(
+        await target(t, (_, res) => {
+          res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+        }),
+      )
+      t.teardown(() => exchanges.close())
+      await exchanges.play([GET])
+    }
+  const error = (code: number) => ({ meta: { code, message: 'x' } })
+  await json(404, error(404))(t)
+  await json(404, { ...error(404), text: MARKS['one-test'] })(t)
+  await t.rejects(json(500, error(500))(t), /answered 500/)
+  await t.rejects(json(404, error(400))(t), /not the API's/)
+  await t.rejects(json(404, { meta: { code: 404 } })(t), /not the API's/)
+  await t.rejects(json(503, error(503))(t), /without Retry-After/)
+  await json(503, error(503), { 'retry-after': '1' })(t)
+  await t.rejects(json(404, { ...error(404), text: MARKS['one-live'] })(t), /mark of one-live/)
+  await t.rejects(json(404, error(404), { 'x-a': MARKS['two-test'] })(t), /mark of two-test/)
+  await t.rejects(json(200, {})(t), /not the API's/)
+
+  const broken = (bytes: string) => async (t: Test) => {
+    const exchanges = new Exchanges(await target(t, ({ socket }) => socket.end(bytes)))
+    await exchanges.play([GET])
+  }
+  await t.rejects(broken('')(t), /closed after/)
+  await t.rejects(broken('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{')(t), /closed after/)
+  await t.rejects(broken('nonsense\r\n\r\n')(t), /no status line/)
+
+  const attacks = new Attacks(
+    await target(t, ({ socket }) => socket.end('HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n')),
+  )
+  await attacks.play([{ kind: 'cut', request: GET, at: 1e9 - 1, end: 'fin' }])
+  await attacks.play([{ kind: 'halfClosed', request: GET }])
+  await t.rejects(attacks.finish(), /answered 500/)
+})
