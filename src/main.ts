@@ -50,6 +50,7 @@ import { Lifecycle } from './runtime/lifecycle.ts'
 import { createLogger } from './runtime/logger.ts'
 import { connectionRoom, openFileLimit } from './runtime/openFiles.ts'
 import { createGeofenceIndex } from './spatial/cellIndex.ts'
+import { StreamServer } from './stream/streamServer.ts'
 import { settingsRoutes } from './registry/settingsRoutes.ts'
 import { userRoutes } from './users/userRoutes.ts'
 
@@ -167,7 +168,18 @@ async function main(): Promise<void> {
       { fileLimit, maxConnections, wanted: options.maxConnections },
       'the limit of open files leaves room for fewer connections than wanted; raise it with ulimit -n',
     )
+  const streamServer = new StreamServer({
+    ...options,
+    host,
+    features: [],
+    authenticate: (key) => registry.keys.authenticate(key),
+    quotas: registry.projects,
+    streamDeviceLimit: options.rateLimits && options.streamDeviceLimit,
+    clock,
+    logger,
+  })
   const server = createServer({
+    sockets: [streamServer],
     routes: [...routes, openApiRoute(routes, packageJson.version, referenceTexts), ...referenceRoutes()],
     observe: (route) => metrics.observe(route),
     authenticate: (key) => registry.keys.authenticate(key),
@@ -178,7 +190,7 @@ async function main(): Promise<void> {
     clock,
     logger,
   })
-  registerEngineMetrics(metrics, { host, log, registry, mailbox, events, server })
+  registerEngineMetrics(metrics, { host, log, registry, mailbox, events, server, streams: streamServer })
 
   const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
   lifecycle.add({ name: 'data folder', stop: () => store.release() })
@@ -222,6 +234,7 @@ async function main(): Promise<void> {
     }),
   )
   lifecycle.add(streams)
+  lifecycle.add(streamServer)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

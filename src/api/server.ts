@@ -13,10 +13,14 @@ import { Exchange } from './exchange.ts'
 import type { Method, Route } from './route.ts'
 import { Router } from './router.ts'
 import type { ErrorLog, Shared } from './shared.ts'
+import type { SocketHandler } from './socket.ts'
+import { serveSockets } from './upgrade.ts'
 import { endHead, JSON_CONTENT_TYPE, writeHead } from './wire.ts'
 
 export interface ServerOptions {
   readonly routes: readonly Route[]
+  /** WebSockets, each handler on a path of its own. */
+  readonly sockets?: readonly SocketHandler[]
   readonly authenticate: KeyLookup
   /** Absent: every key may make as many requests as it likes. */
   readonly quotas?: RequestQuotas
@@ -64,6 +68,7 @@ export interface Server {
   readonly refusedConnections: number
 }
 
+const NO_SOCKET = 'This is a WebSocket: connect with one. docs/guides/stream.md tells how.'
 const NO_SUCH_PATH = 'Not found. GET /v1/openapi.json tells the paths.'
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 const DEFAULT_MAX_HELD_BYTES = 64 * 1024 * 1024
@@ -126,6 +131,13 @@ export function createServer(options: ServerOptions): Server {
       })
     }
   }
+  for (const handler of options.sockets ?? []) {
+    for (const path of [handler.path, API_PREFIX + handler.path]) {
+      const answer = (res: HttpResponse, error: unknown) => refuse(res, false, error, undefined)
+      serveSockets(app, path, handler, shared, answer, disconnected)
+      app.get(path, (res) => answer(res, new ApiError(400, NO_SOCKET)))
+    }
+  }
   app.any('/*', dispatch)
   const connections = new Connections({
     max: options.maxConnections ?? Infinity,
@@ -137,8 +149,7 @@ export function createServer(options: ServerOptions): Server {
   })
   app.filter((res, change) => {
     if (change < 0) {
-      shared.peers.disconnected()
-      connections.disconnected()
+      disconnected()
       return
     }
     const peer = shared.addresses.peer(res.getRemoteAddress())
@@ -146,6 +157,11 @@ export function createServer(options: ServerOptions): Server {
     // Closing calls this again, with -1.
     if (!connections.connected(peer)) res.close()
   })
+
+  function disconnected(): void {
+    shared.peers.disconnected()
+    connections.disconnected()
+  }
 
   function dispatch(res: HttpResponse, req: HttpRequest): void {
     const method = req.getCaseSensitiveMethod()
@@ -174,7 +190,7 @@ export function createServer(options: ServerOptions): Server {
     observeUnknown(204, 0)
   }
 
-  function refuse(res: HttpResponse, isHead: boolean, error: ApiError, headers: string | undefined): void {
+  function refuse(res: HttpResponse, isHead: boolean, error: unknown, headers: string | undefined): void {
     const { status, json, retryAfter } = errorAnswer(error)
     const retry = retryAfter === undefined ? headers : `Retry-After: ${retryAfter}`
     writeHead(res, status, JSON_CONTENT_TYPE, nextRequestId(), retry)

@@ -22,9 +22,20 @@ export function registerEngineMetrics(
       readonly connections: number
       readonly refusedConnections: number
     }
+    readonly streams: {
+      readonly connections: number
+      readonly counters: {
+        readonly frames: number
+        readonly updates: number
+        readonly refused: number
+        readonly busy: number
+        readonly inFlight: number
+      }
+      readonly closedByCode: ReadonlyMap<number, number>
+    }
   },
 ): void {
-  const { host, log, registry, mailbox, events, server } = parts
+  const { host, log, registry, mailbox, events, server, streams } = parts
   const { counters, partitions } = host
   const sum = (read: (partition: (typeof partitions)[number]) => number) =>
     partitions.reduce((total, partition) => total + read(partition), 0)
@@ -73,6 +84,21 @@ export function registerEngineMetrics(
     'Connections closed at once because there were too many.',
     () => server.refusedConnections,
   )
+  metrics.gauge('stream_connections', 'Open streams.', () => streams.connections)
+  metrics.total('stream_frames_total', 'Frames of updates taken in.', () => streams.counters.frames)
+  metrics.total('stream_updates_total', 'Updates in those frames.', () => streams.counters.updates)
+  metrics.total(
+    'stream_errors_total',
+    'Updates, frames and messages refused.',
+    () => streams.counters.refused,
+  )
+  metrics.total('stream_busy_total', 'Frames answered busy.', () => streams.counters.busy)
+  metrics.gauge(
+    'stream_frames_in_flight',
+    'Frames without an acknowledgement yet.',
+    () => streams.counters.inFlight,
+  )
+  metrics.labelled('stream_closed_total', 'Streams closed, by code.', 'code', () => streams.closedByCode)
   metrics.gauge('event_loop_delay_p99_seconds', 'Delay of the event loop, 99th percentile.', () => {
     const seconds = loop.percentile(99) / 1e9
     loop.reset()

@@ -71,6 +71,18 @@ export class Metrics {
     ])
   }
 
+  /** As {@link total}, a number for each value of a label. */
+  labelled(
+    name: string,
+    help: string,
+    label: string,
+    read: () => ReadonlyMap<string | number, number>,
+  ): void {
+    this.#register(`ringfence_${name}`, 'counter', help, (metricName) =>
+      [...read()].map(([key, value]) => ({ metricName, labels: { [label]: key }, value })),
+    )
+  }
+
   /** All metrics in the Prometheus text format. */
   text(): Promise<string> {
     return this.registry.metrics()

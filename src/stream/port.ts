@@ -52,5 +52,7 @@ export interface StreamFeature {
 export interface StreamFeatureKind {
   /** By type of message: its schema. */
   readonly messages: Readonly<Record<string, TObject>>
+  /** What the `id` of its messages is called in an `error`. */
+  readonly names: 'subscription' | 'watch'
   open(connection: StreamConnection): StreamFeature
 }

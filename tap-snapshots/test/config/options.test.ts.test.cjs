@@ -72,6 +72,17 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Largest request body; a larger one is answered 413. From 1024 to 16777216, default
       1048576.
       RINGFENCE_MAX_BODY_BYTES
+  --max-streams-per-key NUMBER
+      WebSocket streams of one key at one time; one more is answered 429. From 1 to
+      1000000, default 2000.
+      RINGFENCE_MAX_STREAMS_PER_KEY
+  --stream-idle-seconds SECONDS
+      Time without a sign of life, pongs included, after which a stream is closed. From 8
+      to 960, default 120.
+      RINGFENCE_STREAM_IDLE_SECONDS
+  --stream-device-limit on|off
+      Whether the limit of POST /v1/track per device holds for streams too. Default off.
+      RINGFENCE_STREAM_DEVICE_LIMIT
   --idle-minutes MINUTES
       Time without an update after which a device is packed. From 1 to 1440, default 15.
       RINGFENCE_IDLE_MINUTES

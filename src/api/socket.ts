@@ -1,0 +1,57 @@
+import type { Credentials } from '../registry/port.ts'
+
+/**
+ * One open WebSocket, as what serves it sees it: a part of what uWebSockets.js gives. Nothing of it may be called after
+ * {@link SocketReceiver.closed}.
+ */
+export interface Socket {
+  /** @returns 1: on its way; 0: it waits for a slow reader; 2: dropped */
+  send(message: string | Uint8Array, isBinary?: boolean): number
+  /** Bytes that wait for the reader. */
+  getBufferedAmount(): number
+  /** Sends a close frame behind what waits, and closes. {@link SocketReceiver.closed} is called before it returns. */
+  end(code: number, reason: string): void
+  /** Cuts the connection. {@link SocketReceiver.closed} is called before it returns. */
+  close(): void
+  /** Puts all that is sent within into one write. */
+  cork(send: () => void): unknown
+}
+
+/** The upgrade request, once it has been let in. */
+export interface SocketRequest {
+  readonly credentials: Credentials
+  /** The key itself. */
+  readonly key: string
+  readonly ip: string
+  /** The request carries an SDK's version. */
+  readonly fromSdk: boolean
+  /** One of {@link SocketHandler.protocols}. */
+  readonly protocol: string
+}
+
+/** Serves one WebSocket. */
+export interface SocketReceiver {
+  /** @param bytes one whole message; valid during the call only */
+  message(bytes: Uint8Array, isBinary: boolean): void
+  /** What waited for the reader has been read, or some of it. */
+  drained(): void
+  /** @param code of the close frame; 1006 where none came */
+  closed(code: number): void
+}
+
+/** Serves the WebSockets of one path. */
+export interface SocketHandler {
+  readonly path: string
+  /** Subprotocols; a client that names none gets the first. */
+  readonly protocols: readonly [string, ...string[]]
+  /** A longer message closes the connection. */
+  readonly maxMessageBytes: number
+  /** Seconds without a sign of life, pings included, after which the connection is closed; 8 to 960. */
+  readonly idleSeconds: number
+  /**
+   * Whether one more may come.
+   * @throws ApiError what the upgrade request is answered
+   */
+  admit(key: string): void
+  open(socket: Socket, request: SocketRequest): SocketReceiver
+}

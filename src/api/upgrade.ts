@@ -1,0 +1,121 @@
+import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t } from 'uWebSockets.js'
+import { ApiError, badParam } from '../runtime/errors.ts'
+import { authenticate } from './authenticate.ts'
+import { shuttingDown } from './errors.ts'
+import { readProxyHeaders } from './requestHeaders.ts'
+import type { Shared } from './shared.ts'
+import type { SocketHandler, SocketReceiver, SocketRequest } from './socket.ts'
+
+/** What uWebSockets.js keeps with a socket. */
+interface UserData {
+  readonly request: SocketRequest
+  receiver: SocketReceiver | undefined
+}
+
+const PROTOCOL_HEADER = 'sec-websocket-protocol'
+
+/**
+ * Lets WebSockets in on the handler's path. Who may not come is answered as any other request, before the upgrade.
+ * Pages of any origin may connect: no cookie is read, the key decides.
+ *
+ * uWebSockets.js answers pings, sends its own when a connection is silent for long, closes on text that is not UTF-8
+ * and on messages over the limit. Its bound on what waits for a reader is off: the handler looks at it before it sends.
+ *
+ * @param refuse answers the request with an error
+ * @param left told of each socket that has gone: the app's own filter is not
+ */
+export function serveSockets(
+  app: TemplatedApp,
+  path: string,
+  handler: SocketHandler,
+  shared: Shared,
+  refuse: (res: HttpResponse, error: unknown) => void,
+  left: () => void,
+): void {
+  app.ws<UserData>(path, {
+    maxPayloadLength: handler.maxMessageBytes,
+    idleTimeout: handler.idleSeconds,
+    maxBackpressure: 0,
+    upgrade(res, req, context) {
+      try {
+        upgrade(res, req, context, handler, shared)
+      } catch (error) {
+        refuse(res, error)
+      }
+    },
+    open(ws) {
+      const data = ws.getUserData()
+      data.receiver = handler.open(ws, data.request)
+    },
+    message(ws, message, isBinary) {
+      ws.getUserData().receiver?.message(new Uint8Array(message), isBinary)
+    },
+    drain(ws) {
+      ws.getUserData().receiver?.drained()
+    },
+    close(ws, code) {
+      left()
+      ws.getUserData().receiver?.closed(code)
+    },
+  })
+}
+
+/** Credentials before quotas before limits before parameters, as for every request. */
+function upgrade(
+  res: HttpResponse,
+  req: HttpRequest,
+  context: us_socket_context_t,
+  handler: SocketHandler,
+  shared: Shared,
+): void {
+  if (shared.draining) throw shuttingDown()
+  const authorization = req.getHeader('authorization') || publishableKey(req.getQuery('publishableKey'))
+  const credentials = authenticate(authorization, 'publishable', shared.keys)
+  shared.quotas?.take(credentials.scope, shared.clock.now())
+  try {
+    const key = authorization.slice(authorization.lastIndexOf(' ') + 1)
+    handler.admit(key)
+    const request: SocketRequest = {
+      credentials,
+      key,
+      ip: requester(res, req, shared),
+      fromSdk: req.getHeader('x-radar-sdk-version') !== '',
+      protocol: chosenProtocol(req.getHeader(PROTOCOL_HEADER), handler.protocols),
+    }
+    const data: UserData = { request, receiver: undefined }
+    res.upgrade(
+      data,
+      req.getHeader('sec-websocket-key'),
+      // Named only where the client named some: browsers refuse a protocol that they have not offered.
+      req.getHeader(PROTOCOL_HEADER) === '' ? '' : request.protocol,
+      req.getHeader('sec-websocket-extensions'),
+      context,
+    )
+  } catch (error) {
+    shared.quotas?.giveBack(credentials.scope)
+    throw error
+  }
+}
+
+/** @throws ApiError 403 for a secret key: addresses end up in logs and histories */
+function publishableKey(key = ''): string {
+  if (/_sk_/.test(key))
+    throw new ApiError(403, 'Forbidden. Send a secret key in the Authorization header only.')
+  return key
+}
+
+/** @throws ApiError 400 where the client wants none that we speak */
+function chosenProtocol(offered: string, protocols: SocketHandler['protocols']): string {
+  if (offered === '') return protocols[0]
+  const names = offered.split(',').map((name) => name.trim())
+  const chosen = names.find((name) => protocols.includes(name))
+  if (chosen === undefined)
+    throw badParam('Sec-WebSocket-Protocol', `Must be one of ${protocols.join(', ')}.`)
+  return chosen
+}
+
+function requester(res: HttpResponse, req: HttpRequest, shared: Shared): string {
+  const peer = shared.peers.sole ?? shared.addresses.peer(res.getRemoteAddress())
+  if (!shared.addresses.trustsAnybody) return peer
+  return shared.addresses.requester(peer, readProxyHeaders(req).forwardedFor)
+}

@@ -1,0 +1,13 @@
+import { badParam } from '../runtime/errors.ts'
+import type { RawMessage } from './messages.ts'
+
+/**
+ * A decoded object as a message.
+ * @throws ApiError 400 where it has no type
+ */
+export function rawMessage(value: Record<string, unknown>): RawMessage {
+  if (typeof value.type !== 'string') {
+    throw badParam('type', value.type === undefined ? 'Required.' : 'Must be a string.')
+  }
+  return value as RawMessage
+}

@@ -1,0 +1,308 @@
+import type { ActorHost } from '../actor/host.ts'
+import type { RequestQuotas } from '../api/authenticate.ts'
+import type { ErrorLog } from '../api/shared.ts'
+import type { Socket, SocketReceiver, SocketRequest } from '../api/socket.ts'
+import type { Validator } from '../api/validate.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError, badParam } from '../runtime/errors.ts'
+import { CLOSE } from './closeCodes.ts'
+import type { ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
+import type { Codec, Encoded, StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
+import { FrameReceipt, type FrameOwner } from './receipt.ts'
+import { frameId, readTrack, type TrackFrame } from './trackFrame.ts'
+
+/**
+ * One stream: takes frames of updates in, in their order, and says what became of each; hands other messages to the
+ * features that handle them.
+ *
+ * Invariants
+ * 1. Frames are numbered 1, 2, 3 …; each is taken in its turn or not at all, so the order of frames is the order of
+ *    updates. After a `busy`, nothing is taken until the frame that it names comes again.
+ * 2. Frames become durable in any order; `ack` goes out in theirs, and only for what is durable or refused (G1).
+ * 3. What waits is bounded both ways: frames in flight by `busy`, unread answers by the end of the connection (G7).
+ */
+
+/** Bytes of frames that are not durable yet, per connection. */
+const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024
+/** What a frame takes beside its bytes. */
+const FRAME_OVERHEAD_BYTES = 512
+/** A client that has left that much unread gets no more. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024
+/** Seconds. */
+const BUSY_RETRY = 1
+
+/** What all connections of a server share. */
+export interface ConnectionParts {
+  readonly host: Pick<ActorHost, 'submit'>
+  readonly quotas: RequestQuotas | undefined
+  readonly clock: Clock
+  readonly log: ErrorLog
+  /** Whether the limit of updates per device holds. */
+  readonly rateLimited: boolean
+  /** By type of message. */
+  readonly features: ReadonlyMap<string, FeatureEntry>
+  readonly counters: StreamCounters
+  /** Calls {@link Connection.flush} when all that became durable together has been told. */
+  flushSoon(connection: Connection): void
+  closed(connection: Connection, code: number): void
+}
+
+export interface FeatureEntry {
+  readonly kind: StreamFeatureKind
+  readonly validator: Validator
+}
+
+/** For metrics; all but `inFlight` only rise. */
+export interface StreamCounters {
+  frames: number
+  updates: number
+  refused: number
+  busy: number
+  /** Frames that are not acknowledged yet. */
+  inFlight: number
+}
+
+export class Connection implements StreamConnection, SocketReceiver, FrameOwner {
+  readonly codec: Codec
+  readonly scope: ScopeId
+  readonly isSecret: boolean
+  readonly rateLimited: boolean
+  readonly key: string
+  readonly #parts: ConnectionParts
+  readonly #request: SocketRequest
+  readonly #features = new Map<StreamFeatureKind, StreamFeature>()
+  #socket: Socket | undefined
+  #stopped = false
+  /** The reader is behind. */
+  #waits = false
+  /** Of the frame that comes next. */
+  #nextId = 1
+  /** A frame was answered `busy`, and {@link #nextId} has not come again. */
+  #busy = false
+  /** Frames that are not acknowledged; those before `#first` are. */
+  #frames: FrameReceipt[] = []
+  #first = 0
+  #inFlightBytes = 0
+  #flushes = false
+
+  constructor(socket: Socket, request: SocketRequest, codec: Codec, parts: ConnectionParts) {
+    this.#socket = socket
+    this.#request = request
+    this.codec = codec
+    this.#parts = parts
+    this.scope = request.credentials.scope
+    this.isSecret = request.credentials.level === 'secret'
+    this.rateLimited = parts.rateLimited
+    this.key = request.key
+  }
+
+  get bufferedBytes(): number {
+    return this.#waits ? (this.#socket?.getBufferedAmount() ?? 0) : 0
+  }
+
+  /** No frame is taken any more. */
+  stopReading(): void {
+    this.#stopped = true
+  }
+
+  message(bytes: Uint8Array, isBinary: boolean): void {
+    if (this.#stopped) return
+    if (this.codec.isBinary && !isBinary) {
+      this.close(CLOSE.unsupportedData, `${this.codec.protocol} is binary`)
+      return
+    }
+    let message: RawMessage | undefined
+    try {
+      message = this.codec.decode(bytes)
+      this.#receive(message, bytes.length)
+    } catch (error) {
+      this.#tell(error, message)
+    }
+  }
+
+  #receive(message: RawMessage, bytes: number): void {
+    switch (message.type) {
+      case 'track':
+        this.#track(frameId(message), message, bytes)
+        return
+      case 'ping':
+        this.send({ type: 'pong' })
+        return
+      default: {
+        const entry = this.#parts.features.get(message.type)
+        if (entry === undefined) throw badParam('type', 'No such message.')
+        entry.validator.check(message as unknown as Record<string, unknown>)
+        this.#feature(entry.kind).receive(message)
+      }
+    }
+  }
+
+  #feature(kind: StreamFeatureKind): StreamFeature {
+    let feature = this.#features.get(kind)
+    if (feature === undefined) {
+      feature = kind.open(this)
+      this.#features.set(kind, feature)
+    }
+    return feature
+  }
+
+  #track(id: number, message: RawMessage, bytes: number): void {
+    if (!this.#isTurn(id)) return
+    const now = this.#parts.clock.now()
+    this.#parts.quotas?.take(this.scope, now)
+    const { ip, fromSdk } = this.#request
+    let frame: TrackFrame
+    try {
+      frame = readTrack(message, { scope: this.scope, ip, receivedAt: now, fromSdk })
+    } catch (error) {
+      // It had its turn, and is done with.
+      this.#tell(error, message)
+      frame = { id, wantsEvents: false, updates: [] }
+    }
+    this.#take(frame, bytes)
+  }
+
+  /** Whether the frame may be taken now; if not, the client has been told. */
+  #isTurn(id: number): boolean {
+    if (id === this.#nextId) return true
+    if (id < this.#nextId || !this.#busy) {
+      throw badParam('id', `Frames count up by one: ${this.#nextId} comes next, not ${id}.`)
+    }
+    this.#refuseBusy(id, BUSY_RETRY)
+    return false
+  }
+
+  #take(frame: TrackFrame, frameBytes: number): void {
+    const { counters, host } = this.#parts
+    const { id, updates, refusals = [] } = frame
+    const bytes = frameBytes + FRAME_OVERHEAD_BYTES
+    const isAlone = this.#first === this.#frames.length
+    if (!isAlone && this.#inFlightBytes + bytes > MAX_IN_FLIGHT_BYTES) {
+      this.#refuseBusy(id, BUSY_RETRY)
+      return
+    }
+    const receipt = new FrameReceipt(this, frame, bytes)
+    if (updates.length > 0) {
+      try {
+        host.submit(updates, frameBytes, receipt)
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== 503) throw error
+        this.#refuseBusy(id, error.retryAfter ?? BUSY_RETRY)
+        return
+      }
+    }
+    this.#nextId = id + 1
+    this.#busy = false
+    this.#frames.push(receipt)
+    this.#inFlightBytes += bytes
+    counters.frames++
+    counters.inFlight++
+    counters.updates += updates.length
+    for (const { index, error } of refusals) this.updateRefused(id, index, error)
+    if (receipt.isDone) this.frameDone()
+  }
+
+  #refuseBusy(id: number, retryAfter: number): void {
+    this.#busy = true
+    this.#parts.counters.busy++
+    this.send({ type: 'busy', id, retryAfter })
+  }
+
+  updateRefused(id: number, index: number, error: ApiError): void {
+    this.#parts.counters.refused++
+    this.send({ type: 'error', id, index, ...detailOf(error) })
+  }
+
+  frameDone(): void {
+    if (this.#flushes || this.#socket === undefined) return
+    this.#flushes = true
+    this.#parts.flushSoon(this)
+  }
+
+  /** Acknowledges the frames that are done, up to the first that is not. */
+  flush(): void {
+    this.#flushes = false
+    const frames = this.#frames
+    const first = this.#first
+    let at = first
+    let acknowledged = 0
+    for (; at < frames.length && frames[at]!.isDone; at++) {
+      const frame = frames[at]!
+      this.#inFlightBytes -= frame.bytes
+      if (frame.wantsEvents) {
+        const { events, omitted } = frame.collectEvents()
+        this.send({ type: 'ack', id: frame.id, events, omittedEvents: omitted === 0 ? undefined : omitted })
+        acknowledged = frame.id
+      }
+    }
+    if (at === first) return
+    const last = frames[at - 1]!.id
+    this.#parts.counters.inFlight -= at - first
+    if (at === frames.length) {
+      this.#frames = []
+      this.#first = 0
+    } else if (at > 64 && at * 2 > frames.length) {
+      this.#frames = frames.slice(at)
+      this.#first = 0
+    } else this.#first = at
+    if (last !== acknowledged) this.send({ type: 'ack', id: last })
+  }
+
+  /** Tells the client what is wrong; of our own faults, only that there was one. */
+  #tell(error: unknown, message: RawMessage | undefined): void {
+    if (!(error instanceof ApiError)) {
+      this.#parts.log.error({ err: error, type: message?.type }, 'stream message failed')
+      error = new ApiError(500, 'Internal server error.')
+    }
+    this.#parts.counters.refused++
+    this.send({ type: 'error', ...this.#subject(message), ...detailOf(error as ApiError) })
+    if ((error as ApiError).code === 402) this.close(CLOSE.paymentRequired, (error as ApiError).message)
+  }
+
+  /** What an error is about, as far as the message says it. */
+  #subject(message: RawMessage | undefined): Pick<ErrorMessage, 'id' | 'subscription' | 'watch'> {
+    if (message === undefined) return {}
+    if (message.type === 'track') return Number.isSafeInteger(message.id) ? { id: message.id as number } : {}
+    const names = this.#parts.features.get(message.type)?.kind.names
+    return names === undefined || typeof message.id !== 'string' ? {} : { [names]: message.id }
+  }
+
+  send(message: ServerMessage): void {
+    if (this.#socket !== undefined) this.sendEncoded(this.codec.encode(message))
+  }
+
+  sendEncoded(message: Encoded): void {
+    if (this.#socket === undefined) return
+    if (this.#waits && this.#socket.getBufferedAmount() > MAX_UNREAD_BYTES) {
+      this.close(CLOSE.slowReader, 'The client does not read what is sent.')
+      return
+    }
+    if (this.#socket.send(message, this.codec.isBinary) === 0) this.#waits = true
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket?.end(code, reason)
+  }
+
+  drained(): void {
+    if (this.#socket === undefined || this.#socket.getBufferedAmount() > 0) return
+    this.#waits = false
+    for (const feature of this.#features.values()) feature.drained()
+  }
+
+  closed(code: number): void {
+    this.#socket = undefined
+    this.#stopped = true
+    // What is in flight goes on; nobody is there to be told.
+    this.#parts.counters.inFlight -= this.#frames.length - this.#first
+    this.#frames = []
+    this.#first = 0
+    for (const feature of this.#features.values()) feature.closed()
+    this.#parts.closed(this, code)
+  }
+}
+
+function detailOf({ code, param, message, retryAfter }: ApiError): Omit<ErrorMessage, 'type'> {
+  return { code, param, message, retryAfter }
+}

@@ -1,0 +1,113 @@
+import { badParam } from '../runtime/errors.ts'
+
+/** Deeper nesting than this is refused, as in JSON. */
+const MAX_DEPTH = 64
+
+/**
+ * Checks that bytes are one MessagePack value, before a decoder that allocates what lengths promise looks at them: every
+ * length must fit into what is there, maps have texts as keys, and extension types, which stand for objects of another
+ * program, do not occur. Nothing is allocated.
+ * @throws ApiError 400
+ */
+export function checkMsgpack(bytes: Uint8Array): void {
+  const end = bytes.length
+  /** Values still to come, per level; of a map, keys included. */
+  const left = new Float64Array(MAX_DEPTH + 1)
+  const isMap = new Uint8Array(MAX_DEPTH + 1)
+  let depth = 0
+  left[0] = 1
+  let at = 0
+  while (left[0]! > 0) {
+    if (left[depth] === 0) {
+      depth--
+      continue
+    }
+    if (at >= end) throw badParam('message', 'Invalid MessagePack: it ends too early.')
+    const byte = bytes[at]!
+    if (isMap[depth] === 1 && left[depth]! % 2 === 0 && !isText(byte))
+      throw badParam('message', 'Invalid MessagePack: keys must be texts.')
+    left[depth]! -= 1
+    at++
+    const items = itemsOf(bytes, at, byte)
+    at += headBytes(byte) + contentBytes(bytes, at, byte)
+    if (at > end) throw badParam('message', 'Invalid MessagePack: it ends too early.')
+    if (items === 0) continue
+    if (items > end - at) throw badParam('message', 'Invalid MessagePack: it ends too early.')
+    if (depth === MAX_DEPTH) throw badParam('message', `Must not be nested deeper than ${MAX_DEPTH} levels.`)
+    left[++depth] = items
+    isMap[depth] = isMapHead(byte) ? 1 : 0
+  }
+  if (at !== end) throw badParam('message', 'Invalid MessagePack: something follows it.')
+}
+
+function isText(byte: number): boolean {
+  return (byte >= 0xa0 && byte <= 0xbf) || (byte >= 0xd9 && byte <= 0xdb)
+}
+
+function isMapHead(byte: number): boolean {
+  return (byte >= 0x80 && byte <= 0x8f) || byte === 0xde || byte === 0xdf
+}
+
+/** How many values an array or map holds, keys included; 0 for everything else. */
+function itemsOf(bytes: Uint8Array, at: number, byte: number): number {
+  if (byte >= 0x80 && byte <= 0x8f) return (byte & 15) * 2
+  if (byte >= 0x90 && byte <= 0x9f) return byte & 15
+  if (byte === 0xdc) return uint(bytes, at, 2)
+  if (byte === 0xdd) return uint(bytes, at, 4)
+  if (byte === 0xde) return uint(bytes, at, 2) * 2
+  if (byte === 0xdf) return uint(bytes, at, 4) * 2
+  return 0
+}
+
+/** Bytes of the number or length behind the first byte. */
+function headBytes(byte: number): number {
+  if (byte <= 0xbf || byte >= 0xe0) return 0
+  switch (byte) {
+    case 0xc0:
+    case 0xc2:
+    case 0xc3:
+      return 0
+    case 0xc4:
+    case 0xcc:
+    case 0xd0:
+    case 0xd9:
+      return 1
+    case 0xc5:
+    case 0xcd:
+    case 0xd1:
+    case 0xda:
+    case 0xdc:
+    case 0xde:
+      return 2
+    case 0xc6:
+    case 0xca:
+    case 0xce:
+    case 0xd2:
+    case 0xdb:
+    case 0xdd:
+    case 0xdf:
+      return 4
+    case 0xcb:
+    case 0xcf:
+    case 0xd3:
+      return 8
+    default:
+      throw badParam('message', 'Invalid MessagePack: extension types are not read.')
+  }
+}
+
+/** Bytes of a text or of binary content behind its length. */
+function contentBytes(bytes: Uint8Array, at: number, byte: number): number {
+  if (byte >= 0xa0 && byte <= 0xbf) return byte & 31
+  if (byte === 0xc4 || byte === 0xd9) return uint(bytes, at, 1)
+  if (byte === 0xc5 || byte === 0xda) return uint(bytes, at, 2)
+  if (byte === 0xc6 || byte === 0xdb) return uint(bytes, at, 4)
+  return 0
+}
+
+/** Big-endian; what lies past the end counts as 0, and is found to be missing afterwards. */
+function uint(bytes: Uint8Array, at: number, size: number): number {
+  let value = 0
+  for (let i = 0; i < size; i++) value = value * 256 + (bytes[at + i] ?? 0)
+  return value
+}

@@ -1,0 +1,76 @@
+import type { Submitter } from '../actor/host.ts'
+import type { Applied } from '../actor/partition.ts'
+import type { Update } from '../model/update.ts'
+import type { ApiError } from '../runtime/errors.ts'
+import type { TrackFrame } from './trackFrame.ts'
+
+/** Characters of events that one acknowledgement carries; a text may not grow without bound. */
+const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024
+
+/** Who waits for a frame's end. */
+export interface FrameOwner {
+  readonly rateLimited: boolean
+  /** All updates of a frame are durable or refused; frames may end in another order than they came in. */
+  frameDone(): void
+  updateRefused(id: number, index: number, error: ApiError): void
+}
+
+/** One frame on its way: the only object that is kept for all of its updates. */
+export class FrameReceipt implements Submitter {
+  readonly id: number
+  /** What it counts for in the connection's bound. */
+  readonly bytes: number
+  readonly rateLimited: boolean
+  readonly #owner: FrameOwner
+  readonly #updates: readonly Update[]
+  readonly #places: readonly number[] | undefined
+  #left: number
+  /** By place among the updates; undefined: nobody wants them. */
+  readonly #events: (readonly string[] | undefined)[] | undefined
+
+  constructor(owner: FrameOwner, frame: TrackFrame, bytes: number) {
+    this.id = frame.id
+    this.bytes = bytes
+    this.rateLimited = owner.rateLimited
+    this.#owner = owner
+    this.#updates = frame.updates
+    this.#places = frame.places
+    this.#left = frame.updates.length
+    this.#events = frame.wantsEvents ? [] : undefined
+  }
+
+  /** Whether all updates are durable or refused. */
+  get isDone(): boolean {
+    return this.#left === 0
+  }
+
+  get wantsEvents(): boolean {
+    return this.#events !== undefined
+  }
+
+  applied({ events }: Applied, update: Update): void {
+    if (this.#events !== undefined && events.length > 0) this.#events[this.#updates.indexOf(update)] = events
+    if (--this.#left === 0) this.#owner.frameDone()
+  }
+
+  refused(error: ApiError, update: Update): void {
+    const at = this.#updates.indexOf(update)
+    this.#owner.updateRefused(this.id, this.#places?.[at] ?? at, error)
+    if (--this.#left === 0) this.#owner.frameDone()
+  }
+
+  /** The events of its updates in their order, as far as they fit, and how many do not. */
+  collectEvents(): { readonly events: string[]; readonly omitted: number } {
+    const events: string[] = []
+    let characters = 0
+    let omitted = 0
+    for (const ofUpdate of this.#events ?? []) {
+      for (const event of ofUpdate ?? []) {
+        characters += event.length
+        if (characters <= MAX_EVENT_CHARACTERS) events.push(event)
+        else omitted++
+      }
+    }
+    return { events, omitted }
+  }
+}

@@ -1,0 +1,168 @@
+import type { ActorHost } from '../actor/host.ts'
+import type { KeyLookup, RequestQuotas } from '../api/authenticate.ts'
+import { shuttingDown } from '../api/errors.ts'
+import type { ErrorLog } from '../api/shared.ts'
+import type { Socket, SocketHandler, SocketRequest } from '../api/socket.ts'
+import { Validator } from '../api/validate.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError } from '../runtime/errors.ts'
+import { CLOSE } from './closeCodes.ts'
+import { Connection, type ConnectionParts, type FeatureEntry, type StreamCounters } from './connection.ts'
+import { jsonCodec } from './jsonCodec.ts'
+import { msgpackCodec } from './msgpackCodec.ts'
+import type { Codec, StreamFeatureKind } from './port.ts'
+import { protobufCodec } from './protobufCodec.ts'
+
+export interface StreamOptions {
+  readonly host: Pick<ActorHost, 'submit'>
+  readonly features: readonly StreamFeatureKind[]
+  readonly authenticate: KeyLookup
+  readonly quotas?: RequestQuotas
+  /** Whether the limit of POST /v1/track per device holds for streams too. */
+  readonly streamDeviceLimit: boolean
+  /** Streams of one key at one time. */
+  readonly maxStreamsPerKey: number
+  /** Seconds without a sign of life after which a stream is closed. */
+  readonly streamIdleSeconds: number
+  /** Bytes of one message. */
+  readonly maxBodyBytes: number
+  readonly clock: Clock
+  readonly logger: ErrorLog
+}
+
+/** How often it is looked whether keys are still good. */
+const KEY_CHECK_MS = 5000
+/** How long a shutdown waits for readers that are behind. */
+const UNREAD_WAIT_MS = 2000
+
+const CODECS: readonly Codec[] = [jsonCodec, msgpackCodec, protobufCodec]
+
+/**
+ * `GET /v1/stream`: all streams of the process.
+ *
+ * Owns: who may connect, and how many; that a key which is no longer good ends its streams; the shutdown. Does not own:
+ * what goes over a stream (connection.ts).
+ */
+export class StreamServer implements SocketHandler {
+  readonly name = 'streams'
+  readonly path = '/v1/stream'
+  readonly protocols: readonly [string, ...string[]] = [
+    jsonCodec.protocol,
+    msgpackCodec.protocol,
+    protobufCodec.protocol,
+  ]
+  readonly maxMessageBytes: number
+  readonly idleSeconds: number
+  readonly counters: StreamCounters = { frames: 0, updates: 0, refused: 0, busy: 0, inFlight: 0 }
+  /** By code of the close frame, whoever sent it; 1006 where none came. */
+  readonly closedByCode = new Map<number, number>()
+  readonly #options: StreamOptions
+  readonly #parts: ConnectionParts
+  readonly #byKey = new Map<string, Set<Connection>>()
+  readonly #keyCheck: NodeJS.Timeout
+  #toFlush: Connection[] = []
+  #draining = false
+
+  constructor(options: StreamOptions) {
+    this.#options = options
+    this.maxMessageBytes = options.maxBodyBytes
+    this.idleSeconds = options.streamIdleSeconds
+    this.#parts = {
+      host: options.host,
+      quotas: options.quotas,
+      clock: options.clock,
+      log: options.logger,
+      rateLimited: options.streamDeviceLimit,
+      features: entriesOf(options.features),
+      counters: this.counters,
+      flushSoon: (connection) => {
+        if (this.#toFlush.push(connection) === 1) queueMicrotask(this.#flush)
+      },
+      closed: (connection, code) => this.#closed(connection, code),
+    }
+    this.#keyCheck = setInterval(() => this.#checkKeys(), KEY_CHECK_MS)
+    this.#keyCheck.unref()
+  }
+
+  /** Open streams. */
+  get connections(): number {
+    let count = 0
+    for (const connections of this.#byKey.values()) count += connections.size
+    return count
+  }
+
+  admit(key: string): void {
+    if (this.#draining) throw shuttingDown()
+    const { maxStreamsPerKey } = this.#options
+    if ((this.#byKey.get(key)?.size ?? 0) >= maxStreamsPerKey)
+      throw new ApiError(429, `Too many streams: a key may have ${maxStreamsPerKey} at one time.`)
+  }
+
+  open(socket: Socket, request: SocketRequest): Connection {
+    const codec = CODECS.find(({ protocol }) => protocol === request.protocol)!
+    const connection = new Connection(socket, request, codec, this.#parts)
+    const connections = this.#byKey.get(request.key)
+    if (connections === undefined) this.#byKey.set(request.key, new Set([connection]))
+    else connections.add(connection)
+    return connection
+  }
+
+  /** Takes no more, acknowledges what was taken in, and closes. */
+  async stop(): Promise<void> {
+    this.#draining = true
+    clearInterval(this.#keyCheck)
+    const connections = [...this.#byKey.values()].flatMap((ofKey) => [...ofKey])
+    for (const connection of connections) connection.stopReading()
+    while (this.counters.inFlight > 0) await turn()
+    const deadline = this.#options.clock.now() + UNREAD_WAIT_MS
+    while (this.#options.clock.now() < deadline && connections.some(({ bufferedBytes }) => bufferedBytes > 0))
+      await turn()
+    for (const connection of connections) connection.close(CLOSE.goingAway, 'Shutting down.')
+  }
+
+  readonly #flush = (): void => {
+    const connections = this.#toFlush
+    this.#toFlush = []
+    for (const connection of connections) connection.flush()
+  }
+
+  #closed(connection: Connection, code: number): void {
+    this.closedByCode.set(code, (this.closedByCode.get(code) ?? 0) + 1)
+    const connections = this.#byKey.get(connection.key)!
+    connections.delete(connection)
+    if (connections.size === 0) this.#byKey.delete(connection.key)
+  }
+
+  /** A stream lives long: what was true when it was opened may not be any more. */
+  #checkKeys(): void {
+    const { authenticate, quotas, clock } = this.#options
+    for (const [key, connections] of this.#byKey) {
+      const credentials = authenticate(key)
+      if (credentials === undefined) {
+        for (const connection of connections)
+          connection.close(CLOSE.unauthorized, 'The key is no longer good.')
+        continue
+      }
+      try {
+        quotas?.take(credentials.scope, clock.now())
+        quotas?.giveBack(credentials.scope)
+      } catch (error) {
+        for (const connection of connections)
+          connection.close(CLOSE.paymentRequired, (error as Error).message)
+      }
+    }
+  }
+}
+
+function entriesOf(kinds: readonly StreamFeatureKind[]): Map<string, FeatureEntry> {
+  const entries = new Map<string, FeatureEntry>()
+  for (const kind of kinds) {
+    for (const [type, schema] of Object.entries(kind.messages))
+      entries.set(type, { kind, validator: new Validator(schema) })
+  }
+  return entries
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 5))
+}
