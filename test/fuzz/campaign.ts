@@ -20,7 +20,10 @@ export interface CampaignOptions {
   readonly until: number
   /** At most so many rounds. */
   readonly rounds?: number
-  /** Whether the end waits, half a minute perhaps, for connections that the server has yet to lose patience with. */
+  /**
+   * Whether each fourth round and the end wait until the server has lost patience with what will never be whole: some
+   * twelve seconds. Else the clients give up.
+   */
   readonly isPatient: boolean
   readonly onRound?: (text: string) => void
 }
@@ -43,6 +46,7 @@ const BATCHES = 25
 const BATCH_REQUESTS = 20
 const ATTACK_BATCHES = 6
 const BATCH_ATTACKS = 8
+const PATIENT_ROUNDS = 4
 /** Shrinking ends with what it has found by then. */
 const SHRINK_MS = 60_000
 const MIB = 1024 * 1024
@@ -69,6 +73,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
       const seed = options.seed + round
       await hold(batches, BATCHES, seed, (batch) => exchanges.play(batch))
       await hold(raids, ATTACK_BATCHES, seed, (raid) => hostile.play(raid))
+      if (!options.isPatient || round % PATIENT_ROUNDS !== 0) hostile.giveUp()
       await within(seed, () => world.examine())
       resident.push(world.residentBytes / MIB)
       options.onRound?.(
@@ -77,8 +82,8 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
       )
     }
     await within(options.seed + round - 1, async () => {
-      if (options.isPatient) await hostile.finish()
-      else hostile.giveUp()
+      if (!options.isPatient) hostile.giveUp()
+      await hostile.finish()
       await world.examine()
       await world.restart()
     })

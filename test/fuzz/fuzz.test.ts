@@ -24,7 +24,7 @@ t.test('a few rounds', { timeout: 120_000 }, async (t) => {
   const result = await runCampaign({ seed: SEED, until: Infinity, rounds: 2 * RUNS, isPatient: false })
   t.ok(result.statuses['200']! > result.requests / 5, 'many requests are good')
   t.ok(result.statuses['400']! > result.requests / 20, 'many are not')
-  t.ok(result.canaryAnswers > 3)
+  t.ok(result.canaryAnswers > 2)
   t.comment(JSON.stringify(result))
 })
 
@@ -43,10 +43,10 @@ t.test('the server comes through each broken request', { timeout: 120_000 }, asy
       const schema = definition.requestBody?.content['application/json']?.schema
       if (schema === undefined) continue
       const whole = world.api.resolve(schema)
-      const { Check } = Compile({ ...whole, components: world.api.resolve({ $ref: '#/components' }) })
+      const compiled = Compile({ ...whole, components: world.api.resolve({ $ref: '#/components' }) })
       const values = valuesOf(whole, (part) => world.api.resolve(part), NO_HINTS)
       fc.assert(
-        fc.property(values, (value) => Check(JSON.parse(jsonText(value)))),
+        fc.property(values, (value) => compiled.Check(JSON.parse(jsonText(value)))),
         { numRuns: 50 * RUNS },
       )
       t.pass(`${method} ${path}`)
@@ -70,7 +70,7 @@ t.test('spoiled values and mutated bytes differ from what they were made of', (t
 
 const GET: DrawnRequest = {
   method: 'GET',
-  target: '/v1/things/§thing:1§',
+  target: '/v1/users/§user:1§',
   caller: { kind: 'secret', live: false, bearer: true },
   headers: [],
   contentType: undefined,

@@ -216,7 +216,7 @@ export function requestsOf(api: Api, operation: Operation): Arbitrary<DrawnReque
 }
 
 /** Characters that may stand in a request line; others are escaped. Placeholders are kept. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return text
     .split(/(§\w+(?::\d+)?§)/)
     .map((part, i) => (i % 2 === 1 ? part : encodeURIComponent(part.toWellFormed())))
@@ -238,7 +238,7 @@ function pathOf(operation: Operation, values: (schema: Json, name?: string) => A
       const known = fc.nat(400).map((i) => `§${kind}:${i}§`)
       const good =
         name !== 'id' || kind === undefined
-          ? values(parameter.schema, name).map(String)
+          ? values(parameter.schema, name).map(textOf)
           : kind === 'user'
             ? fc.oneof(known, idsOf('device', 30), idsOf('user', 12))
             : known
@@ -297,14 +297,19 @@ function queryOf(parameters: readonly Json[], values: (schema: Json, name?: stri
   return fc.tuple(...pairs, extra).map((all) => all.filter((pair) => pair !== '').join('&'))
 }
 
+/** A value in a query, form or path; members named toString must not be asked. */
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
 /** `limit=3`, `tags=a&tags=b`, `metadata[color]=red` */
 function pairsOf(name: string, value: unknown): string {
-  if (Array.isArray(value)) return value.map((item) => `${name}=${escaped(String(item))}`).join('&')
+  if (Array.isArray(value)) return value.map((item) => `${name}=${escaped(textOf(item))}`).join('&')
   if (typeof value === 'object' && value !== null)
     return Object.entries(value)
-      .map(([key, member]) => `${name}[${escaped(key)}]=${escaped(String(member))}`)
+      .map(([key, member]) => `${name}[${escaped(key)}]=${escaped(textOf(member))}`)
       .join('&')
-  return `${name}=${escaped(String(value))}`
+  return `${name}=${escaped(textOf(value))}`
 }
 
 type Content = Pick<DrawnRequest, 'contentType' | 'body'>
@@ -358,13 +363,11 @@ function formText(value: object): string {
   const pairs = Object.entries(value).flatMap(([key, member]) => {
     if (typeof member === 'object' && member !== null && !Array.isArray(member))
       return Object.entries(member).map(
-        ([inner, held]) => `${escaped(key)}[${escaped(inner)}]=${escaped(String(held))}`,
+        ([inner, held]) => `${escaped(key)}[${escaped(inner)}]=${escaped(textOf(held))}`,
       )
     if (Array.isArray(member) && member.every((item) => typeof item !== 'object'))
-      return member.map((item) => `${escaped(key)}[]=${escaped(String(item))}`)
-    return [
-      `${escaped(key)}=${escaped(typeof member === 'object' ? JSON.stringify(member) : String(member))}`,
-    ]
+      return member.map((item) => `${escaped(key)}[]=${escaped(textOf(item))}`)
+    return [`${escaped(key)}=${escaped(textOf(member))}`]
   })
   return pairs.join('&')
 }
