@@ -14,6 +14,9 @@ export interface ColumnRules {
 /** Fields that may stand in one column as JSON, or in a column for each key. */
 const DICTIONARIES: ReadonlySet<string> = new Set(['metadata', 'operatingHours'])
 
+/** More than anybody has keys of metadata; bounds what a row can cost. */
+const MAX_COLUMNS = 1000
+
 interface Column {
   /** As the header has it. */
   readonly name: string
@@ -31,6 +34,9 @@ export class CsvColumns {
    * @throws ApiError 400 naming the column that is unknown, repeated, without a name, in conflict or missing
    */
   constructor(header: readonly string[], rules: ColumnRules) {
+    if (header.length > MAX_COLUMNS) {
+      throw badParam('header', `It has ${header.length} columns; at most ${MAX_COLUMNS}.`)
+    }
     this.#columns = header.map((name, i) => toColumn(name, i, rules))
     const names = new Set<string>()
     for (const { name } of this.#columns) {
@@ -64,12 +70,12 @@ export class CsvColumns {
   }
 
   /**
-   * The column that a refused row is refused for: where the blamed field stands in a column for each key, the first
-   * that is refused by itself.
+   * The column that a refused row is refused for: where the field stands in a column for each key, the first that is
+   * refused by itself.
+   * @param param the field that breaks a rule
    * @param check throws as it did for the row
    */
-  blamed(cells: readonly string[], error: ApiError, check: (fields: Fields) => void): string | undefined {
-    const { param } = error
+  blamed(cells: readonly string[], param: string, check: (fields: Fields) => void): string {
     const candidates = this.#columns.filter(({ field, key }) => field === param && key !== undefined)
     for (const candidate of candidates) {
       try {

@@ -138,6 +138,7 @@ t.test('headers that refuse the whole file', async (t) => {
     ['geofences', `operatingHours.sun,${MUST},operatingHours\n`, 'operatingHours.sun', /cannot be combined/],
     ['geofences', `${MUST},operatingHours.sun,operatingHours.Sunday\n`, 'operatingHours.Sunday', /same day/],
     ['geofences', `${MUST},operatingHours.someday\n`, 'operatingHours.someday', /is no day/],
+    ['geofences', `${MUST}${',metadata.x'.repeat(1000)}\n`, 'header', /1005 columns; at most 1000/],
     ['geofences', 'type,tag,externalId,coordinates\n', 'description', /is required/],
     ['geofences', 'description,tag,externalId,coordinates\n', 'type', /is required/],
     ['geofences', 'description,type,externalId,coordinates\n', 'tag', /is required/],
