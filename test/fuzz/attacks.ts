@@ -192,7 +192,8 @@ export class Attacks {
 
   /** Waits for the server to close, which it does in all cases, if only because the client says no more. */
   async #closed(connection: Connection, sent: readonly Rendered[], milliseconds: number): Promise<void> {
-    const scope = sent[0]?.scope
+    // Of several requests at once one may have had no key.
+    const scope = sent.find((one) => one.scope !== undefined)?.scope
     const heads = sent.map(({ isHead }) => isHead)
     const deadline = performance.now() + Math.max(milliseconds, PATIENCE_MS)
     let isOver = false

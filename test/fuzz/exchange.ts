@@ -11,6 +11,8 @@ const STATUSES = new Set([200, 201, 204, 400, 401, 402, 403, 404, 405, 409, 413,
 const MAX_BODY_BYTES = 1024 * 1024
 /** Longer heads may be refused by uWebSockets.js, which closes the connection then. */
 const SURE_HEAD_BYTES = 4000
+/** How long an endless answer is listened to. */
+const STREAM_MS = 60
 
 /** What is fuzzed, and what a request may name of it. */
 export interface Target {
@@ -155,11 +157,11 @@ export class Exchanges {
         connection.write(rendered.bytes)
         const answer = await connection.answer(PATIENCE_MS, rendered.isHead)
         if (answer === undefined) throw new Violation(`no answer within ${PATIENCE_MS} ms`)
-        if (
-          answer.headers.get('connection') === 'close' ||
-          connection.closed ||
-          rendered.body.length > MAX_BODY_BYTES
-        )
+        if (answer.headers.get('content-type') === 'text/event-stream' && !rendered.isHead) {
+          await connection.closes(STREAM_MS)
+          checkMarks(connection.received.toString(), rendered.scope)
+          connection.destroy()
+        } else if (isLast(answer) || connection.closed || rendered.body.length > MAX_BODY_BYTES)
           connection.destroy()
         else if (connection.received.length > 0) throw new Violation('there is more than one answer')
         else this.#idle.push(connection)
@@ -207,4 +209,8 @@ export class Exchanges {
       this.#target.remember(body, scope)
     }
   }
+}
+
+function isLast({ status, headers }: WireAnswer): boolean {
+  return headers.get('connection') === 'close' || status === 431
 }
