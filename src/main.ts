@@ -58,6 +58,8 @@ import { userRoutes } from './users/userRoutes.ts'
 const DRAIN_MILLISECONDS = 15_000
 /** How often a long start tells how far it is. */
 const PROGRESS_MILLISECONDS = 2000
+/** The event index is copied at 60 MB a second at most: the disk is the commit log's. */
+const BACKUP_PAUSE_MILLISECONDS = 4
 
 try {
   await main()
@@ -226,6 +228,7 @@ async function main(): Promise<void> {
         ...store,
         log,
         events,
+        pause: BACKUP_PAUSE_MILLISECONDS,
         registry,
         snapshots,
         holdSnapshots: () => checkpointer.hold(),

@@ -30,6 +30,8 @@ const RESTORE_USAGE = `Usage: npm run restore -- BACKUP [--data FOLDER]
 
 Copies a backup into the data folder, which must be new or empty, and checks every byte of it.`
 
+/** Bound of reading and of writing, a second, while a server runs: the disk is its own. */
+const BESIDE_A_SERVER_BYTES = 128 << 20
 /** How often a long command tells how far it is. */
 const PROGRESS_MILLISECONDS = 1000
 
@@ -91,6 +93,7 @@ async function backup(target: string, options: Options, print: Print): Promise<n
     version: packageJson.version,
     now: clock.now(),
     checkLog: (folder, storeId) => recover(systemFiles, logFolder(folder), storeId).position,
+    bytesPerSecond: server === undefined ? Infinity : BESIDE_A_SERVER_BYTES,
     progress: reporter(print),
     signal: interruption(),
   }).finally(() => stopped?.close())
@@ -127,6 +130,7 @@ async function openStopped(
     ...store,
     log,
     events,
+    pause: 0,
     // Closed, it stays as it is: nobody opens it without the folder's lock.
     registry: { revision, freeze: () => () => {} },
     snapshots,

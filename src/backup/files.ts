@@ -8,17 +8,21 @@ import type { BackedUpFile } from './manifest.ts'
 const CHUNK_BYTES = 1 << 20
 /** What is written is flushed after so many bytes: one flush of gigabytes would hold up those of the commit log. */
 export const FLUSH_BYTES = 4 << 20
-/** Bound of reading and of writing: the disk belongs to the server. */
-const BYTES_PER_SECOND = 128 << 20
+export interface ReadOptions {
+  /** The first so many are read; absent: all. */
+  readonly bytes?: number | undefined
+  /** Infinity: as fast as it goes. */
+  readonly bytesPerSecond: number
+  /** Told of each chunk that was read. */
+  readonly count: (bytes: number) => void
+  readonly signal: AbortSignal
+}
 
-/** Told of each chunk that was read. */
-export type ByteCount = (bytes: number) => void
-
-/** Reads a file to its end, or its first `bytes`, in turn with everybody else; resolves to what it is. */
+/** Reads a file; resolves to what it is. */
 export async function hashFile(
   path: string,
   name: string,
-  options: { readonly bytes?: number | undefined; readonly count: ByteCount; readonly signal: AbortSignal },
+  options: ReadOptions,
   chunk: (bytes: Uint8Array) => Promise<void> = async () => {},
 ): Promise<BackedUpFile> {
   const hash = createHash('sha256')
@@ -37,7 +41,7 @@ export async function hashFile(
       hash.update(part)
       await chunk(part)
       options.count(bytesRead)
-      const wait = (bytesRead / BYTES_PER_SECOND) * 1000 - (performance.now() - began)
+      const wait = (bytesRead / options.bytesPerSecond) * 1000 - (performance.now() - began)
       if (wait > 0) await sleep(wait)
     }
   } finally {
@@ -51,7 +55,7 @@ export async function copyFile(
   from: string,
   to: string,
   name: string,
-  options: Parameters<typeof hashFile>[2],
+  options: ReadOptions,
 ): Promise<BackedUpFile> {
   const target = await open(to, 'wx', 0o600)
   try {

@@ -61,7 +61,7 @@ export async function restoreBackup(
     const path = join(backup, name)
     if (!NAME.test(name)) throw new BackupDamaged(path, 'is no name of a file of a data folder.')
     if (!existsSync(path)) throw new BackupDamaged(path, 'is missing.')
-    const copied = await copyFile(path, join(data, name), name, { count, signal })
+    const copied = await copyFile(path, join(data, name), name, { bytesPerSecond: Infinity, count, signal })
     if (copied.bytes !== bytes) throw new BackupDamaged(path, `has ${copied.bytes} bytes, not ${bytes}.`)
     if (copied.sha256 !== sha256) throw new BackupDamaged(path, 'is damaged: its SHA-256 is another.')
   }

@@ -7,6 +7,8 @@ export interface SourceParts {
   readonly partitions: number
   readonly log: CopyableLog
   readonly events: CopyableEventIndex
+  /** Of {@link CopyableEventIndex.copy}. */
+  readonly pause: number
   readonly registry: { readonly revision: number; freeze(): () => void }
   readonly snapshots: CopyableSnapshots
   /** No snapshot comes or goes, and the log is not trimmed, until the returned function is called. */
@@ -91,7 +93,7 @@ export class OpenStore implements BackupSource {
     signal: AbortSignal,
   ) {
     try {
-      return await this.parts.events.copy(file, progress, signal)
+      return await this.parts.events.copy(file, { pause: this.parts.pause, progress, signal })
     } catch (error) {
       throw new EventsNotCopied(file, error as Error)
     }

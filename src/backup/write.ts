@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import Database from 'better-sqlite3'
-import { copyFile, flush, FLUSH_BYTES, folderBytes, hashFile, writeText, type ByteCount } from './files.ts'
+import { copyFile, flush, FLUSH_BYTES, folderBytes, hashFile, writeText, type ReadOptions } from './files.ts'
 import { encodeManifest, MANIFEST_FILE, type BackedUpFile, type Manifest } from './manifest.ts'
 import type { BackupSource, FolderImage } from './port.ts'
 
@@ -35,6 +35,8 @@ export interface BackupOptions {
   readonly now: number
   /** Reads and checks the log in a folder; returns its last position, or throws. */
   readonly checkLog: (folder: string, storeId: string) => number
+  /** See {@link ReadOptions}. */
+  readonly bytesPerSecond: number
   readonly progress: (done: number, total: number) => void
   readonly signal: AbortSignal
 }
@@ -45,7 +47,7 @@ export interface BackupOptions {
  * @throws {BackupRefused} and what a failing disk or the source throws; nothing is left behind then
  */
 export async function writeBackup(options: BackupOptions): Promise<Manifest> {
-  const { data, target, source, signal } = options
+  const { data, target, source, bytesPerSecond, signal } = options
   const partial = `${target}.partial`
   const total = folderBytes(data)
   checkTarget(data, target, partial, total)
@@ -53,20 +55,22 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
   giveToOwner(data, partial)
   try {
     let done = 0
-    const count: ByteCount = (bytes) => options.progress((done += bytes), total)
+    const count = (bytes: number): void => options.progress((done += bytes), total)
     const held = await source.hold(
       partial,
       flusher(partial, (copied) => options.progress(copied, total)),
       signal,
     )
     done += statSync(join(partial, EVENTS_FILE)).size
-    const files = await copyImage(held, data, partial, { count, signal }).catch(async (error) => {
-      await held.release().catch(() => {})
-      throw error
-    })
+    const files = await copyImage(held, data, partial, { bytesPerSecond, count, signal }).catch(
+      async (error) => {
+        await held.release().catch(() => {})
+        throw error
+      },
+    )
     await held.release()
     checkCopy(held, partial, options)
-    const uncounted = { count: () => {}, signal }
+    const uncounted = { bytesPerSecond, count: () => {}, signal }
     files.push(await hashFile(join(partial, EVENTS_FILE), EVENTS_FILE, uncounted))
     const { storeId, partitions, logPosition, eventsPosition, registryRevision } = held
     const text = encodeManifest({
@@ -136,7 +140,7 @@ async function copyImage(
   image: FolderImage,
   data: string,
   to: string,
-  options: { readonly count: ByteCount; readonly signal: AbortSignal },
+  options: ReadOptions,
 ): Promise<BackedUpFile[]> {
   for (const folder of ['log', 'snapshots']) mkdirSync(join(to, folder), { mode: 0o700 })
   const files: BackedUpFile[] = []

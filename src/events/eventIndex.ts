@@ -6,7 +6,7 @@ import type { PackedEvents, PlacedJson } from './eventDatabase.ts'
 import type { EventReply, EventRequest } from './eventWorker.ts'
 import type {
   CopyableEventIndex,
-  CopyProgress,
+  CopyOptions,
   EventIndex,
   EventQuery,
   PlacedEvent,
@@ -92,7 +92,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   #timer: NodeJS.Timeout | undefined
   readonly #calls = new Map<number, Pending>()
   /** Of the copy under way: one at a time. */
-  #copyProgress: CopyProgress | undefined
+  #copyProgress: CopyOptions['progress'] | undefined
   #lastCall = 0
   #ended: Error | undefined
   readonly #exited: Promise<void>
@@ -182,13 +182,13 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     return this.#ask((call) => ({ do: 'prune', call, before }))
   }
 
-  copy(file: string, progress: CopyProgress, signal: AbortSignal): Promise<number> {
+  copy(file: string, { pause, progress, signal }: CopyOptions): Promise<number> {
     this.#copyProgress = progress
     return this.#ask<number>((call) => {
       signal.addEventListener('abort', () => {
         if (this.#calls.has(call)) this.#worker.postMessage({ do: 'endCopy', call } satisfies EventRequest)
       })
-      return { do: 'copy', call, file }
+      return { do: 'copy', call, file, pause }
     })
   }
 

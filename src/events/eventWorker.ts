@@ -26,7 +26,7 @@ export type EventRequest =
     }
   | { readonly do: 'delete'; readonly call: number; readonly scope: ScopeId; readonly id: string }
   | { readonly do: 'prune'; readonly call: number; readonly before: number }
-  | { readonly do: 'copy'; readonly call: number; readonly file: string }
+  | { readonly do: 'copy'; readonly call: number; readonly file: string; readonly pause: number }
   | { readonly do: 'endCopy'; readonly call: number }
   | { readonly do: 'close' }
 
@@ -47,11 +47,6 @@ export type EventReply =
  */
 const CHECKPOINT_AFTER = 5_000
 const CHECKPOINT_BYTES = 32 << 20
-/**
- * Milliseconds that the thread sleeps after each step of a copy, which so reads and writes 60 MB a second at most and
- * leaves the disk to the commit log. Added events wait that long, which nobody notices.
- */
-const COPY_PAUSE = 4
 /** Bytes between two words about how far a copy is. */
 const COPY_WORD_BYTES = 4 << 20
 const NEVER = new Int32Array(new SharedArrayBuffer(4))
@@ -92,13 +87,13 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
     }
 
     let endedCopy = 0
-    const copy = async (call: number, path: string): Promise<void> => {
+    const copy = async (call: number, path: string, pause: number): Promise<void> => {
       let told = 0
       try {
         const value = await database.copy(path, (copied, total) => {
           if (endedCopy === call) throw new Error('The copy was given up.')
           if (copied - told >= COPY_WORD_BYTES) reply({ is: 'copied', call, copied: (told = copied), total })
-          Atomics.wait(NEVER, 0, 0, COPY_PAUSE)
+          Atomics.wait(NEVER, 0, 0, pause)
         })
         reply({ is: 'answer', call, value })
       } catch (error) {
@@ -141,7 +136,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
           prune(request.call, request.before, 0)
           return
         case 'copy':
-          void copy(request.call, request.file)
+          void copy(request.call, request.file, request.pause)
           return
         case 'endCopy':
           endedCopy = request.call

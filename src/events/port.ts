@@ -53,17 +53,25 @@ export interface Verdict {
   readonly verifiedPlaceId?: string | undefined
 }
 
-/** How far a copy is, in bytes of the file. */
-export type CopyProgress = (copied: number, total: number) => void
+export interface CopyOptions {
+  /**
+   * Milliseconds that the index rests after each 256 KB, and what was added waits. 4 leave the disk to the commit log: 60 MB
+   * a second at most. 0 where nobody else is at work.
+   */
+  readonly pause: number
+  /** Told every few megabytes how far the copy is, in bytes. */
+  readonly progress: (copied: number, total: number) => void
+  /** Ends the copy early: it rejects, and what is there of the file is left. */
+  readonly signal: AbortSignal
+}
 
 /** An event index that can be copied while it is added to. */
 export interface CopyableEventIndex {
   /**
    * Copies the index into a new file, in small steps between which it goes on as ever. Resolves, once the copy is
    * durable, to the log position up to which every event is in it.
-   * @param signal ends the copy early: it rejects, and what is there of the file is left
    */
-  copy(file: string, progress: CopyProgress, signal: AbortSignal): Promise<number>
+  copy(file: string, options: CopyOptions): Promise<number>
 }
 
 /**
