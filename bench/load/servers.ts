@@ -35,6 +35,8 @@ export const BENCH_KEYS = {
 const KEYS = Object.values(BENCH_KEYS).join(',')
 const DATA = 'data'
 const ROOT = join(import.meta.dirname, '..', '..')
+/** The messages of streams in protobuf. */
+export const PROTO_FILE = join(ROOT, 'proto', 'ringfence.proto')
 const START_TIMEOUT_MS = 60_000
 
 /** Geofences of one transaction. */
@@ -96,6 +98,16 @@ export async function startBare(
   const log = join(folder, `${name}.log`)
   const args = ['bench/load/bare.ts', '--answer', answerFile]
   const server = await launch(durable ? [...args, '--log', join(folder, 'bare.rows')] : args, log, {})
+  return server.ready(async () => {
+    const match = /listening (\d+)/.exec(readFileSync(log, 'utf8'))
+    return match ? Number(match[1]) : undefined
+  })
+}
+
+/** Starts the bare handler of streams. */
+export async function startBareStream(folder: string): Promise<ServerProcess> {
+  const log = join(folder, 'bareStream.log')
+  const server = await launch(['bench/load/bareStream.ts', '--proto', PROTO_FILE], log, {})
   return server.ready(async () => {
     const match = /listening (\d+)/.exec(readFileSync(log, 'utf8'))
     return match ? Number(match[1]) : undefined

@@ -17,11 +17,9 @@ export function checkMsgpack(bytes: Uint8Array): void {
   let depth = 0
   left[0] = 1
   let at = 0
-  while (left[0]! > 0) {
-    if (left[depth] === 0) {
-      depth--
-      continue
-    }
+  for (;;) {
+    while (depth > 0 && left[depth] === 0) depth--
+    if (left[depth] === 0) break
     if (at >= end) throw badParam('message', 'Invalid MessagePack: it ends too early.')
     const byte = bytes[at]!
     if (isMap[depth] === 1 && left[depth]! % 2 === 0 && !isText(byte))

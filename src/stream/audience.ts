@@ -1,0 +1,210 @@
+import type { EventFeed } from '../events/feed.ts'
+import { wants, type EventFilter } from '../events/filter.ts'
+import type { PlacedEvent, StoredEvent } from '../events/port.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { Codec, Encoded } from './port.ts'
+
+/**
+ * The subscriptions of one scope that have caught up, and what happens now.
+ *
+ * The naive way gives each subscription a cursor of its own that is woken by every event, filters it and encodes it:
+ * with ten thousand subscribers that is all done ten thousand times, mostly with the same result. Here one cursor
+ * follows the log for all; subscriptions that are alike form a group, for which an event is filtered and encoded once;
+ * and groups are found by what they ask for, so that ten thousand subscribers of a device each cost nothing to the
+ * others' events.
+ *
+ * Owns: the cursor, groups. Does not own: subscriptions that are behind (subscription.ts): they leave and come back.
+ *
+ * Invariants
+ * 1. A member gets the wanted events after its place, in the order of the log, each once.
+ * 2. Nobody waits for a member: one that cannot take a part at once is let go of.
+ */
+
+/** Events that are read at a time. */
+export const STRETCH = 200
+/** Bytes, about, that are sent to one connection in one go. */
+const PART_BYTES = 64 * 1024
+/** Connections that are sent to between two breaths of the process. */
+const SENDS_PER_TURN = 1000
+
+/** Successive events as one group gets them. */
+export interface Part {
+  /** Ascending. */
+  readonly places: readonly number[]
+  /** The message of each. */
+  readonly messages: readonly Encoded[]
+}
+
+/** A subscription, as its group sees it. */
+export interface Member {
+  /** Chosen by the client: it is in each message. */
+  readonly id: string
+  readonly filter: EventFilter
+  readonly codec: Codec
+  /** That of the last event that it has got, or need not get. */
+  readonly place: number
+  /** Sends the part, or as much of it as lies behind its place. It may leave. */
+  take(part: Part): void
+}
+
+/** What a filter lists, the most telling list first, and where an event has the like. */
+const LISTS = [
+  ['deviceIds', 'deviceId'],
+  ['userIds', 'userId'],
+  ['externalIds', 'externalId'],
+  ['tags', 'tag'],
+  ['types', 'type'],
+] as const
+
+export class Audience {
+  /** Members have got, or are getting, what is up to here: who joins must have that already. */
+  place: number
+  readonly #ended = new AbortController()
+  readonly #groups = new Map<string, Group>()
+  /** By the first list of their filters: the groups that each of its items may concern. */
+  readonly #listed = LISTS.map(() => new Map<string, Set<Group>>())
+  /** Groups whose filters have no list. */
+  readonly #unlisted = new Set<Group>()
+
+  /** @param feed followed from its end on, as long as there are members */
+  constructor(feed: Pick<EventFeed, 'follow' | 'lastPlace'>, scope: ScopeId) {
+    this.place = feed.lastPlace
+    void this.#follow(feed.follow(scope, this.place, STRETCH, this.#ended.signal))
+  }
+
+  get isEmpty(): boolean {
+    return this.#groups.size === 0
+  }
+
+  /** @param member its place is that of the audience, or ahead of it */
+  add(member: Member): void {
+    const key = keyOf(member)
+    let group = this.#groups.get(key)
+    if (group === undefined) {
+      group = new Group(member)
+      this.#groups.set(key, group)
+      for (const groups of this.#homes(group)) groups.add(group)
+    }
+    group.members.add(member)
+  }
+
+  remove(member: Member): void {
+    const key = keyOf(member)
+    const group = this.#groups.get(key)
+    if (group === undefined || !group.members.delete(member) || group.members.size > 0) return
+    this.#groups.delete(key)
+    const at = homeOf(group.filter)
+    if (at < 0) this.#unlisted.delete(group)
+    else {
+      const listed = this.#listed[at]!
+      for (const item of group.filter[LISTS[at]![0]]!) {
+        const groups = listed.get(item)
+        if (groups?.delete(group) && groups.size === 0) listed.delete(item)
+      }
+    }
+  }
+
+  /** Follows no more. */
+  end(): void {
+    this.#ended.abort()
+  }
+
+  async #follow(stretches: ReturnType<EventFeed['follow']>): Promise<void> {
+    for await (const { events, place } of stretches) {
+      this.place = place
+      await this.#deliver(events)
+    }
+  }
+
+  async #deliver(events: readonly PlacedEvent[]): Promise<void> {
+    const concerned = new Set<Group>()
+    for (const placed of events) {
+      this.#groupsOf(placed.event, (group) => {
+        if (!wants(group.filter, placed.event)) return
+        group.collect(placed)
+        concerned.add(group)
+      })
+    }
+    let sends = 0
+    for (const group of concerned) {
+      for (const part of group.takeParts()) {
+        for (const member of group.members) {
+          member.take(part)
+          if (++sends % SENDS_PER_TURN === 0) await turn()
+        }
+      }
+    }
+  }
+
+  #groupsOf(event: StoredEvent, visit: (group: Group) => void): void {
+    for (const group of this.#unlisted) visit(group)
+    for (let i = 0; i < LISTS.length; i++) {
+      const listed = this.#listed[i]!
+      const value = listed.size === 0 ? undefined : event[LISTS[i]![1]]
+      const groups = value === undefined ? undefined : listed.get(value)
+      if (groups !== undefined) for (const group of groups) visit(group)
+    }
+  }
+
+  #homes(group: Group): Set<Group>[] {
+    const at = homeOf(group.filter)
+    if (at < 0) return [this.#unlisted]
+    const listed = this.#listed[at]!
+    return group.filter[LISTS[at]![0]]!.map((item) => {
+      let groups = listed.get(item)
+      if (groups === undefined) listed.set(item, (groups = new Set()))
+      return groups
+    })
+  }
+}
+
+/** Members that get the same bytes. */
+class Group {
+  readonly filter: EventFilter
+  readonly members = new Set<Member>()
+  readonly #id: string
+  readonly #codec: Codec
+  #parts: { places: number[]; messages: Encoded[] }[] = []
+  #bytes = 0
+
+  constructor({ id, filter, codec }: Member) {
+    this.#id = id
+    this.filter = filter
+    this.#codec = codec
+  }
+
+  collect({ place, event }: PlacedEvent): void {
+    if (this.#parts.length === 0 || this.#bytes > PART_BYTES) {
+      this.#parts.push({ places: [], messages: [] })
+      this.#bytes = 0
+    }
+    const part = this.#parts.at(-1)!
+    part.places.push(place)
+    part.messages.push(encodeEvent(this.#codec, this.#id, event))
+    this.#bytes += event.json.length
+  }
+
+  takeParts(): readonly Part[] {
+    const parts = this.#parts
+    this.#parts = []
+    return parts
+  }
+}
+
+export function encodeEvent(codec: Codec, subscription: string, { json }: StoredEvent): Encoded {
+  return codec.encode({ type: 'event', subscription, event: json })
+}
+
+/** Lets everything else have its turn. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function keyOf({ id, filter, codec }: Member): string {
+  return JSON.stringify([codec.protocol, id, LISTS.map(([list]) => filter[list])])
+}
+
+/** The number of the first list of a filter; −1 where it has none. */
+function homeOf(filter: EventFilter): number {
+  return LISTS.findIndex(([list]) => filter[list] !== undefined)
+}
