@@ -51,6 +51,7 @@ import { createLogger } from './runtime/logger.ts'
 import { connectionRoom, openFileLimit } from './runtime/openFiles.ts'
 import { createGeofenceIndex } from './spatial/cellIndex.ts'
 import { StreamServer } from './stream/streamServer.ts'
+import { Subscriptions } from './stream/subscriptions.ts'
 import { settingsRoutes } from './registry/settingsRoutes.ts'
 import { userRoutes } from './users/userRoutes.ts'
 
@@ -173,7 +174,7 @@ async function main(): Promise<void> {
   const streamServer = new StreamServer({
     ...options,
     host,
-    features: [],
+    features: [new Subscriptions(feed, logger)],
     authenticate: (key) => registry.keys.authenticate(key),
     quotas: registry.projects,
     streamDeviceLimit: options.rateLimits && options.streamDeviceLimit,

@@ -23,7 +23,7 @@ import type { Codec, Encoded } from './port.ts'
 /** Events that are read at a time. */
 export const STRETCH = 200
 /** Bytes, about, that are sent to one connection in one go. */
-const PART_BYTES = 64 * 1024
+export const PART_BYTES = 64 * 1024
 /** Connections that are sent to between two breaths of the process. */
 const SENDS_PER_TURN = 1000
 
@@ -45,6 +45,8 @@ export interface Member {
   readonly place: number
   /** Sends the part, or as much of it as lies behind its place. It may leave. */
   take(part: Part): void
+  /** The log cannot be read. */
+  fail(error: unknown): void
 }
 
 /** What a filter lists, the most telling list first, and where an event has the like. */
@@ -69,7 +71,10 @@ export class Audience {
   /** @param feed followed from its end on, as long as there are members */
   constructor(feed: Pick<EventFeed, 'follow' | 'lastPlace'>, scope: ScopeId) {
     this.place = feed.lastPlace
-    void this.#follow(feed.follow(scope, this.place, STRETCH, this.#ended.signal))
+    this.#follow(feed.follow(scope, this.place, STRETCH, this.#ended.signal)).catch((error: unknown) => {
+      if (this.#ended.signal.aborted) return
+      for (const { members } of this.#groups.values()) for (const member of members) member.fail(error)
+    })
   }
 
   get isEmpty(): boolean {

@@ -269,16 +269,27 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner 
   }
 
   send(message: ServerMessage): void {
-    if (this.#socket !== undefined) this.sendEncoded(this.codec.encode(message))
+    if (this.#socket !== undefined && this.#mayHold()) this.#sendOne(this.codec.encode(message))
   }
 
-  sendEncoded(message: Encoded): void {
-    if (this.#socket === undefined) return
-    if (this.#waits && this.#socket.getBufferedAmount() > MAX_UNREAD_BYTES) {
-      this.close(CLOSE.slowReader, 'The client does not read what is sent.')
-      return
-    }
-    if (this.#socket.send(message, this.codec.isBinary) === 0) this.#waits = true
+  sendEncoded(messages: readonly Encoded[]): void {
+    if (this.#socket === undefined || !this.#mayHold()) return
+    if (messages.length === 1) this.#sendOne(messages[0]!)
+    else
+      this.#socket.cork(() => {
+        for (const message of messages) this.#sendOne(message)
+      })
+  }
+
+  #sendOne(message: Encoded): void {
+    if (this.#socket!.send(message, this.codec.isBinary) === 0) this.#waits = true
+  }
+
+  /** Whether more may wait for the reader; if not, that was the end of the connection. */
+  #mayHold(): boolean {
+    if (!this.#waits || this.#socket!.getBufferedAmount() <= MAX_UNREAD_BYTES) return true
+    this.close(CLOSE.slowReader, 'The client does not read what is sent.')
+    return false
   }
 
   close(code: number, reason: string): void {

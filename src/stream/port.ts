@@ -29,8 +29,8 @@ export interface StreamConnection {
   /** Bytes that were sent and that the client has not read yet. */
   readonly bufferedBytes: number
   send(message: ServerMessage): void
-  /** Sends what {@link codec} has encoded. */
-  sendEncoded(message: Encoded): void
+  /** Sends what {@link codec} has encoded, in one go. */
+  sendEncoded(messages: readonly Encoded[]): void
   /** @param code of `closeCodes.ts` */
   close(code: number, reason: string): void
 }

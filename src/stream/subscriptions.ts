@@ -1,0 +1,181 @@
+import Type from 'typebox'
+import { Name } from '../api/schemas.ts'
+import type { ErrorLog } from '../api/shared.ts'
+import type { EventFeed, Stretch } from '../events/feed.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { ApiError, badParam, notFound } from '../runtime/errors.ts'
+import { Audience, STRETCH } from './audience.ts'
+import type { RawMessage, SubscribeMessage } from './messages.ts'
+import { Patience } from './patience.ts'
+import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
+import { Subscription, type EventSource } from './subscription.ts'
+
+/** Subscriptions of one connection at one time. */
+const MAX_SUBSCRIPTIONS = 100
+/** Items of one list of a filter. */
+const MAX_ITEMS = 1000
+const MAX_ID_LENGTH = 64
+/**
+ * Stretches that are read at one time, from disk as a rule: after a restart all subscribers come back together, and
+ * what is read for them waits in memory until it is sent.
+ */
+const MAX_READS = 16
+
+const Items = Type.Optional(Type.Array(Name(256), { minItems: 1, maxItems: MAX_ITEMS }))
+
+const Subscribe = Type.Object({
+  id: Name(MAX_ID_LENGTH),
+  filter: Type.Optional(
+    Type.Object({ types: Items, tags: Items, externalIds: Items, userIds: Items, deviceIds: Items }),
+  ),
+  from: Type.Optional(Name(MAX_ID_LENGTH)),
+})
+const Unsubscribe = Type.Object({ id: Name(MAX_ID_LENGTH) })
+
+/**
+ * `subscribe` and `unsubscribe`: events as they happen, each once and in the order of the log, from now on or from
+ * after an event that the client has.
+ *
+ * Owns: the audiences of the scopes, and how much is read at one time. Does not own: what happened (the feed).
+ */
+export class Subscriptions implements StreamFeatureKind, EventSource {
+  readonly messages = { subscribe: Subscribe, unsubscribe: Unsubscribe }
+  readonly names = 'subscription'
+  readonly #feed: EventFeed
+  readonly #log: ErrorLog
+  readonly #audiences = new Map<ScopeId, Audience>()
+  #reads = 0
+  readonly #waiting: (() => void)[] = []
+
+  constructor(feed: EventFeed, log: ErrorLog) {
+    this.#feed = feed
+    this.#log = log
+  }
+
+  open(connection: StreamConnection): StreamFeature {
+    return new ConnectionSubscriptions(connection, this.#feed, this)
+  }
+
+  async read({ connection, place }: Subscription): Promise<Stretch> {
+    if (this.#reads === MAX_READS) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#reads++
+    try {
+      return await this.#feed.read(connection.scope, place, STRETCH)
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#reads--
+      else next()
+    }
+  }
+
+  join(subscription: Subscription): Audience | undefined {
+    const { scope } = subscription.connection
+    let audience = this.#audiences.get(scope)
+    if (subscription.place < (audience?.place ?? this.#feed.lastPlace)) return undefined
+    if (audience === undefined) {
+      audience = new Audience(this.#feed, scope)
+      this.#audiences.set(scope, audience)
+    }
+    audience.add(subscription)
+    return audience
+  }
+
+  leave(subscription: Subscription, audience: Audience): void {
+    audience.remove(subscription)
+    if (!audience.isEmpty) return
+    audience.end()
+    this.#audiences.delete(subscription.connection.scope)
+  }
+
+  failed(error: unknown): void {
+    this.#log.error({ err: error }, 'events cannot be read for a subscription')
+  }
+}
+
+/** The subscriptions of one connection. */
+class ConnectionSubscriptions implements StreamFeature {
+  readonly #connection: StreamConnection
+  readonly #feed: EventFeed
+  readonly #source: EventSource
+  readonly #patience: Patience
+  /** By id; some are still being looked up. */
+  readonly #subscriptions = new Map<string, Pick<Subscription, 'advance' | 'end'>>()
+
+  constructor(connection: StreamConnection, feed: EventFeed, source: EventSource) {
+    this.#connection = connection
+    this.#feed = feed
+    this.#source = source
+    this.#patience = new Patience(connection)
+  }
+
+  receive(message: RawMessage): void {
+    if (message.type === 'subscribe') this.#subscribe(message as unknown as SubscribeMessage)
+    else this.#unsubscribe(message.id as string)
+  }
+
+  drained(): void {
+    this.#patience.restore()
+    for (const subscription of this.#subscriptions.values()) subscription.advance()
+  }
+
+  closed(): void {
+    this.#patience.restore()
+    for (const subscription of this.#subscriptions.values()) subscription.end()
+    this.#subscriptions.clear()
+  }
+
+  #subscribe(message: SubscribeMessage): void {
+    const { id, filter = {}, from = 'now' } = message
+    if (this.#subscriptions.has(id)) throw badParam('id', 'Another subscription of this connection has it.')
+    if (this.#subscriptions.size === MAX_SUBSCRIPTIONS)
+      throw badParam('id', `A connection may have ${MAX_SUBSCRIPTIONS} subscriptions at one time.`)
+    if (!this.#connection.isSecret && filter.deviceIds === undefined && filter.userIds === undefined)
+      throw new ApiError(403, 'filter: A publishable key must name deviceIds or userIds.', {
+        param: 'filter',
+      })
+    if (from === 'now') this.#begin(message, this.#feed.lastPlace)
+    else this.#beginAfter(message, from)
+  }
+
+  #beginAfter(message: SubscribeMessage, eventId: string): void {
+    const { id } = message
+    const lookup: Pick<Subscription, 'advance' | 'end'> = { advance() {}, end() {} }
+    this.#subscriptions.set(id, lookup)
+    const isWanted = () => this.#subscriptions.get(id) === lookup
+    this.#feed.placeOf(this.#connection.scope, eventId).then(
+      (place) => {
+        if (!isWanted()) return
+        if (place !== undefined) this.#begin(message, place)
+        else
+          this.#refuse(
+            id,
+            new ApiError(404, 'from: There is no such event, or no longer.', { param: 'from' }),
+          )
+      },
+      (error: unknown) => {
+        if (!isWanted()) return
+        this.#source.failed(error)
+        this.#refuse(id, new ApiError(500, 'Internal server error.'))
+      },
+    )
+  }
+
+  #refuse(id: string, { code, param, message }: ApiError): void {
+    this.#subscriptions.delete(id)
+    this.#connection.send({ type: 'error', subscription: id, code, param, message })
+  }
+
+  #begin({ id, filter = {} }: SubscribeMessage, place: number): void {
+    const subscription = new Subscription(id, filter, place, this.#connection, this.#patience, this.#source)
+    this.#subscriptions.set(id, subscription)
+    this.#connection.send({ type: 'subscribed', id })
+    subscription.advance()
+  }
+
+  #unsubscribe(id: string): void {
+    if (!this.#subscriptions.has(id)) throw notFound('Subscription')
+    this.#subscriptions.get(id)?.end()
+    this.#subscriptions.delete(id)
+    this.#connection.send({ type: 'unsubscribed', id })
+  }
+}
