@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import type { ScopeId } from '../model/scope.ts'
-import type { EventQuery, StoredEvent, Verdict } from './port.ts'
+import type { EventQuery, Scopes, StoredEvent, Verdict } from './port.ts'
 
 /** "RfEv": tells an event index from any other SQLite file. */
 const APPLICATION_ID = 0x52664576
@@ -91,7 +91,8 @@ export class EventDatabase {
     )
     this.#setMeta = database.prepare('UPDATE meta SET value = ? WHERE name = ?')
     this.#read = database.prepare(
-      'SELECT rowid AS place, json FROM events WHERE rowid > ? AND rowid <= ? AND scope = ? ORDER BY rowid LIMIT ?',
+      `SELECT rowid AS place, scope, json FROM events
+         WHERE rowid > ? AND rowid <= ? AND (scope = ? OR ?) ORDER BY rowid LIMIT ?`,
     )
     this.#placeOf = database
       .prepare<[Buffer, ScopeId], number>('SELECT rowid FROM events WHERE id = ? AND scope = ?')
@@ -141,13 +142,13 @@ export class EventDatabase {
     this.#place = place
   }
 
-  /** Events of a scope in the order of the log, from after a place on. */
-  read(scope: ScopeId, after: number, limit: number): PlacedJson[] {
+  /** Events in the order of the log, from after a place on. */
+  read(scopes: Scopes, after: number, limit: number): PlacedJson[] {
     const found: PlacedJson[] = []
     // In stretches: one scope's few events must not be looked for among another's millions in one go.
     for (let from = after; from < this.#place && found.length < limit; from += READ_STRETCH) {
-      const some = this.#read.all(from, from + READ_STRETCH, scope, limit - found.length)
-      found.push(...some)
+      const [scope, all] = scopes === 'all' ? [null, 1] : [scopes, 0]
+      found.push(...this.#read.all(from, from + READ_STRETCH, scope, all, limit - found.length))
     }
     return found
   }
@@ -255,6 +256,7 @@ export class EventDatabase {
 /** An event's JSON at its place in the order of the log. */
 export interface PlacedJson {
   readonly place: number
+  readonly scope: ScopeId
   readonly json: string
 }
 

@@ -10,6 +10,7 @@ import type {
   EventIndex,
   EventQuery,
   PlacedEvent,
+  Scopes,
   StoredEvent,
   Verdict,
 } from './port.ts'
@@ -157,9 +158,9 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     return this.#ask((call) => ({ do: 'list', call, scope, query }))
   }
 
-  async read(scope: ScopeId, after: number, limit: number): Promise<PlacedEvent[]> {
-    const found = await this.#ask<PlacedJson[]>((call) => ({ do: 'read', call, scope, after, limit }))
-    return found.map(({ place, json }) => ({ place, event: readEvent(scope, json) }))
+  async read(scopes: Scopes, after: number, limit: number): Promise<PlacedEvent[]> {
+    const found = await this.#ask<PlacedJson[]>((call) => ({ do: 'read', call, scopes, after, limit }))
+    return found.map(({ place, scope, json }) => ({ place, event: readEvent(scope, json) }))
   }
 
   placeOf(scope: ScopeId, id: string): Promise<number | undefined> {

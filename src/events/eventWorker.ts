@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ScopeId } from '../model/scope.ts'
 import { EventDatabase } from './eventDatabase.ts'
 import type { PackedEvents } from './eventDatabase.ts'
-import type { EventQuery, Verdict } from './port.ts'
+import type { EventQuery, Scopes, Verdict } from './port.ts'
 
 /** What the index asks of its thread; answered in order, but for a prune, which lets others pass. */
 export type EventRequest =
@@ -11,7 +11,7 @@ export type EventRequest =
   | {
       readonly do: 'read'
       readonly call: number
-      readonly scope: ScopeId
+      readonly scopes: Scopes
       readonly after: number
       readonly limit: number
     }
@@ -114,7 +114,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
           reply({ is: 'answer', call: request.call, value: database.list(request.scope, request.query) })
           return
         case 'read': {
-          const value = database.read(request.scope, request.after, request.limit)
+          const value = database.read(request.scopes, request.after, request.limit)
           reply({ is: 'answer', call: request.call, value })
           return
         }

@@ -1,5 +1,5 @@
 import type { ScopeId } from '../model/scope.ts'
-import type { EventIndex, PlacedEvent, StoredEvent } from './port.ts'
+import type { EventIndex, PlacedEvent, Scopes, StoredEvent } from './port.ts'
 
 /**
  * The event log as its readers see it: whoever delivers events is a cursor, a place in the log that it moves on when
@@ -17,7 +17,7 @@ import type { EventIndex, PlacedEvent, StoredEvent } from './port.ts'
 const RECENT_BYTES = 32 * 1024 * 1024
 const EVENT_BYTES = 300
 
-/** Some events of a scope, and the place up to which there are no others. */
+/** Some events, and the place up to which there are no others. */
 export interface Stretch {
   readonly events: readonly PlacedEvent[]
   readonly place: number
@@ -64,38 +64,38 @@ export class EventFeed {
     return this.#index.placeOf(scope, id)
   }
 
-  /** At most `limit` events of a scope from after a place on. */
-  async read(scope: ScopeId, after: number, limit: number): Promise<Stretch> {
+  /** At most `limit` events from after a place on. */
+  async read(scopes: Scopes, after: number, limit: number): Promise<Stretch> {
     const last = this.lastPlace
     const oldest = this.#recent[this.#first]?.place ?? last + 1
-    if (after >= oldest - 1) return this.#readRecent(scope, after, limit)
-    const events = await this.#index.read(scope, after, limit)
+    if (after >= oldest - 1) return this.#readRecent(scopes, after, limit)
+    const events = await this.#index.read(scopes, after, limit)
     return { events, place: events.length < limit ? last : events.at(-1)!.place }
   }
 
   /**
-   * The events of a scope from after a place on, those yet to come included, until `signal` ends it.
+   * The events from after a place on, those yet to come included, until `signal` ends it.
    * Stretches may be empty: they tell a reader that skips what it does not want how far it has come.
    */
-  async *follow(scope: ScopeId, after: number, limit: number, signal: AbortSignal): AsyncGenerator<Stretch> {
+  async *follow(scopes: Scopes, after: number, limit: number, signal: AbortSignal): AsyncGenerator<Stretch> {
     let place = after
     while (!signal.aborted) {
       if (place >= this.lastPlace) {
         await this.#more(signal)
         continue
       }
-      const stretch = await this.read(scope, place, limit)
+      const stretch = await this.read(scopes, place, limit)
       place = stretch.place
       if (!signal.aborted) yield stretch
     }
   }
 
-  #readRecent(scope: ScopeId, after: number, limit: number): Stretch {
+  #readRecent(scopes: Scopes, after: number, limit: number): Stretch {
     const events: PlacedEvent[] = []
     let at = this.#first + after - (this.#recent[this.#first]?.place ?? after + 1) + 1
     for (; at < this.#recent.length && events.length < limit; at++) {
       const placed = this.#recent[at]!
-      if (placed.event.scope === scope) events.push(placed)
+      if (scopes === 'all' || placed.event.scope === scopes) events.push(placed)
     }
     return { events, place: this.#recent[at - 1]?.place ?? after }
   }

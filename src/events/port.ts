@@ -3,6 +3,9 @@ import type { ScopeId } from '../model/scope.ts'
 /** Stands for the record id of the user where a conversion came from a device that has none. */
 export const NO_RECORD = ''
 
+/** Whose events: those of one scope, or of all together in the one order that the log has. */
+export type Scopes = ScopeId | 'all'
+
 /** An event as the log holds it: its public JSON and what it is looked up by. */
 export interface StoredEvent {
   readonly scope: ScopeId
@@ -87,8 +90,8 @@ export interface EventIndex {
   readonly lastPlace: number
   /** Adds the events of the frame at `position`; positions ascend, one seen before is ignored. */
   add(position: number, events: readonly StoredEvent[]): void
-  /** Events of a scope in the order of the log, from after a place on; those that were deleted are left out. */
-  read(scope: ScopeId, after: number, limit: number): Promise<PlacedEvent[]>
+  /** Events in the order of the log, from after a place on; those that were deleted are left out. */
+  read(scopes: Scopes, after: number, limit: number): Promise<PlacedEvent[]>
   /** The place of an event; undefined where there is none with that id. */
   placeOf(scope: ScopeId, id: string): Promise<number | undefined>
   /** Newest first by createdAt, of one time the later in the log first. Each item is the event's JSON. */

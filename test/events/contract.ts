@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { EventIndex, EventQuery, StoredEvent } from '../../src/events/port.ts'
+import type { EventIndex, EventQuery, Scopes, StoredEvent } from '../../src/events/port.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 25)
 
@@ -178,8 +178,9 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     )
     for (let i = 0; i < 100; i += 7) index.add(i + 1, events.slice(i, i + 7))
     t.equal(index.lastPlace, 100)
-    const places = (scope: number) => events.flatMap((one, i) => (one.scope === scope ? [i + 1] : []))
-    for (const scope of [0, 1, 2, 3]) {
+    const places = (scopes: Scopes) =>
+      events.flatMap((one, i) => (scopes === 'all' || one.scope === scopes ? [i + 1] : []))
+    for (const scopes of [0, 1, 2, 3, 'all'] as const) {
       for (const [after, limit] of [
         [0, 1000],
         [0, 5],
@@ -187,12 +188,12 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
         [99, 10],
         [100, 10],
       ] as const) {
-        const expected = places(scope).filter((place) => place > after)
-        const found = await index.read(scope, after, limit)
+        const expected = places(scopes).filter((place) => place > after)
+        const found = await index.read(scopes, after, limit)
         t.same(
           found,
           expected.slice(0, limit).map((place) => ({ place, event: events[place - 1] })),
-          `scope ${scope}, after ${after}, at most ${limit}`,
+          `scope ${scopes}, after ${after}, at most ${limit}`,
         )
       }
     }

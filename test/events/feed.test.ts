@@ -8,7 +8,7 @@ import { whole } from './contract.ts'
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 100)
 
 t.test(
-  'property: a cursor meets every event of its scope once, in order, wherever it reads from',
+  'property: a cursor meets every event of its scope, or of all, once, in order, wherever it reads from',
   async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -17,25 +17,26 @@ t.test(
         fc.integer({ min: 1, max: 7 }),
         // From nothing in memory to everything.
         fc.constantFrom(0, 1500, 6000, 1_000_000),
-        async (frames, start, limit, recentBytes) => {
+        fc.constantFrom(1, 'all' as const),
+        async (frames, start, limit, recentBytes, scopes) => {
           const feed = new EventFeed(new MemoryEvents(), recentBytes)
           const all: StoredEvent[] = []
           const seen: StoredEvent[] = []
           let place = start
-          for (const [position, scopes] of frames.entries()) {
-            const events = scopes.map((scope, i) => whole(all.length + i, { scope }))
+          for (const [position, frame] of frames.entries()) {
+            const events = frame.map((scope, i) => whole(all.length + i, { scope }))
             feed.add(position + 1, events)
             all.push(...events)
             // A reader that falls behind, and catches up at the end.
             if (position % 3 === 0 && place < feed.lastPlace) place = await readOn()
           }
           while (place < feed.lastPlace) place = await readOn()
-          const expected = all.slice(start).filter(({ scope }) => scope === 1)
+          const expected = all.slice(start).filter(({ scope }) => scopes === 'all' || scope === scopes)
           if (JSON.stringify(seen) !== JSON.stringify(expected))
             throw new Error(`${seen.length} of ${expected.length}`)
 
           async function readOn(): Promise<number> {
-            const stretch = await feed.read(1, place, limit)
+            const stretch = await feed.read(scopes, place, limit)
             if (stretch.place <= place) throw new Error(`stuck at ${place}`)
             for (const { event, place: its } of stretch.events) {
               if (its <= place) throw new Error(`${its} again`)
