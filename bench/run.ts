@@ -12,6 +12,7 @@ import { machineInfo } from './machine.ts'
 
 const BENCHES: Readonly<Record<string, string>> = {
   http: 'http.ts',
+  soak: 'soak.ts',
   stream: 'stream.ts',
   import: 'import.ts',
   step: 'micro/step.ts',

@@ -15,6 +15,7 @@ import { processorPins } from './load.ts'
 /** A server under load, in a process of its own. */
 export interface ServerProcess {
   readonly port: number
+  readonly pid: number
   /** CPU time of all its threads so far, seconds. */
   cpuSeconds(): number
   /** Resident memory now. */
@@ -153,6 +154,7 @@ function serverProcess(
 ): ServerProcess {
   return {
     port,
+    pid: child.pid!,
     cpuSeconds: () => processCpuSeconds(child.pid!),
     rssBytes: () => processRssBytes(child.pid!),
     output,

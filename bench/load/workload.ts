@@ -71,7 +71,7 @@ class RecordFile {
 }
 
 /** The square that holds so many geofences. */
-function regionOf(geofences: number): City {
+export function regionOf(geofences: number): City {
   const blocks = Math.ceil((Math.sqrt(geofences / GEOFENCES_PER_KM2) * 1000) / BLOCK_METERS)
   return { latitude: 52.2, longitude: 13.1, sizeMeters: blocks * BLOCK_METERS, blockMeters: BLOCK_METERS }
 }

@@ -105,4 +105,14 @@ export function registerEngineMetrics(
     return seconds
   })
   metrics.gauge('resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
+  metrics.gauge(
+    'heap_used_bytes',
+    'Live and dead objects of the main thread.',
+    () => process.memoryUsage().heapUsed,
+  )
+  metrics.gauge(
+    'external_memory_bytes',
+    'Memory that objects hold outside of the heap, buffers included.',
+    () => process.memoryUsage().external,
+  )
 }
