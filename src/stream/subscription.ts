@@ -73,11 +73,7 @@ export class Subscription implements Member {
   /** Goes on where it is behind: at the start, and whenever the client has read what was sent. */
   advance(): void {
     if (this.#isReading || this.#audience !== undefined) return
-    this.#isReading = true
-    this.#catchUp().then(
-      () => (this.#isReading = false),
-      (error: unknown) => this.fail(error),
-    )
+    this.#catchUp().catch((error: unknown) => this.fail(error))
   }
 
   fail(error: unknown): void {
@@ -92,13 +88,15 @@ export class Subscription implements Member {
   }
 
   async #catchUp(): Promise<void> {
+    this.#isReading = true
     while (!this.#isEnded && !this.#patience.isTried) {
       this.#audience = this.#source.join(this)
-      if (this.#audience !== undefined) return
+      if (this.#audience !== undefined) break
       const { events, place } = await this.#source.read(this)
       if (!this.#isEnded && this.#sendAll(events)) this.place = place
       await turn()
     }
+    this.#isReading = false
   }
 
   /** Whether all have been sent; else its place is that of the last. */

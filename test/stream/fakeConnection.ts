@@ -1,0 +1,51 @@
+import { jsonCodec } from '../../src/stream/jsonCodec.ts'
+import type { ServerMessage } from '../../src/stream/messages.ts'
+import type { Encoded, StreamConnection } from '../../src/stream/port.ts'
+
+/** A connection's twin: what is sent is kept as objects, and the test says when it has been read. */
+export class FakeConnection implements StreamConnection {
+  readonly scope: number
+  readonly isSecret: boolean
+  readonly codec = jsonCodec
+  /** Everything that was sent, parsed. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into messages of every type
+  readonly sent: any[] = []
+  /** While true, what is sent stays unread. */
+  isStalled = false
+  /** The most that was unread at one time. */
+  mostUnread = 0
+  closedWith: number | undefined
+  #unread = 0
+
+  constructor(scope = 0, isSecret = true) {
+    this.scope = scope
+    this.isSecret = isSecret
+  }
+
+  get bufferedBytes(): number {
+    return this.#unread
+  }
+
+  send(message: ServerMessage): void {
+    this.sendEncoded([this.codec.encode(message)])
+  }
+
+  sendEncoded(messages: readonly Encoded[]): void {
+    if (this.closedWith !== undefined) return
+    for (const message of messages) {
+      this.sent.push(JSON.parse(message as string))
+      if (this.isStalled) this.#unread += message.length
+    }
+    this.mostUnread = Math.max(this.mostUnread, this.#unread)
+  }
+
+  close(code: number): void {
+    this.closedWith ??= code
+  }
+
+  /** The client reads all that was sent, and goes on reading. */
+  read(): void {
+    this.isStalled = false
+    this.#unread = 0
+  }
+}
