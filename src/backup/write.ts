@@ -90,7 +90,8 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
     return JSON.parse(text) as Manifest
   } catch (error) {
     rmSync(partial, { recursive: true, force: true })
-    throw error
+    // Who gave up knows why; what failed because of it does not.
+    throw signal.aborted ? signal.reason : error
   }
 }
 
