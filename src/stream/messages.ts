@@ -28,7 +28,7 @@ export interface SubscribeMessage {
   /** Chosen by the client. */
   readonly id: string
   readonly filter?: EventFilter
-  /** `now`, or the `_id` of an event to go on after. */
+  /** `now`, the `_id` of an event to go on after, or the `from` of a {@link SubscribedMessage}. */
   readonly from?: string
 }
 
@@ -89,6 +89,8 @@ export interface PongMessage {
 export interface SubscribedMessage {
   readonly type: 'subscribed'
   readonly id: string
+  /** Where it begins, for who comes back before an event has come: else what happened meanwhile would be missed. */
+  readonly from: string
 }
 
 export interface UnsubscribedMessage {

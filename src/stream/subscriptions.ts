@@ -15,6 +15,8 @@ const MAX_SUBSCRIPTIONS = 100
 /** Items of one list of a filter. */
 const MAX_ITEMS = 1000
 const MAX_ID_LENGTH = 64
+/** A place in the log as clients keep it; no event's `_id` looks like it. */
+const PLACE = /^@(\d{1,15})$/
 /**
  * Stretches that are read at one time, from disk as a rule: after a restart all subscribers come back together, and
  * what is read for them waits in memory until it is sent.
@@ -133,8 +135,9 @@ class ConnectionSubscriptions implements StreamFeature {
       throw new ApiError(403, 'filter: A publishable key must name deviceIds or userIds.', {
         param: 'filter',
       })
-    if (from === 'now') this.#begin(message, this.#feed.lastPlace)
-    else this.#beginAfter(message, from)
+    const place = from === 'now' ? this.#feed.lastPlace : PLACE.exec(from)?.[1]
+    if (place === undefined) this.#beginAfter(message, from)
+    else this.#begin(message, Math.min(Number(place), this.#feed.lastPlace))
   }
 
   #beginAfter(message: SubscribeMessage, eventId: string): void {
@@ -168,7 +171,7 @@ class ConnectionSubscriptions implements StreamFeature {
   #begin({ id, filter = {} }: SubscribeMessage, place: number): void {
     const subscription = new Subscription(id, filter, place, this.#connection, this.#patience, this.#source)
     this.#subscriptions.set(id, subscription)
-    this.#connection.send({ type: 'subscribed', id })
+    this.#connection.send({ type: 'subscribed', id, from: `@${place}` })
     subscription.advance()
   }
 
