@@ -5,7 +5,7 @@ import { BoundsTree } from './boundsTree.ts'
 import { CELL_DEGREES, cellsOf, edgeMeters, FINEST_LEVEL, fitCells, PAD_METERS, widen } from './cellGrid.ts'
 import type { Box, CellRange } from './cellGrid.ts'
 import { CellTable } from './cellTable.ts'
-import type { GeofenceIndex } from './port.ts'
+import type { GeofenceIndex, Shaped } from './port.ts'
 import { SlotMarks } from './slotMarks.ts'
 
 /** An empty cell is answered for its region of 8 by 8 cells, when that is empty too. */
@@ -27,8 +27,8 @@ const CROWD_EDGE_METERS = 10
 const HALF_GLOBE_METERS = 20_100_000
 
 /** An empty index of the geofences of one scope, kept in memory as hierarchical cells. */
-export function createGeofenceIndex(): GeofenceIndex {
-  return new CellIndex()
+export function createGeofenceIndex<T extends Shaped = Geofence>(): GeofenceIndex<T> {
+  return new CellIndex<T>()
 }
 
 /**
@@ -39,9 +39,9 @@ export function createGeofenceIndex(): GeofenceIndex {
  *
  * Searches wider than the padding look into several cells, or, wider still, into an R-tree of the bounds.
  */
-class CellIndex implements GeofenceIndex {
+class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
   readonly #slots = new Map<string, number>()
-  readonly #geofences: (Geofence | undefined)[] = []
+  readonly #geofences: (T | undefined)[] = []
   /** Arena reference by slot. */
   readonly #shapes: number[] = []
   readonly #freeSlots: number[] = []
@@ -68,7 +68,7 @@ class CellIndex implements GeofenceIndex {
     return this.#slots.get(id) ?? -1
   }
 
-  geofence(slot: number): Geofence {
+  geofence(slot: number): T {
     return this.#geofences[slot]!
   }
 
@@ -80,7 +80,7 @@ class CellIndex implements GeofenceIndex {
     return this.#arena.coverage(this.#shapes[slot]!, probe, accuracyMeters)
   }
 
-  put(geofence: Geofence): void {
+  put(geofence: T): void {
     const known = this.#slots.get(geofence.id)
     if (known !== undefined && sameShape(this.#geofences[known]!.shape, geofence.shape)) {
       this.#geofences[known] = geofence
@@ -153,15 +153,15 @@ class CellIndex implements GeofenceIndex {
     probe: Probe,
     limit: number,
     radiusMeters: number | undefined,
-    accept: (geofence: Geofence) => boolean,
+    accept: (geofence: T) => boolean,
     mostLookedAt = Infinity,
-  ): { readonly geofence: Geofence; readonly distance: number }[] {
+  ): { readonly geofence: T; readonly distance: number }[] {
     const last = Math.min(radiusMeters ?? Infinity, HALF_GLOBE_METERS)
     const found = this.#found
     let radius = Math.min(last, FIRST_RADIUS_METERS)
     let lookedAt = 0
     for (;;) {
-      const results: Near[] = []
+      const results: Near<T>[] = []
       found.length = 0
       if (radius < WIDE_RADIUS_METERS) this.candidates(probe, radius, found)
       else this.#tree.search(this.#boxAround(probe, radius), found)
@@ -337,13 +337,13 @@ function join(parts: readonly Readonly<Box>[], box: Box): void {
   box.east = 180
 }
 
-interface Near {
-  readonly geofence: Geofence
+interface Near<T> {
+  readonly geofence: T
   readonly distance: number
 }
 
 /** Keeps the `limit` nearest in order: by distance, then id. */
-function insert(nearest: Near[], limit: number, geofence: Geofence, distance: number): void {
+function insert<T extends Shaped>(nearest: Near<T>[], limit: number, geofence: T, distance: number): void {
   let low = 0
   let high = nearest.length
   while (low < high) {

@@ -1,15 +1,21 @@
-import type { Geofence } from '../model/geofence.ts'
+import type { Geofence, Shape } from '../model/geofence.ts'
 import type { Probe } from '../geometry/probe.ts'
 
+/** Whatever has a shape. */
+export interface Shaped {
+  readonly id: string
+  readonly shape: Shape
+}
+
 /**
- * Geofences of one scope by place. Candidates are a superset of the exact answer (G6); geometry alone decides.
+ * Geofences of one scope (or other shapes) by place. Candidates are a superset of the exact answer (G6); geometry alone decides.
  * The index holds every geofence of the registry, disabled ones too: eligibility is not its business.
  */
-export interface GeofenceIndex {
+export interface GeofenceIndex<T extends Shaped = Geofence> {
   /** How many geofences it holds. */
   readonly size: number
   /** Adds the geofence or replaces the one with the same id. */
-  put(geofence: Geofence): void
+  put(geofence: T): void
   /** Removes it; unknown ids are ignored. */
   remove(id: string): void
   /**
@@ -22,7 +28,7 @@ export interface GeofenceIndex {
   /** The slot of a geofence by id; −1 when it is not there. Slots stay valid until the next put or remove. */
   slotOf(id: string): number
   /** The geofence in a slot. */
-  geofence(slot: number): Geofence
+  geofence(slot: number): T
   /** Signed distance in metres from the probe's point to the boundary, negative inside. */
   distance(slot: number, probe: Probe): number
   /** Share of the disc (probe's point, radius `accuracyMeters` > 0) that the geofence covers, 0 to 1. */
@@ -37,7 +43,7 @@ export interface GeofenceIndex {
     probe: Probe,
     limit: number,
     radiusMeters: number | undefined,
-    accept: (geofence: Geofence) => boolean,
+    accept: (geofence: T) => boolean,
     mostLookedAt?: number,
-  ): { readonly geofence: Geofence; readonly distance: number }[]
+  ): { readonly geofence: T; readonly distance: number }[]
 }

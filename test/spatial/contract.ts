@@ -91,7 +91,7 @@ const nearHub = fc
   )
   .map(([hub, power, azimuth]) => travel(hub, 10 ** power, azimuth))
 
-const place = fc.oneof(
+export const place = fc.oneof(
   { weight: 8, arbitrary: nearHub },
   { weight: 2, arbitrary: anywhere },
   { weight: 1, arbitrary: fc.constantFrom(...hubs) },
@@ -150,7 +150,7 @@ const cap = fc
     }
   })
 
-const shape = fc.oneof(
+export const shape = fc.oneof(
   { weight: 6, arbitrary: circle },
   { weight: 3, arbitrary: rectangle },
   { weight: 1, arbitrary: cap },

@@ -1,0 +1,150 @@
+import { Probe } from '../geometry/probe.ts'
+import { checkRing } from '../geometry/ring.ts'
+import { ShapeArena } from '../geometry/shapeArena.ts'
+import type { Bounds } from '../geometry/bounds.ts'
+import type { Position, Shape } from '../model/geofence.ts'
+import { createGeofenceIndex } from './cellIndex.ts'
+
+/**
+ * Areas that somebody watches, by place: which of them hold a point.
+ *
+ * The naive way asks every area about every position: thousands of areas times a hundred thousand positions a second.
+ * Here they lie in cells, as geofences do, so that a position costs one look and the exact geometry of the few areas
+ * about it.
+ *
+ * Owns: areas and their keys. Does not own: who is in them.
+ */
+
+/** Degrees; from west to east, so over the antimeridian where west > east. Edges belong to it. */
+export interface AreaBox {
+  readonly kind: 'box'
+  readonly west: number
+  readonly south: number
+  readonly east: number
+  readonly north: number
+}
+
+/** A circle of any radius, a polygon, or a box. */
+export type LiveArea = Shape | AreaBox
+
+/** An area too small or too crooked to hold anything. */
+export class AreaError extends Error {
+  override name = 'AreaError'
+}
+
+/** Degrees of longitude: a ring's edge is ambiguous from 180 on. */
+const MAX_PIECE_DEGREES = 90
+
+interface Entry<K> {
+  readonly key: K
+  /** Decides in place of the shapes, which only lead to it. */
+  readonly box: AreaBox | undefined
+  readonly pieces: readonly Piece<K>[]
+  /** Boxes that hold all of it. */
+  readonly bounds: readonly Bounds[]
+}
+
+interface Piece<K> {
+  readonly id: string
+  readonly shape: Shape
+  readonly entry: Entry<K>
+}
+
+export class LiveAreas<K> {
+  readonly #index = createGeofenceIndex<Piece<K>>()
+  readonly #entries = new Map<K, Entry<K>>()
+  readonly #probe = new Probe()
+  readonly #found: number[] = []
+  #pieces = 0
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /**
+   * Adds an area, or replaces that of the key.
+   * @throws AreaError with a sentence; then nothing was changed
+   */
+  put(key: K, area: LiveArea): void {
+    const box = area.kind === 'box' ? area : undefined
+    const shapes = area.kind === 'box' ? piecesOf(area) : [area]
+    const pieces: Piece<K>[] = []
+    const entry: Entry<K> = { key, box, pieces, bounds: boundsOf(shapes) }
+    for (const shape of shapes) pieces.push({ id: String(this.#pieces++), shape, entry })
+    this.remove(key)
+    this.#entries.set(key, entry)
+    for (const piece of pieces) this.#index.put(piece)
+  }
+
+  /** Removes the area of the key; unknown keys are ignored. */
+  remove(key: K): void {
+    for (const { id } of this.#entries.get(key)?.pieces ?? []) this.#index.remove(id)
+    this.#entries.delete(key)
+  }
+
+  /** Appends to `out` the keys of the areas that hold the point, boundary included, each once, in no order. */
+  holding(latitude: number, longitude: number, out: K[]): void {
+    const probe = this.#probe.set(latitude, longitude)
+    const found = this.#found
+    found.length = 0
+    this.#index.candidates(probe, 0, found)
+    for (let i = 0; i < found.length; i++) {
+      const slot = found[i]!
+      const { key, box, pieces } = this.#index.geofence(slot).entry
+      if (box === undefined ? this.#index.distance(slot, probe) > 0 : !isInBox(box, latitude, longitude))
+        continue
+      // The pieces of a box meet at their edges.
+      if (pieces.length === 1 || !out.includes(key)) out.push(key)
+    }
+  }
+
+  /** Whether the area of the key holds the point; quick where it is far away. */
+  holds(key: K, latitude: number, longitude: number): boolean {
+    const { box, bounds, pieces } = this.#entries.get(key)!
+    if (box !== undefined) return isInBox(box, latitude, longitude)
+    for (const { west, south, east, north } of bounds) {
+      if (latitude < south || latitude > north || longitude < west || longitude > east) continue
+      return (
+        this.#index.distance(this.#index.slotOf(pieces[0]!.id), this.#probe.set(latitude, longitude)) <= 0
+      )
+    }
+    return false
+  }
+}
+
+function isInBox({ west, south, east, north }: AreaBox, latitude: number, longitude: number): boolean {
+  if (latitude < south || latitude > north) return false
+  if (isBetween(west, east, longitude)) return true
+  // ±180 are one meridian.
+  return Math.abs(longitude) === 180 && isBetween(west, east, -longitude)
+}
+
+function isBetween(west: number, east: number, longitude: number): boolean {
+  return west <= east ? longitude >= west && longitude <= east : longitude >= west || longitude <= east
+}
+
+/** Rings that together are the box. */
+function piecesOf({ west, south, east, north }: AreaBox): Shape[] {
+  const width = east > west ? east - west : east - west + 360
+  if (west === east || width === 0) throw new AreaError('The box has no width.')
+  const count = Math.ceil(width / MAX_PIECE_DEGREES)
+  return Array.from({ length: count }, (_, i): Shape => {
+    const from = west + (width * i) / count
+    const to = west + (width * (i + 1)) / count
+    const ring: Position[] = [
+      [from, south],
+      [to, south],
+      [to, north],
+      [from, north],
+      [from, south],
+    ]
+    const sentence = checkRing(ring)
+    if (sentence !== undefined) throw new AreaError(sentence)
+    return { kind: 'polygon', ring }
+  })
+}
+
+function boundsOf(shapes: readonly Shape[]): Bounds[] {
+  const arena = new ShapeArena()
+  return shapes.flatMap((shape) => arena.bounds(arena.add(shape)))
+}
