@@ -9,10 +9,11 @@ import { MAX_ERRORS } from './importHistory.ts'
 import type { ImportKind } from './importKinds.ts'
 import type { Referenced } from './recordList.ts'
 
-/** Rows are checked this long, then others have their turn, then they are written, and others have it again. */
-const SLICE_MS = 4
-/** Rows of one transaction; it takes about as long as checking them, and a flush of the disk. */
+/** Rows are checked this long, then others have their turn. */
+const SLICE_MS = 2
+/** Then they are written: so many rows or slices make a transaction, which waits for a flush of the disk. */
 const MAX_PENDING = 256
+const MAX_SLICES = 4
 const MAX_VALUE_LENGTH = 100
 
 /** What is imported. */
@@ -44,6 +45,7 @@ export async function importCsv(
   try {
     /** Of the slice; the wait for the next rows does not count. */
     let leftMs = SLICE_MS
+    let slices = 0
     for await (const rows of readCsv(file.chunks)) {
       let i = 0
       run ??= new ImportRun(history, file, rows[i++]!)
@@ -52,8 +54,12 @@ export async function importCsv(
         run.take(rows[i]!)
         if (run.pending < MAX_PENDING && performance.now() < sliceEnd) continue
         await nextTurn()
-        run.write()
-        await nextTurn()
+        slices += 1
+        if (run.pending >= MAX_PENDING || slices === MAX_SLICES) {
+          run.write()
+          slices = 0
+          await nextTurn()
+        }
         sliceEnd = performance.now() + SLICE_MS
       }
       leftMs = sliceEnd - performance.now()
