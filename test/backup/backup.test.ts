@@ -3,7 +3,7 @@
  *
  *     RINGFENCE_SEED=123 node test/backup/backup.test.ts     the same draws again
  */
-import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -37,7 +37,7 @@ t.test(`under load, RINGFENCE_SEED=${seed}`, async (t) => {
 
   for (const round of [1, 2]) {
     const target = join(backups, String(round))
-    const { before, edits } = await backUp(t, run, target)
+    const { before, edits } = await backUp(t, run, target, round === 2)
     t.comment(`${edits.length - 1} edits meanwhile`)
     await run.server.kill9()
     renameSync(run.server.data, join(backups, `lost-${round}`))
@@ -74,7 +74,12 @@ t.test(`under load, RINGFENCE_SEED=${seed}`, async (t) => {
 })
 
 /** Makes a backup in the midst of load and edits; answers what was known when it began, and after each edit. */
-async function backUp(t: Test, run: CrashRun, target: string): Promise<{ before: Moment; edits: Moment[] }> {
+async function backUp(
+  t: Test,
+  run: CrashRun,
+  target: string,
+  withSnapshots: boolean,
+): Promise<{ before: Moment; edits: Moment[] }> {
   const now = (): Moment => ({
     updates: run.ledger.devices.map(({ history }) => history.length),
     circles: [...run.ledger.circles.values()],
@@ -83,7 +88,7 @@ async function backUp(t: Test, run: CrashRun, target: string): Promise<{ before:
   const known = { before: now(), edits }
   await run.during(
     async () => {
-      await sleep(700)
+      await (withSnapshots ? snapshotsOf(run) : sleep(700))
       known.before = now()
       edits.splice(0, edits.length, known.before)
       const { code, output } = await command(['backup', target, '--data', run.server.data])
@@ -92,12 +97,24 @@ async function backUp(t: Test, run: CrashRun, target: string): Promise<{ before:
     () => edits.push(now()),
   )
   const manifest = JSON.parse(readFileSync(join(target, 'manifest.json'), 'utf8')) as Manifest
+  const snapshots = manifest.files.filter(({ name }) => name.startsWith('snapshots/'))
+  if (withSnapshots) t.ok(snapshots.length > 0, 'with snapshots')
   t.ok(manifest.logPosition >= manifest.eventsPosition && manifest.registryRevision > 0)
   t.ok(
     run.ledger.devices.some(({ history }, i) => history.length > known.before.updates[i]!),
     'the server went on meanwhile',
   )
   return known
+}
+
+/** Waits until there are snapshots; housekeeping looks every five seconds whether they are due. */
+async function snapshotsOf(run: CrashRun): Promise<void> {
+  const folder = join(run.server.data, 'snapshots')
+  const deadline = Date.now() + 60_000
+  while (!readdirSync(folder).some((name) => name.endsWith('.snap'))) {
+    if (Date.now() > deadline) throw new Error('no snapshot was begun')
+    await sleep(5)
+  }
 }
 
 /** Finds out how far each device is on the restored server, and has its client go on from there. */

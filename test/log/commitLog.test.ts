@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
@@ -65,6 +65,38 @@ t.test('segments are as long as asked for, and start at their name', async (t) =
     'a frame that is larger than a segment has one to itself',
   )
   t.equal(log.bytes, 64 * 8 + 40 * 1056 + 50_048 + 64)
+})
+
+t.test('the files that it names are a log of their own, whatever comes after', async (t) => {
+  const store = emptyLog(t)
+  const log = openCommitLog({ store, durability: 'fsync', segmentBytes: 4096, failed: unexpected })
+  for (let i = 1; i <= 30; i++) {
+    await append(log, Buffer.alloc(700, i))
+    if (i % 10 === 0) log.trim(i - 4)
+    const { position, files, manifest } = await log.files()
+    const oldest = Number.parseInt(files[0]!.name.slice(4), 10)
+    // More frames, and perhaps another segment, before the copy is taken.
+    for (let more = 0; more < i % 4; more++) await append(log, Buffer.alloc(1500, 255))
+    const copy = join(t.testdirName, `copy-${i}`)
+    cpSync(join(store.folder, 'log'), join(copy, 'log'), { recursive: true })
+    const named = new Set(files.map(({ name }) => name))
+    for (const name of readdirSync(join(copy, 'log'))) {
+      if (!named.has(`log/${name}`)) rmSync(join(copy, 'log', name))
+    }
+    for (const { name, bytes } of files) truncateSync(join(copy, name), bytes)
+    writeFileSync(join(copy, manifest.name), manifest.text)
+    const copied = openCommitLog({
+      store: { folder: copy, storeId: STORE_ID },
+      durability: 'os',
+      segmentBytes: 4096,
+      failed: unexpected,
+    })
+    t.equal(copied.position, position)
+    t.strictSame(payloads(copied.read(oldest)), payloads(log.read(oldest)).slice(0, position - oldest + 1))
+    await copied.close()
+  }
+  t.notOk(existsSync(join(store.folder, 'log', '0000000000000001.seg')), 'trims came between')
+  await log.close()
 })
 
 t.test('nothing of an earlier frame stays in the padding of a later one', async (t) => {
