@@ -25,6 +25,7 @@ interface IntegerOption extends OptionBase {
 
 interface TextOption extends OptionBase {
   readonly type: 'text'
+  /** The empty text: none, and then an empty value is one. */
   readonly default: string
 }
 
@@ -248,6 +249,75 @@ export const OPTIONS = {
     value: 'DAYS',
     help: 'Users without an update for this long are deleted.',
   },
+  natsUrl: {
+    type: 'list',
+    default: [],
+    problem: natsProblem,
+    env: 'RINGFENCE_NATS_URL',
+    value: 'URLS',
+    help:
+      'NATS servers to publish events to, nats://HOST:PORT or tls://HOST:PORT, with USER:PASSWORD@ or TOKEN@ before ' +
+      'the host. docs/guides/nats.md.',
+  },
+  natsCredentials: {
+    type: 'text',
+    default: '',
+    env: 'RINGFENCE_NATS_CREDENTIALS',
+    value: 'FILE',
+    help: 'Credentials file (.creds) for NATS.',
+  },
+  natsFormat: {
+    type: 'choice',
+    default: 'json',
+    values: ['json', 'protobuf'],
+    env: 'RINGFENCE_NATS_FORMAT',
+    value: 'json|protobuf',
+    help: 'Events on NATS as JSON, or as the message Event of proto/ringfence.proto.',
+  },
+  webhookPrivateAddresses: {
+    type: 'list',
+    default: [],
+    problem: proxiesProblem,
+    env: 'RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES',
+    value: 'ADDRESSES',
+    help: 'Addresses or CIDR ranges outside the public internet to which webhooks may be sent all the same.',
+  },
+  webhookTimeoutSeconds: {
+    type: 'integer',
+    default: 15,
+    low: 1,
+    high: 60,
+    env: 'RINGFENCE_WEBHOOK_TIMEOUT_SECONDS',
+    value: 'SECONDS',
+    help: 'How long the receiver of a webhook has for its answer.',
+  },
+  webhookRetrySeconds: {
+    type: 'integer',
+    default: 86_400,
+    low: 1,
+    high: 7 * 86_400,
+    env: 'RINGFENCE_WEBHOOK_RETRY_SECONDS',
+    value: 'SECONDS',
+    help: 'How long a webhook delivery is tried again; an endpoint that fails for as long is paused.',
+  },
+  deliveriesDays: {
+    type: 'integer',
+    default: 30,
+    low: 1,
+    high: 36500,
+    env: 'RINGFENCE_DELIVERIES_DAYS',
+    value: 'DAYS',
+    help: 'Webhook deliveries that are done are forgotten after so long.',
+  },
+  deliveriesRows: {
+    type: 'integer',
+    default: 100_000,
+    low: 100,
+    high: 10_000_000,
+    env: 'RINGFENCE_DELIVERIES_ROWS',
+    value: 'NUMBER',
+    help: 'Webhook deliveries remembered of each webhook, at most.',
+  },
   logLevel: {
     type: 'choice',
     default: 'info',
@@ -434,7 +504,9 @@ function parse(option: Option, raw: unknown, source: string): unknown {
       }
       return raw
     case 'text':
-      if (typeof raw !== 'string' || raw.trim() === '') throw bad(source, 'must be a text', raw)
+      if (typeof raw !== 'string' || (raw.trim() === '' && option.default !== '')) {
+        throw bad(source, 'must be a text', raw)
+      }
       return raw
     case 'list': {
       const items: unknown = typeof raw === 'string' ? raw.split(',') : raw
@@ -490,6 +562,15 @@ function keysProblem(keys: readonly string[]): string | undefined {
   return wrong < 0 ? undefined : `must hold a key that starts with ${prefixes[wrong]} in place ${wrong + 1}`
 }
 
+/** The sentence names none of them: they may hold a password. */
+function natsProblem(urls: readonly string[]): string | undefined {
+  const allValid = urls.every((text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    return url !== undefined && ['nats:', 'tls:'].includes(url.protocol) && url.hostname !== ''
+  })
+  return allValid ? undefined : 'must hold URLs that start with nats:// or tls://'
+}
+
 function proxiesProblem(ranges: readonly string[]): string | undefined {
   for (const range of ranges) {
     const [address = '', prefix] = range.split('/', 2)
@@ -511,7 +592,7 @@ function boundsText(option: Option): string {
       return 'Comma-separated, default none.'
     case 'choice':
     case 'text':
-      return `Default ${option.default}.`
+      return `Default ${option.default === '' ? 'none' : option.default}.`
   }
 }
 

@@ -19,6 +19,8 @@ import { clientRoutes } from './client/clientRoutes.ts'
 import { syncRoutes } from './client/syncRoutes.ts'
 import { contextRoutes } from './context/contextRoutes.ts'
 import { openEventIndex } from './events/eventIndex.ts'
+import { NatsBridge } from './delivery/natsBridge.ts'
+import { NatsPlace } from './delivery/natsPlace.ts'
 import { ServerSentEvents } from './delivery/serverSentEvents.ts'
 import { EventFeed } from './events/feed.ts'
 import { eventRoutes } from './events/eventRoutes.ts'
@@ -31,6 +33,7 @@ import { openStore } from './log/store.ts'
 import { registerEngineMetrics } from './ops/engineMetrics.ts'
 import { healthRoutes } from './ops/healthRoutes.ts'
 import { Metrics } from './ops/metrics.ts'
+import { registerNatsMetrics } from './ops/natsMetrics.ts'
 import { EXAMPLE, firstStartText } from './ops/welcome.ts'
 import { scopeId } from './model/scope.ts'
 import { operate } from './operator.ts'
@@ -50,6 +53,7 @@ import { Lifecycle } from './runtime/lifecycle.ts'
 import { createLogger } from './runtime/logger.ts'
 import { connectionRoom, openFileLimit } from './runtime/openFiles.ts'
 import { createGeofenceIndex } from './spatial/cellIndex.ts'
+import { encodeEvent } from './stream/protobufCodec.ts'
 import { StreamServer } from './stream/streamServer.ts'
 import { Subscriptions } from './stream/subscriptions.ts'
 import { settingsRoutes } from './registry/settingsRoutes.ts'
@@ -131,6 +135,43 @@ async function main(): Promise<void> {
     options.snapshotBytes,
   )
 
+  // Where events go by themselves.
+  const outgoing = new Outgoing(options.webhookPrivateAddresses)
+  const webhooks = new Webhooks({
+    feed,
+    events,
+    registry: registry.webhooks,
+    openStore: () =>
+      openDeliveries({ file: join(options.data, 'deliveries.sqlite'), retention: options, failed: fatal }),
+    send: senderThrough(outgoing, {
+      clock,
+      version: packageJson.version,
+      timeout: options.webhookTimeoutSeconds * 1000,
+    }),
+    userJson: (scope, recordId) =>
+      host.read(() => {
+        const user = findUser(host, salt, scope, recordId)
+        return user?.partition.userOf(user.row, registry.scope(scope), clock.now())
+      }),
+    time,
+    random: Math.random,
+    retryMilliseconds: options.webhookRetrySeconds * 1000,
+    retentionMilliseconds: options.eventsDays * DAY_MILLISECONDS,
+    logger,
+  })
+  const nats =
+    options.natsUrl.length === 0
+      ? undefined
+      : new NatsBridge({
+          feed,
+          place: new NatsPlace(join(options.data, 'nats.json'), feed.lastPlace, (err) =>
+            logger.error({ err }, 'nats.json cannot be written; trying again'),
+          ),
+          address: { urls: options.natsUrl, credentials: options.natsCredentials },
+          encode: options.natsFormat === 'json' ? (json) => Buffer.from(json) : encodeEvent,
+          logger,
+        })
+
   // What users face.
   const streams = new ServerSentEvents(feed)
   const metrics = new Metrics()
@@ -159,6 +200,8 @@ async function main(): Promise<void> {
             detail: `${mailbox.used} of ${mailbox.limit} bytes waiting`,
           }),
         },
+        // Ready without it: nobody waits for NATS.
+        ...(nats ? [{ name: nats.name, check: () => ({ ok: true, detail: nats.status.detail }) }] : []),
       ],
       metrics,
     ),
@@ -194,12 +237,14 @@ async function main(): Promise<void> {
     logger,
   })
   registerEngineMetrics(metrics, { host, log, registry, mailbox, events, server, streams: streamServer })
+  if (nats !== undefined) registerNatsMetrics(metrics, nats)
 
   const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
   lifecycle.add({ name: 'data folder', stop: () => store.release() })
   lifecycle.add({ name: 'registry', stop: () => registry.close() })
   lifecycle.add({ name: 'event index', stop: () => events.close() })
   lifecycle.add({ name: 'commit log', stop: () => log.close() })
+  if (nats !== undefined) lifecycle.add(nats)
   lifecycle.add(new Housekeeping({ ...options, host, events, checkpointer, clock, logger }))
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })
   lifecycle.add({

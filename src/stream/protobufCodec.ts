@@ -9,6 +9,7 @@ import schema from './protobufSchema.json' with { type: 'json' }
 const root = protobuf.Root.fromJSON(schema)
 const ClientMessage = root.lookupType('ringfence.v1.ClientMessage')
 const ServerMessageType = root.lookupType('ringfence.v1.ServerMessage')
+const Event = root.lookupType('ringfence.v1.Event')
 
 // oxlint-disable-next-line typescript/no-explicit-any -- messages as protobufjs reads them, by the schema of their file
 type Read = any
@@ -36,6 +37,11 @@ export const protobufCodec: Codec = {
     const { type, ...body } = message
     return ServerMessageType.encode({ [type]: wireFields(message, body) }).finish()
   },
+}
+
+/** An event's record as a message of its own, Event: for deliveries other than streams. */
+export function encodeEvent(json: string): Uint8Array {
+  return Event.encode({ json }).finish()
 }
 
 /** A message's fields as JSON has them. */

@@ -65,6 +65,18 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     idleMinutes: ['1', 1, 1],
     eventsDays: ['30', 30, 30],
     usersDays: ['31', 31, 31],
+    natsUrl: [
+      'nats://a:4222, tls://user:secret@[::1]',
+      ['nats://a:4222', 'tls://user:secret@[::1]'],
+      ['nats://a:4222', 'tls://user:secret@[::1]'],
+    ],
+    natsCredentials: ['/etc/ringfence/nats.creds', '/etc/ringfence/nats.creds'],
+    natsFormat: ['protobuf', 'protobuf'],
+    webhookPrivateAddresses: ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1'], ['10.0.0.0/8', '::1']],
+    webhookTimeoutSeconds: ['5', 5, 5],
+    webhookRetrySeconds: ['60', 60, 60],
+    deliveriesDays: ['7', 7, 7],
+    deliveriesRows: ['500', 500, 500],
     logLevel: ['silent', 'silent'],
   }
   for (const [name, [text, value, json = text]] of Object.entries(VALUES)) {

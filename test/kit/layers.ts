@@ -49,6 +49,8 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
   'node:http',
   'better-sqlite3',
   'uWebSockets.js',
+  '@nats-io/jetstream',
+  '@nats-io/transport-node',
 ])
 
 /** What they put together is the server, and the operator's commands. */

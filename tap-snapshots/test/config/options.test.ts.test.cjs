@@ -92,6 +92,37 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --users-days DAYS
       Users without an update for this long are deleted. From 1 to 36500, default 365.
       RINGFENCE_USERS_DAYS
+  --nats-url URLS
+      NATS servers to publish events to, nats://HOST:PORT or tls://HOST:PORT, with
+      USER:PASSWORD@ or TOKEN@ before the host. docs/guides/nats.md. Comma-separated,
+      default none.
+      RINGFENCE_NATS_URL
+  --nats-credentials FILE
+      Credentials file (.creds) for NATS. Default none.
+      RINGFENCE_NATS_CREDENTIALS
+  --nats-format json|protobuf
+      Events on NATS as JSON, or as the message Event of proto/ringfence.proto. Default
+      json.
+      RINGFENCE_NATS_FORMAT
+  --webhook-private-addresses ADDRESSES
+      Addresses or CIDR ranges outside the public internet to which webhooks may be sent
+      all the same. Comma-separated, default none.
+      RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES
+  --webhook-timeout-seconds SECONDS
+      How long the receiver of a webhook has for its answer. From 1 to 60, default 15.
+      RINGFENCE_WEBHOOK_TIMEOUT_SECONDS
+  --webhook-retry-seconds SECONDS
+      How long a webhook delivery is tried again; an endpoint that fails for as long is
+      paused. From 1 to 604800, default 86400.
+      RINGFENCE_WEBHOOK_RETRY_SECONDS
+  --deliveries-days DAYS
+      Webhook deliveries that are done are forgotten after so long. From 1 to 36500,
+      default 30.
+      RINGFENCE_DELIVERIES_DAYS
+  --deliveries-rows NUMBER
+      Webhook deliveries remembered of each webhook, at most. From 100 to 10000000,
+      default 100000.
+      RINGFENCE_DELIVERIES_ROWS
   --log-level LEVEL
       Least severe messages that are logged: trace, debug, info, warn, error, silent.
       Default info.

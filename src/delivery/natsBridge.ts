@@ -1,0 +1,217 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EventFeed } from '../events/feed.ts'
+import type { PlacedEvent, StoredEvent } from '../events/port.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { NatsPlace } from './natsPlace.ts'
+import { BATCH_MESSAGES, NatsStream, type NatsAddress, type NatsMessage } from './natsStream.ts'
+import { addressOf, subjectOf } from './natsSubject.ts'
+
+/** Bytes of one batch, about; all that is held of the backlog besides one stretch of the feed. */
+const BATCH_BYTES = 2 * 1024 * 1024
+/** For the headers of a message, and what is not known of a stream's settings. */
+const HEADER_BYTES = 1024
+/** Between two attempts to connect, growing from the first to the second. */
+const RETRY_MS = 250
+const MAX_RETRY_MS = 10_000
+/** A stop waits this long for the batch under way; whether it was stored, the next start sees. */
+const STOP_MS = 5000
+
+/** What of the bridge an operator sees. */
+export interface BridgeStatus {
+  /** Connected, and the stream found fit. */
+  readonly connected: boolean
+  /** Events that the stream does not have yet. */
+  readonly lag: number
+  /** Events that the stream has taken since the start of the process. */
+  readonly published: number
+  /** Events that were left out since the start of the process, as larger than the server allows. */
+  readonly omitted: number
+  /** In words. */
+  readonly detail: string
+}
+
+/**
+ * Publishes every event of every scope to the JetStream stream `EVENTS`, in the order of the log.
+ *
+ * The naive way publishes each event, and notes the last place that was acknowledged. Pipelined, as it must be to be fast,
+ * it loses the order when one in the middle is refused or lost and those behind it are not; and after `kill -9` it repeats
+ * what was stored and not noted, which the server's window of duplicates (two minutes) does not cover for long.
+ *
+ * So: batches that are stored whole or not at all, one at a time, each fenced by the sequence that it must follow. The
+ * stream is then always the beginning of the log, and its last message says where to go on: nothing that is noted here
+ * can be out of step with it. What is noted counts where the stream has lost that message: expired, consumed, purged.
+ *
+ * Owns: the cursor and the connection. Does not own: what happened (the feed), what subscribers have seen (JetStream).
+ *
+ * Invariants
+ * 1. What the stream holds of an event log is in the order of the log, without a gap and each once (G2, G3).
+ * 2. NATS being slow or gone costs nobody anything: the backlog is the event log.
+ * The tests of these: test/delivery/nats.test.ts.
+ */
+export class NatsBridge {
+  readonly name = 'NATS bridge'
+  readonly #feed: EventFeed
+  readonly #place: NatsPlace
+  readonly #address: NatsAddress
+  readonly #encode: (json: string) => Uint8Array
+  readonly #logger: Logger
+  readonly #stopped = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+  #server: string | undefined
+  #reason = 'not started'
+  #retryMs = RETRY_MS
+  #published = 0
+  #omitted = 0
+
+  /** @param parts.encode an event's record as the data of its message */
+  constructor(parts: {
+    readonly feed: EventFeed
+    readonly place: NatsPlace
+    readonly address: NatsAddress
+    readonly encode: (json: string) => Uint8Array
+    readonly logger: Logger
+  }) {
+    this.#feed = parts.feed
+    this.#place = parts.place
+    this.#address = parts.address
+    this.#encode = parts.encode
+    this.#logger = parts.logger
+  }
+
+  get status(): BridgeStatus {
+    const lag = this.#feed.lastPlace - this.#place.value
+    const where =
+      this.#server === undefined ? `not connected: ${this.#reason}` : `connected to ${this.#server}`
+    return {
+      connected: this.#server !== undefined,
+      lag,
+      published: this.#published,
+      omitted: this.#omitted,
+      detail: `${where}; ${lag} events behind`,
+    }
+  }
+
+  /** Notes where the log ends, if this is the first start, and begins; connecting goes on in the background. */
+  async start(): Promise<void> {
+    if (this.#place.value > this.#feed.lastPlace) {
+      const { value } = this.#place
+      this.#logger.warn(
+        { place: value, last: this.#feed.lastPlace },
+        'the NATS bridge was further than the event log goes: the data folder is older than its nats.json',
+      )
+      this.#place.set(this.#feed.lastPlace)
+    }
+    await this.#place.save()
+    this.#running = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort()
+    const late = new AbortController()
+    await Promise.race([this.#running, sleep(STOP_MS, undefined, { ref: false, signal: late.signal })])
+    late.abort()
+    await this.#place.save()
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped
+    while (!signal.aborted) {
+      try {
+        await this.#session(signal)
+      } catch (error) {
+        this.#tell(error as Error)
+      }
+      // Of many servers that a NATS has lost, not all come back at the same moment.
+      await sleep(this.#retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
+      this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS)
+    }
+  }
+
+  /** One connection, to its end; throws what ended it. */
+  async #session(stopped: AbortSignal): Promise<void> {
+    const stream = await NatsStream.open(this.#address)
+    try {
+      const from = await this.#resumeAt(stream)
+      this.#place.set(from)
+      this.#server = stream.server
+      this.#reason = ''
+      this.#logger.info({ server: stream.server, behind: this.status.lag }, 'publishing events to NATS')
+      const ended = AbortSignal.any([stopped, stream.ended])
+      for await (const { events, place } of this.#feed.follow('all', from, BATCH_MESSAGES, ended)) {
+        for (const batch of this.#batches(events, stream.maxMessageBytes - HEADER_BYTES)) {
+          await stream.append(batch)
+          this.#published += batch.length
+          this.#retryMs = RETRY_MS
+        }
+        this.#place.set(place)
+      }
+      if (!stopped.aborted) throw stream.ended.reason
+    } finally {
+      this.#server = undefined
+      await stream.close()
+    }
+  }
+
+  /**
+   * The place behind which the stream has nothing. Its last message tells; where that is gone, or is not of this log,
+   * the noted place does, unless one of the messages before it is further: then the process ended before it noted it.
+   */
+  async #resumeAt(stream: NatsStream): Promise<number> {
+    const noted = this.#place.value
+    const last = await stream.lastMessage()
+    const lastPlace = last && (await this.#placeOf(last))
+    if (lastPlace !== undefined) return lastPlace
+    for await (const message of stream.newest(BATCH_MESSAGES)) {
+      const place = await this.#placeOf(message)
+      if (place !== undefined) return Math.max(place, noted)
+    }
+    return noted
+  }
+
+  async #placeOf({
+    subject,
+    id,
+  }: {
+    readonly subject: string
+    readonly id: string
+  }): Promise<number | undefined> {
+    const address = addressOf(subject)
+    return address && this.#feed.placeOf(address.scope, id)
+  }
+
+  /** Cuts by bytes; leaves out, and says so, what no server would take: it would hold up all others for ever. */
+  *#batches(events: readonly PlacedEvent[], maxBytes: number): Generator<NatsMessage[]> {
+    let batch: NatsMessage[] = []
+    let bytes = 0
+    for (const { event } of events) {
+      const message = this.#messageOf(event)
+      if (message.data.length > maxBytes) {
+        this.#omitted++
+        this.#logger.error(
+          { event: event.id, bytes: message.data.length, maxBytes },
+          'an event is larger than NATS allows (max_payload) and was left out',
+        )
+        continue
+      }
+      if (batch.length > 0 && bytes + message.data.length > BATCH_BYTES) {
+        yield batch
+        batch = []
+        bytes = 0
+      }
+      batch.push(message)
+      bytes += message.data.length
+    }
+    if (batch.length > 0) yield batch
+  }
+
+  #messageOf(event: StoredEvent): NatsMessage {
+    return { subject: subjectOf(event), id: event.id, data: this.#encode(event.json) }
+  }
+
+  /** Logs a reason once, not at each attempt. */
+  #tell(error: Error): void {
+    if (error.message !== this.#reason)
+      this.#logger.warn({ err: error }, 'events cannot be published to NATS')
+    this.#reason = error.message
+  }
+}

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { open, rename } from 'node:fs/promises'
+
+/** Milliseconds between two writes of the file. */
+const SAVE_MS = 1000
+
+/** The file is not what this program wrote. */
+export class PlaceDamaged extends Error {
+  override readonly name = 'PlaceDamaged'
+}
+
+/**
+ * The place in the event log up to which NATS has acknowledged, in a small file of the data folder.
+ *
+ * It lags by a second: the stream itself tells more exactly how far it is (see `natsBridge.ts`). It counts where the
+ * stream is empty, because its events have expired or were taken.
+ */
+export class NatsPlace {
+  readonly #file: string
+  readonly #failed: (error: Error) => void
+  #place: number
+  #saved: number | undefined
+  #timer: NodeJS.Timeout | undefined
+  #saving: Promise<void> = Promise.resolve()
+
+  /**
+   * Reads the file.
+   * @param first what counts where there is no file: the end of the log at the first start with a bridge
+   * @param failed told when the file cannot be written; it is tried again with the next place
+   * @throws {@link PlaceDamaged}
+   */
+  constructor(file: string, first: number, failed: (error: Error) => void) {
+    this.#file = file
+    this.#failed = failed
+    this.#saved = readPlace(file)
+    this.#place = this.#saved ?? first
+  }
+
+  get value(): number {
+    return this.#place
+  }
+
+  /** Notes a place; on the disk within a second, or by {@link save}. */
+  set(place: number): void {
+    this.#place = place
+    this.#timer ??= setTimeout(() => void this.save(), SAVE_MS)
+  }
+
+  /** Resolves once the place is on the disk, or could not be brought there. */
+  save(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#saving = this.#saving.then(async () => {
+      if (this.#saved === this.#place) return
+      const place = this.#place
+      try {
+        await replaceFile(this.#file, `${JSON.stringify({ format: 1, place })}\n`)
+        this.#saved = place
+      } catch (error) {
+        this.#failed(error as Error)
+      }
+    })
+    return this.#saving
+  }
+}
+
+function readPlace(file: string): number | undefined {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  let found: { readonly format?: unknown; readonly place?: unknown } | null
+  try {
+    found = JSON.parse(text)
+  } catch {
+    found = null
+  }
+  if (found?.format !== 1 || !Number.isSafeInteger(found.place) || (found.place as number) < 0) {
+    throw new PlaceDamaged(`${file} is damaged: it must hold {"format":1,"place":<whole number>}.`)
+  }
+  return found.place as number
+}
+
+/** After a crash the file holds the old text or the new one, whole. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  const handle = await open(`${file}.tmp`, 'w', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(`${file}.tmp`, file)
+}

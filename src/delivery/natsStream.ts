@@ -1,0 +1,225 @@
+import { readFileSync } from 'node:fs'
+import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream'
+import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
+import { connect, credsAuthenticator, headers, nuid } from '@nats-io/transport-node'
+import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
+import { EVERY_SUBJECT } from './natsSubject.ts'
+
+export const STREAM = 'EVENTS'
+
+/** Messages of one atomic batch: what servers allow by default. */
+export const BATCH_MESSAGES = 1000
+
+const CONNECT_MS = 3000
+/** For an answer of the server: a batch is flushed to its disk before. */
+const ANSWER_MS = 10_000
+/** A connection that says nothing is given up after two of these. */
+const PING_MS = 10_000
+
+const NANOSECONDS = 1e6
+const DAY_MS = 86_400_000
+
+/** How the stream is made where there is none. Whoever wants another makes it before, or edits it. */
+const NEW_STREAM = {
+  name: STREAM,
+  description: 'Events of Ringfence, in the order of its log',
+  subjects: [EVERY_SUBJECT],
+  // The archive is the event log; this is the hand-over.
+  max_age: 7 * DAY_MS * NANOSECONDS,
+  duplicate_window: 2 * 60_000 * NANOSECONDS,
+  allow_atomic: true,
+  allow_direct: true,
+} as const satisfies Partial<StreamConfig>
+
+/** There is no connection to a server of these, or it has ended. */
+export class NatsUnreachable extends Error {
+  override readonly name = 'NatsUnreachable'
+}
+
+/** The stream is there but cannot be appended to as it must be; its owner has to edit it. */
+export class StreamUnfit extends Error {
+  override readonly name = 'StreamUnfit'
+}
+
+/** The server did not take the messages, or did not say that it did. */
+export class BatchRefused extends Error {
+  override readonly name = 'BatchRefused'
+}
+
+/** Where a NATS server is, and who we are. */
+export interface NatsAddress {
+  /** `nats://` or `tls://`, a user and password or a token before the host. */
+  readonly urls: readonly string[]
+  /** Path of a credentials file, read at each connection; the empty text: none. */
+  readonly credentials: string
+}
+
+export interface NatsMessage {
+  readonly subject: string
+  /** Nats-Msg-Id. */
+  readonly id: string
+  readonly data: Uint8Array
+}
+
+/** A message as the stream keeps it. */
+export interface KeptMessage {
+  readonly subject: string
+  readonly id: string
+}
+
+/**
+ * The stream `EVENTS` as one writer sees it over one connection, from connecting to the first failure: then it is closed and
+ * another is opened. The client library could reconnect by itself; but what was under way then is lost without a
+ * word, and what comes after it would be stored in its stead.
+ *
+ * Invariants
+ * 1. A batch is stored whole or not at all, in its order, right behind what this writer knows to be the end.
+ * 2. Another batch goes out only once the one before is known to be stored.
+ */
+export class NatsStream {
+  readonly #connection: NatsConnection
+  readonly #manager: JetStreamManager
+  #firstSequence: number
+  #lastSequence: number
+  readonly #ended = new AbortController()
+
+  private constructor(connection: NatsConnection, manager: JetStreamManager, { state }: StreamInfo) {
+    this.#connection = connection
+    this.#manager = manager
+    this.#firstSequence = state.first_seq
+    this.#lastSequence = state.last_seq
+    void connection
+      .closed()
+      .then((cause) => this.#ended.abort(new NatsUnreachable('The connection ended.', { cause })))
+  }
+
+  /**
+   * Connects, and makes the stream where there is none.
+   * @throws NatsUnreachable, StreamUnfit, or what JetStream says
+   */
+  static async open(address: NatsAddress): Promise<NatsStream> {
+    let connection: NatsConnection
+    try {
+      connection = await connect(connectionOptions(address))
+    } catch (cause) {
+      throw new NatsUnreachable((cause as Error).message, { cause })
+    }
+    try {
+      const manager = await jetstreamManager(connection, { timeout: ANSWER_MS })
+      const info = await manager.streams.info(STREAM).catch((error) => {
+        const absent = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
+        if (!absent) throw error
+        return manager.streams.add(NEW_STREAM)
+      })
+      const problem = problemOf(info.config)
+      if (problem !== undefined) throw new StreamUnfit(`The stream ${STREAM} ${problem}.`)
+      return new NatsStream(connection, manager, info)
+    } catch (error) {
+      await connection.close()
+      throw error
+    }
+  }
+
+  /** Aborted, by {@link NatsUnreachable}, when the connection has ended. */
+  get ended(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  /** `host:port` of the server. */
+  get server(): string {
+    return this.#connection.getServer()
+  }
+
+  /** Bytes that a message may have, its headers included. */
+  get maxMessageBytes(): number {
+    return this.#connection.info!.max_payload
+  }
+
+  /** Whether the last message that the stream was given is still there. */
+  async lastMessage(): Promise<KeptMessage | undefined> {
+    return this.#lastSequence === 0 ? undefined : this.#messageAt(this.#lastSequence)
+  }
+
+  /** What is there of the last messages, newest first. */
+  async *newest(count: number): AsyncGenerator<KeptMessage> {
+    const lowest = Math.max(this.#firstSequence, this.#lastSequence - count + 1, 1)
+    for (let sequence = this.#lastSequence; sequence >= lowest; sequence--) {
+      const message = await this.#messageAt(sequence)
+      if (message !== undefined) yield message
+    }
+  }
+
+  /**
+   * Appends one to {@link BATCH_MESSAGES} messages; resolves once they are stored.
+   * @throws BatchRefused: whether they are stored is then for the next connection to see
+   */
+  async append(messages: readonly NatsMessage[]): Promise<void> {
+    const connection = this.#connection
+    const batch = messages.length > 1 ? nuid.next() : undefined
+    let answer: { seq?: number; error?: { description?: string } } = {}
+    for (const [i, { subject, id, data }] of messages.entries()) {
+      const head = headers()
+      head.set('Nats-Msg-Id', id)
+      if (i === 0) head.set('Nats-Expected-Last-Sequence', String(this.#lastSequence))
+      if (batch !== undefined) {
+        head.set('Nats-Batch-Id', batch)
+        head.set('Nats-Batch-Sequence', String(i + 1))
+      }
+      if (i < messages.length - 1) {
+        connection.publish(subject, data, { headers: head })
+        continue
+      }
+      if (batch !== undefined) head.set('Nats-Batch-Commit', '1')
+      try {
+        const reply = await connection.request(subject, data, { headers: head, timeout: ANSWER_MS })
+        answer = reply.json()
+      } catch (cause) {
+        throw new BatchRefused(`No answer to ${messages.length} events: ${(cause as Error).message}.`, {
+          cause,
+        })
+      }
+    }
+    if (answer.error !== undefined || typeof answer.seq !== 'number') {
+      throw new BatchRefused(
+        `NATS did not take ${messages.length} events: ${answer.error?.description ?? 'no sequence in its answer'}.`,
+      )
+    }
+    this.#lastSequence = answer.seq
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close()
+  }
+
+  async #messageAt(sequence: number): Promise<KeptMessage | undefined> {
+    const message = await this.#manager.streams.getMessage(STREAM, { seq: sequence })
+    return message === null ? undefined : { subject: message.subject, id: message.header.get('Nats-Msg-Id') }
+  }
+}
+
+/** Why the stream cannot be used; the sentence goes on after its name. */
+function problemOf(config: StreamConfig): string | undefined {
+  if (!config.subjects?.includes(EVERY_SUBJECT)) return `must have the subject ${EVERY_SUBJECT}`
+  if (config.allow_atomic !== true) return 'must allow atomic batches (allow_atomic; NATS 2.12 or newer)'
+  return undefined
+}
+
+/** @throws Error where the credentials cannot be read */
+function connectionOptions({ urls, credentials }: NatsAddress): NodeConnectionOptions {
+  const servers = urls.map((url) => new URL(url))
+  const options: NodeConnectionOptions = {
+    name: 'ringfence',
+    servers: servers.map((url) => `${url.hostname}:${url.port || 4222}`),
+    reconnect: false,
+    timeout: CONNECT_MS,
+    pingInterval: PING_MS,
+    maxPingOut: 2,
+  }
+  if (servers.some((url) => url.protocol === 'tls:')) options.tls = {}
+  if (credentials !== '') options.authenticator = credsAuthenticator(readFileSync(credentials))
+  const named = servers.find((url) => url.username !== '')
+  if (named === undefined) return options
+  const user = decodeURIComponent(named.username)
+  if (named.password === '') return { ...options, token: user }
+  return { ...options, user, pass: decodeURIComponent(named.password) }
+}

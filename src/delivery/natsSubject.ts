@@ -1,0 +1,64 @@
+import { isLive, projectOf, scopeId, type ScopeId } from '../model/scope.ts'
+
+/** What an event's subject is made of. */
+export interface Addressed {
+  readonly scope: ScopeId
+  readonly type: string
+  readonly deviceId: string
+}
+
+/** The subjects of all events. */
+export const EVERY_SUBJECT = 'events.>'
+
+/**
+ * The NATS subject of an event: `events.<project>.<test|live>.<type>.<deviceId>`, always five tokens, so that a
+ * subscriber leaves any of them open with `*`.
+ *
+ * | event | subject |
+ * |---|---|
+ * | `user.entered_geofence` of van-7, test | `events.1.test.user:entered_geofence.van-7` |
+ * | conversion `sign up: plus` of a.b, live | `events.1.live.sign%20up%3A%20plus.a%2Eb` |
+ *
+ * A dot would part tokens: in a type it is written as a colon. All else that a token cannot hold is written as in a URL,
+ * so {@link addressOf} reads it back. A character of these takes three bytes at most: with the API's bounds of 256 the
+ * subject is far below the 4,096 bytes of a NATS protocol line.
+ */
+export function subjectOf({ scope, type, deviceId }: Addressed): string {
+  const environment = isLive(scope) ? 'live' : 'test'
+  const typeToken = type
+    .split('.')
+    .map((part) => escape(part).replaceAll(':', '%3A'))
+    .join(':')
+  return `events.${projectOf(scope)}.${environment}.${typeToken}.${escape(deviceId)}`
+}
+
+/** What a subject was made of; undefined where it is not the subject of an event. */
+export function addressOf(subject: string): Addressed | undefined {
+  const match = /^events\.(\d{1,15})\.(test|live)\.([^.]+)\.([^.]+)$/.exec(subject)
+  if (match === null) return undefined
+  const [, project, environment, type, deviceId] = match as unknown as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  try {
+    return {
+      scope: scopeId(Number(project), environment === 'live'),
+      type: decodeURIComponent(type.replaceAll(':', '.')),
+      deviceId: decodeURIComponent(deviceId),
+    }
+  } catch {
+    // A percent sign that is not ours.
+    return undefined
+  }
+}
+
+/** What ends a token or a line of the protocol, the wildcards, and the sign of the escape itself. */
+function escape(text: string): string {
+  return text.replaceAll(
+    /[^!-~\u0080-\uffff]|[.*>%]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  )
+}
