@@ -31,6 +31,8 @@ import { Partition, RATE_LIMITED, TOO_MANY_EVENTS, type Applied } from './partit
 export interface Submitter {
   /** Whether the limit of one update per second and device applies. */
   readonly rateLimited: boolean
+  /** Whether {@link Applied.user} is made, which costs more than most updates. */
+  readonly wantsUser: boolean
   /** The update is durable. */
   applied(result: Applied, update: Update): void
   /** The update was refused and changed nothing. */
@@ -275,7 +277,8 @@ export class ActorHost {
     while (taken < mailbox.length && writer.bytes + partition.eventBytes < FRAME_BYTES) {
       const mail = mailbox[taken++]!
       const { update, submitter } = mail
-      const result = partition.apply(update, registry.scope(update.scope), writer, submitter.rateLimited)
+      const { rateLimited, wantsUser } = submitter
+      const result = partition.apply(update, registry.scope(update.scope), writer, rateLimited, wantsUser)
       this.told.push(mail)
       if (result === RATE_LIMITED) {
         this.counters.rateLimited++

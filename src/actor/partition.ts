@@ -35,6 +35,7 @@ const EARLY_MS = 100
 
 /** What an update came to. The strings are finished JSON. */
 export interface Applied {
+  /** Empty where nobody wants it. */
   readonly user: string
   readonly events: readonly string[]
   /** A resend: acknowledged, not evaluated (G9). */
@@ -103,18 +104,24 @@ export class Partition {
   /**
    * Applies one update: changes the state and writes the row that makes the change durable.
    * @param limited whether the device's rate limit applies
+   * @param wantsUser whether the user's JSON is to be made
    */
   apply(
     update: Update,
     view: ScopeView,
     writer: FrameWriter,
     limited: boolean,
+    wantsUser = true,
   ): Applied | typeof RATE_LIMITED | typeof TOO_MANY_EVENTS {
     const { table } = this
     const { row, first, latestTime, repeatOf } = identify(table, update)
     if (repeatOf >= 0) {
       const known = row >= 0 ? row : repeatOf
-      return { user: this.userOf(known, view, update.receivedAt), events: NO_EVENTS, repeated: true }
+      return {
+        user: wantsUser ? this.userOf(known, view, update.receivedAt) : '',
+        events: NO_EVENTS,
+        repeated: true,
+      }
     }
     const allowedAt = first >= 0 ? table.nextAllowedAt[first]! : 0
     if (limited && update.receivedAt < allowedAt - this.earlyMs) return RATE_LIMITED
@@ -139,7 +146,7 @@ export class Partition {
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.intervalMs : allowedAt
     // A new record heads the chain of its device.
     table.nextAllowedAt[row < 0 ? at : first] = next
-    return { user: this.userOf(at, view, update.receivedAt), events, repeated: false }
+    return { user: wantsUser ? this.userOf(at, view, update.receivedAt) : '', events, repeated: false }
   }
 
   /** Makes the event of a conversion; it changes no state. Returns its JSON. */

@@ -117,6 +117,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
 /** One update's request. */
 class TrackExchange implements Submitter {
   readonly rateLimited: boolean
+  readonly wantsUser = true
   private readonly reply: Reply
   private readonly registry: RegistryView
   private readonly nearby: number
@@ -143,6 +144,7 @@ class TrackExchange implements Submitter {
 /** A replay's request: answers when the last of its updates is durable. */
 class ReplayExchange implements Submitter {
   readonly rateLimited = false
+  readonly wantsUser = true
   private readonly reply: Reply
   private readonly registry: RegistryView
   private readonly nearby: number

@@ -21,6 +21,7 @@ export class FrameReceipt implements Submitter {
   /** What it counts for in the connection's bound. */
   readonly bytes: number
   readonly rateLimited: boolean
+  readonly wantsUser = false
   readonly #owner: FrameOwner
   readonly #updates: readonly Update[]
   readonly #places: readonly number[] | undefined

@@ -314,6 +314,7 @@ export function applied(told: Told): Applied {
 }
 
 class Once implements Submitter {
+  readonly wantsUser = true
   readonly rateLimited: boolean
   private readonly tell: (told: Told) => void
 
