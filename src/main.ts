@@ -136,29 +136,6 @@ async function main(): Promise<void> {
   )
 
   // Where events go by themselves.
-  const outgoing = new Outgoing(options.webhookPrivateAddresses)
-  const webhooks = new Webhooks({
-    feed,
-    events,
-    registry: registry.webhooks,
-    openStore: () =>
-      openDeliveries({ file: join(options.data, 'deliveries.sqlite'), retention: options, failed: fatal }),
-    send: senderThrough(outgoing, {
-      clock,
-      version: packageJson.version,
-      timeout: options.webhookTimeoutSeconds * 1000,
-    }),
-    userJson: (scope, recordId) =>
-      host.read(() => {
-        const user = findUser(host, salt, scope, recordId)
-        return user?.partition.userOf(user.row, registry.scope(scope), clock.now())
-      }),
-    time,
-    random: Math.random,
-    retryMilliseconds: options.webhookRetrySeconds * 1000,
-    retentionMilliseconds: options.eventsDays * DAY_MILLISECONDS,
-    logger,
-  })
   const nats =
     options.natsUrl.length === 0
       ? undefined
