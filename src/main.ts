@@ -22,6 +22,10 @@ import { openEventIndex } from './events/eventIndex.ts'
 import { NatsBridge } from './delivery/natsBridge.ts'
 import { NatsPlace } from './delivery/natsPlace.ts'
 import { ServerSentEvents } from './delivery/serverSentEvents.ts'
+import { senderThrough } from './delivery/webhookMessage.ts'
+import { webhookRoutes } from './delivery/webhookRoutes.ts'
+import { Webhooks } from './delivery/webhooks.ts'
+import { openDeliveries } from './delivery/webhookThread.ts'
 import { EventFeed } from './events/feed.ts'
 import { eventRoutes } from './events/eventRoutes.ts'
 import { storeSalt } from './events/ids.ts'
@@ -34,6 +38,7 @@ import { registerEngineMetrics } from './ops/engineMetrics.ts'
 import { healthRoutes } from './ops/healthRoutes.ts'
 import { Metrics } from './ops/metrics.ts'
 import { registerNatsMetrics } from './ops/natsMetrics.ts'
+import { registerWebhookMetrics } from './ops/webhookMetrics.ts'
 import { EXAMPLE, firstStartText } from './ops/welcome.ts'
 import { scopeId } from './model/scope.ts'
 import { operate } from './operator.ts'
@@ -48,19 +53,22 @@ import { openRegistry, type Registry } from './registry/registry.ts'
 import { referenceRoutes } from './reference/referenceRoutes.ts'
 import { referenceTexts } from './reference/texts.ts'
 import { ByteBound } from './runtime/byteBound.ts'
-import { systemClock as clock } from './runtime/clock.ts'
+import { systemClock as clock, systemTime as time } from './runtime/clock.ts'
 import { Lifecycle } from './runtime/lifecycle.ts'
 import { createLogger } from './runtime/logger.ts'
+import { Outgoing } from './runtime/outgoing.ts'
 import { connectionRoom, openFileLimit } from './runtime/openFiles.ts'
 import { createGeofenceIndex } from './spatial/cellIndex.ts'
 import { encodeEvent } from './stream/protobufCodec.ts'
 import { StreamServer } from './stream/streamServer.ts'
 import { Subscriptions } from './stream/subscriptions.ts'
 import { settingsRoutes } from './registry/settingsRoutes.ts'
+import { findUser } from './users/userQueries.ts'
 import { userRoutes } from './users/userRoutes.ts'
 
 /** Longer than any batch takes; then a part that hangs is named and the process ends. */
 const DRAIN_MILLISECONDS = 15_000
+const DAY_MILLISECONDS = 86_400_000
 /** How often a long start tells how far it is. */
 const PROGRESS_MILLISECONDS = 2000
 /** The event index is copied at 60 MB a second at most: the disk is the commit log's. */
@@ -136,6 +144,29 @@ async function main(): Promise<void> {
   )
 
   // Where events go by themselves.
+  const outgoing = new Outgoing(options.webhookPrivateAddresses)
+  const webhooks = new Webhooks({
+    feed,
+    events,
+    registry: registry.webhooks,
+    openStore: () =>
+      openDeliveries({ file: join(options.data, 'deliveries.sqlite'), retention: options, failed: fatal }),
+    send: senderThrough(outgoing, {
+      clock,
+      version: packageJson.version,
+      timeout: options.webhookTimeoutSeconds * 1000,
+    }),
+    userJson: (scope, recordId) =>
+      host.read(() => {
+        const user = findUser(host, salt, scope, recordId)
+        return user?.partition.userOf(user.row, registry.scope(scope), clock.now())
+      }),
+    time,
+    random: Math.random,
+    retryMilliseconds: options.webhookRetrySeconds * 1000,
+    retentionMilliseconds: options.eventsDays * DAY_MILLISECONDS,
+    logger,
+  })
   const nats =
     options.natsUrl.length === 0
       ? undefined
@@ -167,6 +198,7 @@ async function main(): Promise<void> {
     ...exportRoutes(registry),
     ...settingsRoutes(registry),
     ...keyRoutes(registry),
+    ...webhookRoutes({ webhooks, outgoing, clock }),
     ...healthRoutes(
       [
         { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
@@ -215,6 +247,7 @@ async function main(): Promise<void> {
   })
   registerEngineMetrics(metrics, { host, log, registry, mailbox, events, server, streams: streamServer })
   if (nats !== undefined) registerNatsMetrics(metrics, nats)
+  registerWebhookMetrics(metrics, webhooks)
 
   const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
   lifecycle.add({ name: 'data folder', stop: () => store.release() })
@@ -224,6 +257,8 @@ async function main(): Promise<void> {
   if (nats !== undefined) lifecycle.add(nats)
   lifecycle.add(new Housekeeping({ ...options, host, events, checkpointer, clock, logger }))
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })
+  lifecycle.add({ name: 'outgoing requests', stop: () => outgoing.close() })
+  lifecycle.add(webhooks)
   lifecycle.add({
     name: 'http',
     start: async () => {

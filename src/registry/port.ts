@@ -2,7 +2,9 @@ import type { Beacon, RangedBeacon } from '../model/beacon.ts'
 import type { Geofence } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
+import type { Webhook } from '../model/webhook.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
+import type { WebhookChange, WebhookDefinition } from './webhookSchema.ts'
 
 /** The beacons of one scope. */
 export interface BeaconDirectory {
@@ -43,6 +45,23 @@ export interface RegistryView {
   /** Rises with every change of any scope; commits carry it (G10). */
   readonly revision: number
   scope(scope: ScopeId): ScopeView
+}
+
+/** The webhooks of all scopes, as what delivers to them uses them. What a change returned from is durable. */
+export interface WebhookDirectory {
+  /** In the order of creation. */
+  all(): readonly Webhook[]
+  get(id: string): Webhook | undefined
+  /** @throws ApiError 409 where the environment has no room for another */
+  refuseFull(scope: ScopeId): void
+  /** @throws ApiError 409 where the environment has no room for another */
+  create(id: string, scope: ScopeId, definition: WebhookDefinition): Webhook
+  /** Undefined where there is none; so are those below. */
+  change(id: string, change: WebhookChange): Webhook | undefined
+  /** A new secret; the one before signs beside it for a day. */
+  rotate(id: string): Webhook | undefined
+  /** Whether it was there. */
+  delete(id: string): boolean
 }
 
 /** Who calls: the answer of a key look-up. */

@@ -17,6 +17,7 @@ import type { RegistryView } from './port.ts'
 import { Projects } from './projects.ts'
 import type { Part } from './recordList.ts'
 import { ScopeStore } from './scopeStore.ts'
+import { WebhookRegistry } from './webhookRegistry.ts'
 
 /** The pair is taken by another geofence of the scope. */
 export class GeofenceExists extends Error {
@@ -48,7 +49,7 @@ export interface RegistryOptions {
 const MAX_SLEEP_MS = 60_000
 
 /**
- * Geofences, beacons, settings, projects and keys of all scopes.
+ * Geofences, beacons, settings, projects, keys and webhooks of all scopes.
  *
  * Owns: the SQLite file (what a change returned from is durable) and its image in memory, from which everything is
  * read. Does not own: what is evaluated with it, and who may change it.
@@ -62,6 +63,7 @@ export class Registry implements RegistryView {
   readonly projects: Projects
   readonly beacons: BeaconRegistry
   readonly imports: ImportHistory
+  readonly webhooks: WebhookRegistry
   readonly #database: RegistryDatabase
   readonly #clock: Clock
   readonly #createIndex: () => GeofenceIndex
@@ -83,6 +85,7 @@ export class Registry implements RegistryView {
       this.projects = new Projects(this.#database, this.#clock, this.#onSweepFailure)
       this.beacons = new BeaconRegistry(this.#database, this.#clock, (scope) => this.scope(scope))
       this.imports = new ImportHistory(this.#database, this.#clock)
+      this.webhooks = new WebhookRegistry(this.#database, this.#clock)
       if (options.firstKeys !== undefined) this.createFirstProject(options.firstKeys)
       this.#load()
       this.sweep()

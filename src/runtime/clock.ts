@@ -6,6 +6,20 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
+/** A clock that can be waited for. */
+export interface Time extends Clock {
+  /** Runs `work` in so many milliseconds, unless the returned function is called before. */
+  after(milliseconds: number, work: () => void): () => void
+}
+
+export const systemTime: Time = {
+  ...systemClock,
+  after(milliseconds, work) {
+    const timer = setTimeout(work, milliseconds)
+    return () => clearTimeout(timer)
+  },
+}
+
 /** A clock that tests set by hand. */
 export class ManualClock implements Clock {
   time: number

@@ -1,0 +1,232 @@
+import Database from 'better-sqlite3'
+import type { Delivery, DeliveryQuery, WebhookState } from './webhookPort.ts'
+
+/** "RfDl": tells the file from any other. */
+const APPLICATION_ID = 0x5266446c
+const SCHEMA_VERSION = 1
+/** Deliveries removed at a time, so that what waits behind waits for milliseconds. */
+const CHUNK = 1000
+
+/** `number` is the order in which deliveries were made; never given twice. */
+const SCHEMA = `
+  CREATE TABLE webhooks (id TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE deliveries (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    webhookId TEXT NOT NULL,
+    status TEXT NOT NULL,
+    createdAt INTEGER NOT NULL,
+    record TEXT NOT NULL
+  );
+  CREATE INDEX deliveriesByWebhook ON deliveries (webhookId, number);
+  CREATE INDEX deliveriesByStatus ON deliveries (webhookId, status, number);
+  CREATE INDEX deliveriesByTime ON deliveries (createdAt);
+`
+
+/** The file is none of ours, of a newer version, or damaged. */
+export class DeliveriesUnreadable extends Error {
+  override readonly name = 'DeliveriesUnreadable'
+
+  constructor(file: string, cause: unknown) {
+    super(
+      `${file} cannot be used: ${(cause as Error).message}. Moved away, webhooks go on with what happens from then on.`,
+      { cause },
+    )
+  }
+}
+
+/** How long and how many finished deliveries are kept, of each webhook. */
+export interface DeliveryRetention {
+  readonly deliveriesDays: number
+  readonly deliveriesRows: number
+}
+
+interface Row {
+  readonly id: string
+  readonly webhookId: string
+  readonly status: string
+  readonly createdAt: number
+  readonly record: string
+}
+
+/**
+ * The SQLite side of deliveries, synchronous. Changes gather in a transaction until {@link commit}: WAL, synchronous =
+ * NORMAL, so that a commit survives the process and a power loss takes back whole transactions, the latest first.
+ */
+export class WebhookDatabase {
+  readonly #database: Database.Database
+  readonly #retention: DeliveryRetention
+  readonly #statements: ReturnType<typeof prepareStatements>
+  /** There may be deliveries of webhooks that are gone: a killed process leaves them, too. */
+  #orphans = true
+
+  /** @throws {DeliveriesUnreadable} */
+  constructor(file: string, retention: DeliveryRetention) {
+    this.#retention = retention
+    this.#database = open(file)
+    this.#statements = prepareStatements(this.#database)
+  }
+
+  states(): Map<string, WebhookState> {
+    const rows = this.#statements.states.all() as { id: string; state: string }[]
+    return new Map(rows.map(({ id, state }) => [id, JSON.parse(state)]))
+  }
+
+  begin(webhookId: string, state: WebhookState): void {
+    this.commit()
+    this.#database.pragma('synchronous = FULL')
+    try {
+      this.setState(webhookId, state)
+      this.commit()
+    } finally {
+      this.#database.pragma('synchronous = NORMAL')
+    }
+  }
+
+  setState(webhookId: string, state: WebhookState): void {
+    this.#change()
+    this.#statements.setState.run(webhookId, JSON.stringify(state))
+  }
+
+  take(webhookId: string, state: WebhookState, deliveries: readonly Delivery[]): void {
+    this.setState(webhookId, state)
+    for (const delivery of deliveries) this.#statements.insert.run(toRow(delivery))
+  }
+
+  save(delivery: Delivery): void {
+    this.#change()
+    this.#statements.save.run(toRow(delivery))
+  }
+
+  pending(webhookId: string): Delivery[] {
+    return (this.#statements.pending.all(webhookId) as Row[]).map(fromRow)
+  }
+
+  get(webhookId: string, id: string): Delivery | undefined {
+    const row = this.#statements.get.get(id, webhookId) as Row | undefined
+    return row && fromRow(row)
+  }
+
+  list(webhookId: string, query: DeliveryQuery): { deliveries: Delivery[]; hasMore: boolean } {
+    const { status, createdBefore = Number.MAX_SAFE_INTEGER, createdAfter = -1, before, limit } = query
+    const number =
+      before === undefined
+        ? Number.MAX_SAFE_INTEGER
+        : ((this.#statements.numberOf.get(before, webhookId) as number | undefined) ?? 0)
+    const bounds = [number, createdBefore, createdAfter, limit + 1]
+    const rows = (
+      status === undefined
+        ? this.#statements.list.all(webhookId, ...bounds)
+        : this.#statements.listByStatus.all(webhookId, status, ...bounds)
+    ) as Row[]
+    return { deliveries: rows.slice(0, limit).map(fromRow), hasMore: rows.length > limit }
+  }
+
+  /** Its deliveries go with {@link tidySome}. */
+  remove(webhookId: string): void {
+    this.#change()
+    this.#statements.remove.run(webhookId)
+    this.#orphans = true
+  }
+
+  /**
+   * Removes some finished deliveries past their retention, and some of webhooks that are gone.
+   * @returns whether there may be more
+   */
+  tidySome(now: number): boolean {
+    const { deliveriesDays, deliveriesRows } = this.#retention
+    const { removeOrphans, removeOld, removeMany } = this.#statements
+    this.#change()
+    const orphans = this.#orphans ? removeOrphans.run(CHUNK).changes : 0
+    this.#orphans = orphans === CHUNK
+    const old = removeOld.run(now - deliveriesDays * 86_400_000, CHUNK).changes
+    let removed = Math.max(orphans, old)
+    for (const webhookId of this.states().keys())
+      removed = Math.max(removed, removeMany.run(webhookId, webhookId, deliveriesRows, CHUNK).changes)
+    this.commit()
+    return removed === CHUNK
+  }
+
+  /** Ends the transaction under way. */
+  commit(): void {
+    if (this.#database.inTransaction) this.#database.exec('COMMIT')
+  }
+
+  close(): void {
+    this.commit()
+    this.#database.close()
+  }
+
+  #change(): void {
+    if (!this.#database.inTransaction) this.#database.exec('BEGIN')
+  }
+}
+
+function toRow(delivery: Delivery): Row {
+  const { id, webhookId, status, createdAt, ...rest } = delivery
+  return { id, webhookId, status, createdAt, record: JSON.stringify(rest) }
+}
+
+function fromRow({ id, webhookId, status, createdAt, record }: Row): Delivery {
+  return { id, webhookId, status, createdAt, ...JSON.parse(record) }
+}
+
+function prepareStatements(database: Database.Database) {
+  const page = 'number < ? AND createdAt < ? AND createdAt > ? ORDER BY number DESC LIMIT ?'
+  const removeWhere = (condition: string) =>
+    database.prepare(
+      `DELETE FROM deliveries WHERE number IN (SELECT number FROM deliveries WHERE ${condition} LIMIT ?)`,
+    )
+  return {
+    states: database.prepare('SELECT id, state FROM webhooks'),
+    setState: database.prepare(
+      'INSERT INTO webhooks VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET state = excluded.state',
+    ),
+    remove: database.prepare('DELETE FROM webhooks WHERE id = ?'),
+    insert: database.prepare(
+      `INSERT INTO deliveries (id, webhookId, status, createdAt, record)
+       VALUES (@id, @webhookId, @status, @createdAt, @record)`,
+    ),
+    save: database.prepare('UPDATE deliveries SET status = @status, record = @record WHERE id = @id'),
+    pending: database.prepare(
+      `SELECT * FROM deliveries WHERE webhookId = ? AND status = 'pending' ORDER BY number`,
+    ),
+    get: database.prepare('SELECT * FROM deliveries WHERE id = ? AND webhookId = ?'),
+    numberOf: database.prepare('SELECT number FROM deliveries WHERE id = ? AND webhookId = ?').pluck(),
+    list: database.prepare(`SELECT * FROM deliveries WHERE webhookId = ? AND ${page}`),
+    listByStatus: database.prepare(`SELECT * FROM deliveries WHERE webhookId = ? AND status = ? AND ${page}`),
+    removeOrphans: removeWhere('webhookId NOT IN (SELECT id FROM webhooks)'),
+    removeOld: removeWhere(`status <> 'pending' AND createdAt < ?`),
+    // What is pending stays, and counts among the kept.
+    removeMany: removeWhere(
+      `webhookId = ? AND status <> 'pending' AND number <=
+         (SELECT number FROM deliveries WHERE webhookId = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,
+    ),
+  }
+}
+
+function open(file: string): Database.Database {
+  let database: Database.Database | undefined
+  try {
+    database = new Database(file)
+    const application = database.pragma('application_id', { simple: true }) as number
+    const version = database.pragma('user_version', { simple: true }) as number
+    const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
+    const fresh = application === 0 && version === 0 && tables === 0
+    if (!fresh && application !== APPLICATION_ID) throw new Error('it holds something else')
+    if (version > SCHEMA_VERSION) throw new Error(`it has format ${version} of a newer Ringfence`)
+    database.pragma('journal_mode = WAL')
+    database.pragma('synchronous = NORMAL')
+    if (fresh) {
+      database.transaction(() => {
+        database!.exec(SCHEMA)
+        database!.pragma(`application_id = ${APPLICATION_ID}`)
+        database!.pragma(`user_version = ${SCHEMA_VERSION}`)
+      })()
+    }
+    return database
+  } catch (error) {
+    database?.close()
+    throw new DeliveriesUnreadable(file, error)
+  }
+}

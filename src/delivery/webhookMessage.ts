@@ -1,0 +1,140 @@
+import { createHash, createHmac } from 'node:crypto'
+import { Webhook as Signer } from 'standardwebhooks'
+import type { PlacedEvent } from '../events/port.ts'
+import { wants } from '../events/filter.ts'
+import { MAX_WEBHOOK_EVENTS, type Webhook } from '../model/webhook.ts'
+import { newId } from '../registry/recordList.ts'
+import type { Outgoing } from '../runtime/outgoing.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Delivery, Message, Outcome, Send } from './webhookPort.ts'
+
+/** What is kept of an answer's body. */
+const KEPT_BODY_BYTES = 1024
+
+/** An event with the delivery that it went into. */
+export interface Bundle {
+  readonly delivery: Delivery
+  readonly jsons: readonly string[]
+}
+
+/**
+ * The deliveries that some events make, in the order of the log: one of each event that the webhook wants, or of
+ * successive ones of a device that are of one user.
+ */
+export function bundle(webhook: Webhook, placed: readonly PlacedEvent[], now: number): Bundle[] {
+  const { id: webhookId, types, tags } = webhook
+  const multiple = webhook.mode === 'multiple'
+  const bundles: { userRecordId: string; deviceId: string; events: PlacedEvent['event'][] }[] = []
+  const latest = new Map<string, (typeof bundles)[number]>()
+  for (const { event } of placed) {
+    if (!wants({ types, tags }, event)) continue
+    const { deviceId, userRecordId } = event
+    const open = latest.get(deviceId)
+    if (
+      multiple &&
+      open?.userRecordId === userRecordId &&
+      open.deviceId === deviceId &&
+      open.events.length < MAX_WEBHOOK_EVENTS
+    ) {
+      open.events.push(event)
+      continue
+    }
+    const begun = { userRecordId, deviceId, events: [event] }
+    bundles.push(begun)
+    latest.set(deviceId, begun)
+  }
+  return bundles.map(({ userRecordId, deviceId, events }) => {
+    const eventIds = events.map((event) => event.id)
+    const delivery: Delivery = {
+      id: newId(now),
+      webhookId,
+      messageId: messageId(eventIds),
+      deviceId,
+      userRecordId,
+      eventIds,
+      types: events.map((event) => event.type),
+      multiple,
+      createdAt: now,
+      status: 'pending',
+      attemptCount: 0,
+      attempts: [],
+      failures: 0,
+    }
+    return { delivery, jsons: events.map((event) => event.json) }
+  })
+}
+
+/** The same for the same events, so that a receiver recognises what it has seen. */
+function messageId(eventIds: readonly string[]): string {
+  if (eventIds.length === 1) return `msg_${eventIds[0]}`
+  return `msg_${createHash('sha256').update(eventIds.join()).digest('hex').slice(0, 24)}`
+}
+
+/** `{event, user}` or `{events, user}`; without `user` where the record is gone. */
+export function messageBody(multiple: boolean, events: readonly string[], user: string | undefined): string {
+  const what = multiple ? `"events":[${events.join(',')}]` : `"event":${events[0]}`
+  return user === undefined ? `{${what}}` : `{${what},"user":${user}}`
+}
+
+/**
+ * The headers of one attempt: those of Standard Webhooks, which cover the body and the time, and those that receivers
+ * of Radar's webhooks check, which do not.
+ */
+export function messageHeaders(webhook: Webhook, message: Message, now: number): Record<string, string> {
+  const { secret, previousSecret } = webhook
+  const secrets = [secret, ...(previousSecret && previousSecret.until > now ? [previousSecret.secret] : [])]
+  const time = new Date(now)
+  return {
+    'Content-Type': 'application/json',
+    'webhook-id': message.id,
+    'webhook-timestamp': String(Math.floor(now / 1000)),
+    'webhook-signature': secrets
+      .map((each) => new Signer(each).sign(message.id, time, message.body))
+      .join(' '),
+    'X-Radar-Signing-Id': message.id,
+    'X-Radar-Signature': createHmac('sha1', secret).update(message.id).digest('hex'),
+  }
+}
+
+/** Sends messages as POST requests. */
+export function senderThrough(
+  outgoing: Outgoing,
+  options: { readonly clock: Clock; readonly version: string; readonly timeout: number },
+): Send {
+  const userAgent = `Ringfence/${options.version}`
+  return async (webhook, message, signal): Promise<Outcome> => {
+    const at = options.clock.now()
+    const began = performance.now()
+    const latency = () => Math.round(performance.now() - began)
+    try {
+      const answer = await outgoing.request(webhook.url, {
+        method: 'POST',
+        headers: { ...messageHeaders(webhook, message, at), 'User-Agent': userAgent },
+        body: message.body,
+        timeout: options.timeout,
+        keepBytes: KEPT_BODY_BYTES,
+        signal,
+      })
+      const { status } = answer
+      const body = answer.body.toString()
+      if (status >= 200 && status < 300) return { at, latency: latency(), status, body }
+      const retryAfter = retryAfterOf(answer.headers['retry-after'], options.clock.now())
+      return { at, latency: latency(), status, error: `answered ${status}`, body, retryAfter }
+    } catch (error) {
+      return { at, latency: latency(), error: sentenceOf(error as Error), body: '' }
+    }
+  }
+}
+
+/** Milliseconds of a `Retry-After`, which gives seconds or a date; undefined where it says nothing. */
+export function retryAfterOf(value: string | string[] | undefined, now: number): number | undefined {
+  const text = String(value).trim()
+  const milliseconds = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return milliseconds > 0 ? milliseconds : undefined
+}
+
+/** What went wrong, in one line. Of several addresses that failed, Node's own message is empty. */
+function sentenceOf(error: Error & { code?: string }): string {
+  const [line = ''] = error.message.trim().split('\n')
+  return (line || error.code || error.name).slice(0, 200)
+}

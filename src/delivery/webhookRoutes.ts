@@ -1,0 +1,249 @@
+import Type from 'typebox'
+import { route, type Answer, type Call, type Route } from '../api/route.ts'
+import { DateText, limitOf, Page, Text } from '../api/schemas.ts'
+import type { Webhook } from '../model/webhook.ts'
+import type { Fields } from '../registry/fields.ts'
+import { dateField, textField } from '../registry/fields.ts'
+import { MAX_ID_LENGTH } from '../registry/recordFields.ts'
+import { Id, Nothing } from '../registry/recordSchemas.ts'
+import { parseWebhook, parseWebhookChange, WebhookBody } from '../registry/webhookSchema.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError, badParam, notFound } from '../runtime/errors.ts'
+import type { Outgoing } from '../runtime/outgoing.ts'
+import { DELIVERY_STATUSES } from './webhookPort.ts'
+import { DeliveryRecord, deliveryRecord, TestRecord, testRecord } from './webhookRecord.ts'
+import { WebhookRecord, webhookRecord } from './webhookRecord.ts'
+import type { Webhooks } from './webhooks.ts'
+
+const TAG = 'Webhooks'
+const OneWebhook = Type.Object({ webhook: WebhookRecord })
+const Conflict = Type.Object({}, { description: 'Conflict: see `meta.message`.' })
+
+/** What the routes of webhooks ask. */
+export interface WebhookRouteParts {
+  readonly webhooks: Webhooks
+  readonly outgoing: Outgoing
+  readonly clock: Clock
+}
+
+/** Management of webhooks and their deliveries. */
+export function webhookRoutes(parts: WebhookRouteParts): Route[] {
+  return [...recordRoutes(parts), ...actionRoutes(parts), ...deliveryRoutes(parts)]
+}
+
+function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/webhooks',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Create a webhook',
+      description:
+        'Events that happen from now on are sent to the url. The secret is in this answer and nowhere else.',
+      body: WebhookBody,
+      answers: { 200: OneWebhook, 409: Conflict },
+      handler: async (call) => {
+        const definition = parseWebhook(call.body as Fields)
+        refusePrivate(outgoing, definition.url)
+        const webhook = await webhooks.create(call.credentials!.scope, definition)
+        return answer(webhooks, webhook, true)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/webhooks',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'List webhooks',
+      answers: { 200: Type.Object({ webhooks: Type.Array(WebhookRecord) }) },
+      handler: (call) => {
+        const records = webhooks
+          .list(call.credentials!.scope)
+          .map((webhook) => webhookRecord(webhook, webhooks.standing(webhook)))
+        return { body: { webhooks: records } }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/webhooks/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Get a webhook',
+      params: Id,
+      answers: { 200: OneWebhook },
+      handler: (call) => answer(webhooks, found(webhooks, call)),
+    }),
+    route({
+      method: 'PATCH',
+      path: '/v1/webhooks/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Change a webhook',
+      description:
+        'The named fields change, the rest stay; null takes away description, types and tags. A new url is used for ' +
+        'what waits, too; new filters decide about what happens from now on.',
+      params: Id,
+      body: WebhookBody,
+      answers: { 200: OneWebhook },
+      handler: async (call) => {
+        const change = parseWebhookChange(call.body as Fields)
+        if (change.url !== undefined) refusePrivate(outgoing, change.url)
+        return answer(webhooks, there(await webhooks.change(found(webhooks, call), change)))
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/webhooks/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Delete a webhook',
+      description: 'Its deliveries are deleted with it; what waits is not sent.',
+      params: Id,
+      answers: { 200: Nothing },
+      handler: async (call) => {
+        await webhooks.remove(found(webhooks, call))
+        return {}
+      },
+    }),
+  ]
+}
+
+function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/:id/rotate',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Replace the secret',
+      description:
+        'The new secret is in this answer and nowhere else. For a day the old one signs beside it in ' +
+        '`webhook-signature`.',
+      params: Id,
+      answers: { 200: OneWebhook },
+      handler: async (call) => answer(webhooks, there(await webhooks.rotate(found(webhooks, call))), true),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/:id/enable',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Enable a webhook again',
+      description:
+        'Ends a pause: what waited is sent, in order and with all its retries. Turns it on where it was off.',
+      params: Id,
+      answers: { 200: OneWebhook },
+      handler: async (call) => answer(webhooks, there(await webhooks.enable(found(webhooks, call)))),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/:id/test',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Send a sample event now',
+      description: 'Answers what came back. Works whatever the status of the webhook.',
+      params: Id,
+      answers: { 200: Type.Object({ test: TestRecord }) },
+      handler: async (call) => ({
+        body: { test: testRecord(await webhooks.test(found(webhooks, call))) },
+      }),
+    }),
+  ]
+}
+
+function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/webhooks/:id/deliveries',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'List deliveries, newest first',
+      params: Id,
+      query: Type.Object({
+        status: Type.Optional(Type.Union(DELIVERY_STATUSES.map((status) => Type.Literal(status)))),
+        before: Type.Optional(
+          Text(
+            MAX_ID_LENGTH,
+            'The `_id` of a delivery: those before it. For the next page, of the last one.',
+          ),
+        ),
+        limit: limitOf(100, 1000),
+        createdBefore: Type.Optional(DateText),
+        createdAfter: Type.Optional(DateText),
+      }),
+      meta: Page,
+      answers: { 200: Type.Object({ deliveries: Type.Array(DeliveryRecord) }) },
+      handler: async (call) => {
+        const webhook = found(webhooks, call)
+        const { deliveries, hasMore } = await webhooks.deliveries(webhook, {
+          ...call.query,
+          createdBefore: dateField(call.query, 'createdBefore'),
+          createdAfter: dateField(call.query, 'createdAfter'),
+        })
+        return { meta: { hasMore }, body: { deliveries: deliveries.map(deliveryRecord) } }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/:id/redeliver',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Send again',
+      description:
+        'One delivery, by `deliveryId`; or the events that the server made in a time range, `from` included and `to` ' +
+        'not, as the filters are now. `webhook-id` is the same as before.',
+      params: Id,
+      body: Type.Object({
+        deliveryId: Type.Optional(Text(MAX_ID_LENGTH)),
+        from: Type.Optional(DateText),
+        to: Type.Optional(DateText),
+      }),
+      answers: {
+        200: Type.Object({ webhook: Type.Optional(WebhookRecord), delivery: Type.Optional(DeliveryRecord) }),
+        409: Conflict,
+      },
+      handler: async (call): Promise<Answer> => {
+        const webhook = found(webhooks, call)
+        const body = call.body as Fields
+        const deliveryId = textField(body, 'deliveryId', MAX_ID_LENGTH)
+        const from = dateField(body, 'from')
+        const to = dateField(body, 'to') ?? clock.now()
+        if (deliveryId !== undefined) {
+          const delivery = await webhooks.redeliver(webhook, deliveryId)
+          if (delivery === undefined) throw notFound('Delivery')
+          return { body: { delivery: deliveryRecord(delivery) } }
+        }
+        if (from === undefined) throw badParam('from', 'Required, or a deliveryId.')
+        if (from >= to)
+          throw badParam('from', 'Invalid from. It must be before to, which is now where it is absent.')
+        await webhooks.redeliverRange(webhook, from, to)
+        return answer(webhooks, webhook)
+      },
+    }),
+  ]
+}
+
+type WebhookCall = Pick<Call<typeof Id, undefined, undefined>, 'credentials' | 'params'>
+
+function found(webhooks: Webhooks, call: WebhookCall): Webhook {
+  return there(webhooks.get(call.credentials!.scope, call.params.id))
+}
+
+function there(webhook: Webhook | undefined): Webhook {
+  if (webhook === undefined) throw notFound('Webhook')
+  return webhook
+}
+
+function answer(webhooks: Webhooks, webhook: Webhook, secret = false) {
+  return { body: { webhook: webhookRecord(webhook, webhooks.standing(webhook), secret) } }
+}
+
+/** A name is checked when it is connected to; an address can be refused right away. */
+function refusePrivate(outgoing: Outgoing, url: string): void {
+  const refusal = outgoing.refusal(new URL(url).hostname)
+  if (refusal === undefined) return
+  const sentence = `url: Invalid url. ${refusal.message}; the option webhookPrivateAddresses may allow it.`
+  throw new ApiError(400, sentence, { param: 'url', cause: refusal })
+}

@@ -1,0 +1,67 @@
+import { eventJson, geofenceContext } from '../events/record.ts'
+import type { Geofence } from '../model/geofence.ts'
+import { isoDate } from '../model/isoDate.ts'
+import { isLive } from '../model/scope.ts'
+import type { Webhook } from '../model/webhook.ts'
+
+/** What the test button sends: somebody enters a geofence in Berlin, neither of which exists. */
+
+const ID = '0'.repeat(24)
+const USER = { id: ID, userId: 'sample-user', deviceId: 'sample-device', metadata: { sample: true } }
+const PLACE = { latitude: 52.5219, longitude: 13.4132 }
+const ACCURACY_METERS = 12
+
+const geofence: Geofence = {
+  id: ID,
+  scope: 0,
+  tag: 'sample',
+  externalId: 'sample',
+  description: 'Sample geofence',
+  type: 'circle',
+  shape: { kind: 'circle', center: [PLACE.longitude, PLACE.latitude], radius: 100 },
+  enabled: true,
+  timeZone: 'Europe/Berlin',
+  createdAt: 0,
+  updatedAt: 0,
+}
+
+/** An entry, as JSON; of a type that the webhook wants. */
+export function sampleEvent({ scope, types }: Webhook, id: string, now: number): string {
+  const json = eventJson(
+    id,
+    { type: 'user.entered_geofence', geofence, confidence: 3 },
+    {
+      live: isLive(scope),
+      user: USER,
+      ...PLACE,
+      accuracy: ACCURACY_METERS,
+      foreground: true,
+      stopped: false,
+      replayed: false,
+      time: now,
+      receivedAt: now,
+    },
+  )
+  return types === undefined ? json : JSON.stringify({ ...JSON.parse(json), type: types[0] })
+}
+
+/** The user of that event, as JSON. */
+export function sampleUser({ scope }: Webhook, now: number): string {
+  return JSON.stringify({
+    _id: USER.id,
+    live: isLive(scope),
+    userId: USER.userId,
+    deviceId: USER.deviceId,
+    metadata: USER.metadata,
+    createdAt: isoDate(now),
+    geofences: [geofenceContext(geofence)],
+    beacons: [],
+    segments: [],
+    topChains: [],
+    location: { type: 'Point', coordinates: [PLACE.longitude, PLACE.latitude] },
+    locationAccuracy: ACCURACY_METERS,
+    foreground: true,
+    stopped: false,
+    updatedAt: isoDate(now),
+  })
+}

@@ -1,0 +1,236 @@
+import type { ScopeId } from '../model/scope.ts'
+import type { Webhook } from '../model/webhook.ts'
+import type { EventFeed } from '../events/feed.ts'
+import type { WebhookDirectory } from '../registry/port.ts'
+import { newId } from '../registry/recordList.ts'
+import type { WebhookChange, WebhookDefinition } from '../registry/webhookSchema.ts'
+import { ByteBound } from '../runtime/byteBound.ts'
+import { ApiError } from '../runtime/errors.ts'
+import { WebhookEndpoint, type EndpointParts } from './webhookEndpoint.ts'
+import { messageBody } from './webhookMessage.ts'
+import type { Delivery, DeliveryQuery, DeliveryStore, Outcome, WebhookState } from './webhookPort.ts'
+import { sampleEvent, sampleUser } from './webhookSample.ts'
+
+/** Bytes of events that wait in memory for all endpoints together. */
+const MEMORY_BYTES = 64 * 1024 * 1024
+const TEST_ID_CHARACTERS = 12
+
+export interface WebhookParts extends Omit<EndpointParts, 'store' | 'memory' | 'counters' | 'feed'> {
+  readonly feed: EventFeed
+  readonly registry: WebhookDirectory
+  /** Opens the deliveries; called once, when there is a webhook. */
+  readonly openStore: () => Promise<DeliveryStore>
+}
+
+/** How a webhook stands, as its record says it. */
+export interface WebhookStanding {
+  readonly status: 'active' | 'failing' | 'paused' | 'disabled'
+  /** Since when it is failing or paused, epoch milliseconds. */
+  readonly since?: number | undefined
+  readonly reason?: string | undefined
+  /** Deliveries taken in and not through. */
+  readonly pending: number
+  readonly lostBefore?: number | undefined
+  readonly redelivery?: WebhookState['redelivery']
+}
+
+/**
+ * All webhooks of all scopes at work.
+ *
+ * Owns: an endpoint for each webhook, in step with the registry. Does not own: definitions (registry), what a webhook
+ * does (WebhookEndpoint).
+ */
+export class Webhooks {
+  readonly name = 'webhooks'
+  readonly counters = { delivered: 0, failedAttempts: 0, givenUp: 0 }
+  readonly #parts: WebhookParts
+  readonly #memory = new ByteBound(MEMORY_BYTES)
+  readonly #endpoints = new Map<string, WebhookEndpoint>()
+  #store: Promise<DeliveryStore> | undefined
+
+  constructor(parts: WebhookParts) {
+    this.#parts = parts
+  }
+
+  /** Goes on where the process before ended. */
+  async start(): Promise<void> {
+    const webhooks = this.#parts.registry.all()
+    if (webhooks.length === 0) return
+    const store = await this.#open()
+    const states = await store.states()
+    for (const id of states.keys()) if (this.#parts.registry.get(id) === undefined) await store.remove(id)
+    for (const webhook of webhooks) await this.#add(store, webhook, states.get(webhook.id))
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#endpoints.values()].map((endpoint) => endpoint.stop()))
+    await (await this.#store)?.close()
+  }
+
+  /** Webhooks that are paused now. */
+  get paused(): number {
+    return this.#count(({ state }) => (state.pause === undefined ? 0 : 1))
+  }
+
+  /** Webhooks whose last attempts failed, paused ones not counted. */
+  get failing(): number {
+    return this.#count(({ state }) => (state.failingSince !== undefined && state.pause === undefined ? 1 : 0))
+  }
+
+  /** Deliveries of all webhooks that are taken in and not through. */
+  get pending(): number {
+    return this.#count(({ pending }) => pending)
+  }
+
+  /** Events of the log, of any scope, that the webhook furthest behind has yet to look at; paused ones not counted. */
+  get lag(): number {
+    let lag = 0
+    for (const { state } of this.#endpoints.values())
+      if (state.pause === undefined) lag = Math.max(lag, this.#parts.feed.lastPlace - state.place)
+    return lag
+  }
+
+  list(scope: ScopeId): readonly Webhook[] {
+    return this.#parts.registry.all().filter((webhook) => webhook.scope === scope)
+  }
+
+  get(scope: ScopeId, id: string): Webhook | undefined {
+    const webhook = this.#parts.registry.get(id)
+    return webhook?.scope === scope ? webhook : undefined
+  }
+
+  standing(webhook: Webhook): WebhookStanding {
+    const endpoint = this.#endpoints.get(webhook.id)
+    if (endpoint === undefined) return { status: webhook.enabled ? 'active' : 'disabled', pending: 0 }
+    const { state, pending, lastError, lostBefore } = endpoint
+    const { pause, failingSince, redelivery } = state
+    const more = { pending, lostBefore, redelivery }
+    if (!webhook.enabled) return { status: 'disabled', ...more }
+    if (pause !== undefined) return { status: 'paused', ...pause, ...more }
+    if (failingSince !== undefined)
+      return { status: 'failing', since: failingSince, reason: lastError, ...more }
+    return { status: 'active', ...more }
+  }
+
+  /** Sends events from now on. */
+  async create(scope: ScopeId, definition: WebhookDefinition): Promise<Webhook> {
+    const { registry, feed, time } = this.#parts
+    registry.refuseFull(scope)
+    const id = newId(time.now())
+    const state = { place: feed.lastPlace }
+    // The cursor first: a webhook that is there has one, whenever the process ends.
+    const store = await this.#open()
+    await store.begin(id, state)
+    try {
+      const webhook = registry.create(id, scope, definition)
+      await this.#add(store, webhook, state)
+      return webhook
+    } catch (error) {
+      await store.remove(id)
+      throw error
+    }
+  }
+
+  async change({ id }: Webhook, change: WebhookChange): Promise<Webhook | undefined> {
+    const endpoint = this.#endpoints.get(id)
+    if (endpoint === undefined) return undefined
+    return endpoint.change(() => gone(this.#parts.registry.change(id, change)))
+  }
+
+  async rotate({ id }: Webhook): Promise<Webhook | undefined> {
+    return this.#endpoints.get(id)?.change(() => gone(this.#parts.registry.rotate(id)))
+  }
+
+  /** Ends a pause, and turns it on where it was off. */
+  async enable(webhook: Webhook): Promise<Webhook | undefined> {
+    const endpoint = this.#endpoints.get(webhook.id)
+    if (endpoint === undefined) return undefined
+    await endpoint.resume()
+    return webhook.enabled ? webhook : this.change(webhook, { enabled: true })
+  }
+
+  async remove({ id }: Webhook): Promise<void> {
+    const endpoint = this.#endpoints.get(id)
+    if (endpoint === undefined || !this.#parts.registry.delete(id)) return
+    this.#endpoints.delete(id)
+    await endpoint.stop()
+    await (await this.#open()).remove(id)
+  }
+
+  /** Sends a made-up event, whatever the state of the webhook, and tells what came back. Nothing is kept of it. */
+  async test(webhook: Webhook, signal = new AbortController().signal): Promise<Outcome> {
+    const { send, time } = this.#parts
+    const now = time.now()
+    const id = newId(now)
+    const event = sampleEvent(webhook, id, now)
+    const message = {
+      id: `msg_test_${id.slice(-TEST_ID_CHARACTERS)}`,
+      body: messageBody(webhook.mode === 'multiple', [event], sampleUser(webhook, now)),
+    }
+    return send(webhook, message, signal)
+  }
+
+  async deliveries(webhook: Webhook, query: DeliveryQuery) {
+    return (await this.#open()).list(webhook.id, query)
+  }
+
+  /** Sends a delivery again; undefined where there is none with that id. */
+  async redeliver(webhook: Webhook, deliveryId: string): Promise<Delivery | undefined> {
+    const delivery = await (await this.#open()).get(webhook.id, deliveryId)
+    return delivery && this.#endpoints.get(webhook.id)?.redeliver(delivery)
+  }
+
+  /**
+   * Sends again what the filters want of the events that the server made from `from` on and before `to`, epoch
+   * milliseconds.
+   * @throws {ApiError} 409 where another time range is under way
+   */
+  async redeliverRange(webhook: Webhook, from: number, to: number): Promise<void> {
+    const { feed } = this.#parts
+    const until = feed.lastPlace
+    const after = await placeBefore(feed, webhook.scope, from)
+    const endpoint = this.#endpoints.get(webhook.id)
+    if (endpoint === undefined || (await endpoint.redeliverRange({ after, until, from, to }))) return
+    throw new ApiError(409, 'Another time range is being redelivered; its end has to be waited for.')
+  }
+
+  #open(): Promise<DeliveryStore> {
+    this.#store ??= this.#parts.openStore()
+    return this.#store
+  }
+
+  async #add(store: DeliveryStore, webhook: Webhook, known: WebhookState | undefined): Promise<void> {
+    // A restored backup has webhooks and no cursors: they go on with what happens from then on.
+    const state = known ?? { place: this.#parts.feed.lastPlace }
+    if (known === undefined) await store.begin(webhook.id, state)
+    const parts = { ...this.#parts, store, memory: this.#memory, counters: this.counters }
+    const endpoint = new WebhookEndpoint(parts, webhook, state)
+    this.#endpoints.set(webhook.id, endpoint)
+    await endpoint.start()
+  }
+
+  #count(count: (endpoint: WebhookEndpoint) => number): number {
+    let sum = 0
+    for (const endpoint of this.#endpoints.values()) sum += count(endpoint)
+    return sum
+  }
+}
+
+/** Deleted by somebody else in the meantime. */
+function gone(webhook: Webhook | undefined): Webhook {
+  if (webhook === undefined) throw new ApiError(404, 'Webhook not found.')
+  return webhook
+}
+
+/** A place before the first event of a scope that the server made at that time or later, by bisection. */
+async function placeBefore(feed: EventFeed, scope: ScopeId, time: number): Promise<number> {
+  let low = 0
+  let high = feed.lastPlace
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const [next] = (await feed.read(scope, middle, 1)).events
+    if (next === undefined || next.event.actualCreatedAt >= time) high = middle
+    else low = next.place
+  }
+  return low
+}

@@ -1,0 +1,38 @@
+import type { Metrics } from './metrics.ts'
+
+/** What an operator watches of webhooks. */
+export function registerWebhookMetrics(
+  metrics: Metrics,
+  webhooks: {
+    readonly counters: {
+      readonly delivered: number
+      readonly failedAttempts: number
+      readonly givenUp: number
+    }
+    readonly pending: number
+    readonly failing: number
+    readonly paused: number
+    readonly lag: number
+  },
+): void {
+  const { counters } = webhooks
+  metrics.total('webhook_deliveries_total', 'Webhook deliveries answered 2xx.', () => counters.delivered)
+  metrics.total(
+    'webhook_failed_attempts_total',
+    'Webhook requests that failed and are tried again.',
+    () => counters.failedAttempts,
+  )
+  metrics.total(
+    'webhook_given_up_total',
+    'Webhook deliveries given up after all retries.',
+    () => counters.givenUp,
+  )
+  metrics.gauge('webhook_pending', 'Webhook deliveries that wait.', () => webhooks.pending)
+  metrics.gauge('webhooks_failing', 'Webhooks whose last attempts failed.', () => webhooks.failing)
+  metrics.gauge('webhooks_paused', 'Webhooks that are paused until enabled again.', () => webhooks.paused)
+  metrics.gauge(
+    'webhook_lag_events',
+    'Events that the webhook furthest behind has yet to look at; paused ones not counted.',
+    () => webhooks.lag,
+  )
+}

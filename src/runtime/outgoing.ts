@@ -1,0 +1,180 @@
+import { lookup as systemLookup } from 'node:dns'
+import ipaddr from 'ipaddr.js'
+import { Agent, buildConnector } from 'undici'
+import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
+
+/**
+ * Requests to addresses that users name: they must not reach what only this machine or its network can.
+ *
+ * The naive way checks the address and then lets the client resolve the name: between the two the name may have moved
+ * (DNS rebinding). Here the check stands inside the connection: the name is resolved once, every address that it has
+ * must be a public one, and the socket is connected to those very addresses.
+ *
+ * 1. No connection to an address outside the public internet, unless it is allowed by the operator.
+ * 2. Redirects are not followed: they are answers like any other.
+ * 3. A request ends within its time, whatever the other side does, and so many bytes of an answer are read.
+ */
+
+/** Longer than any connection that will come about takes. */
+const CONNECT_MS = 10_000
+/** Idle connections are kept that long. */
+const KEEP_ALIVE_MS = 10_000
+const MAX_HEADER_BYTES = 16 * 1024
+/** Past so much of an answer its connection is closed. */
+const READ_BYTES = 64 * 1024
+
+/** An address outside the public internet. */
+export class AddressRefused extends Error {
+  override readonly name = 'AddressRefused'
+
+  constructor(host: string, address: string) {
+    const where = host === address ? address : `${host} is ${address}, which`
+    super(`${where} is not on the public internet`)
+  }
+}
+
+/** The other side took too long. */
+export class RequestTimedOut extends Error {
+  override readonly name = 'RequestTimedOut'
+
+  constructor(milliseconds: number) {
+    super(`no answer within ${milliseconds / 1000} s`)
+  }
+}
+
+export interface OutgoingRequest {
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  /** Bound on everything from the look-up to the answer's last byte, milliseconds. */
+  readonly timeout: number
+  /** How much of the answer's body to keep. */
+  readonly keepBytes: number
+  readonly signal?: AbortSignal
+}
+
+export interface OutgoingAnswer {
+  readonly status: number
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Its first bytes; fewer than asked for where the other side stopped in the middle. */
+  readonly body: Buffer
+}
+
+/** All addresses of a host, as `dns.lookup` answers them. */
+export type Lookup = (
+  host: string,
+  options: { readonly all: true },
+  callback: (error: Error | null, addresses: { address: string; family: number }[]) => void,
+) => void
+
+export class Outgoing {
+  readonly #allowed: IpRanges
+  readonly #agent: Agent
+
+  /** @param allowed addresses and CIDR ranges that may be reached although they are not public */
+  constructor(allowed: readonly string[], lookup: Lookup = systemLookup) {
+    this.#allowed = allowed.length === 0 ? [] : parseIpRanges(allowed.join(','))
+    const connect = buildConnector({
+      timeout: CONNECT_MS,
+      lookup: (host, options, done) => {
+        lookup(host, { all: true }, (error, addresses) => {
+          const refused = addresses?.find(({ address }) => !this.#admits(address))
+          if (error !== null) done(error, [])
+          else if (refused !== undefined) done(new AddressRefused(host, refused.address), [])
+          else if (options.all === true) done(null, addresses)
+          else done(null, addresses[0]!.address, addresses[0]!.family)
+        })
+      },
+    } as buildConnector.BuildOptions)
+    this.#agent = new Agent({
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // The whole request has its bound; these would only blur whose it was.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: (options, callback) => {
+        // An address is not looked up.
+        const refusal = this.refusal(options.hostname)
+        if (refusal !== undefined) return callback(refusal, null)
+        connect(options, callback)
+      },
+    })
+  }
+
+  /** Why a host that is an address is not connected to; undefined for names, which are checked once resolved. */
+  refusal(host: string): AddressRefused | undefined {
+    const address = host.replace(/^\[|\]$/g, '')
+    return !ipaddr.isValid(address) || this.#admits(address) ? undefined : new AddressRefused(host, address)
+  }
+
+  /**
+   * One request.
+   * @throws {AddressRefused} {@link RequestTimedOut}, or what keeps the connection from coming about or ends it
+   */
+  async request(url: string, request: OutgoingRequest): Promise<OutgoingAnswer> {
+    const { origin, pathname, search } = new URL(url)
+    const { method, headers, body, timeout, keepBytes } = request
+    const ended = new AbortController()
+    const timer = setTimeout(() => ended.abort(new RequestTimedOut(timeout)), timeout)
+    const giveUp = () => ended.abort(request.signal!.reason)
+    request.signal?.addEventListener('abort', giveUp)
+    if (request.signal?.aborted) giveUp()
+    try {
+      const { signal } = ended
+      const path = pathname + search
+      const answer = await this.#agent.request({
+        origin,
+        path,
+        method,
+        headers,
+        body: body ?? null,
+        signal,
+      })
+      return {
+        status: answer.statusCode,
+        headers: answer.headers,
+        body: await beginningOf(answer.body, keepBytes),
+      }
+    } finally {
+      clearTimeout(timer)
+      request.signal?.removeEventListener('abort', giveUp)
+    }
+  }
+
+  /** Ends all connections. */
+  close(): Promise<void> {
+    return this.#agent.destroy()
+  }
+
+  #admits(address: string): boolean {
+    return isPublic(address) || matchesIp(this.#allowed, address)
+  }
+}
+
+/** Clouds answer there for every machine: Azure's agent, whose address looks like any other. */
+const METADATA = '168.63.129.16'
+const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
+
+/** Whether an address is one of the public internet: none of the special ranges, nor another address in disguise. */
+function isPublic(text: string): boolean {
+  const address = ipaddr.parse(text)
+  if (address.range() !== 'unicast') return false
+  return address instanceof ipaddr.IPv6 ? address.match(GLOBAL_UNICAST, 3) : text !== METADATA
+}
+
+/** Reads to the end, so that the connection can be used again, or to a bound; an answer cut short keeps what came. */
+async function beginningOf(body: AsyncIterable<Buffer>, keepBytes: number): Promise<Buffer> {
+  const kept: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of body) {
+      if (bytes < keepBytes) kept.push(chunk.subarray(0, keepBytes - bytes))
+      bytes += chunk.length
+      if (bytes > READ_BYTES) break
+    }
+  } catch {
+    // The status has been said.
+  }
+  return Buffer.concat(kept)
+}
