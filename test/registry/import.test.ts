@@ -1,15 +1,11 @@
-/** Import over a real server: every column, every refusal, what stands after a cut, and the command. */
+/** Import over a real server: every column, every refusal, and the command. */
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { request } from 'node:http'
-import type { ClientRequest } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { csvLine } from '../../src/registry/exportCells.ts'
-import type { Server } from '../kit/server.ts'
 import { KEYS, startServer } from '../kit/server.ts'
-import { clear, CSV, imported, records } from './importKit.ts'
+import { clear, CSV, HEADER, imported, records, rowsOf } from './importKit.ts'
 import type { Json, Kind } from './importKit.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -328,88 +324,6 @@ t.test('the history, per kind and environment', async (t) => {
     param: 'createdBefore',
   })
 })
-
-/** Begins an import that the test goes on feeding. */
-function begin(to: Server, kind: Kind): ClientRequest {
-  const upload = request(`${to.url}/v1/imports/${kind}`, {
-    method: 'POST',
-    headers: { ...CSV, authorization: KEYS.testSecret },
-  })
-  upload.on('error', () => undefined)
-  return upload
-}
-
-/** The newest import, once `done` says so. */
-async function newest(of: Server, done: (record: Json) => boolean): Promise<Json> {
-  for (;;) {
-    const { body } = await of.api('GET', '/v1/imports/geofences?limit=1')
-    const [record] = body.imports
-    if (record !== undefined && done(record)) return record
-    await sleep(20)
-  }
-}
-
-const HEADER = 'description,type,tag,externalId,coordinates,radius\n'
-
-function rowsOf(tag: string, from: number, count: number): string {
-  return Array.from({ length: count }, (_, i) => `Row,circle,${tag},${from + i},"[1,2]",100\n`).join('')
-}
-
-t.test('a file that stops being CSV in the middle', async (t) => {
-  const file =
-    HEADER + rowsOf('broken', 0, 500) + 'a "quote",circle,broken,x,"[1,2]",10\n' + rowsOf('broken', 500, 5)
-  const record = await imported(server, 'geofences', file)
-  t.match(record, {
-    status: 'interrupted',
-    interruption: { line: 502, message: /within a cell that is not quoted/ },
-    rows: 500,
-    created: 500,
-    refused: 0,
-  })
-  t.equal((await records(server, 'geofences')).filter(({ tag }) => tag === 'broken').length, 500)
-})
-
-t.test('an upload that breaks off: what had come is in, and the history says where it ended', async (t) => {
-  const upload = begin(server, 'geofences')
-  upload.write(HEADER + rowsOf('cut', 0, 3000))
-  await newest(server, ({ status, rows }) => status === 'running' && rows > 1000)
-  upload.destroy()
-  const record = await newest(server, ({ status }) => status !== 'running')
-  t.equal(record.status, 'interrupted')
-  t.ok(record.rows > 1000 && record.rows === record.created)
-  t.equal(record.interruption.line, record.rows + 1)
-  t.equal((await records(server, 'geofences')).filter(({ tag }) => tag === 'cut').length, record.created)
-})
-
-t.test(
-  'kill -9 in the middle: the counts of the history are what stands, and a second run completes it',
-  async (t) => {
-    const own = await startServer(t)
-    await clear(own, 'geofences')
-    const file = HEADER + rowsOf('kill', 0, 3000)
-    const upload = begin(own, 'geofences')
-    upload.write(file)
-    await newest(own, ({ rows }) => rows > 1000)
-    await own.kill9()
-    await own.restart()
-    const record = await newest(own, () => true)
-    t.match(record, { status: 'interrupted', interruption: { message: /The server ended under the import/ } })
-    t.notOk('finishedAt' in record)
-    const standing = await records(own, 'geofences')
-    t.ok(record.created > 1000)
-    t.equal(standing.length, record.created)
-    t.equal(record.rows, record.created)
-    const again = await imported(own, 'geofences', file)
-    t.match(again, {
-      status: 'completed',
-      rows: 3000,
-      created: 3000 - standing.length,
-      updated: standing.length,
-    })
-    t.equal((await records(own, 'geofences')).length, 3000)
-    await own.stop()
-  },
-)
 
 t.test('imports and tracking at the same time', async (t) => {
   const geofences = HEADER + rowsOf('busy', 0, 2000)

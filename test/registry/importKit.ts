@@ -44,3 +44,10 @@ export async function clear(server: Server, kind: Kind, key = KEYS.testSecret as
   for (const { _id } of await records(server, kind, key))
     await server.api('DELETE', `/v1/${kind}/${_id}`, undefined, key)
 }
+
+/** Of {@link rowsOf}. */
+export const HEADER = 'description,type,tag,externalId,coordinates,radius\n'
+
+export function rowsOf(tag: string, from: number, count: number): string {
+  return Array.from({ length: count }, (_, i) => `Row,circle,${tag},${from + i},"[1,2]",100\n`).join('')
+}
