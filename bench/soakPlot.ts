@@ -29,7 +29,7 @@ const PANEL_HEIGHT = 150
 const GAP = 50
 const LEFT = 70
 const RIGHT = 150
-const TOP = 80
+const TOP = 96
 const FONT = 'font-family="system-ui, sans-serif"'
 
 /** @returns the text of an SVG file */

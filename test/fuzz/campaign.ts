@@ -47,6 +47,8 @@ const BATCH_REQUESTS = 20
 const ATTACK_BATCHES = 6
 const BATCH_ATTACKS = 8
 const PATIENT_ROUNDS = 4
+/** The canary's and those that look at the server. */
+const OWN_CONNECTIONS = 6
 /** Shrinking ends with what it has found by then. */
 const SHRINK_MS = 60_000
 const MIB = 1024 * 1024
@@ -84,7 +86,8 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
     await within(options.seed + round - 1, async () => {
       if (!options.isPatient) hostile.giveUp()
       await hostile.finish()
-      await world.examine()
+      exchanges.close()
+      await world.examine(OWN_CONNECTIONS)
       await world.restart()
     })
     const { reached, statuses } = exchanges

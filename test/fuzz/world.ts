@@ -111,15 +111,19 @@ export class World implements Target {
 
   /**
    * What must be true between two rounds, when nobody asks anything.
+   * @param connections that there may be; absent: any number
    * @throws Violation
    */
-  async examine(): Promise<void> {
+  async examine(connections = Infinity): Promise<void> {
     if (this.canaryError !== undefined) throw this.canaryError
     for (let i = 0; ; i++) {
       const metrics = await this.#metrics()
       // This question and perhaps the canary's.
       const rest =
-        metrics.http_in_flight! <= 2 && metrics.http_held_bytes === 0 && metrics.mailbox_bytes === 0
+        metrics.http_connections! <= connections &&
+        metrics.http_in_flight! <= 2 &&
+        metrics.http_held_bytes === 0 &&
+        metrics.mailbox_bytes === 0
       this.residentBytes = metrics.resident_memory_bytes!
       if (rest) break
       if (i > 400) throw new Violation(`the server does not come to rest: ${JSON.stringify(metrics)}`)
