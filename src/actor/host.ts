@@ -4,9 +4,11 @@ import type { ByteBound } from '../runtime/byteBound.ts'
 import type { EventIndex, StoredEvent } from '../events/port.ts'
 import type { CommitLog } from '../log/port.ts'
 import type { Conversion } from '../model/event.ts'
+import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../registry/port.ts'
 import { FrameWriter } from './commitCodec.ts'
+import type { DeviceTable } from './deviceTable.ts'
 import { Partition, RATE_LIMITED, TOO_MANY_EVENTS, type Applied } from './partition.ts'
 
 /**
@@ -37,6 +39,14 @@ export interface Submitter {
   applied(result: Applied, update: Update): void
   /** The update was refused and changed nothing. */
   refused(error: ApiError, update: Update): void
+}
+
+/** Who watches positions: told of them once they are durable. */
+export interface PositionObserver {
+  /** An update moved the device; the row holds where it is now, further updates of the batch included. */
+  moved(table: DeviceTable, row: number, deviceId: string): void
+  /** A record is gone. */
+  removed(scope: ScopeId, deviceId: string, recordId: string): void
 }
 
 export interface HostParts {
@@ -94,6 +104,13 @@ interface Removal {
   readonly done: (removed: boolean) => void
 }
 
+/** A removal that has been looked into. */
+interface Removed {
+  readonly removal: Removal
+  /** Whose record it was; undefined: there was none. */
+  readonly owner: { readonly scope: ScopeId; readonly deviceId: string } | undefined
+}
+
 export class ActorHost {
   readonly counters: HostCounters = {
     updates: 0,
@@ -103,6 +120,9 @@ export class ActorHost {
     frames: 0,
     frameBytes: 0,
   }
+
+  /** Undefined while nobody watches: then it costs nothing. */
+  observer: PositionObserver | undefined
 
   private readonly parts: HostParts
   private readonly mailboxes: Mail[][]
@@ -121,7 +141,7 @@ export class ActorHost {
   private readonly told: Mail[] = []
   private readonly results: (Applied | ApiError)[] = []
   private readonly recorded: { readonly mail: ConversionMail; readonly json: string }[] = []
-  private readonly removed: { readonly removal: Removal; readonly done: boolean }[] = []
+  private readonly removed: Removed[] = []
   private batchEvents: StoredEvent[] = []
   private batchBytes = 0
 
@@ -315,19 +335,23 @@ export class ActorHost {
     this.removals = []
     for (const removal of removals) {
       const { partition, row, id } = removal
-      const found = partition.table.exists(row) && partition.table.profile(row).id === id
-      if (found) {
-        partition.begin(this.writer, time, this.parts.registry.revision)
-        partition.remove(row, this.writer, time)
-        partition.end(this.writer, this.batchEvents)
+      const { table } = partition
+      const profile = table.exists(row) ? table.profile(row) : undefined
+      if (profile?.id !== id) {
+        this.removed.push({ removal, owner: undefined })
+        continue
       }
-      this.removed.push({ removal, done: found })
+      this.removed.push({ removal, owner: { scope: table.scope[row]!, deviceId: profile.deviceId } })
+      partition.begin(this.writer, time, this.parts.registry.revision)
+      partition.remove(row, this.writer, time)
+      partition.end(this.writer, this.batchEvents)
     }
   }
 
   /** The batch is durable: tells everybody, lets readers in, and goes on. */
   private tell(): void {
-    const { told, results, recorded, removed } = this
+    const { told, results, recorded, removed, observer } = this
+    if (observer !== undefined) this.show(observer)
     for (let i = 0; i < told.length; i++) {
       const { update, submitter, bytes } = told[i]!
       this.parts.mailbox.release(bytes)
@@ -343,12 +367,23 @@ export class ActorHost {
       mail.done(json)
     }
     recorded.length = 0
-    for (const { removal, done } of removed) removal.done(done)
+    for (const { removal, owner } of removed) removal.done(owner !== undefined)
     removed.length = 0
     const readers = this.readers
     this.readers = []
     for (const read of readers) read()
     if (this.hasMail) this.schedule()
+  }
+
+  private show(observer: PositionObserver): void {
+    for (const { removal, owner } of this.removed)
+      if (owner !== undefined) observer.removed(owner.scope, owner.deviceId, removal.id)
+    for (let i = 0; i < this.told.length; i++) {
+      const result = this.results[i]!
+      if (result instanceof ApiError || result.repeated) continue
+      const { deviceId } = this.told[i]!.update
+      observer.moved(this.partitionOf(deviceId).table, result.row, deviceId)
+    }
   }
 }
 

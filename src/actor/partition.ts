@@ -40,6 +40,8 @@ export interface Applied {
   readonly events: readonly string[]
   /** A resend: acknowledged, not evaluated (G9). */
   readonly repeated: boolean
+  /** Of the record, in its partition's table. */
+  readonly row: number
 }
 
 /** The device has sent more than its rate allows; nothing was changed. */
@@ -121,6 +123,7 @@ export class Partition {
         user: wantsUser ? this.userOf(known, view, update.receivedAt) : '',
         events: NO_EVENTS,
         repeated: true,
+        row: known,
       }
     }
     const allowedAt = first >= 0 ? table.nextAllowedAt[first]! : 0
@@ -146,7 +149,12 @@ export class Partition {
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.intervalMs : allowedAt
     // A new record heads the chain of its device.
     table.nextAllowedAt[row < 0 ? at : first] = next
-    return { user: wantsUser ? this.userOf(at, view, update.receivedAt) : '', events, repeated: false }
+    return {
+      user: wantsUser ? this.userOf(at, view, update.receivedAt) : '',
+      events,
+      repeated: false,
+      row: at,
+    }
   }
 
   /** Makes the event of a conversion; it changes no state. Returns its JSON. */
