@@ -209,7 +209,8 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null
 }
 
-async function freePort(): Promise<number> {
+/** A free port below the range that the system hands out to outgoing connections. */
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
     const probe = createServer()

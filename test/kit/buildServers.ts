@@ -1,0 +1,4 @@
+/** Builds what is missing of the servers that tests run, and says where each is. */
+import { GO_SERVERS, serverBinary } from './goServers.ts'
+
+for (const server of GO_SERVERS) console.log(await serverBinary(server))

@@ -1,0 +1,90 @@
+/**
+ * Servers written in Go that tests run for real: found on the PATH, else built once with the Go toolchain and kept in
+ * node_modules/.cache. `npm run servers` builds them all beforehand: the first build of one takes a minute.
+ */
+import { execFile } from 'node:child_process'
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+/** A server that tests may ask for. */
+export interface GoServer {
+  /** Of its binary. */
+  readonly name: string
+  /** What `go install` is given. */
+  readonly package: string
+}
+
+export const NATS_SERVER: GoServer = {
+  name: 'nats-server',
+  package: 'github.com/nats-io/nats-server/v2@latest',
+}
+
+/** All of them. */
+export const GO_SERVERS: readonly GoServer[] = [NATS_SERVER]
+
+/** Neither on the PATH, nor to be built here. */
+export class ServerMissing extends Error {
+  override readonly name = 'ServerMissing'
+}
+
+/**
+ * False where the server is there; else the reason why tests that need it are skipped, which is printed.
+ * @throws {@link ServerMissing} instead, where RINGFENCE_REQUIRE_SERVERS is 1
+ */
+export async function skipWithout(server: GoServer): Promise<string | false> {
+  try {
+    await serverBinary(server)
+    return false
+  } catch (error) {
+    if (!(error instanceof ServerMissing) || process.env.RINGFENCE_REQUIRE_SERVERS === '1') throw error
+    console.error(`SKIPPED: ${error.message}`)
+    return error.message
+  }
+}
+
+/**
+ * Path of the server's binary.
+ * @throws {@link ServerMissing}
+ */
+export async function serverBinary(server: GoServer): Promise<string> {
+  const onPath = (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, server.name))
+    .find(isExecutable)
+  if (onPath !== undefined) return onPath
+  const built = join(CACHE, server.name)
+  if (!existsSync(built)) await build(server, built)
+  return built
+}
+
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-servers/', import.meta.url))
+
+async function build(server: GoServer, into: string): Promise<void> {
+  mkdirSync(CACHE, { recursive: true })
+  // Two tests may build at once: each in a folder of its own, and the last to be done wins.
+  const folder = mkdtempSync(join(CACHE, 'build-'))
+  try {
+    await promisify(execFile)('go', ['install', server.package], {
+      // tap's hooks for child processes mean nothing to Go.
+      env: { ...process.env, GOBIN: folder, NODE_OPTIONS: '' },
+    })
+    renameSync(join(folder, server.name), into)
+  } catch (cause) {
+    const { code, stderr } = cause as { code?: unknown; stderr?: string }
+    const why = code === 'ENOENT' ? 'there is no Go toolchain to build it' : `go install failed: ${stderr}`
+    throw new ServerMissing(`${server.name} is not on the PATH, and ${why}`, { cause })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

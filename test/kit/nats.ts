@@ -1,0 +1,132 @@
+/**
+ * A real NATS server with JetStream for tests: a free port, a folder of its own. The port is kept over a restart, so that
+ * clients which reconnect find it.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { jetstream, jetstreamManager, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream'
+import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
+import type { Test } from 'tap'
+import { NATS_SERVER, serverBinary } from './goServers.ts'
+import { freePort } from './server.ts'
+
+/** Generous: two cores may be shared by several test files that each start servers. */
+const READY_MILLISECONDS = 30_000
+
+/** A server that the test's end kills, running unless `stopped`. */
+export async function natsServer(
+  t: Test,
+  options: {
+    /** Lines of the configuration file, beside address and JetStream. */
+    readonly config?: string
+    /** For {@link NatsServer.client}, where the configuration asks for it. */
+    readonly client?: NodeConnectionOptions
+    readonly stopped?: boolean
+  } = {},
+): Promise<NatsServer> {
+  const server = new NatsServer(await serverBinary(NATS_SERVER), await freePort(), options)
+  t.teardown(async () => {
+    await server.dispose()
+    if (!t.passing()) console.error(`output of nats-server:\n${server.output}`)
+  })
+  if (options.stopped !== true) await server.start()
+  return server
+}
+
+export class NatsServer {
+  readonly address: string
+  /** What all runs of the process wrote. */
+  output = ''
+  readonly folder = mkdtempSync(join(tmpdir(), 'ringfence-nats-'))
+  readonly #binary: string
+  readonly #configFile = join(this.folder, 'nats.conf')
+  readonly #client: NodeConnectionOptions
+  #child: ChildProcess | undefined
+  #connection: NatsConnection | undefined
+
+  constructor(
+    binary: string,
+    port: number,
+    { config = '', client = {} }: { readonly config?: string; readonly client?: NodeConnectionOptions },
+  ) {
+    this.#binary = binary
+    this.address = `127.0.0.1:${port}`
+    this.#client = client
+    writeFileSync(
+      this.#configFile,
+      `listen: "${this.address}"\njetstream { store_dir: "${join(this.folder, 'jetstream')}" }\n${config}\n`,
+    )
+  }
+
+  /** Starts the process, on the port and data of the runs before; resolves once it takes clients. */
+  async start(): Promise<void> {
+    const from = this.output.length
+    const child = spawn(this.#binary, ['-c', this.#configFile], { stdio: ['ignore', 'ignore', 'pipe'] })
+    this.#child = child
+    const killWithTest = () => void child.kill('SIGKILL')
+    process.once('exit', killWithTest)
+    child.once('exit', () => process.off('exit', killWithTest))
+    const ready = new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`nats-server is not ready\n${this.output}`)),
+        READY_MILLISECONDS,
+      )
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text
+        if (this.output.includes('Server is ready', from)) resolve(clearTimeout(timer))
+      })
+      child.once('exit', (code) => {
+        clearTimeout(timer)
+        reject(new Error(`nats-server exited with ${code}\n${this.output}`))
+      })
+    })
+    await ready
+  }
+
+  /** Ends the process without any chance to clean up; resolves when it is gone. */
+  async kill9(): Promise<void> {
+    await this.#connection?.close()
+    this.#connection = undefined
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'close')
+  }
+
+  /** A connection of the test's own, kept until the server is killed. */
+  async client(): Promise<NatsConnection> {
+    this.#connection ??= await connect({ servers: this.address, reconnect: false, ...this.#client })
+    return this.#connection
+  }
+
+  async manager(): Promise<JetStreamManager> {
+    return jetstreamManager(await this.client())
+  }
+
+  /** The messages of a stream, in order. */
+  async messages(stream: string): Promise<Message[]> {
+    const { state } = await (await this.manager()).streams.info(stream)
+    if (state.messages === 0) return []
+    const consumer = await jetstream(await this.client()).consumers.get(stream)
+    const found: Message[] = []
+    for await (const message of await consumer.fetch({ max_messages: state.messages, expires: 10_000 })) {
+      found.push({
+        subject: message.subject,
+        id: message.headers?.get('Nats-Msg-Id') ?? '',
+        data: message.data,
+      })
+    }
+    return found
+  }
+
+  async dispose(): Promise<void> {
+    await this.kill9()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** A message of a stream. */
+export type Message = Pick<StoredMsg, 'subject' | 'data'> & { readonly id: string }
