@@ -1,0 +1,40 @@
+/** `npm run sdk:types`: writes src/api.ts anew from the OpenAPI document of a real server. */
+import { writeFileSync } from 'node:fs'
+import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
+import { Server } from '../test/kit/server.ts'
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a document of every shape
+type Json = any
+
+const HEAD = '/** What the API takes and answers: written by `npm run sdk:types`, not by hand. */\n\n'
+
+/**
+ * The types of an OpenAPI document, as TypeScript. Errors are left out, as they are thrown, and so is what answers
+ * without end: streams have their own client.
+ */
+export async function apiTypes(document: Json): Promise<string> {
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const [path, operations] of Object.entries<Json>(document.paths)) {
+    for (const [method, operation] of Object.entries<Json>(operations)) {
+      const { 200: answer } = operation.responses
+      if ('text/event-stream' in answer.content) continue
+      const types = { ...operation, description: undefined, responses: { 200: answer } }
+      ;(paths[path] ??= {})[method] = types
+    }
+  }
+  const { schemas } = document.components
+  const reduced: OpenAPI3 = { openapi: document.openapi, info: document.info, paths, components: { schemas } }
+  return (
+    HEAD + astToString(await openapiTS(reduced, { defaultNonNullable: false, emptyObjectsUnknown: true }))
+  )
+}
+
+if (import.meta.main) {
+  const server = await Server.start()
+  try {
+    const { body } = await server.api('GET', '/v1/openapi.json', undefined, null)
+    writeFileSync(new URL('src/api.ts', import.meta.url), await apiTypes(body))
+  } finally {
+    await server.dispose()
+  }
+}

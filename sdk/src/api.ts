@@ -1,0 +1,4000 @@
+/** What the API takes and answers: written by `npm run sdk:types`, not by hand. */
+
+export interface paths {
+    "/v1/track": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Track a location update */
+        post: operations["postV1Track"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/track/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Track updates that were recorded earlier */
+        post: operations["postV1TrackReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List events, newest first */
+        get: operations["getV1Events"];
+        put?: never;
+        /** Send a custom event (a conversion) */
+        post: operations["postV1Events"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/context": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the context of a location */
+        get: operations["getV1Context"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the configuration of an SDK */
+        get: operations["getV1Config"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send the logs of an SDK */
+        post: operations["postV1Logs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/search/autocomplete/click": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tell which completion was chosen */
+        post: operations["postV1SearchAutocompleteClick"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sync/region": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get what is around a location, for an SDK to watch */
+        post: operations["postV1SyncRegion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List users, newest first */
+        get: operations["getV1Users"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a user */
+        get: operations["getV1UsersById"];
+        put?: never;
+        post?: never;
+        /** Delete a user */
+        delete: operations["deleteV1UsersById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{id}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Explain the last update of a user */
+        get: operations["getV1UsersByIdExplain"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/search/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search users near a location */
+        get: operations["getV1SearchUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/geofences/{id}/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the users inside a geofence, by its id */
+        get: operations["getV1GeofencesByIdUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/geofences/{tag}/{externalId}/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the users inside a geofence, by its pair */
+        get: operations["getV1GeofencesByTagByExternalIdUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/beacons/{id}/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the users in range of a beacon, by its id */
+        get: operations["getV1BeaconsByIdUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/beacons/{tag}/{externalId}/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the users in range of a beacon, by its pair */
+        get: operations["getV1BeaconsByTagByExternalIdUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an event */
+        get: operations["getV1EventsById"];
+        put?: never;
+        post?: never;
+        /** Delete an event */
+        delete: operations["deleteV1EventsById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events/{id}/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Accept or reject an event */
+        put: operations["putV1EventsByIdVerification"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/geofences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List geofences, newest first */
+        get: operations["getV1Geofences"];
+        put?: never;
+        /** Create a geofence */
+        post: operations["postV1Geofences"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/geofences/{tag}/{externalId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a geofence by its pair */
+        get: operations["getV1GeofencesByTagByExternalId"];
+        /** Create or replace a geofence by its pair */
+        put: operations["putV1GeofencesByTagByExternalId"];
+        post?: never;
+        /** Delete a geofence by its pair */
+        delete: operations["deleteV1GeofencesByTagByExternalId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/geofences/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a geofence by its id */
+        get: operations["getV1GeofencesById"];
+        /** Replace a geofence by its id */
+        put: operations["putV1GeofencesById"];
+        post?: never;
+        /** Delete a geofence by its id */
+        delete: operations["deleteV1GeofencesById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/search/geofences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find the enabled geofences nearest to a point */
+        get: operations["getV1SearchGeofences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/beacons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List beacons, newest first */
+        get: operations["getV1Beacons"];
+        put?: never;
+        /** Create a beacon */
+        post: operations["postV1Beacons"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/beacons/{tag}/{externalId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a beacon by its pair */
+        get: operations["getV1BeaconsByTagByExternalId"];
+        /** Create or replace a beacon by its pair */
+        put: operations["putV1BeaconsByTagByExternalId"];
+        post?: never;
+        /** Delete a beacon by its pair */
+        delete: operations["deleteV1BeaconsByTagByExternalId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/beacons/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a beacon by its id */
+        get: operations["getV1BeaconsById"];
+        /** Replace a beacon by its id */
+        put: operations["putV1BeaconsById"];
+        post?: never;
+        /** Delete a beacon by its id */
+        delete: operations["deleteV1BeaconsById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/search/beacons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find the enabled beacons nearest to a point */
+        get: operations["getV1SearchBeacons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/geofences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List imports of geofences, newest first */
+        get: operations["getV1ImportsGeofences"];
+        put?: never;
+        /** Import geofences from a CSV file */
+        post: operations["postV1ImportsGeofences"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/geofences/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an import of geofences with the rows that it refused */
+        get: operations["getV1ImportsGeofencesById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/beacons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List imports of beacons, newest first */
+        get: operations["getV1ImportsBeacons"];
+        put?: never;
+        /** Import beacons from a CSV file */
+        post: operations["postV1ImportsBeacons"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/beacons/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an import of beacons with the rows that it refused */
+        get: operations["getV1ImportsBeaconsById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/geofences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Export geofences */
+        get: operations["getV1ExportsGeofences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/beacons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Export beacons */
+        get: operations["getV1ExportsBeacons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the environment's settings */
+        get: operations["getV1Settings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change settings */
+        patch: operations["patchV1Settings"];
+        trace?: never;
+    };
+    "/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the environment's keys by their last four characters */
+        get: operations["getV1Keys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{kind}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replace a key */
+        post: operations["postV1KeysByKindRotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List webhooks */
+        get: operations["getV1Webhooks"];
+        put?: never;
+        /** Create a webhook */
+        post: operations["postV1Webhooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a webhook */
+        get: operations["getV1WebhooksById"];
+        put?: never;
+        post?: never;
+        /** Delete a webhook */
+        delete: operations["deleteV1WebhooksById"];
+        options?: never;
+        head?: never;
+        /** Change a webhook */
+        patch: operations["patchV1WebhooksById"];
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replace the secret */
+        post: operations["postV1WebhooksByIdRotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Enable a webhook again */
+        post: operations["postV1WebhooksByIdEnable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a sample event now */
+        post: operations["postV1WebhooksByIdTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List deliveries, newest first */
+        get: operations["getV1WebhooksByIdDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send again */
+        post: operations["postV1WebhooksByIdRedeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process is alive */
+        get: operations["getHealthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process takes requests */
+        get: operations["getReadyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Metrics in the Prometheus text format */
+        get: operations["getMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This description of the API */
+        get: operations["getV1OpenapiJson"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Error: {
+            meta: {
+                /** @description The HTTP status. */
+                code: number;
+                /** @description The offending parameter. */
+                param?: string;
+                message: string;
+                /** @description On 429: the window that was exceeded. */
+                type?: string;
+            };
+        };
+        /** User */
+        User: {
+            _id: string;
+            live: boolean;
+            userId?: string;
+            deviceId: string;
+            description?: string;
+            metadata?: {
+                [key: string]: string | boolean | number;
+            };
+            location: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+            };
+            /** @description Metres. */
+            locationAccuracy?: number;
+            foreground: boolean;
+            stopped: boolean;
+            deviceType?: string;
+            deviceOS?: string;
+            deviceMake?: string;
+            deviceModel?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            updatedAt: string;
+            ip: string;
+            geofences: {
+                _id: string;
+                tag: string;
+                externalId: string;
+                description: string;
+                metadata?: {
+                    [key: string]: string | boolean | number;
+                };
+            }[];
+            beacons: {
+                _id: string;
+                type: "ibeacon" | "eddystone";
+                uuid?: string;
+                major?: string;
+                minor?: string;
+                uid?: string;
+                instance?: string;
+                description: string;
+                tag?: string;
+                externalId?: string;
+                enabled: boolean;
+                metadata?: {
+                    [key: string]: string | boolean | number;
+                };
+            }[];
+            segments: Record<string, unknown>[];
+            topChains: Record<string, unknown>[];
+        };
+        /** Event */
+        Event: {
+            _id: string;
+            /**
+             * @description What happened; of a conversion, its name.
+             * @example user.entered_geofence
+             */
+            type: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            actualCreatedAt: string;
+            live: boolean;
+            user: {
+                /** @description Absent on a conversion of a device that is not known. */
+                _id?: string;
+                userId?: string;
+                deviceId: string;
+                metadata?: {
+                    [key: string]: string | boolean | number;
+                };
+            };
+            geofence?: {
+                _id: string;
+                tag: string;
+                externalId: string;
+                description: string;
+                metadata?: {
+                    [key: string]: string | boolean | number;
+                };
+            };
+            beacon?: {
+                _id: string;
+                type: "ibeacon" | "eddystone";
+                uuid?: string;
+                major?: string;
+                minor?: string;
+                uid?: string;
+                instance?: string;
+                description: string;
+                tag?: string;
+                externalId?: string;
+                enabled: boolean;
+                metadata?: {
+                    [key: string]: string | boolean | number;
+                };
+            };
+            location?: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+            };
+            /** @description Metres. */
+            locationAccuracy?: number;
+            /** @description Absent on conversions, as what follows. */
+            confidence?: number;
+            currentlyOperating?: boolean;
+            /** @description Minutes since entry; on exits. */
+            duration?: number;
+            replayed?: boolean;
+            foreground?: boolean;
+            stopped?: boolean;
+            metadata?: {
+                [key: string]: string | boolean | number;
+            };
+            /** @description What a client has said of it: 1 accepted, -1 rejected. */
+            verification?: number;
+            verifiedPlaceId?: string;
+        };
+        /** Beacon */
+        Beacon: {
+            /** @description 24 hex; kept by edits. */
+            _id: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            updatedAt: string;
+            live: boolean;
+            tag?: string;
+            externalId?: string;
+            description: string;
+            /** @enum {unknown} */
+            type: "ibeacon" | "eddystone";
+            /** @description ibeacon. */
+            uuid?: string;
+            /** @description ibeacon; a number as text. */
+            major?: string;
+            /** @description ibeacon; a number as text. */
+            minor?: string;
+            /** @description eddystone: the namespace. */
+            uid?: string;
+            /** @description eddystone. */
+            instance?: string;
+            geometry: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+            };
+            enabled: boolean;
+            metadata?: {
+                [key: string]: string | number | boolean;
+            };
+            /** @description Metres; in searches. */
+            distance?: number;
+        };
+        /** Geofence */
+        Geofence: {
+            /** @description 24 hex; kept by edits. */
+            _id: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            updatedAt: string;
+            live: boolean;
+            tag: string;
+            externalId: string;
+            description: string;
+            /** @enum {unknown} */
+            type: "circle" | "polygon" | "isochrone";
+            geometry?: {
+                /** @constant */
+                type: "Polygon";
+                coordinates: number[][][];
+            };
+            geometryCenter: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+            };
+            /** @description Metres: of the circle, or of a circle around the polygon. */
+            geometryRadius: number;
+            mode?: string;
+            metadata?: {
+                [key: string]: string | number | boolean;
+            };
+            userId?: string;
+            userIds?: string[];
+            ip?: string;
+            enabled: boolean;
+            operatingHours?: {
+                [key: string]: string[][];
+            };
+            stopDetection?: boolean;
+            /** @description Minutes. */
+            dwellThreshold?: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            disableAfter?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            deleteAfter?: string;
+            placeId?: string;
+            /** @description Minutes. */
+            tripApproachingThreshold?: number;
+            /** @description Metres to the boundary, 0 inside; in searches. */
+            distance?: number;
+        };
+        /** GeofenceDefinition */
+        GeofenceDefinition: {
+            /** @description Required. Display name. */
+            description?: string;
+            /** @description Required. circle, polygon or isochrone. */
+            type?: string;
+            /** @description Required unless the address names it. Group of the geofence. */
+            tag?: string;
+            /** @description Required unless the address names it. Your own id, unique within the tag. */
+            externalId?: string;
+            /** @description circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000. A list or its JSON text. */
+            coordinates?: unknown[] | string;
+            /** @description In place of coordinates: needs a geocoder. */
+            address?: string;
+            /** @description In place of coordinates: needs places. */
+            placeId?: string;
+            /** @description circle: metres, 10 to 10,000. isochrone: minutes of travel. */
+            radius?: number | string;
+            /** @description car, truck, foot, bike or motorbike; required for an isochrone. */
+            mode?: string;
+            /** @description Whether it generates events; default true. */
+            enabled?: boolean | string;
+            /** @description Up to 16 keys; values are text, booleans or numbers. */
+            metadata?: {
+                [key: string]: unknown;
+            } | string;
+            /** @description Day names (Sunday or Sun) to lists of [open, close], as 9:00 AM or 17:30. None: always open. */
+            operatingHours?: {
+                [key: string]: unknown;
+            } | string;
+            /** @description Overrides the project's stop detection. */
+            stopDetection?: boolean | string;
+            /**
+             * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            disableAfter?: string | number;
+            /**
+             * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            deleteAfter?: string | number;
+            /** @description Deprecated: use userIds. */
+            userId?: string;
+            /** @description Events only for these users; a list or comma-separated. */
+            userIds?: unknown[] | string;
+            /** @description Events only for requests from these addresses, wildcards or CIDR ranges; comma-separated. */
+            ip?: unknown[] | string;
+            /** @description Minutes inside before a dwell event. */
+            dwellThreshold?: number | string;
+            /** @description Minutes before arrival at which a trip is approaching. */
+            tripApproachingThreshold?: number | string;
+        };
+        /** BeaconDefinition */
+        BeaconDefinition: {
+            /** @description Required. Display name. */
+            description?: string;
+            /** @description Required. ibeacon or eddystone. */
+            type?: string;
+            /** @description Group of the beacon. */
+            tag?: string;
+            /** @description Your own id, unique within the tag. With tag it names the beacon. */
+            externalId?: string;
+            /** @description Required for an ibeacon: 32 hexadecimal digits, in any case, with or without dashes; or a name of up to 64 visible characters. */
+            uuid?: string;
+            /** @description Required for an ibeacon: 0 to 65,535. */
+            major?: number | string;
+            /** @description Required for an ibeacon: 0 to 65,535. */
+            minor?: number | string;
+            /** @description Required for an eddystone: the namespace, 20 hexadecimal digits; or a name. */
+            uid?: string;
+            /** @description Required for an eddystone: 12 hexadecimal digits; or a name. */
+            instance?: string;
+            /** @description Required. About where it is, [longitude, latitude]: devices within 1 km are told of it. A list or its JSON text. */
+            coordinates?: unknown[] | string;
+            /** @description Whether it generates events; default true. */
+            enabled?: boolean | string;
+            /** @description Up to 16 keys; values are text, booleans or numbers. */
+            metadata?: {
+                [key: string]: unknown;
+            } | string;
+        };
+        /** RefusedRow */
+        RefusedRow: {
+            /** @description The line of the file where the row begins, counted from 1. */
+            line: number;
+            /** @description The row below the header, counted from 1. */
+            row: number;
+            /** @description Absent where it is about the row as a whole. */
+            column?: string;
+            message: string;
+            /** @description The cell's first 100 characters. */
+            value?: string;
+        };
+        /** Import */
+        Import: {
+            _id: string;
+            /** @enum {unknown} */
+            kind: "geofences" | "beacons";
+            live: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            finishedAt?: string;
+            fileName?: string;
+            /**
+             * @description completed: every row was read, and created, updated or refused.
+             * @enum {unknown}
+             */
+            status: "running" | "completed" | "interrupted";
+            /** @description Where and why the file was not read to its end; the rows before are in. */
+            interruption?: {
+                line?: number;
+                message: string;
+            };
+            /** @description Rows read: created, updated and refused ones. */
+            rows: number;
+            created: number;
+            /** @description Rows whose tag and externalId were known, also from a row before. */
+            updated: number;
+            refused: number;
+            /** @description Of the created ones, beacons without tag and externalId to be found by. */
+            createdWithoutPair: number;
+            /** @description What is to be known before the file is imported again. */
+            note?: string;
+            /** @description The first 1000 refused rows. In the answers about one import, when it has ended. */
+            errors?: components["schemas"]["RefusedRow"][];
+            /** @description Refused rows beyond those in errors. */
+            moreErrors?: number;
+        };
+        /** Settings */
+        Settings: {
+            /** @description An entry needs the user to have stopped, or the app in the foreground. */
+            stopDetection: boolean;
+            /** @description An entry also happens within the location's accuracy outside the boundary. */
+            bufferEntries: boolean;
+            /** @description An exit needs more than the location's accuracy outside the boundary. */
+            bufferExits: boolean;
+            /** @description No geofence events outside operating hours. */
+            restrictToOperatingHours: boolean;
+            /** @description user.dwelled_in_geofence is generated. */
+            dwellEvents: boolean;
+            /** @description Minutes, for geofences without their own. */
+            dwellThreshold: number | null;
+            /** @description iBeacon UUIDs handed to clients. */
+            beaconUuids: string[];
+            /** @description Eddystone UIDs handed to clients. */
+            beaconUids: string[];
+            /** @description An entry or exit below it does not happen yet. */
+            minimumConfidence: number;
+            entryDelaySeconds: number;
+            exitDelaySeconds: number;
+            /** @description A worse location moves the device but touches no geofence. */
+            maxAccuracyMeters: number | null;
+            /** @description Geofences crossed between two locations give an entry and an exit. */
+            detectCrossings: boolean;
+            maxGapSeconds: number;
+        };
+        /** SettingsChange */
+        SettingsChange: {
+            /** @description An entry needs the user to have stopped, or the app in the foreground. */
+            stopDetection?: boolean;
+            /** @description An entry also happens within the location's accuracy outside the boundary. */
+            bufferEntries?: boolean;
+            /** @description An exit needs more than the location's accuracy outside the boundary. */
+            bufferExits?: boolean;
+            /** @description No geofence events outside operating hours. */
+            restrictToOperatingHours?: boolean;
+            /** @description user.dwelled_in_geofence is generated. */
+            dwellEvents?: boolean;
+            /** @description Minutes, for geofences without their own. */
+            dwellThreshold?: number | null;
+            /** @description iBeacon UUIDs handed to clients. */
+            beaconUuids?: string[];
+            /** @description Eddystone UIDs handed to clients. */
+            beaconUids?: string[];
+            /** @description An entry or exit below it does not happen yet. */
+            minimumConfidence?: number;
+            entryDelaySeconds?: number;
+            exitDelaySeconds?: number;
+            /** @description A worse location moves the device but touches no geofence. */
+            maxAccuracyMeters?: number | null;
+            /** @description Geofences crossed between two locations give an entry and an exit. */
+            detectCrossings?: boolean;
+            maxGapSeconds?: number;
+        };
+        /** Webhook */
+        Webhook: {
+            _id: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            updatedAt: string;
+            live: boolean;
+            url: string;
+            description?: string;
+            enabled: boolean;
+            mode: "single" | "multiple";
+            /** @description Only events of these types. */
+            types?: string[];
+            /** @description Only events of geofences or beacons with these tags. */
+            tags?: string[];
+            /** @description The last characters of the secret. */
+            secretLastFour: string;
+            /** @description The whole secret; in the answer to creation and rotation only. */
+            secret?: string;
+            /** @description `failing`: the last attempts failed, retries go on. `paused`: nothing is sent until it is enabled again; what happens meanwhile is kept. */
+            status: "active" | "failing" | "paused" | "disabled";
+            /**
+             * Format: date-time
+             * @description Since when it is failing or paused.
+             */
+            since?: string;
+            /** @description Why it is failing or paused. */
+            reason?: string;
+            /** @description Deliveries that wait to be sent. */
+            pending: number;
+            /**
+             * Format: date-time
+             * @description It was paused for longer than events are kept: those from before this time that had not been delivered are gone.
+             */
+            lostBefore?: string;
+            /** @description The time range that is being sent again. */
+            redelivery?: {
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T04:21:00.123Z
+                 */
+                from: string;
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T04:21:00.123Z
+                 */
+                to: string;
+            };
+        };
+        /** WebhookDefinition */
+        WebhookDefinition: {
+            /** @description http or https; needed at creation. */
+            url?: string;
+            /** @description For people. */
+            description?: string;
+            /** @description Default true. Off: what happens meanwhile is not sent, later neither. */
+            enabled?: boolean | string;
+            /** @description `single` (default): one event a request; `multiple`: up to 5 of one user. */
+            mode?: "single" | "multiple";
+            /** @description Only events of these types, e.g. `user.entered_geofence`; absent: all. */
+            types?: unknown[] | string;
+            /** @description Only events of geofences or beacons with these tags; absent: all. */
+            tags?: unknown[] | string;
+        };
+        /** Delivery */
+        Delivery: {
+            _id: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /** @description The header `webhook-id`. */
+            messageId: string;
+            deviceId: string;
+            events: {
+                _id: string;
+                type: string;
+            }[];
+            /** @description `failed`: given up after all retries. `dropped`: the events were deleted before they could be sent. */
+            status: "pending" | "delivered" | "failed" | "dropped";
+            /** @description How often it was sent. */
+            attemptCount: number;
+            /** @description The last 20 attempts, oldest first. */
+            attempts: {
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T04:21:00.123Z
+                 */
+                at: string;
+                /** @description Milliseconds. */
+                latency: number;
+                /** @description HTTP status; absent where there was no answer. */
+                status?: number;
+                /** @description Why it failed; absent where it did not. */
+                error?: string;
+            }[];
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            nextAttemptAt?: string;
+            /** @description The beginning of the last answer's body, up to 1 KB. */
+            lastResponseBody?: string;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    postV1Track: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Names the device; alone, it names a logged-out user. `anonymous`: nothing is stored of the update. */
+                    deviceId: string;
+                    /** @description Stable unique id of the user. No personal data. */
+                    userId?: string;
+                    /** @description Degrees. */
+                    latitude: number;
+                    /** @description Degrees. */
+                    longitude: number;
+                    /** @description Metres, greater than 0. Required, unless an SDK calls: then a missing one means confidence 1. */
+                    accuracy?: number;
+                    foreground?: boolean;
+                    stopped?: boolean;
+                    description?: string;
+                    /** @description Up to 32 keys, of 1 to 256 characters. */
+                    metadata?: {
+                        [key: string]: string | boolean | number;
+                    };
+                    deviceType?: "iOS" | "Android" | "Web";
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    updatedAt?: string | number;
+                    /** @description Unix time in milliseconds; counts when `replayed`. */
+                    updatedAtMs?: number;
+                    /** @description How many milliseconds old the location is. Counts where there is no `updatedAt` or `updatedAtMs`, up to a day. */
+                    updatedAtMsDiff?: number;
+                    /** @description Sent later than it happened. Default false. */
+                    replayed?: boolean;
+                    deviceOS?: string;
+                    deviceMake?: string;
+                    deviceModel?: string;
+                    installId?: string;
+                    sdkVersion?: string;
+                    /** @description The beacons in range. An empty list leaves all; without a list, the distance decides. */
+                    beacons?: {
+                        /** @description `ibeacon` or `eddystone`; absent, the identifiers tell. */
+                        type?: string;
+                        uuid?: string | number;
+                        major?: string | number;
+                        minor?: string | number;
+                        uid?: string | number;
+                        instance?: string | number;
+                        /** @description Signal strength in dBm; not used. */
+                        rssi?: number;
+                    }[];
+                    /** @description Whether the answer is to carry `nearbyGeofences`: those within 100 km. */
+                    nearbyGeofences?: boolean | number | string;
+                    /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
+                    nearbyGeofencesLimit?: number;
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` of the answer before. */
+                    geofenceIds?: string[];
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` of the answer before. */
+                    beaconIds?: string[];
+                    /** @description Names the sender’s stream. With `sequence`: an update that is sent again is applied once. */
+                    stream?: string;
+                    /** @description Ascends within the stream. */
+                    sequence?: number;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description Names the device; alone, it names a logged-out user. `anonymous`: nothing is stored of the update. */
+                    deviceId: string;
+                    /** @description Stable unique id of the user. No personal data. */
+                    userId?: string;
+                    /** @description Degrees. */
+                    latitude: number;
+                    /** @description Degrees. */
+                    longitude: number;
+                    /** @description Metres, greater than 0. Required, unless an SDK calls: then a missing one means confidence 1. */
+                    accuracy?: number;
+                    foreground?: boolean;
+                    stopped?: boolean;
+                    description?: string;
+                    /** @description Up to 32 keys, of 1 to 256 characters. */
+                    metadata?: {
+                        [key: string]: string | boolean | number;
+                    };
+                    deviceType?: "iOS" | "Android" | "Web";
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    updatedAt?: string | number;
+                    /** @description Unix time in milliseconds; counts when `replayed`. */
+                    updatedAtMs?: number;
+                    /** @description How many milliseconds old the location is. Counts where there is no `updatedAt` or `updatedAtMs`, up to a day. */
+                    updatedAtMsDiff?: number;
+                    /** @description Sent later than it happened. Default false. */
+                    replayed?: boolean;
+                    deviceOS?: string;
+                    deviceMake?: string;
+                    deviceModel?: string;
+                    installId?: string;
+                    sdkVersion?: string;
+                    /** @description The beacons in range. An empty list leaves all; without a list, the distance decides. */
+                    beacons?: {
+                        /** @description `ibeacon` or `eddystone`; absent, the identifiers tell. */
+                        type?: string;
+                        uuid?: string | number;
+                        major?: string | number;
+                        minor?: string | number;
+                        uid?: string | number;
+                        instance?: string | number;
+                        /** @description Signal strength in dBm; not used. */
+                        rssi?: number;
+                    }[];
+                    /** @description Whether the answer is to carry `nearbyGeofences`: those within 100 km. */
+                    nearbyGeofences?: boolean | number | string;
+                    /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
+                    nearbyGeofencesLimit?: number;
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` of the answer before. */
+                    geofenceIds?: string[];
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` of the answer before. */
+                    beaconIds?: string[];
+                    /** @description Names the sender’s stream. With `sequence`: an update that is sent again is applied once. */
+                    stream?: string;
+                    /** @description Ascends within the stream. */
+                    sequence?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        user: components["schemas"]["User"];
+                        events: components["schemas"]["Event"][];
+                        /** @description The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100. */
+                        nearbyBeacons: components["schemas"]["Beacon"][];
+                        /** @description Where the update asks for them: nearest first. */
+                        nearbyGeofences?: components["schemas"]["Geofence"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1TrackReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    replays: {
+                        /** @description Names the device; alone, it names a logged-out user. `anonymous`: nothing is stored of the update. */
+                        deviceId: string;
+                        /** @description Stable unique id of the user. No personal data. */
+                        userId?: string;
+                        /** @description Degrees. */
+                        latitude: number;
+                        /** @description Degrees. */
+                        longitude: number;
+                        /** @description Metres, greater than 0. Required, unless an SDK calls: then a missing one means confidence 1. */
+                        accuracy?: number;
+                        foreground?: boolean;
+                        stopped?: boolean;
+                        description?: string;
+                        /** @description Up to 32 keys, of 1 to 256 characters. */
+                        metadata?: {
+                            [key: string]: string | boolean | number;
+                        };
+                        deviceType?: "iOS" | "Android" | "Web";
+                        /**
+                         * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        updatedAt?: string | number;
+                        /** @description Unix time in milliseconds; counts when `replayed`. */
+                        updatedAtMs?: number;
+                        /** @description How many milliseconds old the location is. Counts where there is no `updatedAt` or `updatedAtMs`, up to a day. */
+                        updatedAtMsDiff?: number;
+                        /** @description Sent later than it happened. Default false. */
+                        replayed?: boolean;
+                        deviceOS?: string;
+                        deviceMake?: string;
+                        deviceModel?: string;
+                        installId?: string;
+                        sdkVersion?: string;
+                        /** @description The beacons in range. An empty list leaves all; without a list, the distance decides. */
+                        beacons?: {
+                            /** @description `ibeacon` or `eddystone`; absent, the identifiers tell. */
+                            type?: string;
+                            uuid?: string | number;
+                            major?: string | number;
+                            minor?: string | number;
+                            uid?: string | number;
+                            instance?: string | number;
+                            /** @description Signal strength in dBm; not used. */
+                            rssi?: number;
+                        }[];
+                        /** @description Whether the answer is to carry `nearbyGeofences`: those within 100 km. */
+                        nearbyGeofences?: boolean | number | string;
+                        /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
+                        nearbyGeofencesLimit?: number;
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` of the answer before. */
+                        geofenceIds?: string[];
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` of the answer before. */
+                        beaconIds?: string[];
+                        /** @description Names the sender’s stream. With `sequence`: an update that is sent again is applied once. */
+                        stream?: string;
+                        /** @description Ascends within the stream. */
+                        sequence?: number;
+                    }[];
+                };
+                "application/x-www-form-urlencoded": {
+                    replays: {
+                        /** @description Names the device; alone, it names a logged-out user. `anonymous`: nothing is stored of the update. */
+                        deviceId: string;
+                        /** @description Stable unique id of the user. No personal data. */
+                        userId?: string;
+                        /** @description Degrees. */
+                        latitude: number;
+                        /** @description Degrees. */
+                        longitude: number;
+                        /** @description Metres, greater than 0. Required, unless an SDK calls: then a missing one means confidence 1. */
+                        accuracy?: number;
+                        foreground?: boolean;
+                        stopped?: boolean;
+                        description?: string;
+                        /** @description Up to 32 keys, of 1 to 256 characters. */
+                        metadata?: {
+                            [key: string]: string | boolean | number;
+                        };
+                        deviceType?: "iOS" | "Android" | "Web";
+                        /**
+                         * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        updatedAt?: string | number;
+                        /** @description Unix time in milliseconds; counts when `replayed`. */
+                        updatedAtMs?: number;
+                        /** @description How many milliseconds old the location is. Counts where there is no `updatedAt` or `updatedAtMs`, up to a day. */
+                        updatedAtMsDiff?: number;
+                        /** @description Sent later than it happened. Default false. */
+                        replayed?: boolean;
+                        deviceOS?: string;
+                        deviceMake?: string;
+                        deviceModel?: string;
+                        installId?: string;
+                        sdkVersion?: string;
+                        /** @description The beacons in range. An empty list leaves all; without a list, the distance decides. */
+                        beacons?: {
+                            /** @description `ibeacon` or `eddystone`; absent, the identifiers tell. */
+                            type?: string;
+                            uuid?: string | number;
+                            major?: string | number;
+                            minor?: string | number;
+                            uid?: string | number;
+                            instance?: string | number;
+                            /** @description Signal strength in dBm; not used. */
+                            rssi?: number;
+                        }[];
+                        /** @description Whether the answer is to carry `nearbyGeofences`: those within 100 km. */
+                        nearbyGeofences?: boolean | number | string;
+                        /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
+                        nearbyGeofencesLimit?: number;
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` of the answer before. */
+                        geofenceIds?: string[];
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` of the answer before. */
+                        beaconIds?: string[];
+                        /** @description Names the sender’s stream. With `sequence`: an update that is sent again is applied once. */
+                        stream?: string;
+                        /** @description Ascends within the stream. */
+                        sequence?: number;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description How many events are left out here, as too many; GET /v1/events has them. */
+                            omittedEvents?: number;
+                        };
+                    } & {
+                        user: components["schemas"]["User"];
+                        events: components["schemas"]["Event"][];
+                        /** @description The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100. */
+                        nearbyBeacons: components["schemas"]["Beacon"][];
+                        /** @description Where the update asks for them: nearest first. */
+                        nearbyGeofences?: components["schemas"]["Geofence"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1Events: {
+        parameters: {
+            query?: {
+                /** @example customer-1 */
+                userId?: string;
+                deviceId?: string;
+                type?: string;
+                /**
+                 * @description How many to answer at most.
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        events: components["schemas"]["Event"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1Events: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description What happened, in the words of the app; becomes the type of the event. */
+                    name?: string;
+                    /** @description Stands for `name` where that is absent. */
+                    type?: string;
+                    userId?: string;
+                    /** @description Absent, the device that the user was last seen on. `anonymous`: nothing is stored. */
+                    deviceId?: string;
+                    installId?: string;
+                    /** @description Up to 32 keys, of 1 to 256 characters. */
+                    metadata?: {
+                        [key: string]: string | boolean | number;
+                    };
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    createdAt?: string | number;
+                    /** @description Becomes `metadata.revenue`, where SDKs put it. */
+                    revenue?: number;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description What happened, in the words of the app; becomes the type of the event. */
+                    name?: string;
+                    /** @description Stands for `name` where that is absent. */
+                    type?: string;
+                    userId?: string;
+                    /** @description Absent, the device that the user was last seen on. `anonymous`: nothing is stored. */
+                    deviceId?: string;
+                    installId?: string;
+                    /** @description Up to 32 keys, of 1 to 256 characters. */
+                    metadata?: {
+                        [key: string]: string | boolean | number;
+                    };
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    createdAt?: string | number;
+                    /** @description Becomes `metadata.revenue`, where SDKs put it. */
+                    revenue?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        event: components["schemas"]["Event"];
+                    };
+                };
+            };
+        };
+    };
+    getV1Context: {
+        parameters: {
+            query: {
+                /**
+                 * @description `latitude,longitude` in degrees.
+                 * @example 52.5219,13.4132
+                 */
+                coordinates: string;
+                /** @description Metres; not used. */
+                accuracy?: string;
+                /** @description Shows the geofences that are for this user only. */
+                userId?: string;
+                /** @description Not used. */
+                deviceId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        context: {
+                            /** @description The enabled geofences around the location. */
+                            geofences: {
+                                _id: string;
+                                tag: string;
+                                externalId: string;
+                                description: string;
+                                metadata?: {
+                                    [key: string]: string | boolean | number;
+                                };
+                            }[];
+                        };
+                        /** @description The enabled geofences around the location. */
+                        geofences: {
+                            _id: string;
+                            tag: string;
+                            externalId: string;
+                            description: string;
+                            metadata?: {
+                                [key: string]: string | boolean | number;
+                            };
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getV1Config: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Not used, as are the other parameters that SDKs send.
+                 * @example b7e1f2a4-6d0c-4a53-9f0e-51d1c7a2e9aa
+                 */
+                deviceId?: string;
+                installId?: string;
+                sessionId?: string;
+                locationAuthorization?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            settings: {
+                                beacons: {
+                                    /** @description What to range instead of the beacons nearby. */
+                                    uuids: string[];
+                                    uids: string[];
+                                };
+                            };
+                            /** @description The project settings by which an SDK foresees what the server will decide. */
+                            sdkConfiguration: {
+                                stopDetection: boolean;
+                                bufferGeofenceEntries: boolean;
+                                bufferGeofenceExits: boolean;
+                                /** @description Minutes; 0: none. */
+                                defaultGeofenceDwellThreshold: number;
+                            };
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    postV1Logs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    logs?: unknown;
+                };
+                "application/x-www-form-urlencoded": {
+                    logs?: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    postV1SearchAutocompleteClick: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    sessionToken?: unknown;
+                    requestId?: unknown;
+                    idx?: unknown;
+                };
+                "application/x-www-form-urlencoded": {
+                    sessionToken?: unknown;
+                    requestId?: unknown;
+                    idx?: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    postV1SyncRegion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Degrees. */
+                    latitude: number;
+                    /** @description Degrees. */
+                    longitude: number;
+                    userId?: string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description Degrees. */
+                    latitude: number;
+                    /** @description Degrees. */
+                    longitude: number;
+                    userId?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        /** @description Nearest first. */
+                        geofences: components["schemas"]["Geofence"][];
+                        places: Record<string, unknown>[];
+                        /** @description Nearest first. */
+                        beacons: components["schemas"]["Beacon"][];
+                        region: {
+                            /** @description Degrees. */
+                            latitude: number;
+                            /** @description Degrees. */
+                            longitude: number;
+                            /** @description Metres. */
+                            radius: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1Users: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many to answer at most.
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        users: components["schemas"]["User"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1UsersById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `_id`, userId or deviceId.
+                 * @example b7e1f2a4-6d0c-4a53-9f0e-51d1c7a2e9aa
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        user: components["schemas"]["User"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1UsersById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `_id`, userId or deviceId.
+                 * @example van-7
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    getV1UsersByIdExplain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `_id`, userId or deviceId.
+                 * @example customer-1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        user: components["schemas"]["User"];
+                        explanation: {
+                            update: {
+                                /**
+                                 * Format: date-time
+                                 * @example 2026-11-20T04:21:00.123Z
+                                 */
+                                time: string;
+                                /**
+                                 * Format: date-time
+                                 * @example 2026-11-20T04:21:00.123Z
+                                 */
+                                receivedAt: string;
+                                latitude: number;
+                                longitude: number;
+                                /** @description Metres. */
+                                accuracy?: number;
+                                userId?: string;
+                                ip: string;
+                                foreground: boolean;
+                                stopped: boolean;
+                                replayed: boolean;
+                            };
+                            /** @description As GET /v1/settings answers them. */
+                            settings: Record<string, unknown>;
+                            /** @description Why the update touched no geofence at all. */
+                            note?: string;
+                            candidates: {
+                                geofence: {
+                                    _id: string;
+                                    tag?: string;
+                                    externalId?: string;
+                                    description?: string;
+                                };
+                                /** @description Before the update. */
+                                wasInside: boolean;
+                                /**
+                                 * Format: date-time
+                                 * @example 2026-11-20T04:21:00.123Z
+                                 */
+                                enteredAt?: string;
+                                /** @description Metres to the boundary, negative inside. */
+                                distance?: number;
+                                /** @description Share of the accuracy disc that it covers, 0 to 1. */
+                                coverage?: number;
+                                confidence?: number;
+                                eligible?: boolean;
+                                /** @description The first rule that keeps it from making events. */
+                                ineligible?: string;
+                                currentlyOperating?: boolean;
+                                outcome: string;
+                                /** @description Type of the event that was made. */
+                                event?: string;
+                                /** @description A sentence. */
+                                reason: string;
+                                /**
+                                 * Format: date-time
+                                 * @example 2026-11-20T04:21:00.123Z
+                                 */
+                                changedSince?: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1SearchUsers: {
+        parameters: {
+            query: {
+                /**
+                 * @description `latitude,longitude` in degrees.
+                 * @example 52.5200,13.4130
+                 */
+                near: string;
+                /**
+                 * @description Metres.
+                 * @example 500
+                 */
+                radius?: number;
+                /** @description The radius counts minutes of travel: needs a routing engine. */
+                mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
+                metadata?: {
+                    [key: string]: string;
+                };
+                /**
+                 * @description How many to answer at most.
+                 * @example 10
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        users: components["schemas"]["User"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1GeofencesByIdUsers: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @example 327fbcafc916e187d1dd4541 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        users: components["schemas"]["User"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1GeofencesByTagByExternalIdUsers: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @example store */
+                tag: string;
+                /** @example alexanderplatz */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        users: components["schemas"]["User"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1BeaconsByIdUsers: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @example 3310c60fd7f1131271c4f8bd */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        users: components["schemas"]["User"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1BeaconsByTagByExternalIdUsers: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @example shelf */
+                tag: string;
+                /** @example bakery */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        users: components["schemas"]["User"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1EventsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `_id` of the event.
+                 * @example 7684f17012f852d58c41b4f8
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        event: components["schemas"]["Event"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1EventsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `_id` of the event.
+                 * @example ab6302f69f41149fbfdc78bd
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    putV1EventsByIdVerification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `_id` of the event.
+                 * @example 3b87bfbb725974e9eb01dc31
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description 1: it happened, -1: it did not, 0: unknown again. Or by name. */
+                    verification: 1 | 0 | -1 | "ACCEPT" | "UNVERIFY" | "REJECT";
+                    /** @description `_id` of the place where the user is indeed. */
+                    verifiedPlaceId?: string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description 1: it happened, -1: it did not, 0: unknown again. Or by name. */
+                    verification: 1 | 0 | -1 | "ACCEPT" | "UNVERIFY" | "REJECT";
+                    /** @description `_id` of the place where the user is indeed. */
+                    verifiedPlaceId?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        event: components["schemas"]["Event"];
+                    };
+                };
+            };
+        };
+    };
+    getV1Geofences: {
+        parameters: {
+            query?: {
+                /** @example store */
+                tag?: string;
+                externalId?: string;
+                /** @description `metadata[key]=value`: as text, or as the boolean or number that it reads as. */
+                metadata?: {
+                    [key: string]: string;
+                };
+                /**
+                 * @description How many to answer at most.
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        geofences: components["schemas"]["Geofence"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1Geofences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GeofenceDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["GeofenceDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        geofence: components["schemas"]["Geofence"];
+                    };
+                };
+            };
+        };
+    };
+    getV1GeofencesByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example store */
+                tag: string;
+                /** @example alexanderplatz */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        geofence: components["schemas"]["Geofence"];
+                    };
+                };
+            };
+        };
+    };
+    putV1GeofencesByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example store */
+                tag: string;
+                /** @example alexanderplatz */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GeofenceDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["GeofenceDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        geofence: components["schemas"]["Geofence"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1GeofencesByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example bar */
+                tag: string;
+                /** @example oderberger */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    getV1GeofencesById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example cb4aec889ac858d52812a44c */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        geofence: components["schemas"]["Geofence"];
+                    };
+                };
+            };
+        };
+    };
+    putV1GeofencesById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example cb4aec889ac858d52812a44c */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GeofenceDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["GeofenceDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        geofence: components["schemas"]["Geofence"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1GeofencesById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example cb4aec889ac858d52812a44c */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    getV1SearchGeofences: {
+        parameters: {
+            query: {
+                /**
+                 * @description `latitude,longitude` in degrees.
+                 * @example 52.5200,13.4050
+                 */
+                near: string;
+                /**
+                 * @description How many to answer at most.
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description Metres; absent: unbounded. */
+                radius?: number;
+                /** @description Comma-separated; geofences of any of them. */
+                tags?: string;
+                /** @description `metadata[key]=value`: as text, or as the boolean or number that it reads as. */
+                metadata?: {
+                    [key: string]: string;
+                };
+                /**
+                 * @description More than 100 results need it to be false.
+                 * @example false
+                 */
+                includeGeometry?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        geofences: components["schemas"]["Geofence"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1Beacons: {
+        parameters: {
+            query?: {
+                /** @example shelf */
+                tag?: string;
+                externalId?: string;
+                /** @description `metadata[key]=value`: as text, or as the boolean or number that it reads as. */
+                metadata?: {
+                    [key: string]: string;
+                };
+                /** @description How many to answer at most. */
+                limit?: number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        beacons: components["schemas"]["Beacon"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1Beacons: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeaconDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["BeaconDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        beacon: components["schemas"]["Beacon"];
+                    };
+                };
+            };
+        };
+    };
+    getV1BeaconsByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example shelf */
+                tag: string;
+                /** @example bakery */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        beacon: components["schemas"]["Beacon"];
+                    };
+                };
+            };
+        };
+    };
+    putV1BeaconsByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example shelf */
+                tag: string;
+                /** @example bakery */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeaconDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["BeaconDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        beacon: components["schemas"]["Beacon"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1BeaconsByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example shelf */
+                tag: string;
+                /** @example bakery */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    getV1BeaconsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example b09b50f3c46c489f562896fb */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        beacon: components["schemas"]["Beacon"];
+                    };
+                };
+            };
+        };
+    };
+    putV1BeaconsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example b09b50f3c46c489f562896fb */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeaconDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["BeaconDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        beacon: components["schemas"]["Beacon"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1BeaconsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example b09b50f3c46c489f562896fb */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    getV1SearchBeacons: {
+        parameters: {
+            query: {
+                /**
+                 * @description `latitude,longitude` in degrees.
+                 * @example 52.5220,13.4130
+                 */
+                near: string;
+                /**
+                 * @description Metres.
+                 * @example 1000
+                 */
+                radius?: number;
+                /**
+                 * @description How many to answer at most.
+                 * @example 10
+                 */
+                limit?: number;
+                /** @description Comma-separated; beacons of any of them. */
+                tags?: string;
+                /** @description `metadata[key]=value`: as text, or as the boolean or number that it reads as. */
+                metadata?: {
+                    [key: string]: string;
+                };
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            settings: {
+                                beacons: {
+                                    /** @description iBeacon UUIDs to range wherever the device is. */
+                                    uuids: string[];
+                                    /** @description Eddystone UIDs to range wherever the device is. */
+                                    uids: string[];
+                                };
+                            };
+                        };
+                    } & {
+                        beacons: components["schemas"]["Beacon"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1ImportsGeofences: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many to answer at most.
+                 * @example 10
+                 */
+                limit?: number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        imports: components["schemas"]["Import"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1ImportsGeofences: {
+        parameters: {
+            query?: {
+                /**
+                 * @description For the history.
+                 * @example stores.csv
+                 */
+                fileName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description CSV in UTF-8, separated by commas, at most 256 MiB. Columns: description, type, tag, externalId, coordinates, address, radius, mode, enabled, metadata, operatingHours, stopDetection, disableAfter, deleteAfter, userId, userIds, ip, dwellThreshold, placeId, tripApproachingThreshold; metadata and operatingHours as JSON, or in a column for each key: metadata.{key}, operatingHours.{day}. At most 268435456 bytes. */
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        import: components["schemas"]["Import"];
+                    };
+                };
+            };
+        };
+    };
+    getV1ImportsGeofencesById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example d8fb3b5f55a1c8529b592c20 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        import: components["schemas"]["Import"];
+                    };
+                };
+            };
+        };
+    };
+    getV1ImportsBeacons: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many to answer at most.
+                 * @example 10
+                 */
+                limit?: number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        imports: components["schemas"]["Import"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1ImportsBeacons: {
+        parameters: {
+            query?: {
+                /**
+                 * @description For the history.
+                 * @example beacons.csv
+                 */
+                fileName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description CSV in UTF-8, separated by commas, at most 256 MiB. Columns: description, tag, externalId, type, uuid, major, minor, uid, instance, coordinates, enabled, metadata; metadata and operatingHours as JSON, or in a column for each key: metadata.{key}, operatingHours.{day}. At most 268435456 bytes. */
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        import: components["schemas"]["Import"];
+                    };
+                };
+            };
+        };
+    };
+    getV1ImportsBeaconsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 19c79ca7b1d40237c62b300c */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        import: components["schemas"]["Import"];
+                    };
+                };
+            };
+        };
+    };
+    getV1ExportsGeofences: {
+        parameters: {
+            query?: {
+                format?: "csv" | "geojson";
+                /**
+                 * @description Those with this tag alone.
+                 * @example bar
+                 */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/geo+json": string;
+                };
+            };
+        };
+    };
+    getV1ExportsBeacons: {
+        parameters: {
+            query?: {
+                format?: "csv" | "geojson";
+                /**
+                 * @description Those with this tag alone.
+                 * @example till
+                 */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/geo+json": string;
+                };
+            };
+        };
+    };
+    getV1Settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        settings: components["schemas"]["Settings"];
+                    };
+                };
+            };
+        };
+    };
+    patchV1Settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingsChange"];
+                "application/x-www-form-urlencoded": components["schemas"]["SettingsChange"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        settings: components["schemas"]["Settings"];
+                    };
+                };
+            };
+        };
+    };
+    getV1Keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        keys: {
+                            kind: "publishable" | "secret";
+                            live: boolean;
+                            lastFour: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** @description The whole key; in the answer to a rotation only. */
+                            key?: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    postV1KeysByKindRotate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example secret */
+                kind: "publishable" | "secret";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        key: {
+                            kind: "publishable" | "secret";
+                            live: boolean;
+                            lastFour: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            /** @description The whole key; in the answer to a rotation only. */
+                            key?: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1Webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhooks: components["schemas"]["Webhook"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1Webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["WebhookDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    getV1WebhooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1WebhooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    patchV1WebhooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["WebhookDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    postV1WebhooksByIdRotate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    postV1WebhooksByIdEnable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    postV1WebhooksByIdTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        test: {
+                            /** @description Whether the endpoint answered 2xx. */
+                            delivered: boolean;
+                            /**
+                             * Format: date-time
+                             * @example 2026-11-20T04:21:00.123Z
+                             */
+                            at: string;
+                            /** @description Milliseconds. */
+                            latency: number;
+                            /** @description HTTP status; absent where there was no answer. */
+                            status?: number;
+                            /** @description Why it failed; absent where it did not. */
+                            error?: string;
+                            /** @description The beginning of the last answer's body, up to 1 KB. */
+                            lastResponseBody?: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1WebhooksByIdDeliveries: {
+        parameters: {
+            query?: {
+                status?: "pending" | "delivered" | "failed" | "dropped";
+                /** @description The `_id` of a delivery: those before it. For the next page, of the last one. */
+                before?: string;
+                /** @description How many to answer at most. */
+                limit?: number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        deliveries: components["schemas"]["Delivery"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1WebhooksByIdRedeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    deliveryId?: string;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    from?: string | number;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    to?: string | number;
+                };
+                "application/x-www-form-urlencoded": {
+                    deliveryId?: string;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    from?: string | number;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    to?: string | number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook?: components["schemas"]["Webhook"];
+                        delivery?: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+        };
+    };
+    getHealthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        /** @constant */
+                        status: "ok";
+                    };
+                };
+            };
+        };
+    };
+    getReadyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        checks: {
+                            name: string;
+                            ok: boolean;
+                            detail: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+        };
+    };
+    getV1OpenapiJson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An OpenAPI 3.1 document, without `meta`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, unknown>;
+                };
+            };
+        };
+    };
+}

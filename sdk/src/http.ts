@@ -1,0 +1,118 @@
+import { backoffMs, sleep } from './backoff.ts'
+import { ConnectionError, RingfenceError } from './errors.ts'
+
+/** One call, as it goes out. */
+export interface Call {
+  /** In upper case. */
+  readonly method: string
+  readonly path: string
+  /** By name in the path: `{id}`. */
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  /** Text and Blobs go out as CSV, the rest as JSON. */
+  readonly body?: unknown
+  readonly signal?: AbortSignal | undefined
+}
+
+const ATTEMPTS = 4
+const BASE_MS = 250
+const CAP_MS = 5000
+/** Seconds; who is told to wait longer is told so by an error. */
+const MAX_RETRY_AFTER = 30
+
+/**
+ * Makes the call and reads its answer. What may be sent twice is sent again, up to three times, when the server cannot
+ * be reached, is overloaded (503) or limits its rate (429): after `Retry-After`, else with exponential backoff.
+ * @param url of the server, without a slash at its end
+ * @throws RingfenceError what the server refuses; ConnectionError; the signal's reason
+ */
+export async function call(url: string, key: string, request: Call): Promise<unknown> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await callOnce(url, key, request)
+    } catch (error) {
+      const waitMs = retryMs(error, attempt)
+      if (waitMs === undefined || attempt + 1 === ATTEMPTS || !isRepeatable(request)) throw error
+      await sleep(waitMs, request.signal)
+    }
+  }
+}
+
+/** One attempt of {@link call}. */
+export async function callOnce(
+  url: string,
+  key: string,
+  { method, path, params, query, body, signal }: Call,
+) {
+  const headers: Record<string, string> = { authorization: key }
+  const init: RequestInit = { method, headers }
+  if (signal !== undefined) init.signal = signal
+  if (body !== undefined) {
+    const isText = typeof body === 'string' || body instanceof Blob
+    headers['content-type'] = isText ? 'text/csv' : 'application/json'
+    init.body = isText ? body : JSON.stringify(body)
+  }
+  let answer: Response
+  let text: string
+  try {
+    answer = await fetch(url + pathOf(path, params) + queryOf(query), init)
+    text = await answer.text()
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason
+    throw new ConnectionError(`${method} ${path}: no answer from ${url}`, error)
+  }
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false
+  if (!answer.ok) throw refusal(answer, isJson ? text : '{}')
+  return isJson ? JSON.parse(text) : text
+}
+
+/** The error of an answer; one that does not come from Ringfence has no `meta`. */
+function refusal(answer: Response, json: string): RingfenceError {
+  const { meta = {} } = JSON.parse(json) as {
+    readonly meta?: { readonly message?: string; readonly param?: string; readonly type?: string }
+  }
+  const seconds = Number(answer.headers.get('retry-after') ?? undefined)
+  return new RingfenceError(answer.status, meta.message ?? `${answer.status} ${answer.statusText}`, {
+    param: meta.param,
+    type: meta.type,
+    retryAfter: Number.isNaN(seconds) ? undefined : seconds,
+  })
+}
+
+/** Milliseconds to wait before another attempt; undefined: it would fail again. */
+function retryMs(error: unknown, attempt: number): number | undefined {
+  const backoff = backoffMs(attempt, BASE_MS, CAP_MS)
+  if (error instanceof ConnectionError) return backoff
+  if (!(error instanceof RingfenceError)) return undefined
+  const { status, retryAfter } = error
+  if (status === 502 || status === 504) return backoff
+  if (status !== 429 && status !== 503) return undefined
+  if (retryAfter === undefined) return backoff
+  return retryAfter <= MAX_RETRY_AFTER ? retryAfter * 1000 + backoff : undefined
+}
+
+/** Whether to do it twice is as good as once. An update with its number in a stream is applied once. */
+function isRepeatable({ method, path, body }: Call): boolean {
+  if (method === 'GET' || method === 'PUT' || method === 'DELETE') return true
+  return path === '/v1/track' && (body as { readonly stream?: string }).stream !== undefined
+}
+
+function pathOf(path: string, params: Call['params']): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params?.[name]
+    if (value === undefined || value === '') throw new TypeError(`params.${name} of ${path} is missing`)
+    return encodeURIComponent(value)
+  })
+}
+
+/** `?a=1&b=x,y&metadata[k]=v`; what is undefined is left out. */
+function queryOf(query: Call['query'] = {}): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      for (const [key, item] of Object.entries(value)) search.append(`${name}[${key}]`, String(item))
+    } else search.append(name, String(value))
+  }
+  return search.size === 0 ? '' : `?${search.toString()}`
+}

@@ -1,0 +1,28 @@
+export { Ringfence, type RingfenceOptions } from './client.ts'
+export {
+  ConnectionError,
+  RingfenceError,
+  StreamClosedError,
+  StreamFullError,
+  WebhookVerificationError,
+} from './errors.ts'
+export type { EventIterator } from './stream/events.ts'
+export type { Coordinates, EventFilter, Position, WatchedArea } from './stream/messages.ts'
+export type { PositionIterator } from './stream/positions.ts'
+export type { WebSocketConstructor } from './stream/socket.ts'
+export type { EventOptions, RingfenceStream, StreamOptions, WatchOptions } from './stream/stream.ts'
+export type {
+  AnswerOf,
+  Beacon,
+  BeaconDefinition,
+  CallOptions,
+  Event,
+  Geofence,
+  GeofenceDefinition,
+  OptionsOf,
+  PathOf,
+  Settings,
+  Update,
+  User,
+} from './types.ts'
+export { verifyWebhook, type WebhookHeaders, type WebhookPayload } from './webhook.ts'

@@ -1,0 +1,113 @@
+import { RingfenceError } from '../errors.ts'
+import type { Event } from '../types.ts'
+import { Inlet } from './inlet.ts'
+import type { Listener, ListenerHost } from './listener.ts'
+import type { EventFilter, ServerMessage } from './messages.ts'
+
+/** Events that may wait to be taken; past it the subscription is given up until they are. */
+const MAX_WAITING = 1000
+
+/**
+ * Events as they happen, each once and in the order of the log. After a lost connection they go on where they were.
+ *
+ * Whoever is slow to take them does not fill the memory: the subscription is given up, and taken up again after the last
+ * event that came, once the others are taken.
+ */
+export class EventIterator implements AsyncIterableIterator<Event, undefined>, Listener {
+  /** Resolves when the server has begun to follow: what happens from then on will come. */
+  readonly ready: Promise<void>
+  readonly #host: ListenerHost
+  readonly #filter: EventFilter
+  readonly #inlet: Inlet<Event>
+  #waiting: Event[] = []
+  /** Where to go on: after an event, or at a place that the server has named. */
+  #from: string
+  /** Of the subscription under way; a new one gets a new name, so that what still comes of the old is not mixed up. */
+  #name: string | undefined
+  /** Given up until what waits is taken. */
+  #isPaused = false
+
+  constructor(host: ListenerHost, filter: EventFilter, from: string) {
+    this.#host = host
+    this.#filter = filter
+    this.#from = from
+    this.#inlet = new Inlet(
+      () => this.#take(),
+      () => this.#leave(),
+    )
+    this.ready = this.#inlet.begun
+  }
+
+  next(): Promise<IteratorResult<Event, undefined>> {
+    return this.#inlet.next()
+  }
+
+  /** Unsubscribes. */
+  return(): Promise<IteratorResult<Event, undefined>> {
+    return this.#inlet.return()
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  opened(): void {
+    if (!this.#isPaused) this.#subscribe()
+  }
+
+  lost(): void {
+    if (this.#name !== undefined) this.#host.forget(this.#name)
+    this.#name = undefined
+  }
+
+  received(message: ServerMessage): void {
+    if (message.type === 'event') {
+      this.#from = message.event._id
+      this.#waiting.push(message.event)
+      if (this.#waiting.length === MAX_WAITING) {
+        this.#unsubscribe()
+        this.#isPaused = true
+      }
+      this.#inlet.wake()
+    } else if (message.type === 'subscribed') {
+      this.#from = message.from
+      this.#inlet.begin()
+    } else if (message.type === 'error') {
+      const error = new RingfenceError(message.code, message.message, message)
+      this.#host.remove(this)
+      this.ended({ error })
+    }
+  }
+
+  ended(end: { readonly error?: unknown }): void {
+    this.lost()
+    this.#isPaused = false
+    this.#inlet.end(end)
+  }
+
+  #take(): Event | undefined {
+    const event = this.#waiting.shift()
+    if (this.#isPaused && this.#waiting.length === 0) {
+      this.#isPaused = false
+      if (this.#host.isOpen) this.#subscribe()
+    }
+    return event
+  }
+
+  #subscribe(): void {
+    this.#name = this.#host.register(this)
+    this.#host.send({ type: 'subscribe', id: this.#name, filter: this.#filter, from: this.#from })
+  }
+
+  #unsubscribe(): void {
+    if (this.#name === undefined) return
+    this.#host.send({ type: 'unsubscribe', id: this.#name })
+    this.lost()
+  }
+
+  #leave(): void {
+    this.#unsubscribe()
+    this.#waiting = []
+    this.#host.remove(this)
+  }
+}

@@ -1,0 +1,153 @@
+import { backoffMs } from '../backoff.ts'
+import { RingfenceError } from '../errors.ts'
+import type { ClientMessage, ServerMessage } from './messages.ts'
+import type { Socket } from './socket.ts'
+
+/**
+ * A connection that comes back: it reconnects with exponential backoff and jitter whenever it is lost, and gives up only
+ * where the server says that the key is not good.
+ *
+ * Owns: the socket, its health, when to try again. Does not own: what is sent again (stream.ts).
+ */
+
+const BASE_MS = 200
+const CAP_MS = 10_000
+/** A connection that is silent that long is asked whether it is still there; silent that long again, it is lost. */
+const SILENCE_MS = 15_000
+
+/** Why the server closes for good, by the code of its close frame, as a status. */
+const FINAL_CODES: Readonly<Record<number, number>> = { 4401: 401, 4402: 402 }
+const FINAL_STATUSES: ReadonlySet<number> = new Set([401, 402, 403])
+
+export interface LinkParts {
+  open(): Socket
+  /** Rejects with RingfenceError where the key is not good: browsers do not tell why a connection was refused. */
+  checkKey(signal: AbortSignal): Promise<void>
+  opened(): void
+  received(message: ServerMessage): void
+  lost(): void
+  /** It will not connect any more. */
+  failed(error: unknown): void
+}
+
+export class Link {
+  readonly #parts: LinkParts
+  readonly #ended = new AbortController()
+  #socket: Socket | undefined
+  #isOpen = false
+  /** Since a message last came. */
+  #attempt = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isAsked = false
+
+  constructor(parts: LinkParts) {
+    this.#parts = parts
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  connect(): void {
+    let socket: Socket
+    try {
+      socket = this.#parts.open()
+    } catch (error) {
+      this.#fail(error)
+      return
+    }
+    this.#socket = socket
+    this.#listen(socket)
+    this.#watchSilence()
+  }
+
+  /** To be called while it is open. */
+  send(message: ClientMessage): void {
+    this.sendText(JSON.stringify(message))
+  }
+
+  sendText(text: string): void {
+    this.#socket?.send(text)
+  }
+
+  /** Ends it for good. */
+  close(): void {
+    this.#ended.abort()
+    this.#drop()
+  }
+
+  #listen(socket: Socket): void {
+    // After a socket was dropped it may still speak.
+    const on = <T>(type: 'open' | 'message' | 'close' | 'error', handle: (event: T) => void) =>
+      socket.addEventListener(type, (event: T) => {
+        if (socket === this.#socket) handle(event)
+      })
+    on('open', () => {
+      this.#isOpen = true
+      this.#watchSilence()
+      this.#parts.opened()
+    })
+    on('message', ({ data }: { readonly data: string }) => {
+      this.#attempt = 0
+      this.#isAsked = false
+      this.#parts.received(JSON.parse(data) as ServerMessage)
+    })
+    on('close', ({ code, reason }: { readonly code: number; readonly reason: string }) => {
+      const wasOpen = this.#drop()
+      const status = FINAL_CODES[code]
+      if (status !== undefined) this.#fail(new RingfenceError(status, reason))
+      else if (wasOpen) this.#connectLater()
+      else void this.#connectIfKeyIsGood()
+    })
+    // Each error is followed by a close.
+    on('error', () => {})
+  }
+
+  async #connectIfKeyIsGood(): Promise<void> {
+    try {
+      await this.#parts.checkKey(this.#ended.signal)
+    } catch (error) {
+      if (error instanceof RingfenceError && FINAL_STATUSES.has(error.status)) {
+        this.#fail(error)
+        return
+      }
+    }
+    this.#connectLater()
+  }
+
+  #connectLater(): void {
+    if (this.#ended.signal.aborted) return
+    this.#timer = setTimeout(() => this.connect(), backoffMs(this.#attempt++, BASE_MS, CAP_MS))
+  }
+
+  #watchSilence(): void {
+    clearTimeout(this.#timer)
+    this.#isAsked = false
+    this.#timer = setInterval(() => {
+      if (this.#isAsked || !this.#isOpen) {
+        this.#drop()
+        this.#connectLater()
+        return
+      }
+      this.#isAsked = true
+      this.send({ type: 'ping' })
+    }, SILENCE_MS)
+  }
+
+  /** Lets go of the socket; returns whether it was open. */
+  #drop(): boolean {
+    clearTimeout(this.#timer)
+    const wasOpen = this.#isOpen
+    const socket = this.#socket
+    this.#isOpen = false
+    this.#socket = undefined
+    socket?.close(1000)
+    if (wasOpen) this.#parts.lost()
+    return wasOpen
+  }
+
+  #fail(error: unknown): void {
+    this.close()
+    this.#parts.failed(error)
+  }
+}

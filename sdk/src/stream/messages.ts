@@ -1,0 +1,73 @@
+import type { Event } from '../types.ts'
+
+/** The messages of a stream, encoded as JSON (`ringfence.json`), as far as this client sends and reads them. */
+
+/** A point: degrees, longitude before latitude. */
+export type Coordinates = readonly [longitude: number, latitude: number]
+
+/** What may be watched: `box` is west, south, east, north in degrees; the radius is metres. */
+export type WatchedArea =
+  | { readonly type: 'circle'; readonly center: Coordinates; readonly radius: number }
+  | { readonly type: 'box'; readonly box: readonly [number, number, number, number] }
+  | { readonly type: 'polygon'; readonly coordinates: readonly (readonly Coordinates[])[] }
+  | { readonly type: 'geofence'; readonly tag: string; readonly externalId: string }
+
+/** Which events: of each list that is there, one must fit. */
+export interface EventFilter {
+  readonly types?: readonly string[]
+  /** Of the event's geofence or beacon. */
+  readonly tags?: readonly string[]
+  readonly externalIds?: readonly string[]
+  readonly userIds?: readonly string[]
+  readonly deviceIds?: readonly string[]
+}
+
+/** A device in a watched area. */
+export interface Position {
+  readonly change: 'enter' | 'move' | 'leave'
+  readonly user: { readonly _id: string; readonly userId?: string; readonly deviceId: string }
+  readonly location: { readonly type: 'Point'; readonly coordinates: Coordinates }
+  /** Metres. */
+  readonly locationAccuracy?: number
+  /** ISO 8601. */
+  readonly updatedAt: string
+}
+
+export type ClientMessage =
+  | { readonly type: 'ping' }
+  | {
+      readonly type: 'subscribe'
+      readonly id: string
+      readonly filter: EventFilter
+      readonly from: string
+    }
+  | { readonly type: 'unsubscribe'; readonly id: string }
+  | {
+      readonly type: 'watch'
+      readonly id: string
+      readonly area: WatchedArea
+      readonly minIntervalMs?: number
+    }
+  | { readonly type: 'unwatch'; readonly id: string }
+
+export interface ErrorMessage {
+  readonly type: 'error'
+  readonly id?: number
+  readonly index?: number
+  readonly subscription?: string
+  readonly watch?: string
+  readonly code: number
+  readonly param?: string
+  readonly message: string
+  readonly retryAfter?: number
+}
+
+export type ServerMessage =
+  | { readonly type: 'ack'; readonly id: number }
+  | { readonly type: 'busy'; readonly id: number; readonly retryAfter: number }
+  | ErrorMessage
+  | { readonly type: 'pong' }
+  | { readonly type: 'subscribed'; readonly id: string; readonly from: string }
+  | { readonly type: 'unsubscribed' | 'watching' | 'unwatched'; readonly id: string }
+  | { readonly type: 'event'; readonly subscription: string; readonly event: Event }
+  | (Position & { readonly type: 'position'; readonly watch: string })

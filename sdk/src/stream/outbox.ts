@@ -1,0 +1,164 @@
+import { RingfenceError, StreamFullError } from '../errors.ts'
+import type { Update } from '../types.ts'
+import type { ErrorMessage } from './messages.ts'
+
+/**
+ * The updates that are not acknowledged yet, and the frames that they go out in. A state machine without a clock or a
+ * connection: `stream.ts` sends what {@link Outbox.next} gives and tells it what came back.
+ *
+ * Invariants
+ * 1. Updates go out in the order in which they were added, each under the same number every time: what is sent twice is
+ *    applied once.
+ * 2. Each is settled once: resolved when durable, rejected when refused or when the stream fails.
+ * 3. What waits is bounded, in bytes and in frames on their way.
+ */
+
+/** Characters of JSON, about bytes, that may wait. */
+const MAX_WAITING = 8 * 1024 * 1024
+/** Characters of one frame; the server takes 1 MiB, and a character takes up to three bytes. */
+const MAX_FRAME = 256 * 1024
+const MAX_FRAME_UPDATES = 250
+const MAX_FRAMES_ON_THEIR_WAY = 8
+
+interface Entry {
+  /** In the stream; ascends by one. */
+  readonly sequence: number
+  readonly json: string
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+  isSettled: boolean
+}
+
+interface Frame {
+  /** On the connection; ascends by one. */
+  readonly id: number
+  readonly entries: readonly Entry[]
+}
+
+export class Outbox {
+  /** Names this sender among all. */
+  readonly #stream: string
+  #sequence = 0
+  #waiting: Entry[] = []
+  #frames: Frame[] = []
+  #nextId = 1
+  #characters = 0
+  /** The first frame that the server was too busy for; nothing goes out until {@link rewind}. */
+  #busyFrom: number | undefined
+
+  constructor(stream: string) {
+    this.#stream = stream
+  }
+
+  /** Nothing waits for its acknowledgement. */
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0 && this.#frames.length === 0
+  }
+
+  get isFull(): boolean {
+    return this.#characters >= MAX_WAITING
+  }
+
+  /**
+   * @returns resolves when the update is durable; rejects with what the server has against it
+   * @throws StreamFullError, RingfenceError 413
+   */
+  add(update: Update): Promise<void> {
+    const json = JSON.stringify(update)
+    if (json.length > MAX_FRAME)
+      throw new RingfenceError(413, `An update has at most ${MAX_FRAME} characters.`)
+    if (this.isFull) throw new StreamFullError()
+    this.#characters += json.length
+    const sequence = ++this.#sequence
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ sequence, json, resolve, reject, isSettled: false })
+    })
+  }
+
+  /** The next frame to send, if one may go out. */
+  next(): string | undefined {
+    if (this.#busyFrom !== undefined || this.#frames.length >= MAX_FRAMES_ON_THEIR_WAY) return undefined
+    const first = this.#waiting[0]
+    if (first === undefined) return undefined
+    let count = 0
+    let characters = 0
+    for (const { sequence, json } of this.#waiting) {
+      characters += json.length
+      // After a refusal the numbers of what is sent again have a gap; a frame has none.
+      if (count === MAX_FRAME_UPDATES || characters > MAX_FRAME || sequence !== first.sequence + count) break
+      count++
+    }
+    const entries = this.#waiting.splice(0, count)
+    const id = this.#nextId++
+    this.#frames.push({ id, entries })
+    const updates = entries.map(({ json }) => json).join(',')
+    const stream = JSON.stringify(this.#stream)
+    return `{"type":"track","id":${id},"stream":${stream},"sequence":${first.sequence},"updates":[${updates}]}`
+  }
+
+  /** All frames up to `id` are durable, but for what was refused. */
+  acknowledged(id: number): void {
+    let count = 0
+    for (const frame of this.#frames) {
+      if (frame.id > id) break
+      count++
+      for (const entry of frame.entries) if (this.#settles(entry)) entry.resolve()
+    }
+    this.#frames.splice(0, count)
+  }
+
+  /** An update was refused, or, without `index`, a whole frame. */
+  refused({ id, index, ...error }: ErrorMessage): void {
+    const entries = this.#frames.find((frame) => frame.id === id)?.entries ?? []
+    for (const entry of index === undefined ? entries : entries.slice(index, index + 1)) {
+      if (this.#settles(entry)) entry.reject(new RingfenceError(error.code, error.message, error))
+    }
+  }
+
+  /**
+   * The server did not take the frame `id`, and says so of each that follows.
+   * @returns whether it has said so of the last one: then, after a while, {@link rewind}
+   */
+  busy(id: number): boolean {
+    this.#busyFrom ??= id
+    return id === this.#nextId - 1
+  }
+
+  /** Frames that the server was too busy for go out again. */
+  rewind(): void {
+    const from = this.#busyFrom
+    if (from === undefined) return
+    this.#busyFrom = undefined
+    this.#nextId = from
+    const at = this.#frames.findIndex(({ id }) => id >= from)
+    this.#takeBack(this.#frames.splice(at))
+  }
+
+  /** The connection is lost: what was not acknowledged goes out again on the next one. */
+  disconnected(): void {
+    this.#busyFrom = undefined
+    this.#nextId = 1
+    this.#takeBack(this.#frames)
+    this.#frames = []
+  }
+
+  /** Rejects all that waits. */
+  fail(error: unknown): void {
+    this.disconnected()
+    for (const entry of this.#waiting) if (this.#settles(entry)) entry.reject(error)
+    this.#waiting = []
+  }
+
+  #takeBack(frames: readonly Frame[]): void {
+    const entries = frames.flatMap((frame) => frame.entries.filter(({ isSettled }) => !isSettled))
+    this.#waiting = [...entries, ...this.#waiting]
+  }
+
+  /** Whether the entry was still open. */
+  #settles(entry: Entry): boolean {
+    if (entry.isSettled) return false
+    entry.isSettled = true
+    this.#characters -= entry.json.length
+    return true
+  }
+}

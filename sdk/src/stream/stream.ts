@@ -1,0 +1,240 @@
+import { callOnce } from '../http.ts'
+import { StreamClosedError } from '../errors.ts'
+import type { Update } from '../types.ts'
+import { EventIterator } from './events.ts'
+import { Link } from './link.ts'
+import type { Listener, ListenerHost } from './listener.ts'
+import type { EventFilter, ServerMessage, WatchedArea } from './messages.ts'
+import { Outbox } from './outbox.ts'
+import { PositionIterator } from './positions.ts'
+import { openSocket, type WebSocketConstructor } from './socket.ts'
+
+/** Where a stream goes. */
+export interface StreamTarget {
+  readonly url: string
+  readonly key: string
+  readonly WebSocket: WebSocketConstructor | undefined
+}
+
+export interface StreamOptions {
+  /** Ends it at once, without waiting for what is not acknowledged. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface EventOptions {
+  /** The `_id` of an event to go on after; absent: from now on. */
+  readonly from?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface WatchOptions {
+  /** At most one `move` per device in that time; the server has a default. */
+  readonly minIntervalMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * One connection for updates, events and positions. When it is lost it comes back by itself: updates that were not
+ * acknowledged are sent again and applied once, events go on where they were.
+ *
+ * It fails for good where the key is not good (401, 402, 403): then all that waits is rejected with that error.
+ */
+export class RingfenceStream {
+  readonly #link: Link
+  readonly #outbox = new Outbox(crypto.randomUUID())
+  readonly #listeners = new Set<Listener>()
+  readonly #byName = new Map<string, Listener>()
+  readonly #host: ListenerHost
+  #names = 0
+  /** Why nothing more is taken. */
+  #end: { readonly error: unknown } | undefined
+  #closed: Promise<void> | undefined
+  #pumpsSoon = false
+  #busyTimer: ReturnType<typeof setTimeout> | undefined
+  /** Who waits for room, or for the end of what waits. */
+  #waiting: {
+    readonly isDue: () => boolean
+    readonly resolve: () => void
+    readonly reject: (e: unknown) => void
+  }[] = []
+
+  constructor({ url, key, WebSocket }: StreamTarget, { signal }: StreamOptions = {}) {
+    this.#link = new Link({
+      open: () => openSocket(url, key, WebSocket),
+      checkKey: async (ended) =>
+        void (await callOnce(url, key, { method: 'GET', path: '/v1/config', signal: ended })),
+      opened: () => this.#opened(),
+      received: (message) => this.#received(message),
+      lost: () => this.#lost(),
+      failed: (error) => this.#fail(error),
+    })
+    const link = this.#link
+    this.#host = {
+      get isOpen() {
+        return link.isOpen
+      },
+      register: (listener) => {
+        const name = String(++this.#names)
+        this.#byName.set(name, listener)
+        return name
+      },
+      forget: (name) => void this.#byName.delete(name),
+      send: (message) => link.send(message),
+      remove: (listener) => void this.#listeners.delete(listener),
+    }
+    onAbort(signal, (reason) => {
+      link.close()
+      this.#fail(reason)
+    })
+    if (this.#end === undefined) link.connect()
+  }
+
+  /** Resolves when there is room for another update. */
+  get ready(): Promise<void> {
+    if (this.#end !== undefined) return Promise.reject(this.#end.error as Error)
+    return this.#when(() => !this.#outbox.isFull)
+  }
+
+  /**
+   * Sends an update.
+   * @returns resolves when it is durable
+   * @throws RingfenceError what the server has against it; StreamFullError; StreamClosedError; why the stream failed
+   */
+  async track(update: Update): Promise<void> {
+    if (this.#end !== undefined) throw this.#end.error
+    const durable = this.#outbox.add(update)
+    this.#pumpSoon()
+    await durable
+  }
+
+  /** Events as they happen. A publishable key must name `deviceIds` or `userIds`. */
+  events(filter: EventFilter = {}, { from = 'now', signal }: EventOptions = {}): EventIterator {
+    return this.#add(new EventIterator(this.#host, filter, from), signal)
+  }
+
+  /** Devices in an area, as they enter, move and leave. Needs a secret key. */
+  watch(area: WatchedArea, { minIntervalMs, signal }: WatchOptions = {}): PositionIterator {
+    return this.#add(new PositionIterator(this.#host, area, minIntervalMs), signal)
+  }
+
+  /** Takes nothing more, waits until all updates are acknowledged, and ends; iterators end with what they have. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    if (this.#end !== undefined) return
+    this.#end = { error: new StreamClosedError() }
+    await this.#when(() => this.#outbox.isEmpty)
+    this.#link.close()
+    this.#endListeners({})
+  }
+
+  #add<T extends Listener & AsyncIterator<unknown>>(listener: T, signal: AbortSignal | undefined): T {
+    if (this.#end !== undefined) {
+      listener.ended(this.#end)
+      return listener
+    }
+    this.#listeners.add(listener)
+    if (this.#link.isOpen) listener.opened()
+    onAbort(signal, (error) => {
+      if (!this.#listeners.has(listener)) return
+      void listener.return?.()
+      listener.ended({ error })
+    })
+    return listener
+  }
+
+  #opened(): void {
+    for (const listener of this.#listeners) listener.opened()
+    this.#pump()
+  }
+
+  #lost(): void {
+    clearTimeout(this.#busyTimer)
+    this.#outbox.disconnected()
+    for (const listener of this.#listeners) listener.lost()
+  }
+
+  #received(message: ServerMessage): void {
+    switch (message.type) {
+      case 'ack':
+        this.#outbox.acknowledged(message.id)
+        this.#settled()
+        return
+      case 'busy':
+        if (this.#outbox.busy(message.id)) this.#rewindLater(message.retryAfter)
+        return
+      case 'event':
+        this.#byName.get(message.subscription)?.received(message)
+        return
+      case 'position':
+        this.#byName.get(message.watch)?.received(message)
+        return
+      case 'error': {
+        const name = message.subscription ?? message.watch
+        if (name !== undefined) this.#byName.get(name)?.received(message)
+        else if (message.id !== undefined) this.#outbox.refused(message)
+        return
+      }
+      case 'subscribed':
+      case 'watching':
+        this.#byName.get(message.id)?.received(message)
+    }
+  }
+
+  #rewindLater(retryAfter: number): void {
+    // Not all who were refused together come back together.
+    const ms = retryAfter * 1000 * (1 + Math.random())
+    this.#busyTimer = setTimeout(() => {
+      this.#outbox.rewind()
+      this.#pump()
+    }, ms)
+  }
+
+  /** Updates of one turn share frames. */
+  #pumpSoon(): void {
+    if (this.#pumpsSoon) return
+    this.#pumpsSoon = true
+    queueMicrotask(() => {
+      this.#pumpsSoon = false
+      this.#pump()
+    })
+  }
+
+  #pump(): void {
+    if (!this.#link.isOpen) return
+    for (let frame = this.#outbox.next(); frame !== undefined; frame = this.#outbox.next())
+      this.#link.sendText(frame)
+  }
+
+  #settled(): void {
+    this.#pump()
+    const due = this.#waiting.filter(({ isDue }) => isDue())
+    this.#waiting = this.#waiting.filter((waiting) => !due.includes(waiting))
+    for (const { resolve } of due) resolve()
+  }
+
+  #when(isDue: () => boolean): Promise<void> {
+    if (isDue()) return Promise.resolve()
+    return new Promise((resolve, reject) => this.#waiting.push({ isDue, resolve, reject }))
+  }
+
+  #fail(error: unknown): void {
+    this.#end = { error }
+    this.#outbox.fail(error)
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
+    this.#endListeners({ error })
+  }
+
+  #endListeners(end: { readonly error?: unknown }): void {
+    for (const listener of this.#listeners) listener.ended(end)
+    this.#listeners.clear()
+  }
+}
+
+function onAbort(signal: AbortSignal | undefined, abort: (reason: unknown) => void): void {
+  if (signal?.aborted) abort(signal.reason)
+  else signal?.addEventListener('abort', () => abort(signal.reason), { once: true })
+}
