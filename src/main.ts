@@ -63,7 +63,7 @@ import { encodeEvent } from './stream/protobufCodec.ts'
 import { StreamServer } from './stream/streamServer.ts'
 import { Subscriptions } from './stream/subscriptions.ts'
 import { settingsRoutes } from './registry/settingsRoutes.ts'
-import { findUser } from './users/userQueries.ts'
+import { findUserRecord } from './users/userQueries.ts'
 import { userRoutes } from './users/userRoutes.ts'
 
 /** Longer than any batch takes; then a part that hangs is named and the process ends. */
@@ -158,7 +158,7 @@ async function main(): Promise<void> {
     }),
     userJson: (scope, recordId) =>
       host.read(() => {
-        const user = findUser(host, salt, scope, recordId)
+        const user = findUserRecord(host, salt, scope, recordId)
         return user?.partition.userOf(user.row, registry.scope(scope), clock.now())
       }),
     time,
@@ -295,6 +295,7 @@ async function main(): Promise<void> {
     }),
   )
   lifecycle.add(streams)
+  lifecycle.add({ name: 'webhook tests', stop: () => webhooks.endTests() })
   lifecycle.add(streamServer)
   lifecycle.handleSignals()
   await lifecycle.start()

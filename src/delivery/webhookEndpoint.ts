@@ -5,10 +5,11 @@ import type { Webhook } from '../model/webhook.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import type { Time } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { WebhookLines, type Line } from './webhookLines.ts'
 import { bundle, messageBody, type Bundle } from './webhookMessage.ts'
-import type { Attempt, Delivery, DeliveryStore, Message, Outcome } from './webhookPort.ts'
+import type { Delivery, DeliveryStore, Message, Outcome } from './webhookPort.ts'
 import type { Redelivery, Send, WebhookState } from './webhookPort.ts'
-import { KEPT_ATTEMPTS } from './webhookPort.ts'
+import { conclude } from './webhookRetry.ts'
 
 /**
  * One webhook at work: a cursor over the event log whose events become deliveries, and deliveries requests.
@@ -33,12 +34,9 @@ const STRETCH = 200
 /** Places that may be read again after a crash where none of their events was wanted. */
 const UNSAVED_PLACES = 1000
 /** Requests under way to one endpoint. */
-const CONCURRENCY = 10
+const CONCURRENCY = 20
 /** From so many failures in a row on an endpoint gets one request at a time. */
 const SICK_FAILURES = 10
-/** The first retry comes within this time, the next within twice as much, and so on up to the longest. */
-const FIRST_RETRY_MS = 1000
-const LONGEST_RETRY_MS = 3_600_000
 /** However long a receiver asks to be left alone. */
 const LONGEST_QUIET_MS = 3_600_000
 /** How long the end of the process waits for answers that are under way. */
@@ -74,27 +72,13 @@ export interface EndpointCounters {
   givenUp: number
 }
 
-interface Entry {
-  delivery: Delivery
-  /** The events, where they are held. */
-  jsons: readonly string[] | undefined
-}
-
-/** The deliveries of one device, in order. */
-interface Line {
-  readonly entries: Entry[]
-  /** Ends the wait of the first for its next attempt. */
-  cancel?: (() => void) | undefined
-}
-
 export class WebhookEndpoint {
   readonly #parts: EndpointParts
   #webhook: Webhook
   #state: WebhookState
   #savedPlace: number
-  readonly #lines = new Map<string, Line>()
-  /** Lines whose first delivery is due. */
-  #ready: Line[] = []
+  readonly #lines: WebhookLines
+  /** Deliveries that are stored and not through, in memory or not. */
   #pending = 0
   #inFlight = 0
   /** Failed attempts since the last that went well. */
@@ -116,10 +100,16 @@ export class WebhookEndpoint {
     this.#state = { ...state, place: Math.min(state.place, parts.feed.lastPlace) }
     this.#savedPlace = this.#state.place
     this.#run.abort()
+    this.#lines = new WebhookLines(parts.time, parts.memory, () => this.#pump())
   }
 
   get state(): WebhookState {
     return this.#state
+  }
+
+  /** Whether events are taken in. */
+  get running(): boolean {
+    return !this.#run.signal.aborted
   }
 
   /** Deliveries taken in and not through. */
@@ -181,8 +171,7 @@ export class WebhookEndpoint {
   redeliver(delivery: Delivery): Promise<Delivery> {
     return this.#inTurn(async () => {
       if (delivery.status === 'pending') {
-        const line = this.#lines.get(delivery.deviceId)
-        if (line?.cancel !== undefined && line.entries[0]?.delivery.id === delivery.id) this.#hasten(line)
+        this.#lines.hasten(delivery)
         this.#pump()
         return delivery
       }
@@ -194,7 +183,9 @@ export class WebhookEndpoint {
         nextAttemptAt: undefined,
       }
       await this.#parts.store.save(again)
-      if (!this.#run.signal.aborted) this.#enqueue([{ delivery: again, jsons: undefined }])
+      this.#pending++
+      if (this.running) this.#lines.push({ delivery: again })
+      this.#pump()
       return again
     })
   }
@@ -204,7 +195,7 @@ export class WebhookEndpoint {
     return this.#inTurn(async () => {
       if (this.#state.redelivery !== undefined) return false
       await this.#save({ redelivery })
-      if (!this.#run.signal.aborted) this.#inBackground(this.#readAgain(this.#run.signal))
+      if (this.running) this.#inBackground(this.#readAgain(this.#run.signal))
       return true
     })
   }
@@ -218,20 +209,17 @@ export class WebhookEndpoint {
 
   /** @param anew what waits for a retry is due now */
   async #start(anew: boolean): Promise<void> {
+    const pending = await this.#parts.store.pending(this.#webhook.id)
+    this.#pending = pending.length
     if (!this.#webhook.enabled || this.#state.pause !== undefined) return
     this.#run = new AbortController()
     this.#cut = new AbortController()
     this.#failures = 0
-    const { signal } = this.#run
-    const pending = await this.#parts.store.pending(this.#webhook.id)
-    this.#enqueue(
-      pending.map((delivery) => ({
-        delivery: anew ? { ...delivery, failures: 0, nextAttemptAt: undefined } : delivery,
-        jsons: undefined,
-      })),
-    )
-    this.#inBackground(this.#read(signal))
-    this.#inBackground(this.#readAgain(signal))
+    for (const delivery of pending)
+      this.#lines.push({ delivery: anew ? { ...delivery, failures: 0, nextAttemptAt: undefined } : delivery })
+    this.#pump()
+    this.#inBackground(this.#read(this.#run.signal))
+    this.#inBackground(this.#readAgain(this.#run.signal))
   }
 
   async #stop(): Promise<void> {
@@ -247,13 +235,7 @@ export class WebhookEndpoint {
     this.#run.abort()
     this.#wake?.()
     this.#wake = undefined
-    for (const { cancel, entries } of this.#lines.values()) {
-      cancel?.()
-      for (const entry of entries) this.#release(entry)
-    }
     this.#lines.clear()
-    this.#ready = []
-    this.#pending = 0
     this.#tellWaiting()
   }
 
@@ -275,7 +257,7 @@ export class WebhookEndpoint {
   #inBackground(work: Promise<void>): void {
     work.catch((err: unknown) => {
       if (this.#run.signal.aborted) return
-      this.#parts.logger.error({ err, webhook: this.#webhook.id }, 'a webhook cannot read the event log')
+      this.#parts.logger.error({ err, webhook: this.#webhook.id }, 'a webhook has stopped working')
     })
   }
 
@@ -327,19 +309,11 @@ export class WebhookEndpoint {
     const bundles = bundle(this.#webhook, events, this.#parts.time.now())
     if (bundles.length === 0 && lazy) this.#state = { ...this.#state, ...change }
     else await this.#save(change, bundles)
+    this.#pending += bundles.length
     if (signal.aborted) return false
-    this.#enqueue(bundles.map((each) => this.#hold(each)))
+    for (const each of bundles) this.#lines.push(each)
+    this.#pump()
     return true
-  }
-
-  /** Keeps the events in memory where there is room. */
-  #hold({ delivery, jsons }: Bundle): Entry {
-    return { delivery, jsons: this.#parts.memory.tryAcquire(bytesOf(jsons)) ? jsons : undefined }
-  }
-
-  #release(entry: Entry): void {
-    if (entry.jsons !== undefined) this.#parts.memory.release(bytesOf(entry.jsons))
-    entry.jsons = undefined
   }
 
   async #save(change: Partial<WebhookState>, bundles: readonly Bundle[] = []): Promise<void> {
@@ -347,40 +321,6 @@ export class WebhookEndpoint {
     this.#savedPlace = this.#state.place
     const deliveries = bundles.map(({ delivery }) => delivery)
     await this.#parts.store.take(this.#webhook.id, this.#state, deliveries)
-  }
-
-  #enqueue(entries: readonly Entry[]): void {
-    for (const entry of entries) {
-      const { deviceId } = entry.delivery
-      this.#pending++
-      const line = this.#lines.get(deviceId)
-      if (line !== undefined) line.entries.push(entry)
-      else {
-        const begun: Line = { entries: [entry] }
-        this.#lines.set(deviceId, begun)
-        this.#await(begun)
-      }
-    }
-    this.#pump()
-  }
-
-  /** Puts a line where its first delivery belongs: among those that are due, or to sleep. */
-  #await(line: Line): void {
-    const { nextAttemptAt = 0 } = line.entries[0]!.delivery
-    const wait = nextAttemptAt - this.#parts.time.now()
-    if (wait <= 0) this.#ready.push(line)
-    else
-      line.cancel = this.#parts.time.after(wait, () => {
-        line.cancel = undefined
-        this.#ready.push(line)
-        this.#pump()
-      })
-  }
-
-  #hasten(line: Line): void {
-    line.cancel!()
-    line.cancel = undefined
-    this.#ready.push(line)
   }
 
   #pump(): void {
@@ -394,22 +334,25 @@ export class WebhookEndpoint {
       return
     }
     const limit = this.#failures >= SICK_FAILURES ? 1 : CONCURRENCY
-    while (this.#inFlight < limit && this.#ready.length > 0)
-      this.#inBackground(this.#attempt(this.#ready.shift()!))
+    while (this.#inFlight < limit) {
+      const line = this.#lines.take()
+      if (line === undefined) return
+      this.#inBackground(this.#attempt(line))
+    }
   }
 
   async #attempt(line: Line): Promise<void> {
-    const entry = line.entries[0]!
+    const { delivery, jsons } = line.entries[0]!
     const { signal } = this.#run
     this.#inFlight++
     try {
-      const message = await this.#message(entry)
-      if (message === undefined) return this.#finish(signal, line, { ...entry.delivery, status: 'dropped' })
+      const message = await this.#message(delivery, jsons)
+      if (message === undefined) return this.#move(signal, line, { ...delivery, status: 'dropped' })
       const cut = this.#cut.signal
       const outcome = await this.#parts.send(this.#webhook, message, cut)
       // Cut off by us: it says nothing about the endpoint, and the delivery stays as it is.
       if (outcome.error !== undefined && cut.aborted) return
-      this.#conclude(signal, line, entry.delivery, outcome)
+      this.#conclude(signal, line, delivery, outcome)
     } finally {
       this.#inFlight--
       this.#tellWaiting()
@@ -418,7 +361,7 @@ export class WebhookEndpoint {
   }
 
   /** Undefined where none of the events is left. */
-  async #message({ delivery, jsons }: Entry): Promise<Message | undefined> {
+  async #message(delivery: Delivery, jsons: readonly string[] | undefined): Promise<Message | undefined> {
     const { scope } = this.#webhook
     const { events, userJson } = this.#parts
     const found = jsons ?? (await Promise.all(delivery.eventIds.map((id) => events.get(scope, id))))
@@ -430,96 +373,44 @@ export class WebhookEndpoint {
 
   /** Notes how an attempt went, and what comes next. */
   #conclude(signal: AbortSignal, line: Line, before: Delivery, outcome: Outcome): void {
-    const { time, counters, retryMilliseconds } = this.#parts
-    const { body, retryAfter, ...attempt } = outcome
-    const tried: Delivery = {
-      ...before,
-      attempts: [...before.attempts, attempt as Attempt].slice(-KEPT_ATTEMPTS),
-      attemptCount: before.attemptCount + 1,
-      lastBody: body,
-      triedSince: before.triedSince ?? attempt.at,
-      nextAttemptAt: undefined,
-    }
-    if (attempt.error === undefined) {
-      counters.delivered++
-      this.#wentWell()
-      return this.#finish(signal, line, { ...tried, status: 'delivered' })
-    }
-
-    counters.failedAttempts++
-    this.#failures++
-    this.#lastError = attempt.error
+    const { time, random, counters, retryMilliseconds } = this.#parts
+    const { failingSince, resumedAt } = this.#state
     const now = time.now()
-    const failingSince = this.#state.failingSince ?? attempt.at
-    if (this.#state.failingSince === undefined) this.#inBackground(this.#save({ failingSince }))
-    if (retryAfter !== undefined)
-      this.#quietUntil = Math.max(this.#quietUntil, now + Math.min(retryAfter, LONGEST_QUIET_MS))
-    const failed: Delivery = { ...tried, failures: before.failures + 1 }
-    const since = Math.max(tried.triedSince!, this.#state.resumedAt ?? 0)
-
-    const reason = pauseReason(attempt, now - failingSince, retryMilliseconds)
-    if (reason !== undefined) {
-      this.#retry(signal, line, failed, now)
-      this.#pause(reason, now)
-    } else if (now - since >= retryMilliseconds) {
-      counters.givenUp++
-      this.#finish(signal, line, { ...failed, status: 'failed' })
+    const context = { now, failingSince, resumedAt, retryMilliseconds, random: random() }
+    const { delivery, pauseReason } = conclude(before, outcome, context)
+    this.#lastError = outcome.error
+    if (outcome.error === undefined) {
+      counters.delivered++
+      if (failingSince !== undefined) this.#inBackground(this.#save({ failingSince: undefined }))
+      // An endpoint that is back gets what waits for a retry at once: the outage was its own.
+      if (this.#failures >= SICK_FAILURES) this.#lines.hasten()
+      this.#failures = 0
     } else {
-      const ceiling = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failed.failures - 1))
-      const delay = Math.ceil(this.#parts.random() * ceiling)
-      // The last attempt is when its time is up.
-      this.#retry(signal, line, failed, Math.min(now + delay, since + retryMilliseconds))
+      counters.failedAttempts++
+      if (delivery.status === 'failed') counters.givenUp++
+      this.#failures++
+      if (failingSince === undefined) this.#inBackground(this.#save({ failingSince: outcome.at }))
+      const quiet = Math.min(outcome.retryAfter ?? 0, LONGEST_QUIET_MS)
+      this.#quietUntil = Math.max(this.#quietUntil, now + quiet)
     }
+    this.#move(signal, line, delivery)
+    if (pauseReason !== undefined) this.#pause(pauseReason, now)
   }
 
-  /** An endpoint that is back gets what waits for a retry at once: its outage was theirs. */
-  #wentWell(): void {
-    this.#lastError = undefined
-    if (this.#state.failingSince !== undefined) this.#inBackground(this.#save({ failingSince: undefined }))
-    if (this.#failures >= SICK_FAILURES)
-      for (const line of this.#lines.values()) if (line.cancel !== undefined) this.#hasten(line)
-    this.#failures = 0
-  }
-
-  #retry(signal: AbortSignal, line: Line, delivery: Delivery, nextAttemptAt: number): void {
-    const waiting = { ...delivery, nextAttemptAt }
-    this.#inBackground(this.#parts.store.save(waiting))
-    if (signal.aborted) return
-    line.entries[0]!.delivery = waiting
-    this.#await(line)
-  }
-
-  /** Done with the first of the line, one way or the other; the next is due. */
-  #finish(signal: AbortSignal, line: Line, delivery: Delivery): void {
+  /** Stores what became of the first of a line, and lets the line go on. */
+  #move(signal: AbortSignal, line: Line, delivery: Delivery): void {
     this.#inBackground(this.#parts.store.save(delivery))
+    if (delivery.status !== 'pending') this.#pending--
     if (signal.aborted) return
-    this.#release(line.entries.shift()!)
-    this.#pending--
-    if (line.entries.length > 0) this.#await(line)
-    else this.#lines.delete(delivery.deviceId)
+    if (delivery.status === 'pending') this.#lines.postpone(line, delivery)
+    else this.#lines.settle(line)
   }
 
-  #pause(reason: string, now: number): void {
+  #pause(reason: string, since: number): void {
     if (this.#state.pause !== undefined) return
     const { id: webhook, url } = this.#webhook
     this.#parts.logger.warn({ webhook, url, reason }, 'a webhook is paused until it is enabled again')
-    this.#inBackground(this.#save({ pause: { since: now, reason } }))
+    this.#inBackground(this.#save({ pause: { since, reason } }))
     this.#halt()
   }
-}
-
-/** Why an attempt that failed is the last for now; undefined: it is not. */
-function pauseReason(attempt: Attempt, failingMs: number, retryMs: number): string | undefined {
-  if (attempt.status === 410) return 'The endpoint answered 410: it is gone.'
-  if (failingMs < retryMs) return undefined
-  return `Every attempt failed for ${durationText(failingMs)}; the last one: ${attempt.error}.`
-}
-
-function durationText(milliseconds: number): string {
-  const hours = milliseconds / 3_600_000
-  return hours >= 1 ? `${Math.floor(hours)} h` : `${Math.round(milliseconds / 1000)} s`
-}
-
-function bytesOf(jsons: readonly string[]): number {
-  return jsons.reduce((sum, json) => sum + json.length, 0)
 }

@@ -46,6 +46,7 @@ export class Webhooks {
   readonly #parts: WebhookParts
   readonly #memory = new ByteBound(MEMORY_BYTES)
   readonly #endpoints = new Map<string, WebhookEndpoint>()
+  readonly #tests = new AbortController()
   #store: Promise<DeliveryStore> | undefined
 
   constructor(parts: WebhookParts) {
@@ -82,11 +83,11 @@ export class Webhooks {
     return this.#count(({ pending }) => pending)
   }
 
-  /** Events of the log, of any scope, that the webhook furthest behind has yet to look at; paused ones not counted. */
+  /** Events of the log, of any scope, that the webhook furthest behind has yet to look at, of those at work. */
   get lag(): number {
     let lag = 0
-    for (const { state } of this.#endpoints.values())
-      if (state.pause === undefined) lag = Math.max(lag, this.#parts.feed.lastPlace - state.place)
+    for (const { state, running } of this.#endpoints.values())
+      if (running) lag = Math.max(lag, this.#parts.feed.lastPlace - state.place)
     return lag
   }
 
@@ -158,7 +159,7 @@ export class Webhooks {
   }
 
   /** Sends a made-up event, whatever the state of the webhook, and tells what came back. Nothing is kept of it. */
-  async test(webhook: Webhook, signal = new AbortController().signal): Promise<Outcome> {
+  async test(webhook: Webhook): Promise<Outcome> {
     const { send, time } = this.#parts
     const now = time.now()
     const id = newId(now)
@@ -167,7 +168,12 @@ export class Webhooks {
       id: `msg_test_${id.slice(-TEST_ID_CHARACTERS)}`,
       body: messageBody(webhook.mode === 'multiple', [event], sampleUser(webhook, now)),
     }
-    return send(webhook, message, signal)
+    return send(webhook, message, this.#tests.signal)
+  }
+
+  /** Cuts off what {@link test} waits for, so that nothing holds up the end of the process. */
+  endTests(): void {
+    this.#tests.abort()
   }
 
   async deliveries(webhook: Webhook, query: DeliveryQuery) {

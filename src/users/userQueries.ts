@@ -40,6 +40,19 @@ export interface UserQuery {
   readonly limit: number
 }
 
+/** The record with this `_id`. */
+export function findUserRecord(
+  host: ActorHost,
+  salt: StoreSalt,
+  scope: ScopeId,
+  id: string,
+): UserRow | undefined {
+  const place = locateUserRecord(salt, id)
+  const partition = place && host.partitions[place.partition]
+  if (!partition?.table.exists(place!.row) || partition.table.scope[place!.row] !== scope) return undefined
+  return partition.table.peek(place!.row).id === id ? { partition, row: place!.row } : undefined
+}
+
 /** The record with this `_id`, userId or deviceId; of several, the latest updated. */
 export function findUser(host: ActorHost, salt: StoreSalt, scope: ScopeId, id: string): UserRow | undefined {
   let found: UserRow | undefined
@@ -48,11 +61,8 @@ export function findUser(host: ActorHost, salt: StoreSalt, scope: ScopeId, id: s
     if (found === undefined || table.updatedAt[row]! > found.partition.table.updatedAt[found.row]!)
       found = { partition, row }
   }
-  const place = locateUserRecord(salt, id)
-  const partition = place && host.partitions[place.partition]
-  if (partition?.table.exists(place!.row) && partition.table.scope[place!.row] === scope) {
-    if (partition.table.peek(place!.row).id === id) consider(partition, place!.row)
-  }
+  const record = findUserRecord(host, salt, scope, id)
+  if (record !== undefined) consider(record.partition, record.row)
   const home = host.partitionOf(id)
   for (let row = home.table.firstOf(scope, id); row >= 0; row = home.table.nextOf(row)) consider(home, row)
   for (const each of host.partitions) for (const row of each.table.rowsOfUser(scope, id)) consider(each, row)

@@ -1,0 +1,119 @@
+import type { ByteBound } from '../runtime/byteBound.ts'
+import type { Time } from '../runtime/clock.ts'
+import type { Bundle } from './webhookMessage.ts'
+import type { Delivery } from './webhookPort.ts'
+
+/** A delivery that waits for its turn. */
+interface Entry {
+  delivery: Delivery
+  /** Its events, where there is memory for them. */
+  jsons: readonly string[] | undefined
+}
+
+/** The deliveries of one device, in order. The first is due, asleep until its next attempt, or under way. */
+export interface Line {
+  readonly entries: Entry[]
+  /** Ends the sleep of the first. */
+  wake?: (() => void) | undefined
+}
+
+/**
+ * What waits for one endpoint, a line for each device: the first of each is sent until it is through, while other lines
+ * go on.
+ */
+export class WebhookLines {
+  readonly #time: Time
+  readonly #memory: ByteBound
+  readonly #due: () => void
+  readonly #lines = new Map<string, Line>()
+  /** Lines whose first delivery is due. */
+  #ready: Line[] = []
+
+  /**
+   * @param memory bound of the events that are held; past it they are read again when their turn comes
+   * @param due told when a delivery's sleep is over
+   */
+  constructor(time: Time, memory: ByteBound, due: () => void) {
+    this.#time = time
+    this.#memory = memory
+    this.#due = due
+  }
+
+  /** Adds a delivery at the end of its device's line. */
+  push({ delivery, jsons }: Bundle | { readonly delivery: Delivery; readonly jsons?: undefined }): void {
+    const held = jsons !== undefined && this.#memory.tryAcquire(bytesOf(jsons)) ? jsons : undefined
+    const entry: Entry = { delivery, jsons: held }
+    const line = this.#lines.get(delivery.deviceId)
+    if (line !== undefined) {
+      line.entries.push(entry)
+      return
+    }
+    const begun: Line = { entries: [entry] }
+    this.#lines.set(delivery.deviceId, begun)
+    this.#place(begun)
+  }
+
+  /** Takes a line whose first delivery is due; it stays out until {@link settle} or {@link postpone}. */
+  take(): Line | undefined {
+    return this.#ready.shift()
+  }
+
+  /** Done with the first of a line, which was taken. */
+  settle(line: Line): void {
+    const { delivery, jsons } = line.entries.shift()!
+    this.#release(jsons)
+    if (line.entries.length > 0) this.#place(line)
+    else this.#lines.delete(delivery.deviceId)
+  }
+
+  /** The first of a line, which was taken, is to be sent again when its `nextAttemptAt` has come. */
+  postpone(line: Line, delivery: Delivery): void {
+    line.entries[0]!.delivery = delivery
+    this.#place(line)
+  }
+
+  /** Ends the sleep of all, or of that delivery. */
+  hasten(delivery?: Delivery): void {
+    const lines = delivery === undefined ? this.#lines.values() : [this.#lines.get(delivery.deviceId)]
+    for (const line of lines) {
+      if (line?.wake === undefined) continue
+      if (delivery !== undefined && line.entries[0]!.delivery.id !== delivery.id) continue
+      line.wake()
+      line.wake = undefined
+      this.#ready.push(line)
+    }
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    for (const { wake, entries } of this.#lines.values()) {
+      wake?.()
+      for (const { jsons } of entries) this.#release(jsons)
+    }
+    this.#lines.clear()
+    this.#ready = []
+  }
+
+  /** Puts a line where its first delivery belongs: among those that are due, or to sleep. */
+  #place(line: Line): void {
+    const { nextAttemptAt = 0 } = line.entries[0]!.delivery
+    const wait = nextAttemptAt - this.#time.now()
+    if (wait <= 0) {
+      this.#ready.push(line)
+      return
+    }
+    line.wake = this.#time.after(wait, () => {
+      line.wake = undefined
+      this.#ready.push(line)
+      this.#due()
+    })
+  }
+
+  #release(jsons: readonly string[] | undefined): void {
+    if (jsons !== undefined) this.#memory.release(bytesOf(jsons))
+  }
+}
+
+function bytesOf(jsons: readonly string[]): number {
+  return jsons.reduce((sum, json) => sum + json.length, 0)
+}

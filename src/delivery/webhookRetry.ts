@@ -1,0 +1,74 @@
+import type { Attempt, Delivery, Outcome } from './webhookPort.ts'
+import { KEPT_ATTEMPTS } from './webhookPort.ts'
+
+/** What follows from an attempt: pure, so that a day of failures is tested in a millisecond. */
+
+/** The first retry comes within this time, the next within twice as much, and so on up to the longest. */
+const FIRST_RETRY_MS = 1000
+const LONGEST_RETRY_MS = 3_600_000
+
+/** What counts beside the attempt itself. */
+export interface RetryContext {
+  /** The end of the attempt, epoch milliseconds. */
+  readonly now: number
+  /** Since when every attempt at the endpoint has failed; absent: the one before went well. */
+  readonly failingSince: number | undefined
+  /** When the endpoint's last pause was ended. */
+  readonly resumedAt: number | undefined
+  /** How long a delivery is tried, milliseconds. */
+  readonly retryMilliseconds: number
+  /** From 0 to below 1. */
+  readonly random: number
+}
+
+/** The delivery as it is after an attempt, and whether the endpoint is to be paused. */
+export interface Conclusion {
+  readonly delivery: Delivery
+  readonly pauseReason?: string | undefined
+}
+
+/**
+ * Exponential backoff with full jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/);
+ * the last attempt is when the time is up. A delivery is given up only while others get through; where every attempt
+ * failed for that long, the endpoint is at fault: it is to be paused, and the delivery stays pending.
+ */
+export function conclude(before: Delivery, outcome: Outcome, context: RetryContext): Conclusion {
+  const { now, failingSince, resumedAt = 0, retryMilliseconds } = context
+  const { at, latency, status, error, body } = outcome
+  const attempt: Attempt = {
+    at,
+    latency,
+    ...(status !== undefined && { status }),
+    ...(error !== undefined && { error }),
+  }
+  const triedSince = before.triedSince ?? at
+  const tried: Delivery = {
+    ...before,
+    attempts: [...before.attempts, attempt].slice(-KEPT_ATTEMPTS),
+    attemptCount: before.attemptCount + 1,
+    lastBody: body,
+    triedSince,
+    nextAttemptAt: undefined,
+  }
+  if (error === undefined) return { delivery: { ...tried, status: 'delivered' } }
+
+  const failures = before.failures + 1
+  const failed: Delivery = { ...tried, failures }
+  if (status === 410)
+    return { delivery: failed, pauseReason: 'The endpoint answered 410: it wants no more of them.' }
+  const failingFor = now - (failingSince ?? at)
+  if (failingFor >= retryMilliseconds) {
+    const pauseReason = `Every attempt failed for ${durationText(failingFor)}; the last one: ${error}.`
+    return { delivery: failed, pauseReason }
+  }
+  const end = Math.max(triedSince, resumedAt) + retryMilliseconds
+  if (now >= end) return { delivery: { ...failed, status: 'failed' } }
+  const ceiling = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1))
+  const delay = Math.ceil(context.random * ceiling)
+  return { delivery: { ...failed, nextAttemptAt: Math.min(now + delay, end) } }
+}
+
+function durationText(milliseconds: number): string {
+  const hours = milliseconds / 3_600_000
+  return hours >= 1 ? `${Math.floor(hours)} h` : `${Math.round(milliseconds / 1000)} s`
+}
