@@ -93,19 +93,22 @@ export class Link {
       this.#parts.received(JSON.parse(data) as ServerMessage)
     })
     on('close', ({ code, reason }: { readonly code: number; readonly reason: string }) => {
-      const wasOpen = this.#drop()
       const status = FINAL_CODES[code]
-      if (status !== undefined) this.#fail(new RingfenceError(status, reason))
-      else if (wasOpen) this.#connectLater()
-      else void this.#connectIfKeyIsGood()
+      if (status === undefined) this.#gone()
+      else this.#fail(new RingfenceError(status, reason))
     })
-    // Each error is followed by a close.
-    on('error', () => {})
+    // Node 22 sends no close where it could not connect.
+    on('error', () => this.#gone())
+  }
+
+  #gone(): void {
+    if (this.#drop()) this.#connectLater()
+    else void this.#connectIfKeyIsGood()
   }
 
   async #connectIfKeyIsGood(): Promise<void> {
     try {
-      await this.#parts.checkKey(this.#ended.signal)
+      await this.#parts.checkKey(AbortSignal.any([this.#ended.signal, AbortSignal.timeout(SILENCE_MS)]))
     } catch (error) {
       if (error instanceof RingfenceError && FINAL_STATUSES.has(error.status)) {
         this.#fail(error)
@@ -125,8 +128,7 @@ export class Link {
     this.#isAsked = false
     this.#timer = setInterval(() => {
       if (this.#isAsked || !this.#isOpen) {
-        this.#drop()
-        this.#connectLater()
+        this.#gone()
         return
       }
       this.#isAsked = true
@@ -147,6 +149,7 @@ export class Link {
   }
 
   #fail(error: unknown): void {
+    if (this.#ended.signal.aborted) return
     this.close()
     this.#parts.failed(error)
   }

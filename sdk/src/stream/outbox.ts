@@ -13,8 +13,9 @@ import type { ErrorMessage } from './messages.ts'
  * 3. What waits is bounded, in bytes and in frames on their way.
  */
 
-/** Characters of JSON, about bytes, that may wait. */
-const MAX_WAITING = 8 * 1024 * 1024
+/** Characters of JSON, about bytes, that may wait; those who ask for room are told before. */
+const MAX_WAITING = 32 * 1024 * 1024
+const ROOM_BELOW = 8 * 1024 * 1024
 /** Characters of one frame; the server takes 1 MiB, and a character takes up to three bytes. */
 const MAX_FRAME = 256 * 1024
 const MAX_FRAME_UPDATES = 250
@@ -55,8 +56,8 @@ export class Outbox {
     return this.#waiting.length === 0 && this.#frames.length === 0
   }
 
-  get isFull(): boolean {
-    return this.#characters >= MAX_WAITING
+  get hasRoom(): boolean {
+    return this.#characters < ROOM_BELOW
   }
 
   /**
@@ -67,7 +68,7 @@ export class Outbox {
     const json = JSON.stringify(update)
     if (json.length > MAX_FRAME)
       throw new RingfenceError(413, `An update has at most ${MAX_FRAME} characters.`)
-    if (this.isFull) throw new StreamFullError()
+    if (this.#characters >= MAX_WAITING) throw new StreamFullError()
     this.#characters += json.length
     const sequence = ++this.#sequence
     return new Promise((resolve, reject) => {

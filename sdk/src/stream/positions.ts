@@ -16,9 +16,9 @@ export class PositionIterator implements AsyncIterableIterator<Position, undefin
   readonly #area: WatchedArea
   readonly #minIntervalMs: number | undefined
   readonly #inlet: Inlet<Position>
-  /** By user: what waits to be taken. */
+  /** By device: what waits to be taken. */
   readonly #waiting = new Map<string, Position>()
-  /** By user: where those are that the server has told of. */
+  /** By device: where those are that the server has told of. */
   readonly #inside = new Map<string, Position>()
   #name: string | undefined
 
@@ -64,8 +64,8 @@ export class PositionIterator implements AsyncIterableIterator<Position, undefin
   received(message: ServerMessage): void {
     if (message.type === 'position') {
       const { type: _type, watch: _watch, ...position } = message
-      if (position.change === 'leave') this.#inside.delete(position.user._id)
-      else this.#inside.set(position.user._id, position)
+      if (position.change === 'leave') this.#inside.delete(position.user.deviceId)
+      else this.#inside.set(position.user.deviceId, position)
       this.#put(position)
     } else if (message.type === 'watching') {
       this.#inlet.begin()
@@ -82,17 +82,17 @@ export class PositionIterator implements AsyncIterableIterator<Position, undefin
   }
 
   #put(position: Position): void {
-    const { _id: user } = position.user
-    const waiting = this.#waiting.get(user)
+    const { deviceId } = position.user
+    const waiting = this.#waiting.get(deviceId)
     const newer = waiting === undefined ? position : merged(waiting, position)
-    if (newer === undefined) this.#waiting.delete(user)
-    else this.#waiting.set(user, newer)
+    if (newer === undefined) this.#waiting.delete(deviceId)
+    else this.#waiting.set(deviceId, newer)
     this.#inlet.wake()
   }
 
   #take(): Position | undefined {
-    for (const [user, position] of this.#waiting) {
-      this.#waiting.delete(user)
+    for (const [deviceId, position] of this.#waiting) {
+      this.#waiting.delete(deviceId)
       return position
     }
     return undefined

@@ -92,7 +92,7 @@ export class RingfenceStream {
   /** Resolves when there is room for another update. */
   get ready(): Promise<void> {
     if (this.#end !== undefined) return Promise.reject(this.#end.error as Error)
-    return this.#when(() => !this.#outbox.isFull)
+    return this.#when(() => this.#outbox.hasRoom)
   }
 
   /**
