@@ -7,7 +7,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { CLOSE } from './closeCodes.ts'
-import type { ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
+import type { AckMessage, ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
 import type { Codec, Encoded, StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 import { FrameReceipt, type FrameOwner } from './receipt.ts'
 import { frameId, readTrack, type TrackFrame } from './trackFrame.ts'
@@ -226,27 +226,19 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner 
     const frames = this.#frames
     const first = this.#first
     let at = first
-    let acknowledged = 0
-    for (; at < frames.length && frames[at]!.isDone; at++) {
-      const frame = frames[at]!
-      this.#inFlightBytes -= frame.bytes
-      if (frame.wantsEvents) {
-        const { events, omitted } = frame.collectEvents()
-        this.send({ type: 'ack', id: frame.id, events, omittedEvents: omitted === 0 ? undefined : omitted })
-        acknowledged = frame.id
-      }
-    }
+    while (at < frames.length && frames[at]!.isDone) this.#inFlightBytes -= frames[at++]!.bytes
     if (at === first) return
-    const last = frames[at - 1]!.id
     this.#parts.counters.inFlight -= at - first
-    if (at === frames.length) {
-      this.#frames = []
-      this.#first = 0
-    } else if (at > 64 && at * 2 > frames.length) {
+    this.#first = at
+    if (at * 2 > frames.length) {
       this.#frames = frames.slice(at)
       this.#first = 0
-    } else this.#first = at
-    if (last !== acknowledged) this.send({ type: 'ack', id: last })
+    }
+    for (let i = first; i < at; i++) {
+      const frame = frames[i]!
+      if (frame.wantsEvents) this.send(ackOf(frame))
+      else if (i === at - 1) this.send({ type: 'ack', id: frame.id })
+    }
   }
 
   /** Tells the client what is wrong; of our own faults, only that there was one. */
@@ -312,6 +304,11 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner 
     for (const feature of this.#features.values()) feature.closed()
     this.#parts.closed(this, code)
   }
+}
+
+function ackOf(frame: FrameReceipt): AckMessage {
+  const { events, omitted } = frame.collectEvents()
+  return { type: 'ack', id: frame.id, events, omittedEvents: omitted === 0 ? undefined : omitted }
 }
 
 function detailOf({ code, param, message, retryAfter }: ApiError): Omit<ErrorMessage, 'type'> {

@@ -1,0 +1,146 @@
+/** A client of `/v1/stream` for tests, on the `ws` package: raw enough to send what no good client would. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { Packr } from 'msgpackr'
+import protobuf from 'protobufjs'
+import { WebSocket } from 'ws'
+import { KEYS, type Server } from './server.ts'
+
+export const ENCODINGS = ['json', 'msgpack', 'protobuf'] as const
+export type Encoding = (typeof ENCODINGS)[number]
+
+// oxlint-disable-next-line typescript/no-explicit-any -- tests look into messages of every type
+export type Message = any
+
+const PROTO = new URL('../../proto/ringfence.proto', import.meta.url)
+const { root } = protobuf.parse(readFileSync(PROTO, 'utf8'))
+const ClientMessage = root.lookupType('ringfence.v1.ClientMessage')
+const ServerMessage = root.lookupType('ringfence.v1.ServerMessage')
+const packr = new Packr({ useRecords: false, variableMapSize: true })
+
+/** A message in an encoding; `updates` of protobuf frames take the fields of proto/ringfence.proto. */
+export function encode(encoding: Encoding, message: { readonly type: string }): string | Uint8Array {
+  if (encoding === 'json') return JSON.stringify(message)
+  if (encoding === 'msgpack') return Uint8Array.from(packr.pack(message))
+  const { type, ...fields } = message
+  return ClientMessage.encode(ClientMessage.fromObject({ [type]: fields })).finish()
+}
+
+/** A message of the server as the JSON encoding has it. */
+export function decode(encoding: Encoding, bytes: Buffer): Message {
+  if (encoding === 'json') return JSON.parse(bytes.toString())
+  if (encoding === 'msgpack') return packr.unpack(bytes)
+  const read = ServerMessage.toObject(ServerMessage.decode(bytes), { longs: Number, oneofs: true })
+  const type = read.message as string
+  const message = { type, ...read[type] }
+  if (type === 'ack' && message.events !== undefined)
+    message.events = (message.events.items ?? []).map(({ json }: { json: string }) => JSON.parse(json))
+  if (type === 'event') message.event = JSON.parse(message.event.json)
+  if (type === 'position') {
+    const { id, ...user } = message.user
+    const { latitude = 0, longitude = 0 } = message.location
+    message.user = { _id: id, ...user }
+    message.location = { type: 'Point', coordinates: [longitude, latitude] }
+  }
+  return message
+}
+
+export interface StreamOptions {
+  readonly encoding?: Encoding
+  /** null: no Authorization header. */
+  readonly key?: string | null
+  /** Goes behind the path, as `?publishableKey=…`. */
+  readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The refusal of an upgrade request. */
+export class Refused extends Error {
+  readonly status: number
+  readonly body: Message
+  readonly retryAfter: string | undefined
+
+  constructor(status: number, body: Message, retryAfter: string | undefined) {
+    super(`refused with ${status}`)
+    this.status = status
+    this.body = body
+    this.retryAfter = retryAfter
+  }
+}
+
+export class Stream {
+  readonly socket: WebSocket
+  readonly encoding: Encoding
+  /** Everything that came and that nobody has asked for. */
+  readonly inbox: Message[] = []
+  /** The code and reason of the close frame, once it has come. */
+  readonly closed: Promise<{ readonly code: number; readonly reason: string }>
+  #ended = false
+  #wake: () => void = () => undefined
+
+  private constructor(socket: WebSocket, encoding: Encoding) {
+    this.socket = socket
+    this.encoding = encoding
+    socket.on('message', (data: Buffer) => {
+      this.inbox.push(decode(encoding, data))
+      this.#wake()
+    })
+    socket.on('error', () => undefined)
+    this.closed = once(socket, 'close').then(([code, reason]) => {
+      this.#ended = true
+      this.#wake()
+      return { code, reason: String(reason) }
+    })
+  }
+
+  /** @throws Refused where the server answers anything but 101 */
+  static async open(server: Pick<Server, 'url'>, options: StreamOptions = {}): Promise<Stream> {
+    const { encoding, key = KEYS.testSecret, query = '', headers = {} } = options
+    const url = `${server.url.replace('http', 'ws')}/v1/stream${query}`
+    const socket = new WebSocket(url, encoding === undefined ? [] : [`ringfence.${encoding}`], {
+      headers: { ...(key === null ? {} : { authorization: key }), ...headers },
+    })
+    const stream = new Stream(socket, encoding ?? 'json')
+    await new Promise<void>((resolve, reject) => {
+      socket.once('open', () => resolve())
+      socket.once('error', reject)
+      socket.once('unexpected-response', (_request, response) => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (part: string) => (text += part))
+        response.on('end', () =>
+          reject(new Refused(response.statusCode!, JSON.parse(text), response.headers['retry-after'])),
+        )
+      })
+    })
+    return stream
+  }
+
+  send(message: { readonly type: string; readonly [field: string]: unknown }): void {
+    this.socket.send(encode(this.encoding, message))
+  }
+
+  /** The next message. @throws Error where the stream ends first */
+  async next(): Promise<Message> {
+    for (;;) {
+      if (this.inbox.length > 0) return this.inbox.shift()
+      if (this.#ended) throw new Error('the stream has ended')
+      await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+  }
+
+  /** All messages up to the acknowledgement of a frame, that included. */
+  async upToAck(id: number): Promise<Message[]> {
+    const messages: Message[] = []
+    for (;;) {
+      const message = await this.next()
+      messages.push(message)
+      if (message.type === 'ack' && message.id >= id) return messages
+    }
+  }
+
+  /** Hangs up. */
+  close(): Promise<{ readonly code: number; readonly reason: string }> {
+    this.socket.close()
+    return this.closed
+  }
+}
