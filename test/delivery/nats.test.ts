@@ -1,0 +1,194 @@
+/** The NATS bridge against a real nats-server. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import fc from 'fast-check'
+import protobuf from 'protobufjs'
+import t from 'tap'
+import { loadOptions } from '../../config/options.ts'
+import { addressOf, subjectOf } from '../../src/delivery/natsSubject.ts'
+import { operate } from '../../src/operator.ts'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { natsServer } from '../kit/nats.ts'
+import { KEYS } from '../kit/server.ts'
+import { caughtUp, detail, event, ids, metric, until, withBridge } from './natsKit.ts'
+
+const skip = await skipWithout(NATS_SERVER)
+const DAY_NANOSECONDS = 86_400e9
+
+t.test('a subject has five tokens and says of which project, type and device the event is', async (t) => {
+  t.equal(
+    subjectOf({ scope: 2, type: 'user.entered_geofence', deviceId: 'van-7' }),
+    'events.1.test.user:entered_geofence.van-7',
+  )
+  t.equal(
+    subjectOf({ scope: 5, type: 'sign up: plus', deviceId: 'a.b>*%' }),
+    'events.2.live.sign%20up%3A%20plus.a%2Eb%3E%2A%25',
+  )
+  const text = fc.oneof(
+    fc.string({ minLength: 1, maxLength: 256, unit: 'binary' }),
+    fc.string({
+      minLength: 1,
+      maxLength: 20,
+      unit: fc.constantFrom('.', ':', '%', ' ', '*', '>', 'a', '\u3000'),
+    }),
+  )
+  fc.assert(
+    fc.property(fc.nat(), text, text, (scope, type, deviceId) => {
+      const subject = subjectOf({ scope, type, deviceId })
+      const tokens = subject.split('.')
+      equal(tokens.length, 5)
+      // What the protocol and its wildcards take for something else: the five characters of its grammar.
+      ok(!tokens.some((token) => token === '' || /[\0\t\n\r *>]/.test(token)))
+      ok(Buffer.byteLength(subject) < 2000)
+      deepEqual(addressOf(subject), { scope, type, deviceId }, 'so no two events of different ones have one')
+    }),
+  )
+  for (const other of [
+    'events',
+    'events.x.test.a.b',
+    'events.1.prod.a.b',
+    'events.1.test.a.b.c',
+    'events.1.live.%.b',
+  ])
+    t.equal(addressOf(other), undefined, other)
+})
+
+t.test('events of all scopes come in the order of the log, as the API has them', { skip }, async (t) => {
+  const nats = await natsServer(t)
+  const server = await withBridge(t, nats)
+  const printed: string[] = []
+  const { options } = loadOptions({ argv: ['--data', server.data], env: {}, readFile: () => '' })
+  await operate(['keys', 'create-project', 'Second'], options, (line) => printed.push(line))
+  const second = /prj_live_sk_[0-9a-f]{40}/.exec(printed.join('\n'))![0]
+
+  const made = [await event(server, { deviceId: 'a.b', metadata: { n: 1 } })]
+  made.push(await event(server, { deviceId: 'd2' }, KEYS.liveSecret))
+  made.push(await event(server, { deviceId: 'd3', name: 'left.early' }, second))
+  await server.api('PUT', '/v1/geofences/store/1', {
+    type: 'circle',
+    coordinates: [10, 50],
+    radius: 100,
+    description: 'Store',
+  })
+  const track = { deviceId: 'phone 1', latitude: 50, longitude: 10, accuracy: 5 }
+  const { body } = await server.api('POST', '/v1/track', track)
+  made.push(body.events[0]._id)
+  await caughtUp(server)
+
+  const messages = await nats.messages('EVENTS')
+  t.strictSame(
+    messages.map(({ id, subject }) => [id, subject]),
+    [
+      [made[0], 'events.1.test.bought.a%2Eb'],
+      [made[1], 'events.1.live.bought.d2'],
+      [made[2], 'events.2.live.left:early.d3'],
+      [made[3], 'events.1.test.user:entered_geofence.phone%201'],
+    ],
+  )
+  const keys = [KEYS.testSecret, KEYS.liveSecret, second, KEYS.testSecret]
+  for (const [i, { id, data }] of messages.entries()) {
+    const answer = await server.api('GET', `/v1/events/${id}`, undefined, keys[i])
+    t.strictSame(JSON.parse(Buffer.from(data).toString()), answer.body.event, answer.body.event.type)
+  }
+  t.equal(await metric(server, 'nats_published_total'), 4)
+  t.strictSame(await detail(server), {
+    name: 'NATS bridge',
+    ok: true,
+    detail: `connected to ${nats.address}; 0 events behind`,
+  })
+
+  const { config } = await (await nats.manager()).streams.info('EVENTS')
+  t.match(config, {
+    subjects: ['events.>'],
+    retention: 'limits',
+    max_age: 7 * DAY_NANOSECONDS,
+    duplicate_window: 120e9,
+    allow_atomic: true,
+  })
+})
+
+t.test(
+  'without NATS all goes on, and what it missed comes in order once it is there',
+  { skip },
+  async (t) => {
+    const nats = await natsServer(t, { stopped: true })
+    const server = await withBridge(t, nats)
+    t.match(await detail(server), { ok: true, detail: 'not connected' })
+    const made: string[] = []
+    for (let i = 0; i < 40; i++) made.push(await event(server, { deviceId: `d${i % 3}` }))
+    t.equal(await metric(server, 'nats_connected'), 0)
+    t.equal(await metric(server, 'nats_lag_events'), 40)
+    t.match(await detail(server), { ok: true, detail: '; 40 events behind' })
+
+    await nats.start()
+    await caughtUp(server)
+    t.strictSame(await ids(nats), made)
+
+    await nats.kill9()
+    await until('told', async () => (await metric(server, 'nats_connected')) === 0)
+    for (let i = 0; i < 5; i++) made.push(await event(server))
+    // What happened while there was no NATS is not forgotten by a stop.
+    await server.stop()
+    await nats.start()
+    await server.restart()
+    made.push(await event(server))
+    await caughtUp(server)
+    t.strictSame(await ids(nats), made)
+  },
+)
+
+t.test('a stream that is there is used as it is; one that is unfit is told of', { skip }, async (t) => {
+  const nats = await natsServer(t)
+  const manager = await nats.manager()
+  const mine = { name: 'EVENTS', subjects: ['events.>'], max_msgs: 5, description: 'mine' }
+  await manager.streams.add(mine)
+  const server = await withBridge(t, nats)
+  await until('told', async () => /allow_atomic/.test((await detail(server)).detail))
+  const made: string[] = []
+  for (let i = 0; i < 3; i++) made.push(await event(server))
+  t.match(server.output, /The stream EVENTS must allow atomic batches/)
+  t.equal(await metric(server, 'nats_lag_events'), 3)
+
+  await manager.streams.update('EVENTS', { allow_atomic: true })
+  await caughtUp(server)
+  t.strictSame(await ids(nats), made)
+  t.match((await manager.streams.info('EVENTS')).config, { ...mine, allow_atomic: true })
+})
+
+t.test('protobuf; an event larger than NATS allows is left out and told', { skip }, async (t) => {
+  const nats = await natsServer(t, { config: 'max_payload: 4096' })
+  const server = await withBridge(t, nats, { RINGFENCE_NATS_FORMAT: 'protobuf' })
+  const long = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`key${i}`, 'x'.repeat(250)]))
+  const made = [await event(server), await event(server, { metadata: long }), await event(server)]
+  await caughtUp(server)
+  const messages = await nats.messages('EVENTS')
+  t.strictSame(
+    messages.map(({ id }) => id),
+    [made[0], made[2]],
+  )
+  const { root } = protobuf.loadSync(new URL('../../proto/ringfence.proto', import.meta.url).pathname)
+  const read = root.lookupType('ringfence.v1.Event').decode(messages[0]!.data) as unknown as { json: string }
+  t.equal(JSON.parse(read.json)._id, made[0])
+  t.equal(await metric(server, 'nats_omitted_total'), 1)
+  t.match(server.output, new RegExp(`"event":"${made[1]}".*larger than NATS allows`))
+})
+
+t.test('a user and a token are sent, and never written to the log', { skip }, async (t) => {
+  for (const [config, client, credentials] of [
+    [
+      'authorization { user: "ring fence", password: "p:4222@ss" }',
+      { user: 'ring fence', pass: 'p:4222@ss' },
+      'ring%20fence:p%3A4222%40ss',
+    ],
+    ['authorization { token: "t0ken-s3cret" }', { token: 't0ken-s3cret' }, 't0ken-s3cret'],
+  ] as const) {
+    const nats = await natsServer(t, { config, client })
+    const server = await withBridge(t, nats, {
+      RINGFENCE_NATS_URL: `nats://${credentials}@${nats.address}`,
+    })
+    const made = await event(server)
+    await caughtUp(server)
+    t.strictSame(await ids(nats), [made])
+    t.notMatch(server.output, /ss@|s3cret|p%3A/)
+    await server.stop()
+  }
+})

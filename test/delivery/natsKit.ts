@@ -1,0 +1,56 @@
+/** What the tests of the NATS bridge have in common. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import type { NatsServer } from '../kit/nats.ts'
+import { KEYS, startServer, type Server } from '../kit/server.ts'
+
+/** A Ringfence that publishes to that NATS. */
+export function withBridge(t: Test, nats: NatsServer, env: Record<string, string> = {}): Promise<Server> {
+  return startServer(t, { env: { RINGFENCE_NATS_URL: `nats://${nats.address}`, ...env } })
+}
+
+/** A conversion, which is an event; its `_id`. */
+export async function event(
+  server: Server,
+  body: object = {},
+  key: string = KEYS.testSecret,
+): Promise<string> {
+  const answer = await server.api('POST', '/v1/events', { name: 'bought', deviceId: 'd1', ...body }, key)
+  if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
+  return answer.body.event._id
+}
+
+/** Resolves once it holds; a minute is for the slowest machine. */
+export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 60_000
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`not within a minute: ${what}`)
+    await sleep(20)
+  }
+}
+
+/** A metric without labels. */
+export async function metric(server: Server, name: string): Promise<number> {
+  const { body } = await server.api('GET', '/metrics', undefined, null)
+  return Number(new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(body)![1])
+}
+
+/** What /readyz says of the bridge. */
+export async function detail(server: Server): Promise<{ ok: boolean; detail: string }> {
+  const { body } = await server.api('GET', '/readyz', undefined, null)
+  return body.checks.find((check: { name: string }) => check.name === 'NATS bridge')
+}
+
+/** Resolves once the stream has all events. */
+export async function caughtUp(server: Server): Promise<void> {
+  await until(
+    'caught up',
+    async () =>
+      (await metric(server, 'nats_connected')) === 1 && (await metric(server, 'nats_lag_events')) === 0,
+  )
+}
+
+/** The message ids of the stream, in its order. */
+export async function ids(nats: NatsServer): Promise<string[]> {
+  return (await nats.messages('EVENTS')).map(({ id }) => id)
+}
