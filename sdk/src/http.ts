@@ -52,10 +52,11 @@ export async function callOnce(
     headers['content-type'] = isText ? 'text/csv' : 'application/json'
     init.body = isText ? body : JSON.stringify(body)
   }
+  const address = url + pathOf(path, params) + queryOf(query)
   let answer: Response
   let text: string
   try {
-    answer = await fetch(url + pathOf(path, params) + queryOf(query), init)
+    answer = await fetch(address, init)
     text = await answer.text()
   } catch (error) {
     if (signal?.aborted) throw signal.reason
