@@ -62,6 +62,7 @@ import { createGeofenceIndex } from './spatial/cellIndex.ts'
 import { encodeEvent } from './stream/protobufCodec.ts'
 import { StreamServer } from './stream/streamServer.ts'
 import { Subscriptions } from './stream/subscriptions.ts'
+import { Watches } from './stream/watches.ts'
 import { settingsRoutes } from './registry/settingsRoutes.ts'
 import { findUserRecord } from './users/userQueries.ts'
 import { userRoutes } from './users/userRoutes.ts'
@@ -226,7 +227,7 @@ async function main(): Promise<void> {
   const streamServer = new StreamServer({
     ...options,
     host,
-    features: [new Subscriptions(feed, logger)],
+    features: [new Subscriptions(feed, logger), new Watches({ host, registry, clock })],
     authenticate: (key) => registry.keys.authenticate(key),
     quotas: registry.projects,
     streamDeviceLimit: options.rateLimits && options.streamDeviceLimit,

@@ -98,17 +98,18 @@ export class LiveAreas<K> {
     }
   }
 
-  /** Whether the area of the key holds the point; quick where it is far away. */
-  holds(key: K, latitude: number, longitude: number): boolean {
+  /** Tells whether the area of the key holds a point, quickly where it is far away; good until the area changes. */
+  tester(key: K): (latitude: number, longitude: number) => boolean {
     const { box, bounds, pieces } = this.#entries.get(key)!
-    if (box !== undefined) return isInBox(box, latitude, longitude)
-    for (const { west, south, east, north } of bounds) {
-      if (latitude < south || latitude > north || longitude < west || longitude > east) continue
-      return (
-        this.#index.distance(this.#index.slotOf(pieces[0]!.id), this.#probe.set(latitude, longitude)) <= 0
-      )
+    if (box !== undefined) return (latitude, longitude) => isInBox(box, latitude, longitude)
+    const { id } = pieces[0]!
+    return (latitude, longitude) => {
+      for (const { west, south, east, north } of bounds) {
+        if (latitude < south || latitude > north || longitude < west || longitude > east) continue
+        return this.#index.distance(this.#index.slotOf(id), this.#probe.set(latitude, longitude)) <= 0
+      }
+      return false
     }
-    return false
   }
 }
 

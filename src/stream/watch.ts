@@ -1,0 +1,160 @@
+import { isoDate } from '../model/isoDate.ts'
+import { PART_BYTES } from './audience.ts'
+import type { ApiError } from '../runtime/errors.ts'
+import type { PositionMessage } from './messages.ts'
+import type { Patience } from './patience.ts'
+import type { Encoded, StreamConnection } from './port.ts'
+
+/**
+ * One watched area of one client: who is in it, and what of that the client has not been told.
+ *
+ * Positions are not kept for a client that is slow or has had one a moment ago: a device is noted as changed, once,
+ * and what is sent is where it is then. So what waits is bounded by who is in the area, and the newest wins.
+ *
+ * Invariants
+ * 1. Of each device the client is told: an enter, then moves, then a leave, then perhaps an enter again.
+ * 2. Moves of a device are at least the interval apart; enters and leaves wait for nothing.
+ * 3. A stay is in `#due` when there is something to tell at once, in `#resting` within an interval of the last message.
+ */
+
+/** A device, where it is now, or was when its record went. */
+export interface LiveDevice {
+  readonly deviceId: string
+  recordId: string
+  userId: string | undefined
+  latitude: number
+  longitude: number
+  /** Metres; NaN: unknown. */
+  accuracy: number
+  /** Epoch milliseconds, time t. */
+  updatedAt: number
+  /** In watched areas. */
+  readonly stays: Map<Watch, Stay>
+}
+
+/** A device in the area of a watch, until the client knows that it left. */
+export interface Stay {
+  readonly watch: Watch
+  readonly device: LiveDevice
+  isInside: boolean
+  /** The client has had an enter, and no leave since. */
+  isTold: boolean
+  /** It has moved while it rested. */
+  hasMoved: boolean
+  /** Epoch milliseconds, before which no move is sent. */
+  restsUntil: number
+}
+
+/** What a watch needs of those who have it. */
+export interface WatchOwner {
+  readonly connection: StreamConnection
+  readonly patience: Patience
+  /** The stay is over, and the client knows. */
+  forget(stay: Stay): void
+  /** The watch cannot go on: it is to be ended, and the client told. */
+  failed(watch: Watch, error: ApiError): void
+}
+
+export class Watch {
+  readonly id: string
+  readonly intervalMs: number
+  readonly owner: WatchOwner
+  isEnded = false
+  /** All that are not forgotten. */
+  readonly stays = new Set<Stay>()
+  /** Number of the last position that was found in the area. */
+  foundBy = 0
+  /** To be told, the first noted first. */
+  readonly #due = new Set<Stay>()
+  /** Told less than an interval ago, the first told first. */
+  readonly #resting = new Set<Stay>()
+
+  constructor(id: string, intervalMs: number, owner: WatchOwner) {
+    this.id = id
+    this.intervalMs = intervalMs
+    this.owner = owner
+  }
+
+  /** The device is in the area, and was not. */
+  enter(device: LiveDevice): void {
+    const stay: Stay = { watch: this, device, isInside: true, isTold: false, hasMoved: false, restsUntil: 0 }
+    device.stays.set(this, stay)
+    this.stays.add(stay)
+    this.#due.add(stay)
+  }
+
+  /** The device is in the area, as it was, or came back before the client was told that it had left. */
+  move(stay: Stay, now: number): void {
+    stay.isInside = true
+    if (!stay.isTold || now >= stay.restsUntil) {
+      this.#due.add(stay)
+      return
+    }
+    stay.hasMoved = true
+    // It was, where it had left.
+    this.#due.delete(stay)
+  }
+
+  /** The device is in the area no more. */
+  leave(stay: Stay): void {
+    stay.isInside = false
+    if (stay.isTold) this.#due.add(stay)
+    else this.#drop(stay)
+  }
+
+  /** Sends what is due. */
+  send(now: number): void {
+    if (this.isEnded) return
+    for (const stay of this.#resting) {
+      if (now < stay.restsUntil) break
+      this.#resting.delete(stay)
+      if (stay.hasMoved) this.#due.add(stay)
+    }
+    while (this.#due.size > 0 && !this.owner.patience.isTried) this.#sendPart(now)
+  }
+
+  #sendPart(now: number): void {
+    const { connection } = this.owner
+    const messages: Encoded[] = []
+    let bytes = 0
+    for (const stay of this.#due) {
+      const message = connection.codec.encode(this.#positionOf(stay))
+      messages.push(message)
+      bytes += message.length
+      this.#told(stay, now)
+      if (bytes > PART_BYTES) break
+    }
+    connection.sendEncoded(messages)
+  }
+
+  #told(stay: Stay, now: number): void {
+    this.#due.delete(stay)
+    if (!stay.isInside) return this.#drop(stay)
+    stay.isTold = true
+    stay.hasMoved = false
+    stay.restsUntil = now + this.intervalMs
+    // At the end, however it was there before: the order is that of `restsUntil`.
+    this.#resting.delete(stay)
+    this.#resting.add(stay)
+  }
+
+  #drop(stay: Stay): void {
+    this.#due.delete(stay)
+    this.#resting.delete(stay)
+    this.stays.delete(stay)
+    this.owner.forget(stay)
+  }
+
+  #positionOf({ device, isInside, isTold }: Stay): PositionMessage {
+    const { recordId, userId, deviceId, longitude, latitude, accuracy, updatedAt } = device
+    return {
+      type: 'position',
+      watch: this.id,
+      change: !isInside ? 'leave' : isTold ? 'move' : 'enter',
+      user: { _id: recordId, userId, deviceId },
+      location: { type: 'Point', coordinates: [longitude, latitude] },
+      locationAccuracy: Number.isNaN(accuracy) ? undefined : accuracy,
+      updatedAt: isoDate(updatedAt),
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import type { DeviceTable } from '../actor/deviceTable.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { ByteBound } from '../runtime/byteBound.ts'
+import { ApiError } from '../runtime/errors.ts'
+import { LiveAreas, type LiveArea } from '../spatial/liveAreas.ts'
+import type { LiveDevice, Stay, Watch } from './watch.ts'
+
+/**
+ * The watched areas of one scope and the devices in them.
+ *
+ * A device is where its latest update was, whichever of its user records that belongs to. Devices outside of all areas
+ * are not known here: an update of theirs costs a look into the areas' cells and one into a map.
+ */
+
+/** Devices in one watched area. */
+const MAX_STAYS = 100_000
+/** What a device in an area takes, about. */
+const STAY_BYTES = 400
+
+export class WatchedScope {
+  readonly scope: ScopeId
+  readonly #areas = new LiveAreas<Watch>()
+  readonly #devices = new Map<string, LiveDevice>()
+  readonly #bound: ByteBound
+  readonly #found: Watch[] = []
+  #position = 0
+
+  /** @param bound on the devices in areas of all scopes */
+  constructor(scope: ScopeId, bound: ByteBound) {
+    this.scope = scope
+    this.#bound = bound
+  }
+
+  get watches(): number {
+    return this.#areas.size
+  }
+
+  /**
+   * Adds a watch, or gives it another area; who is in it {@link look} finds.
+   * @throws AreaError
+   */
+  put(watch: Watch, area: LiveArea): void {
+    this.#areas.put(watch, area)
+    const holds = this.#areas.tester(watch)
+    for (const stay of watch.stays)
+      if (stay.isInside && !holds(stay.device.latitude, stay.device.longitude)) watch.leave(stay)
+  }
+
+  remove(watch: Watch): void {
+    watch.isEnded = true
+    this.#areas.remove(watch)
+    for (const stay of watch.stays) this.forget(stay)
+    watch.stays.clear()
+  }
+
+  /** An update has moved the device; `changed` gets the watches that have something to tell. */
+  moved(table: DeviceTable, row: number, deviceId: string, now: number, changed: Set<Watch>): void {
+    const found = this.#found
+    found.length = 0
+    this.#areas.holding(table.latitude[row]!, table.longitude[row]!, found)
+    if (found.length === 0 && !this.#devices.has(deviceId)) return
+    const device = this.#deviceAt(table, row, deviceId)
+    const position = ++this.#position
+    for (const watch of found) watch.foundBy = position
+    for (const [watch, stay] of device.stays) {
+      if (watch.foundBy === position || !stay.isInside) continue
+      watch.leave(stay)
+      changed.add(watch)
+    }
+    for (const watch of found) {
+      const stay = device.stays.get(watch)
+      if (stay === undefined) this.#enter(watch, device)
+      else watch.move(stay, now)
+      changed.add(watch)
+    }
+  }
+
+  /** A record is gone: the device leaves, if that is where it was. */
+  removed(deviceId: string, recordId: string, changed: Set<Watch>): void {
+    const device = this.#devices.get(deviceId)
+    if (device?.recordId !== recordId) return
+    for (const [watch, stay] of device.stays) {
+      if (!stay.isInside) continue
+      watch.leave(stay)
+      changed.add(watch)
+    }
+  }
+
+  /** Finds the devices of one table that are in the watch's area. */
+  look(watch: Watch, table: DeviceTable): void {
+    const holds = this.#areas.tester(watch)
+    for (let row = 0; row < table.length && !watch.isEnded; row++) {
+      if (table.scope[row] !== this.scope || !holds(table.latitude[row]!, table.longitude[row]!)) continue
+      const { deviceId } = table.peek(row)
+      if (row !== latestOf(table, table.firstOf(this.scope, deviceId))) continue
+      const device = this.#deviceAt(table, row, deviceId)
+      if (!device.stays.has(watch)) this.#enter(watch, device)
+    }
+  }
+
+  forget({ watch, device }: Stay): void {
+    if (!device.stays.delete(watch)) return
+    this.#bound.release(STAY_BYTES)
+    if (device.stays.size === 0) this.#devices.delete(device.deviceId)
+  }
+
+  #enter(watch: Watch, device: LiveDevice): void {
+    if (watch.stays.size === MAX_STAYS) {
+      const sentence = `area: More than ${MAX_STAYS} devices are in it. Watch a smaller one.`
+      watch.owner.failed(watch, new ApiError(400, sentence, { param: 'area' }))
+    } else if (this.#bound.tryAcquire(STAY_BYTES)) {
+      this.#devices.set(device.deviceId, device)
+      watch.enter(device)
+    } else {
+      const sentence = 'Too many devices are in watched areas. Try again, or watch smaller ones.'
+      watch.owner.failed(watch, new ApiError(503, sentence, { retryAfter: 60 }))
+    }
+  }
+
+  /** The device as the row has it. */
+  #deviceAt(table: DeviceTable, row: number, deviceId: string): LiveDevice {
+    const { id: recordId, userId } = table.peek(row)
+    const latitude = table.latitude[row]!
+    const longitude = table.longitude[row]!
+    const accuracy = table.accuracy[row]!
+    const updatedAt = table.updatedAt[row]!
+    const known = this.#devices.get(deviceId)
+    if (known !== undefined)
+      return Object.assign(known, { recordId, userId, latitude, longitude, accuracy, updatedAt })
+    const stays = new Map<Watch, Stay>()
+    return { deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt, stays }
+  }
+}
+
+/** Of the records of a device, the one that was updated last; of several at the same time, the newest. */
+function latestOf(table: DeviceTable, first: number): number {
+  let latest = first
+  for (let row = table.nextOf(first); row >= 0; row = table.nextOf(row)) {
+    const later = table.updatedAt[row]! - table.updatedAt[latest]!
+    if (later > 0 || (later === 0 && table.receivedAt[row]! > table.receivedAt[latest]!)) latest = row
+  }
+  return latest
+}

@@ -1,0 +1,235 @@
+import Type from 'typebox'
+import type { ActorHost, PositionObserver } from '../actor/host.ts'
+import type { DeviceTable } from '../actor/deviceTable.ts'
+import { Name } from '../api/schemas.ts'
+import type { Shape } from '../model/geofence.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { ScopeDirectory } from '../registry/port.ts'
+import type { Pair } from '../registry/recordFields.ts'
+import { ByteBound } from '../runtime/byteBound.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError, badParam, notFound } from '../runtime/errors.ts'
+import { AreaError, type LiveArea } from '../spatial/liveAreas.ts'
+import { turn } from './audience.ts'
+import type { RawMessage, WatchMessage } from './messages.ts'
+import { Patience } from './patience.ts'
+import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
+import { Watch, type Stay, type WatchOwner } from './watch.ts'
+import { AreaSchema, readArea } from './watchArea.ts'
+import { WatchedScope } from './watchedScope.ts'
+
+/** Watches of one connection at one time. */
+const MAX_WATCHES = 100
+const DEFAULT_INTERVAL_MS = 1000
+const MAX_INTERVAL_MS = 3_600_000
+/** Bytes, about, of the devices in all watched areas. */
+const DEVICES_BYTES = 512 * 1024 * 1024
+/** How often moves are sent whose interval is over. */
+const TICK_MS = 100
+/** How often it is looked whether watched geofences have changed: every so many ticks. */
+const GEOFENCE_TICKS = 10
+
+const Id = Name(64)
+const WatchSchema = Type.Object({
+  id: Id,
+  area: AreaSchema,
+  minIntervalMs: Type.Optional(Type.Number({ minimum: 0, maximum: MAX_INTERVAL_MS })),
+})
+
+export interface WatchesParts {
+  readonly host: Pick<ActorHost, 'read' | 'partitions' | 'observer'>
+  readonly registry: { scope(scope: ScopeId): ScopeDirectory }
+  readonly clock: Clock
+}
+
+/**
+ * `watch` and `unwatch`: live positions of the devices in an area.
+ *
+ * Owns: the watched scopes, the beat of what is sent later, geofences that are watched. Does not own: who is in an area
+ * (watchedScope.ts), what a client is told of it (watch.ts).
+ */
+export class Watches implements StreamFeatureKind, PositionObserver {
+  readonly messages = { watch: WatchSchema, unwatch: Type.Object({ id: Id }) }
+  readonly names = 'watch'
+  readonly #parts: WatchesParts
+  readonly #bound = new ByteBound(DEVICES_BYTES)
+  readonly #scopes = new Map<ScopeId, WatchedScope>()
+  readonly #watches = new Set<Watch>()
+  /** Watches of geofences: which, and its shape when it was last looked at. */
+  readonly #geofences = new Map<Watch, { readonly pair: Pair; shape: Shape }>()
+  /** Have something to tell, in this turn. */
+  readonly #changed = new Set<Watch>()
+  #sends = false
+  #beat: NodeJS.Timeout | undefined
+  #ticks = 0
+
+  constructor(parts: WatchesParts) {
+    this.#parts = parts
+  }
+
+  open(connection: StreamConnection): StreamFeature {
+    return new ConnectionWatches(connection, this.#scopeOf(connection.scope), this)
+  }
+
+  /**
+   * Starts to tell the watch's owner who is in the area, and who moves there.
+   * @throws ApiError
+   */
+  begin(watch: Watch, scope: WatchedScope, area: LiveArea | Pair): void {
+    const shape = 'kind' in area ? area : this.#shapeOf(scope, area)
+    if (shape === undefined) throw notFound('Geofence')
+    try {
+      scope.put(watch, shape)
+    } catch (error) {
+      throw error instanceof AreaError ? badParam('area', error.message) : error
+    }
+    if (!('kind' in area)) this.#geofences.set(watch, { pair: area, shape: shape as Shape })
+    this.#watches.add(watch)
+    this.#parts.host.observer = this
+    this.#beat ??= setInterval(() => this.tick(), TICK_MS)
+    void this.#look(watch, scope)
+  }
+
+  end(watch: Watch, scope: WatchedScope): void {
+    scope.remove(watch)
+    this.#geofences.delete(watch)
+    if (!this.#watches.delete(watch) || this.#watches.size > 0) return
+    this.#parts.host.observer = undefined
+    clearInterval(this.#beat)
+    this.#beat = undefined
+  }
+
+  /** Sends what is due of the watches, as far as their clients read. */
+  send(watches: Iterable<Watch>): void {
+    const now = this.#parts.clock.now()
+    for (const watch of watches) watch.send(now)
+  }
+
+  moved(table: DeviceTable, row: number, deviceId: string): void {
+    const scope = this.#scopes.get(table.scope[row]!)
+    if (scope === undefined || scope.watches === 0) return
+    scope.moved(table, row, deviceId, this.#parts.clock.now(), this.#changed)
+    this.#sendSoon()
+  }
+
+  removed(scope: ScopeId, deviceId: string, recordId: string): void {
+    this.#scopes.get(scope)?.removed(deviceId, recordId, this.#changed)
+    this.#sendSoon()
+  }
+
+  /** When all that became durable together has been looked at. */
+  #sendSoon(): void {
+    if (this.#sends || this.#changed.size === 0) return
+    this.#sends = true
+    queueMicrotask(this.#sendChanged)
+  }
+
+  readonly #sendChanged = (): void => {
+    this.#sends = false
+    this.send(this.#changed)
+    this.#changed.clear()
+  }
+
+  /** What has to be done now and then. */
+  tick(): void {
+    if (++this.#ticks % GEOFENCE_TICKS === 0) this.#followGeofences()
+    this.send(this.#watches)
+  }
+
+  /** Partition by partition, so that updates come in between; those are told by {@link moved}. */
+  async #look(watch: Watch, scope: WatchedScope): Promise<void> {
+    for (const { table } of this.#parts.host.partitions) {
+      await turn()
+      await this.#parts.host.read(() => {
+        if (!watch.isEnded) scope.look(watch, table)
+      })
+      if (watch.isEnded) return
+      this.send([watch])
+    }
+  }
+
+  #followGeofences(): void {
+    for (const [watch, known] of this.#geofences) {
+      const scope = this.#scopeOf(watch.owner.connection.scope)
+      const shape = this.#shapeOf(scope, known.pair)
+      if (shape === undefined) {
+        watch.owner.failed(watch, new ApiError(404, 'The geofence was deleted.'))
+      } else if (shape !== known.shape) {
+        known.shape = shape
+        scope.put(watch, shape)
+        void this.#look(watch, scope)
+      }
+    }
+  }
+
+  #shapeOf({ scope }: WatchedScope, { tag, externalId }: Pair): Shape | undefined {
+    return this.#parts.registry.scope(scope).geofenceByPair(tag, externalId)?.shape
+  }
+
+  #scopeOf(scope: ScopeId): WatchedScope {
+    let watched = this.#scopes.get(scope)
+    if (watched === undefined) this.#scopes.set(scope, (watched = new WatchedScope(scope, this.#bound)))
+    return watched
+  }
+}
+
+/** The watches of one connection. */
+class ConnectionWatches implements StreamFeature, WatchOwner {
+  readonly connection: StreamConnection
+  readonly patience: Patience
+  readonly #scope: WatchedScope
+  readonly #all: Watches
+  readonly #watches = new Map<string, Watch>()
+
+  constructor(connection: StreamConnection, scope: WatchedScope, all: Watches) {
+    this.connection = connection
+    this.patience = new Patience(connection)
+    this.#scope = scope
+    this.#all = all
+  }
+
+  receive(message: RawMessage): void {
+    if (message.type === 'watch') this.#watch(message as unknown as WatchMessage)
+    else this.#unwatch(message.id as string)
+  }
+
+  drained(): void {
+    this.patience.restore()
+    this.#all.send(this.#watches.values())
+  }
+
+  closed(): void {
+    this.patience.restore()
+    for (const watch of this.#watches.values()) this.#all.end(watch, this.#scope)
+    this.#watches.clear()
+  }
+
+  forget(stay: Stay): void {
+    this.#scope.forget(stay)
+  }
+
+  failed(watch: Watch, { code, param, message, retryAfter }: ApiError): void {
+    this.#all.end(watch, this.#scope)
+    this.#watches.delete(watch.id)
+    this.connection.send({ type: 'error', watch: watch.id, code, param, message, retryAfter })
+  }
+
+  #watch({ id, area, minIntervalMs = DEFAULT_INTERVAL_MS }: WatchMessage): void {
+    if (!this.connection.isSecret) throw new ApiError(403, 'Forbidden. Watches need a secret key.')
+    if (this.#watches.has(id)) throw badParam('id', 'Another watch of this connection has it.')
+    if (this.#watches.size === MAX_WATCHES)
+      throw badParam('id', `A connection may have ${MAX_WATCHES} watches at one time.`)
+    const watch = new Watch(id, minIntervalMs, this)
+    this.#all.begin(watch, this.#scope, readArea(area))
+    this.#watches.set(id, watch)
+    this.connection.send({ type: 'watching', id })
+  }
+
+  #unwatch(id: string): void {
+    const watch = this.#watches.get(id)
+    if (watch === undefined) throw notFound('Watch')
+    this.#watches.delete(id)
+    this.#all.end(watch, this.#scope)
+    this.connection.send({ type: 'unwatched', id })
+  }
+}

@@ -1,0 +1,324 @@
+/** Watches over a real engine in memory: actors and areas are real, the connections are twins. */
+import fc from 'fast-check'
+import t from 'tap'
+import { ApiError } from '../../src/runtime/errors.ts'
+import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'
+import { Watches } from '../../src/stream/watches.ts'
+import { aGeofence, applied, Engine, runs, TIMEOUT } from '../actor/kit.ts'
+import { FakeConnection } from './fakeConnection.ts'
+
+t.setTimeout(TIMEOUT)
+
+const PARTITIONS = 4
+
+/** Until every look has been through all partitions, and everything due is sent. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 3 * PARTITIONS; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** The client's side of a connection: believes what it is told, and checks that it makes sense. */
+class Viewer {
+  readonly connection: FakeConnection
+  readonly feature: ReturnType<Watches['open']>
+  readonly #engine: Engine
+  /** By watch, then by device: the last message about those inside. */
+  readonly #inside = new Map<string, Map<string, PositionMessage & { readonly at: number }>>()
+  #read = 0
+
+  constructor(watches: Watches, engine: Engine, scope = 0, isSecret = true) {
+    this.#engine = engine
+    this.connection = new FakeConnection(scope, isSecret)
+    this.feature = watches.open(this.connection)
+  }
+
+  watch(id: string, area: WatchedArea | object, minIntervalMs?: number): void {
+    this.feature.receive({ type: 'watch', id, area, ...(minIntervalMs !== undefined && { minIntervalMs }) })
+    this.#inside.set(id, new Map())
+    this.intervals.set(id, minIntervalMs ?? 1000)
+  }
+
+  readonly intervals = new Map<string, number>()
+
+  unwatch(id: string): void {
+    this.feature.receive({ type: 'unwatch', id })
+    this.collect()
+    this.#inside.delete(id)
+  }
+
+  read(): void {
+    this.connection.read()
+    this.feature.drained()
+  }
+
+  /** Takes in what has come; throws where it contradicts itself. */
+  collect(): void {
+    for (; this.#read < this.connection.sent.length; this.#read++) {
+      const message = this.connection.sent[this.#read]
+      if (message.type !== 'position') continue
+      const inside = this.#inside.get(message.watch)
+      if (inside === undefined) throw new Error(`${message.watch} is not watched`)
+      const { deviceId } = message.user
+      const before = inside.get(deviceId)
+      if ((message.change === 'enter') !== (before === undefined))
+        throw new Error(`${deviceId} ${message.change}s while ${before === undefined ? 'outside' : 'inside'}`)
+      const now = this.#engine.clock.now()
+      if (message.change === 'leave') inside.delete(deviceId)
+      else {
+        if (message.change === 'move' && now - before!.at < this.intervals.get(message.watch)!)
+          throw new Error(`${deviceId} moves ${now - before!.at} ms after the last message`)
+        inside.set(deviceId, { ...message, at: now })
+      }
+    }
+  }
+
+  /** Who is in the area and where, as the client sees it. */
+  seen(id: string): string[] {
+    this.collect()
+    return [...this.#inside.get(id)!.values()]
+      .map(({ user, location }) => `${user.deviceId} ${user.userId} ${location.coordinates.join()}`)
+      .toSorted()
+  }
+
+  changes(id: string): string[] {
+    return this.connection.sent
+      .filter(({ type, watch }) => type === 'position' && watch === id)
+      .map(({ change, user, location }) => `${change} ${user.deviceId} ${location.coordinates[0]}`)
+  }
+}
+
+// Devices walk on a line of whole degrees; areas are boxes on it.
+const device = fc.constantFrom('d0', 'd1', 'd2')
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        do: fc.constant('move' as const),
+        deviceId: device,
+        userId: fc.constantFrom('u0', 'u1', undefined),
+        longitude: fc.integer({ min: 0, max: 6 }),
+        scope: fc.constantFrom(0, 0, 0, 1),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constant('watch' as const),
+        viewer: fc.nat(1),
+        id: fc.constantFrom('a', 'b'),
+        from: fc.integer({ min: 0, max: 6 }),
+        width: fc.integer({ min: 1, max: 3 }),
+        interval: fc.constantFrom(0, 1000, 5000),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('unwatch' as const),
+        viewer: fc.nat(1),
+        id: fc.constantFrom('a', 'b'),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), deviceId: device }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('stall' as const), viewer: fc.nat(1) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('read' as const), viewer: fc.nat(1) }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 999, 1000, 4000) }),
+    },
+    { weight: 3, arbitrary: fc.constant({ do: 'settle' as const }) },
+  ),
+  { maxLength: 50, size: 'max' },
+)
+
+t.test('property: a client that believes its messages knows who is where', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (script) => {
+      const engine = new Engine({ partitions: PARTITIONS })
+      const watches = new Watches({ host: engine.host, registry: engine.world, clock: engine.clock })
+      const viewers = [new Viewer(watches, engine), new Viewer(watches, engine)]
+      const areas = viewers.map(() => new Map<string, { from: number; to: number }>())
+      /** By device of scope 0: its latest record. */
+      const latest = new Map<string, { id: string; userId: string | undefined; longitude: number }>()
+      const pending: Promise<unknown>[] = []
+      for (const step of script) {
+        if (step.do === 'move') {
+          // Times differ, so that it is plain which record is the latest.
+          engine.clock.advance(1)
+          const { deviceId, userId, longitude, scope } = step
+          const update = engine.update({ scope, deviceId, userId, latitude: 0, longitude })
+          const told = engine.track(update).then((result) => applied(result))
+          pending.push(told)
+          if (scope === 0) {
+            const { row } = await told
+            const { id, userId: owner } = engine.host.partitionOf(deviceId).table.profile(row)
+            latest.set(deviceId, { id, userId: owner, longitude })
+          }
+        } else if (step.do === 'remove') {
+          const known = latest.get(step.deviceId)
+          if (known === undefined) continue
+          const partition = engine.host.partitionOf(step.deviceId)
+          const { table } = partition
+          let row = table.firstOf(0, step.deviceId)
+          while (table.profile(row).id !== known.id) row = table.nextOf(row)
+          await engine.host.remove(partition, row, known.id)
+          latest.delete(step.deviceId)
+          // What is left of the device is an older record, somewhere else: all of it goes.
+          while (table.firstOf(0, step.deviceId) >= 0) {
+            const rest = table.firstOf(0, step.deviceId)
+            await engine.host.remove(partition, rest, table.profile(rest).id)
+          }
+        } else if (step.do === 'wait') {
+          for (const viewer of viewers) viewer.collect()
+          engine.clock.advance(step.ms)
+          watches.tick()
+        } else if (step.do === 'settle') await settle()
+        else {
+          const viewer = viewers[step.viewer]!
+          const own = areas[step.viewer]!
+          if (step.do === 'watch' && !own.has(step.id)) {
+            const { from, width } = step
+            viewer.watch(step.id, { type: 'box', box: [from, -1, from + width, 1] }, step.interval)
+            own.set(step.id, { from, to: from + width })
+          } else if (step.do === 'unwatch' && own.delete(step.id)) viewer.unwatch(step.id)
+          else if (step.do === 'stall') viewer.connection.isStalled = true
+          else if (step.do === 'read') viewer.read()
+        }
+        for (const viewer of viewers) viewer.collect()
+      }
+      await Promise.all(pending)
+      for (const viewer of viewers) viewer.read()
+      await settle()
+      for (const viewer of viewers) viewer.collect()
+      engine.clock.advance(5000)
+      watches.tick()
+      for (const [i, viewer] of viewers.entries()) {
+        for (const [id, { from, to }] of areas[i]!) {
+          const expected = [...latest]
+            .filter(([, { longitude }]) => longitude >= from && longitude <= to)
+            .map(([deviceId, { userId, longitude }]) => `${deviceId} ${userId} ${longitude},0`)
+            .toSorted()
+          const seen = viewer.seen(id)
+          if (seen.join() !== expected.join())
+            throw new Error(`${id} sees ${seen.join('; ')}, not ${expected.join('; ')}`)
+        }
+        viewer.feature.closed()
+      }
+      if (engine.host.observer !== undefined) throw new Error('still observed')
+    }),
+    runs(100),
+  )
+})
+
+t.test('a geofence is watched as it changes, until it is deleted', async (t) => {
+  const engine = new Engine({ partitions: PARTITIONS })
+  const watches = new Watches({ host: engine.host, registry: engine.world, clock: engine.clock })
+  const viewer = new Viewer(watches, engine)
+  const here = (longitude: number) =>
+    aGeofence(1, { shape: { kind: 'circle', center: [longitude, 0], radius: 1000 } })
+  engine.world.put(here(0))
+  for (const [deviceId, longitude] of [
+    ['d0', 0],
+    ['d5', 5],
+  ] as const) {
+    await engine.track(engine.update({ deviceId, latitude: 0, longitude }))
+  }
+  const { tag, externalId } = here(0)
+  t.throws(() => viewer.watch('x', { type: 'geofence', tag, externalId: 'unknown' }), { code: 404 })
+  viewer.watch('w', { type: 'geofence', tag, externalId })
+  await settle()
+  t.same(viewer.changes('w'), ['enter d0 0'])
+  const second = async () => {
+    for (let i = 0; i < 10; i++) watches.tick()
+    await settle()
+    watches.tick()
+  }
+  engine.world.put(here(5))
+  await second()
+  t.same(viewer.changes('w'), ['enter d0 0', 'leave d0 0', 'enter d5 5'])
+  engine.world.put(here(5))
+  await second()
+  t.equal(viewer.changes('w').length, 3, 'an edit that moves nothing tells nothing')
+  engine.world.remove(here(5))
+  await second()
+  t.match(viewer.connection.sent.at(-1), { type: 'error', watch: 'w', code: 404 })
+  t.throws(() => viewer.unwatch('w'), { code: 404 }, 'it is over')
+  t.equal(engine.host.observer, undefined)
+})
+
+t.test('a reader that stalls is told the newest of each device when it reads', async (t) => {
+  const engine = new Engine({ partitions: PARTITIONS })
+  const watches = new Watches({ host: engine.host, registry: engine.world, clock: engine.clock })
+  const viewer = new Viewer(watches, engine)
+  const move = (deviceId: string, longitude: number) => {
+    engine.clock.advance(1)
+    return engine.track(engine.update({ deviceId, latitude: 0, longitude }))
+  }
+  viewer.watch('w', { type: 'box', box: [0, -1, 9, 1] }, 0)
+  await move('left', 1)
+  await move('stays', 1)
+  viewer.connection.isStalled = true
+  await move('stays', 2)
+  for (let i = 0; i < 50; i++) {
+    await move('stays', 3 + (i % 5))
+    await move('left', i === 49 ? 20 : 2)
+    await move('visitor', i === 49 ? 20 : 2)
+  }
+  const unread = viewer.connection.sent.length
+  await settle()
+  t.equal(viewer.connection.sent.length, unread, 'nothing is sent while it does not read')
+  viewer.read()
+  t.same(viewer.changes('w').slice(3).toSorted(), ['leave left 20', 'move stays 7'])
+  t.same(viewer.seen('w').length, 1)
+  viewer.feature.closed()
+})
+
+t.test('what cannot be watched', async (t) => {
+  const engine = new Engine({ partitions: PARTITIONS })
+  const watches = new Watches({ host: engine.host, registry: engine.world, clock: engine.clock })
+  const viewer = new Viewer(watches, engine)
+  const refused: readonly (readonly [object, string])[] = [
+    [{ type: 'circle', radius: 5 }, 'area.center'],
+    [{ type: 'circle', center: [0, 0] }, 'area.radius'],
+    [{ type: 'circle', center: [181, 0], radius: 5 }, 'area.center'],
+    [{ type: 'box' }, 'area.box'],
+    [{ type: 'box', box: [0, 1, 1, 0] }, 'area.box'],
+    [{ type: 'box', box: [0, 0, 181, 1] }, 'area.box'],
+    [{ type: 'box', box: [0, -91, 1, 1] }, 'area.box'],
+    [{ type: 'box', box: [5, 0, 5, 1] }, 'area'],
+    [{ type: 'polygon' }, 'area.coordinates'],
+    [{ type: 'polygon', coordinates: [] }, 'area.coordinates'],
+    [{ type: 'polygon', coordinates: [[], []] }, 'area.coordinates'],
+    [{ type: 'polygon', coordinates: [[[0, 0]]] }, 'area.coordinates'],
+    [
+      {
+        type: 'polygon',
+        coordinates: [
+          [
+            [0, 0],
+            [1, 1],
+            [1, 0],
+            [0, 1],
+            [0, 0],
+          ],
+        ],
+      },
+      'area.coordinates',
+    ],
+    [{ type: 'geofence', tag: 't' }, 'area.externalId'],
+    [{ type: 'geofence', externalId: 't' }, 'area.tag'],
+  ]
+  for (const [area, param] of refused) {
+    t.throws(() => viewer.watch('w', area), { code: 400, param }, JSON.stringify(area))
+    t.equal(engine.host.observer, undefined)
+  }
+  const box = { type: 'box', box: [0, 0, 1, 1] }
+  const publishable = new Viewer(watches, engine, 0, false)
+  t.throws(() => publishable.watch('w', box), { code: 403 })
+  for (let i = 0; i < 100; i++) viewer.watch(`w${i}`, box)
+  t.throws(() => viewer.watch('w0', box), { code: 400, param: 'id' })
+  t.throws(() => viewer.watch('one more', box), ApiError)
+  t.throws(() => viewer.unwatch('other'), { code: 404 })
+  viewer.feature.closed()
+  t.equal(engine.host.observer, undefined)
+})
