@@ -4,6 +4,8 @@ export const CLOSE = {
   goingAway: 1001,
   /** Text came over an encoding that is binary. */
   unsupportedData: 1003,
+  /** A message over the limit. */
+  messageTooBig: 1009,
   /** Something failed in the server. */
   internalError: 1011,
   /** The key was rotated while it was in use. */

@@ -38,6 +38,7 @@ export interface ConnectionParts {
   readonly quotas: RequestQuotas | undefined
   readonly clock: Clock
   readonly log: ErrorLog
+  readonly maxMessageBytes: number
   /** Whether the limit of updates per device holds. */
   readonly rateLimited: boolean
   /** By type of message. */
@@ -108,6 +109,10 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner 
 
   message(bytes: Uint8Array, isBinary: boolean): void {
     if (this.#stopped) return
+    if (bytes.length > this.#parts.maxMessageBytes) {
+      this.close(CLOSE.messageTooBig, `A message has at most ${this.#parts.maxMessageBytes} bytes.`)
+      return
+    }
     if (this.codec.isBinary && !isBinary) {
       this.close(CLOSE.unsupportedData, `${this.codec.protocol} is binary`)
       return

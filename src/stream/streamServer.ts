@@ -32,6 +32,8 @@ export interface StreamOptions {
 
 /** How often it is looked whether keys are still good. */
 const KEY_CHECK_MS = 5000
+/** Messages are read up to this many times their limit, so that who exceeds it can be told; a longer one cuts the connection. */
+const TOLD_SHARE = 2
 /** How long a shutdown waits for readers that are behind. */
 const UNREAD_WAIT_MS = 2000
 
@@ -65,13 +67,14 @@ export class StreamServer implements SocketHandler {
 
   constructor(options: StreamOptions) {
     this.#options = options
-    this.maxMessageBytes = options.maxBodyBytes
+    this.maxMessageBytes = TOLD_SHARE * options.maxBodyBytes
     this.idleSeconds = options.streamIdleSeconds
     this.#parts = {
       host: options.host,
       quotas: options.quotas,
       clock: options.clock,
       log: options.logger,
+      maxMessageBytes: options.maxBodyBytes,
       rateLimited: options.streamDeviceLimit,
       features: entriesOf(options.features),
       counters: this.counters,

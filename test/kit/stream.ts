@@ -1,5 +1,4 @@
 /** A client of `/v1/stream` for tests, on the `ws` package: raw enough to send what no good client would. */
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Packr } from 'msgpackr'
 import protobuf from 'protobufjs'
@@ -86,10 +85,12 @@ export class Stream {
       this.#wake()
     })
     socket.on('error', () => undefined)
-    this.closed = once(socket, 'close').then(([code, reason]) => {
-      this.#ended = true
-      this.#wake()
-      return { code, reason: String(reason) }
+    this.closed = new Promise((resolve) => {
+      socket.once('close', (code, reason) => {
+        this.#ended = true
+        this.#wake()
+        resolve({ code, reason: String(reason) })
+      })
     })
   }
 
