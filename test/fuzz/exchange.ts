@@ -62,7 +62,7 @@ export function render(drawn: DrawnRequest, target: Pick<Target, 'id'>): Rendere
 
 function callerOf({ caller, target }: DrawnRequest): { scope?: ScopeName; authorization?: string } {
   // The rest of the run works with the keys that there are: only callers that may not replace them try.
-  const isRotation = target.split('?')[0]!.endsWith('/rotate')
+  const isRotation = /\/v1\/keys\/.*\/rotate$/.test(target.split('?')[0]!)
   if (caller.kind === 'none' || (isRotation && caller.kind === 'secret')) return {}
   if (caller.kind === 'odd') return { authorization: caller.text }
   const { key, scope } = keyOf(caller.kind, caller.live)

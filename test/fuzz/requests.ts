@@ -9,7 +9,7 @@ import { dates, HOSTILE_TEXTS, jsonText, mutated, spoiled, valuesOf, type Hints 
 /** Stands for the mark of the caller's scope: it may be seen by callers of this scope only. */
 export const MARK = '§mark§'
 /** `§geofence:7§` stands for the id of a geofence that the server has answered; of each five one is of any scope. */
-export const ID = /§(user|geofence|beacon|event|import):(\d+)§/g
+export const ID = /§(user|geofence|beacon|event|import|webhook):(\d+)§/g
 
 /** Who calls. `own` and `other` are the environments test and live; the words of `odd` go out as they are. */
 export type Caller =
@@ -171,12 +171,21 @@ const stream = fc.oneof(
   { weight: 1, arbitrary: fc.record({ stream: fc.constantFrom('s1', 's2'), sequence: fc.nat(50) }) },
 )
 
+/** Nobody answers there. */
+const webhook = fc.record({
+  url: fc.constantFrom('http://127.0.0.1:9/hook', 'https://hooks.invalid/a?b=c', 'http://[::1]:9/'),
+  mode: fc.constantFrom('single', 'multiple', undefined),
+  types: fc.constantFrom(undefined, ['user.entered_geofence']),
+  tags: fc.constantFrom(undefined, ['shop', MARK]),
+})
+
 const HINTED: Hints = {
   field: (name) => HINTS[name],
   object(properties) {
     if ('coordinates' in properties && 'radius' in properties) return geometry
     if ('coordinates' in properties && 'instance' in properties) return beacon
     if ('stream' in properties) return stream
+    if ('url' in properties && 'types' in properties) return webhook
     return undefined
   },
 }
@@ -224,7 +233,7 @@ function escaped(text: string): string {
 }
 
 /** `/v1/geofences/{id}` names geofences; the lists of who is inside one as well. */
-const KIND = /^\/v1\/(import|user|geofence|beacon|event)s/
+const KIND = /^\/v1\/(import|user|geofence|beacon|event|webhook)s/
 
 function pathOf(operation: Operation, values: (schema: Json, name?: string) => Arbitrary<unknown>) {
   const segments = operation.path

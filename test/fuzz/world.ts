@@ -47,7 +47,14 @@ const CANARY_PAUSE_MS = 100
 export const PATIENCE_MS = 20_000
 /** How many ids of a kind and scope are kept to be named again. */
 const REMEMBERED_IDS = 40
-const UNTOUCHED_LISTS = ['/v1/geofences', '/v1/users', '/v1/events', '/v1/beacons', '/v1/settings']
+const UNTOUCHED_LISTS = [
+  '/v1/geofences',
+  '/v1/users',
+  '/v1/events',
+  '/v1/beacons',
+  '/v1/webhooks',
+  '/v1/settings',
+]
 
 /** Something that must not happen has happened. */
 export class Violation extends Error {
