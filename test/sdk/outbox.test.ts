@@ -93,7 +93,7 @@ t.test('what waits is bounded', async (t) => {
     t.ok(error instanceof StreamFullError)
     t.ok(added < 200, `at most 32 MiB: ${added}`)
   }
-  t.throws(() => outbox.add(update(1, 'x'.repeat(300_000))), { status: 413 })
+  t.throws(() => outbox.add(update(1, 'x'.repeat(300_000))), { name: 'RingfenceError', status: 413 })
   let frames = 0
   for (let frame = outbox.next(); frame !== undefined; frame = outbox.next()) {
     t.ok(frame.length < 300_000)

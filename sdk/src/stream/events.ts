@@ -75,12 +75,13 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
     } else if (message.type === 'error') {
       const error = new RingfenceError(message.code, message.message, message)
       this.#host.remove(this)
+      this.lost()
       this.ended({ error })
     }
   }
 
   ended(end: { readonly error?: unknown }): void {
-    this.lost()
+    this.#unsubscribe()
     this.#isPaused = false
     this.#inlet.end(end)
   }

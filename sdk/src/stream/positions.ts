@@ -71,13 +71,13 @@ export class PositionIterator implements AsyncIterableIterator<Position, undefin
       this.#inlet.begin()
     } else if (message.type === 'error') {
       this.#host.remove(this)
+      this.lost()
       this.ended({ error: new RingfenceError(message.code, message.message, message) })
     }
   }
 
   ended(end: { readonly error?: unknown }): void {
-    this.#inside.clear()
-    this.lost()
+    this.#unwatch()
     this.#inlet.end(end)
   }
 
@@ -99,11 +99,15 @@ export class PositionIterator implements AsyncIterableIterator<Position, undefin
   }
 
   #leave(): void {
+    this.#unwatch()
+    this.#waiting.clear()
+    this.#host.remove(this)
+  }
+
+  #unwatch(): void {
     if (this.#name !== undefined) this.#host.send({ type: 'unwatch', id: this.#name })
     this.#inside.clear()
     this.lost()
-    this.#waiting.clear()
-    this.#host.remove(this)
   }
 }
 

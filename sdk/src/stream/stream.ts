@@ -117,21 +117,24 @@ export class RingfenceStream {
     return this.#add(new PositionIterator(this.#host, area, minIntervalMs), signal)
   }
 
-  /** Takes nothing more, waits until all updates are acknowledged, and ends; iterators end with what they have. */
+  /**
+   * Takes nothing more, waits until all updates are acknowledged, and ends; iterators end with what they have.
+   * @throws why the stream failed before that
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
   }
 
   async #close(): Promise<void> {
-    if (this.#end !== undefined) return
+    if (this.#end !== undefined) throw this.#end.error
     this.#end = { error: new StreamClosedError() }
     await this.#when(() => this.#outbox.isEmpty)
     this.#link.close()
     this.#endListeners({})
   }
 
-  #add<T extends Listener & AsyncIterator<unknown>>(listener: T, signal: AbortSignal | undefined): T {
+  #add<T extends Listener>(listener: T, signal: AbortSignal | undefined): T {
     if (this.#end !== undefined) {
       listener.ended(this.#end)
       return listener
@@ -139,9 +142,7 @@ export class RingfenceStream {
     this.#listeners.add(listener)
     if (this.#link.isOpen) listener.opened()
     onAbort(signal, (error) => {
-      if (!this.#listeners.has(listener)) return
-      void listener.return?.()
-      listener.ended({ error })
+      if (this.#listeners.delete(listener)) listener.ended({ error })
     })
     return listener
   }
