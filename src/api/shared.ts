@@ -1,12 +1,8 @@
 import type { Clock } from '../runtime/clock.ts'
+import type { ErrorLog } from '../runtime/logger.ts'
 import type { KeyLookup, RequestQuotas } from './authenticate.ts'
 import type { ClientAddress, Peers } from './clientAddress.ts'
 import type { Exchange } from './exchange.ts'
-
-/** Where errors that are nobody's fault but ours are reported; a pino logger fits. */
-export interface ErrorLog {
-  error(fields: Readonly<Record<string, unknown>>, message: string): void
-}
 
 /** What all requests of a server share. */
 export interface Shared {

@@ -2,6 +2,11 @@ import { pino, type Logger } from 'pino'
 
 export type { Logger } from 'pino'
 
+/** Where errors that are nobody's fault but ours are reported; a logger fits. */
+export interface ErrorLog {
+  error(fields: Readonly<Record<string, unknown>>, message: string): void
+}
+
 /** Where log lines go: the part of a writable stream that logging needs. */
 export interface LogTarget {
   write(text: string): unknown

@@ -1,6 +1,6 @@
 import type { ActorHost } from '../actor/host.ts'
 import type { RequestQuotas } from '../api/authenticate.ts'
-import type { ErrorLog } from '../api/shared.ts'
+import type { ErrorLog } from '../runtime/logger.ts'
 import type { Socket, SocketReceiver, SocketRequest } from '../api/socket.ts'
 import type { Validator } from '../api/validate.ts'
 import type { ScopeId } from '../model/scope.ts'

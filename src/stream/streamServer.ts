@@ -1,7 +1,7 @@
 import type { ActorHost } from '../actor/host.ts'
 import type { KeyLookup, RequestQuotas } from '../api/authenticate.ts'
 import { shuttingDown } from '../api/errors.ts'
-import type { ErrorLog } from '../api/shared.ts'
+import type { ErrorLog } from '../runtime/logger.ts'
 import type { Socket, SocketHandler, SocketRequest } from '../api/socket.ts'
 import { Validator } from '../api/validate.ts'
 import type { Clock } from '../runtime/clock.ts'

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { Name } from '../api/schemas.ts'
-import type { ErrorLog } from '../api/shared.ts'
+import type { ErrorLog } from '../runtime/logger.ts'
 import type { EventFeed, Stretch } from '../events/feed.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
