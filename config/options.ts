@@ -564,11 +564,15 @@ function keysProblem(keys: readonly string[]): string | undefined {
 
 /** The sentence names none of them: they may hold a password. */
 function natsProblem(urls: readonly string[]): string | undefined {
-  const allValid = urls.every((text) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined
-    return url !== undefined && ['nats:', 'tls:'].includes(url.protocol) && url.hostname !== ''
-  })
-  return allValid ? undefined : 'must hold URLs that start with nats:// or tls://'
+  const parsed = urls.map((text) => (URL.canParse(text) ? new URL(text) : undefined))
+  if (!parsed.every((url) => url && ['nats:', 'tls:'].includes(url.protocol) && url.hostname !== '')) {
+    return 'must hold URLs that start with nats:// or tls://'
+  }
+  // The client holds certificates of those against "localhost".
+  const byAddress = parsed.some(
+    (url) => url!.protocol === 'tls:' && isIP(url!.hostname.replaceAll(/[[\]]/g, '')),
+  )
+  return byAddress ? 'must name hosts, not addresses, after tls://' : undefined
 }
 
 function proxiesProblem(ranges: readonly string[]): string | undefined {

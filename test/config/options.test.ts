@@ -66,9 +66,9 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     eventsDays: ['30', 30, 30],
     usersDays: ['31', 31, 31],
     natsUrl: [
-      'nats://a:4222, tls://user:secret@[::1]',
-      ['nats://a:4222', 'tls://user:secret@[::1]'],
-      ['nats://a:4222', 'tls://user:secret@[::1]'],
+      'nats://a:4222, tls://user:secret@b.example',
+      ['nats://a:4222', 'tls://user:secret@b.example'],
+      ['nats://a:4222', 'tls://user:secret@b.example'],
     ],
     natsCredentials: ['/etc/ringfence/nats.creds', '/etc/ringfence/nats.creds'],
     natsFormat: ['protobuf', 'protobuf'],
@@ -147,6 +147,15 @@ t.test('what cannot be used is named, with where it came from', async (t) => {
     [
       { env: { RINGFENCE_KEYS: KEYS.toReversed().join(',') } },
       /must hold a key that starts with prj_test_pk_ in place 1$/,
+    ],
+    [
+      { env: { RINGFENCE_NATS_URL: 'nats://a, http://u:pass@b' } },
+      /^RINGFENCE_NATS_URL must hold URLs that start with nats:\/\/ or tls:\/\/$/,
+    ],
+    [{ argv: ['--nats-url', '127.0.0.1:4222'] }, /^--nats-url must hold URLs that start with/],
+    [
+      { argv: ['--nats-url', 'tls://[::1]:4222'] },
+      /^--nats-url must name hosts, not addresses, after tls:\/\/$/,
     ],
     [{ file: { prot: 1 } }, /^my\.json: unknown setting "prot"$/],
     [{ file: '{"__proto__": 1}' }, /^my\.json: unknown setting "__proto__"$/],

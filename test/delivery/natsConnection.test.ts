@@ -1,0 +1,179 @@
+/** How the NATS bridge connects, what it needs of NATS, and what subscribers get: the guide is right. */
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { credsAuthenticator, nkeys } from '@nats-io/transport-node'
+import t, { type Test } from 'tap'
+import { BatchRefused, NatsStream, NatsUnreachable } from '../../src/delivery/natsStream.ts'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { natsServer } from '../kit/nats.ts'
+import { caughtUp, event, ids, until, withBridge } from './natsKit.ts'
+
+const skip = await skipWithout(NATS_SERVER)
+const GUIDE = readFileSync(new URL('../../docs/guides/nats.md', import.meta.url), 'utf8')
+
+function folder(t: Test, parent = tmpdir()): string {
+  const path = mkdtempSync(join(parent, 'ringfence-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+function message(id: string) {
+  return { subject: 'events.1.test.a.b', id, data: Buffer.from(id) }
+}
+
+t.test('two writers cannot both append: the fence holds off the one that is behind', { skip }, async (t) => {
+  const nats = await natsServer(t)
+  const address = { urls: [`nats://${nats.address}`], credentials: '' }
+  const [first, second] = [await NatsStream.open(address), await NatsStream.open(address)]
+  await first.append([message('a'), message('b')])
+  await t.rejects(second.append([message('c'), message('d'), message('e')]), BatchRefused)
+  await t.rejects(second.append([message('f')]), BatchRefused)
+  await first.append([message('g')])
+  await t.rejects(
+    first.append([message('h'), message('a')]),
+    BatchRefused,
+    'all or nothing: a is a duplicate',
+  )
+  t.strictSame(await ids(nats), ['a', 'b', 'g'])
+
+  const third = await NatsStream.open(address)
+  t.match(await third.lastMessage(), { id: 'g', subject: 'events.1.test.a.b' })
+  const seen: string[] = []
+  for await (const { id } of third.newest(2)) seen.push(id)
+  t.strictSame(seen, ['g', 'b'])
+  await nats.kill9()
+  await until('told of the end', async () => third.ended.aborted)
+  t.type(third.ended.reason, NatsUnreachable)
+  await Promise.all([first, second, third].map((stream) => stream.close()))
+  await t.rejects(NatsStream.open(address), NatsUnreachable)
+})
+
+t.test('a credentials file, and an account that may do no more than the guide says', { skip }, async (t) => {
+  const operator = nkeys.createOperator()
+  const [account, system] = [nkeys.createAccount(), nkeys.createAccount()]
+  const user = nkeys.createUser()
+  const token = (signer: typeof operator, subject: typeof operator, nats: object) => {
+    const claims = {
+      jti: 'x',
+      iat: Math.floor(Date.now() / 1000),
+      iss: signer.getPublicKey(),
+      sub: subject.getPublicKey(),
+      name: 'x',
+      nats: { version: 2, ...nats },
+    }
+    const parts = [{ typ: 'JWT', alg: 'ed25519-nkey' }, claims].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString('base64url'),
+    )
+    const signature = signer.sign(Buffer.from(parts.join('.')))
+    return [...parts, Buffer.from(signature).toString('base64url')].join('.')
+  }
+  const unlimited = { subs: -1, data: -1, payload: -1 }
+  const ofAccount = { imports: -1, exports: -1, wildcards: true, conn: -1, leaf: -1 }
+  const ofJetStream = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 }
+  const operatorToken = token(operator, operator, { type: 'operator' })
+  const accounts = [
+    [account, { ...unlimited, ...ofAccount, ...ofJetStream }],
+    [system, { ...unlimited, ...ofAccount }],
+  ] as const
+  const preload = accounts.map(
+    ([one, limits]) => `${one.getPublicKey()}: "${token(operator, one, { type: 'account', limits })}"`,
+  )
+  const credentialsOf = (permissions: object) => {
+    const file = join(folder(t), 'nats.creds')
+    const jwt = token(account, user, { type: 'user', ...unlimited, ...permissions })
+    const seed = Buffer.from(user.getSeed()).toString()
+    writeFileSync(
+      file,
+      `-----BEGIN NATS USER JWT-----\n${jwt}\n------END NATS USER JWT------\n\n` +
+        `-----BEGIN USER NKEY SEED-----\n${seed}\n------END USER NKEY SEED------\n`,
+    )
+    return file
+  }
+  const paragraph = /The account needs ([^]*?)\n\n/.exec(GUIDE)![1]!
+  const [publish, subscribe] = paragraph
+    .split(' to publish, ')
+    .map((part) => [...part.matchAll(/`([^`]+)`/g)].map(([, subject]) => subject!))
+  t.equal(publish!.length, 5)
+  const mayAll = credentialsOf({ pub: {}, sub: {} })
+  const nats = await natsServer(t, {
+    config:
+      `operator: "${operatorToken}"\nsystem_account: ${system.getPublicKey()}\n` +
+      `resolver: MEMORY\nresolver_preload: { ${preload.join(', ')} }`,
+    client: { authenticator: credsAuthenticator(readFileSync(mayAll)) },
+  })
+  const credentials = credentialsOf({ pub: { allow: publish }, sub: { allow: subscribe } })
+  const server = await withBridge(t, nats, { RINGFENCE_NATS_CREDENTIALS: credentials })
+  const made = [await event(server), await event(server)]
+  await caughtUp(server)
+  t.strictSame(await ids(nats), made)
+  await nats.kill9()
+  await nats.start()
+  made.push(await event(server))
+  await caughtUp(server)
+  t.strictSame(await ids(nats), made, 'and it may read where to go on')
+})
+
+t.test('TLS', { skip: skip || withoutOpenssl() }, async (t) => {
+  const keys = folder(t)
+  const [key, certificate] = [join(keys, 'key.pem'), join(keys, 'certificate.pem')]
+  const request =
+    '-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=nats'.split(' ')
+  const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', certificate]
+  await promisify(execFile)('openssl', ['req', ...request, ...names])
+  const nats = await natsServer(t, {
+    config: `tls { cert_file: "${certificate}", key_file: "${key}" }`,
+    client: { tls: { caFile: certificate, rejectUnauthorized: false } },
+  })
+  const server = await withBridge(t, nats, {
+    RINGFENCE_NATS_URL: `tls://${nats.address.replace('127.0.0.1', 'localhost')}`,
+    NODE_EXTRA_CA_CERTS: certificate,
+  })
+  const made = await event(server)
+  await caughtUp(server)
+  t.strictSame(await ids(nats), [made])
+
+  const plain = await natsServer(t)
+  for (const [where, problem] of [
+    [nats.address, /certificate/],
+    [plain.address, /tls/],
+  ] as const)
+    await t.rejects(NatsStream.open({ urls: [`tls://${where}`], credentials: '' }), { message: problem })
+})
+
+t.test('the subscriber of the guide gets the events that it asks for', { skip }, async (t) => {
+  const nats = await natsServer(t)
+  const server = await withBridge(t, nats)
+  const made = [
+    await event(server, { name: 'signed.up', deviceId: 'van-7' }),
+    await event(server, { name: 'other', deviceId: 'van-7' }),
+    await event(server, { name: 'signed.up', deviceId: 'b c' }),
+  ]
+  await caughtUp(server)
+  const code = /```js\n([^]*?)```/.exec(GUIDE)![1]!.replace('nats://127.0.0.1:4222', `nats://${nats.address}`)
+  // Below the project, so that its packages are found.
+  const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
+  const file = join(folder(t, cache), 'subscriber.mjs')
+  writeFileSync(file, code)
+  const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  await until('two lines', async () => output.split('\n').length > 2)
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  t.equal(output, `${made[0]} signed.up van-7\n${made[2]} signed.up b c\n`)
+})
+
+function withoutOpenssl(): string | false {
+  try {
+    execFileSync('openssl', ['version'])
+    return false
+  } catch {
+    return 'no openssl to make a certificate with'
+  }
+}
