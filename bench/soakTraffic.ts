@@ -126,8 +126,12 @@ export class MixedTraffic {
       if (problem !== undefined && this.#wrong.length < MAX_TOLD)
         this.#wrong.push(`${drawn.method} ${drawn.path}: ${problem}`)
     }
-    const headers = { authorization: drawn.key, 'content-type': 'application/json' }
-    const { method, path } = drawn
+    this.#request(drawn, over)
+  }
+
+  #request(drawn: MixedRequest, over: (problem: string | undefined) => void): void {
+    const { method, path, key, body, good } = drawn
+    const headers = { authorization: key, 'content-type': 'application/json' }
     const out = request(
       { host: '127.0.0.1', port: this.#port, agent: this.#agent, method, path, headers },
       (answer) => {
@@ -136,14 +140,18 @@ export class MixedTraffic {
           if (text.length < 500) text += piece
         })
         answer.on('end', () =>
-          over(drawn.good.includes(answer.statusCode!) ? undefined : `${answer.statusCode} ${text}`),
+          over(good.includes(answer.statusCode!) ? undefined : `${answer.statusCode} ${text}`),
         )
         answer.on('error', (error) => over(error.message))
       },
     )
     out.on('timeout', () => out.destroy(new Error('no answer')))
-    out.on('error', (error) => over(error.message))
-    out.end(drawn.body === undefined ? undefined : JSON.stringify(drawn.body))
+    out.on('error', (error: NodeJS.ErrnoException) => {
+      // The server closes idle connections, perhaps while a request is under way to it: clients send it again.
+      if (out.reusedSocket && error.code === 'ECONNRESET') this.#request(drawn, over)
+      else over(error.message)
+    })
+    out.end(body === undefined ? undefined : JSON.stringify(body))
   }
 
   #draw(kind: Kind): MixedRequest {
