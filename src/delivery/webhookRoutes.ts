@@ -6,7 +6,12 @@ import type { Fields } from '../registry/fields.ts'
 import { dateField, textField } from '../registry/fields.ts'
 import { MAX_ID_LENGTH } from '../registry/recordFields.ts'
 import { Id, Nothing } from '../registry/recordSchemas.ts'
-import { parseWebhook, parseWebhookChange, WebhookBody } from '../registry/webhookSchema.ts'
+import {
+  parseWebhook,
+  parseWebhookChange,
+  WebhookBody,
+  WebhookChangeBody,
+} from '../registry/webhookSchema.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
 import type { Outgoing } from '../runtime/outgoing.ts'
@@ -84,7 +89,7 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
         'The named fields change, the rest stay; null takes away description, types and tags. A new url is used for ' +
         'what waits, too; new filters decide about what happens from now on.',
       params: Id,
-      body: WebhookBody,
+      body: WebhookChangeBody,
       answers: { 200: OneWebhook },
       handler: async (call) => {
         const change = parseWebhookChange(call.body as Fields)

@@ -19,20 +19,28 @@ const MAX_FILTER_ITEMS = 100
 /** Fields that an edit takes away by null. */
 const REMOVABLE = ['description', 'types', 'tags'] as const
 
+const FIELDS = {
+  url: Text('http or https; needed at creation.'),
+  description: Text('For people.'),
+  enabled: BooleanOrText('Default true. Off: what happens meanwhile is not sent, later neither.'),
+  mode: Type.Union(
+    MODES.map((mode) => Type.Literal(mode)),
+    { description: '`single` (default): one event a request; `multiple`: up to 5 of one user.' },
+  ),
+  types: ListOrText('Only events of these types, e.g. `user.entered_geofence`; absent: all.'),
+  tags: ListOrText('Only events of geofences or beacons with these tags; absent: all.'),
+}
+
 /** The fields of a definition, for requests. */
-export const WebhookBody = Type.Object(
+export const WebhookBody = Type.Object(optional(FIELDS), { title: 'WebhookDefinition' })
+
+/** The fields of an edit, for requests. */
+export const WebhookChangeBody = Type.Object(
   optional({
-    url: Text('http or https; needed at creation.'),
-    description: Text('For people.'),
-    enabled: BooleanOrText('Default true. Off: what happens meanwhile is not sent, later neither.'),
-    mode: Type.Union(
-      MODES.map((mode) => Type.Literal(mode)),
-      { description: '`single` (default): one event a request; `multiple`: up to 5 of one user.' },
-    ),
-    types: ListOrText('Only events of these types, e.g. `user.entered_geofence`; absent: all.'),
-    tags: ListOrText('Only events of geofences or beacons with these tags; absent: all.'),
+    ...FIELDS,
+    ...Object.fromEntries(REMOVABLE.map((name) => [name, Type.Union([FIELDS[name], Type.Null()])])),
   }),
-  { title: 'WebhookDefinition' },
+  { title: 'WebhookChange' },
 )
 
 /** @throws ApiError 400 naming the field */

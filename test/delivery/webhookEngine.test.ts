@@ -1,0 +1,255 @@
+/** What a webhook does over hours and days, on a simulated clock; and that many of them do not stand in each other's way. */
+import fc from 'fast-check'
+import t from 'tap'
+import { senderThrough } from '../../src/delivery/webhookMessage.ts'
+import type { Outcome } from '../../src/delivery/webhookPort.ts'
+import { Outgoing } from '../../src/runtime/outgoing.ts'
+import { Receiver, until, World } from './webhookKit.ts'
+
+const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 10)
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const HOOK = 'a'.repeat(24)
+
+/** Events in the requests, by the number that ends their id. */
+const numbersOf = (body: string) =>
+  [...body.matchAll(/"_id":"([0-9a-f]{24})","type"/g)].map(([, id]) => Number.parseInt(id!, 16))
+
+t.test(
+  'an endpoint that answers 500 for a day is paused, keeps everything, and gets it when enabled',
+  async (t) => {
+    let status = 500
+    const sent: { at: number; id: string; events: number[] }[] = []
+    const world = new World(t, async (_, { id, body }): Promise<Outcome> => {
+      const at = world.time.now()
+      sent.push({ at, id, events: numbersOf(body) })
+      return status === 200
+        ? { at, latency: 1, status, body: '' }
+        : { at, latency: 1, status, error: `answered ${status}`, body: 'no' }
+    })
+    await world.start({ id: HOOK })
+    const start = world.time.now()
+    world.happen('a', 'a', 'b')
+    await world.time.runUntil(start + 10 * HOUR)
+    const webhook = world.definitions.get(HOOK)!
+    t.match(world.webhooks.standing(webhook), {
+      status: 'failing',
+      since: start,
+      reason: 'answered 500',
+      pending: 3,
+    })
+    // An end of the process changes nothing about it.
+    await world.crash()
+    world.happen('c')
+    await world.time.runUntil(start + 3 * DAY)
+    t.match(world.webhooks.standing(webhook), {
+      status: 'paused',
+      since: start + DAY,
+      reason: 'Every attempt failed for 24 h; the last one: answered 500.',
+      pending: 4,
+    })
+    t.equal(world.webhooks.paused, 1)
+    t.equal(sent.at(-1)!.at, start + DAY, 'the last attempt is when the time is up')
+    t.same(new Set(sent.map(({ events }) => events[0])), new Set([0, 2, 3]), 'the second of a device waits')
+    const retries = sent.filter(({ events }) => events[0] === 0).map(({ at }) => at - start)
+    t.same(retries.slice(0, 5), [0, 500, 1500, 3500, 7500], 'doubling, and half of it at half of the jitter')
+    t.ok(
+      retries.slice(1).every((at, i) => at - retries[i]! <= HOUR),
+      'never more than an hour apart',
+    )
+    const ids = new Map(sent.map(({ events, id }) => [events[0], id]))
+    t.ok(
+      sent.every(({ events, id }) => ids.get(events[0]) === id),
+      'an event keeps its webhook-id',
+    )
+
+    world.happen('a', 'd')
+    await world.crash()
+    t.match(
+      world.webhooks.standing(webhook),
+      { status: 'paused', pending: 4 },
+      'a pause survives the process',
+    )
+    status = 200
+    sent.length = 0
+    await world.webhooks.enable(webhook)
+    await world.time.runUntil(start + 4 * DAY)
+    t.same(sent.map(({ events }) => events[0]).toSorted(), [0, 1, 2, 3, 4, 5])
+    t.same(
+      sent.map(({ events }) => events[0]).filter((number) => [0, 1, 4].includes(number!)),
+      [0, 1, 4],
+    )
+    t.match(world.webhooks.standing(webhook), { status: 'active', pending: 0 })
+
+    t.test('one that answers 410 is paused at once', async (t) => {
+      status = 410
+      world.happen('a')
+      await world.time.runUntil(world.time.now())
+      t.match(world.webhooks.standing(webhook), { status: 'paused', reason: /410/, pending: 1 })
+    })
+
+    t.test('what is lost by a pause that is longer than the retention is said', async (t) => {
+      t.equal(world.webhooks.standing(webhook).lostBefore, undefined)
+      await world.time.runUntil(world.time.now() + 366 * DAY)
+      const lostBefore = world.time.now() - 365 * DAY
+      t.equal(world.webhooks.standing(webhook).lostBefore, lostBefore)
+      world.events.all.length = 0
+      status = 200
+      await world.webhooks.enable(webhook)
+      await world.time.runUntil(world.time.now() + 1)
+      t.match(world.webhooks.standing(webhook), { status: 'active', pending: 0, lostBefore })
+      const { deliveries } = await world.webhooks.deliveries(webhook, { status: 'dropped', limit: 10 })
+      t.equal(deliveries.length, 1, 'the one that waited is in the log as dropped')
+    })
+  },
+)
+
+t.test('an event that the receiver cannot digest holds up its device for a day, nobody else', async (t) => {
+  const through: number[] = []
+  const world = new World(t, async (_, { body }): Promise<Outcome> => {
+    const at = world.time.now()
+    const [number] = numbersOf(body)
+    if (number === 0) return { at, latency: 1, status: 500, error: 'answered 500', body: '' }
+    through.push(number!)
+    return { at, latency: 1, status: 200, body: '' }
+  })
+  await world.start({ id: HOOK })
+  const start = world.time.now()
+  world.happen('poisoned', 'poisoned', 'b')
+  for (let hour = 1; hour < 24; hour++) {
+    await world.time.runUntil(start + hour * HOUR)
+    world.happen('b')
+  }
+  await world.time.runUntil(start + DAY - 1)
+  t.notOk(through.includes(1))
+  t.equal(through.length, 24)
+  await world.time.runUntil(start + DAY)
+  t.equal(through.at(-1), 1, 'then it is given up, and the next one goes')
+  const webhook = world.definitions.get(HOOK)!
+  t.match(world.webhooks.standing(webhook), { status: 'active', pending: 0 })
+  const { deliveries } = await world.webhooks.deliveries(webhook, { status: 'failed', limit: 10 })
+  t.match(deliveries, [{ deviceId: 'poisoned', status: 'failed' }])
+  t.equal(world.webhooks.counters.givenUp, 1)
+})
+
+t.test('Retry-After is kept by the whole endpoint, for an hour at most', async (t) => {
+  const sent: number[] = []
+  let retryAfter: number | undefined = 90_000
+  const world = new World(t, async (): Promise<Outcome> => {
+    const at = world.time.now()
+    sent.push(at)
+    return retryAfter === undefined
+      ? { at, latency: 1, status: 200, body: '' }
+      : { at, latency: 1, status: 429, error: 'answered 429', body: '', retryAfter }
+  })
+  await world.start({ id: HOOK })
+  const start = world.time.now()
+  world.happen('a')
+  await world.time.runUntil(start + 10_000)
+  world.happen('b')
+  await world.time.runUntil(start + 89_999)
+  t.same(sent, [start])
+  retryAfter = 100 * DAY
+  await world.time.runUntil(start + 90_000)
+  t.ok(sent.length > 1)
+  const again = sent.length
+  retryAfter = undefined
+  await world.time.runUntil(start + 90_000 + HOUR - 1)
+  t.equal(sent.length, again)
+  await world.time.runUntil(start + 90_000 + HOUR)
+  t.equal(sent.length, again + 2)
+})
+
+t.test(
+  'property: whatever fails, however often the process ends, each event arrives, in order per device',
+  async (t) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            devices: fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 }),
+            minutes: fc.integer({ min: 0, max: 90 }),
+            failing: fc.constantFrom(0, 0.3, 1),
+            crash: fc.boolean(),
+          }),
+          { minLength: 1, maxLength: 8 },
+        ),
+        fc.constantFrom('single' as const, 'multiple' as const),
+        fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })),
+        async (phases, mode, draws) => {
+          const draw = () => draws.next().value!
+          const arrived: number[] = []
+          const idOf = new Map<string, string>()
+          let failing = 0
+          let busy = new Set<string>()
+          const world = new World(t, async (_, { id, body }): Promise<Outcome> => {
+            const mine = busy
+            const at = world.time.now()
+            const events = numbersOf(body)
+            const device = world.events.all[events[0]!]!.deviceId
+            if (mine.has(device)) throw new Error(`two at a time of ${device}`)
+            mine.add(device)
+            await new Promise<void>((done) => world.time.after(Math.floor(draw() * 5000), done))
+            mine.delete(device)
+            if (events.length > (mode === 'single' ? 1 : 5)) throw new Error(`${events.length} events`)
+            const ids = events.map((number) => world.events.all[number]!.id).join()
+            if ((idOf.get(ids) ?? id) !== id) throw new Error(`${ids} as ${id} and ${idOf.get(ids)}`)
+            idOf.set(ids, id)
+            const latency = world.time.now() - at
+            if (draw() < failing) return { at, latency, error: 'reset', body: '' }
+            arrived.push(...events)
+            return { at, latency, status: 200, body: '' }
+          })
+          world.random = draw
+          await world.start({ id: HOOK, mode })
+          for (const phase of phases) {
+            failing = phase.failing
+            world.happen(...phase.devices)
+            await world.time.runUntil(world.time.now() + phase.minutes * MINUTE)
+            if (!phase.crash) continue
+            busy = new Set()
+            await world.crash()
+          }
+          failing = 0
+          await world.time.runUntil(world.time.now() + 3 * HOUR)
+          const firsts = [...new Set(arrived)]
+          for (const device of ['a', 'b', 'c']) {
+            const all = world.events.all.flatMap((event, i) => (event.deviceId === device ? [i] : []))
+            const inOrder = firsts.filter((number) => all.includes(number))
+            if (inOrder.join() !== all.join())
+              throw new Error(`${device}: ${inOrder.join()}, not ${all.join()}`)
+          }
+        },
+      ),
+      { numRuns: RUNS },
+    )
+  },
+)
+
+t.test('of 100 endpoints 50 hang: the others get what is theirs', async (t) => {
+  const receiver = await Receiver.start(t)
+  receiver.answer = ({ path }, response) => {
+    if (path.startsWith('/good')) response.end()
+  }
+  const outgoing = new Outgoing(['127.0.0.1'])
+  t.teardown(() => outgoing.close())
+  const clock = { now: () => Date.now() }
+  const world = new World(t, senderThrough(outgoing, { clock, version: 'test', timeout: 60_000 }))
+  await world.start(
+    ...Array.from({ length: 100 }, (_, i) => ({
+      id: i.toString(16).padStart(24, '0'),
+      url: `${receiver.url}/${i % 2 === 0 ? 'good' : 'hangs'}/${i}`,
+    })),
+  )
+  const devices = Array.from({ length: 30 }, (_, i) => `device-${i % 15}`)
+  world.happen(...devices)
+  const got = (kind: string) => receiver.got.filter(({ path }) => path.startsWith(kind)).length
+  await until(() => got('/good') === 50 * devices.length && world.webhooks.pending === 50 * devices.length)
+  for (const [id, webhook] of world.definitions) {
+    const { pending } = world.webhooks.standing(webhook)
+    if (pending !== (Number.parseInt(id, 16) % 2 === 0 ? 0 : 30)) t.fail(`${id}: ${pending}`)
+  }
+  await until(() => got('/hangs') >= 50 * 15)
+  t.equal(got('/hangs'), 50 * 15, 'each of them has the first of each device, and waits')
+})

@@ -1,0 +1,403 @@
+/** Webhooks as their receivers see them: a real server, real requests, kill -9. */
+import { createHmac } from 'node:crypto'
+import { Webhook as Verifier } from 'standardwebhooks'
+import t, { type Test } from 'tap'
+import { KEYS, Server, startServer } from '../kit/server.ts'
+import { Receiver, until, type Received } from './webhookKit.ts'
+
+// Each has a server of its own, and they wait more than they work.
+t.jobs = 5
+
+const ENV = { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8', RINGFENCE_WEBHOOK_TIMEOUT_SECONDS: '1' }
+const INSIDE = { latitude: 52.5219, longitude: 13.4132, accuracy: 10 }
+const OUTSIDE = { latitude: 52.6, longitude: 13.4132, accuracy: 10 }
+
+/** A server with two geofences at one place, of the tags `store` and `depot`. */
+async function withGeofences(t: Test, env: Record<string, string> = {}): Promise<Server> {
+  const server = await startServer(t, { env: { ...ENV, ...env } })
+  for (const tag of ['store', 'depot']) {
+    const { longitude, latitude } = INSIDE
+    const body = { description: tag, type: 'circle', coordinates: [longitude, latitude], radius: 100 }
+    await server.api('PUT', `/v1/geofences/${tag}/1`, body)
+  }
+  return server
+}
+
+async function track(
+  server: Server,
+  deviceId: string,
+  place: typeof INSIDE,
+  more: object = {},
+): Promise<string[]> {
+  const { status, body } = await server.api('POST', '/v1/track', { deviceId, ...place, ...more })
+  if (status !== 200) throw new Error(`track answered ${status}`)
+  return body.events.map((event: { _id: string }) => event._id)
+}
+
+async function create(server: Server, body: object) {
+  const answer = await server.api('POST', '/v1/webhooks', body)
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+  return answer.body.webhook as { _id: string; secret: string }
+}
+
+const eventIds = ({ json }: Received): string[] =>
+  (json.events ?? [json.event]).map((event: { _id: string }) => event._id)
+
+/** What the library of Standard Webhooks says of it, and the known signature made by hand. */
+function isSigned({ body, headers }: Received, secret: string): boolean {
+  new Verifier(secret).verify(body, headers as Record<string, string>)
+  const known = createHmac('sha1', secret).update(String(headers['x-radar-signing-id'])).digest('hex')
+  return known === headers['x-radar-signature']
+}
+
+t.test('an event goes out, signed, with the user as it stands', { buffered: true }, async (t) => {
+  const server = await withGeofences(t)
+  const receiver = await Receiver.start(t)
+  const single = await create(server, { url: `${receiver.url}/single`, tags: 'store' })
+  const multiple = await create(server, { url: `${receiver.url}/multiple`, mode: 'multiple' })
+  const exits = await create(server, { url: `${receiver.url}/exits`, types: ['user.exited_geofence'] })
+  const live = await server.api('POST', '/v1/webhooks', { url: `${receiver.url}/live` }, KEYS.liveSecret)
+  const to = (path: string) => receiver.got.filter((received) => received.path === path)
+
+  const ids = await track(server, 'd1', INSIDE, { userId: 'u1' })
+  t.equal(ids.length, 2)
+  await until(() => to('/single').length === 1 && to('/multiple').length === 1)
+  const one = to('/single')[0]!
+  const { body: record } = await server.api('GET', '/v1/users/u1')
+  t.strictSame(one.json.user, record.user)
+  const { body: event } = await server.api('GET', `/v1/events/${one.json.event._id}`)
+  t.strictSame(one.json.event, event.event)
+  t.equal(one.json.event.geofence.tag, 'store')
+  t.match(one.headers, {
+    'content-type': 'application/json',
+    'webhook-id': `msg_${one.json.event._id}`,
+    'user-agent': /^Ringfence\/\d/,
+  })
+  t.ok(isSigned(one, single.secret))
+  t.throws(() => isSigned({ ...one, body: one.body.replace('u1', 'u2') }, single.secret))
+  const both = to('/multiple')[0]!
+  t.strictSame(eventIds(both), ids)
+  t.strictSame(both.json.user, record.user)
+  t.ok(isSigned(both, multiple.secret))
+
+  const left = await track(server, 'd1', OUTSIDE, { userId: 'u1' })
+  await until(() => to('/exits').length === 2 && to('/single').length === 2)
+  t.strictSame(to('/exits').flatMap(eventIds), left)
+  t.equal(to('/live').length, 0, 'environments are apart')
+
+  t.test('the secret is told once, and replaced with a day to change over', async (t) => {
+    const { body } = await server.api('GET', '/v1/webhooks')
+    t.same(
+      body.webhooks.map((each: { _id: string }) => each._id),
+      [single._id, multiple._id, exits._id],
+    )
+    t.notOk(JSON.stringify(body).includes('whsec_'))
+    t.equal(body.webhooks[0].secretLastFour, single.secret.slice(-4))
+    const rotated = await server.api('POST', `/v1/webhooks/${single._id}/rotate`)
+    t.match(rotated.body.webhook.secret, /^whsec_[A-Za-z0-9+/]{40}$/)
+    const before = to('/single').length
+    await track(server, 'd1', INSIDE, { userId: 'u1' })
+    await until(() => to('/single').length > before)
+    const last = to('/single').at(-1)!
+    t.ok(isSigned(last, rotated.body.webhook.secret))
+    t.ok(new Verifier(single.secret).verify(last.body, last.headers as Record<string, string>))
+  })
+
+  t.test('the test button sends now and tells what came back', async (t) => {
+    receiver.answer = (_, response) => response.writeHead(418).end('a teapot')
+    const { body } = await server.api('POST', `/v1/webhooks/${exits._id}/test`)
+    t.match(body.test, { delivered: false, status: 418, error: 'answered 418', lastResponseBody: 'a teapot' })
+    const sample = to('/exits').at(-1)!
+    t.equal(sample.json.event.type, 'user.exited_geofence', 'of a type that it wants')
+    t.ok(isSigned(sample, exits.secret))
+    await server.api('PATCH', `/v1/webhooks/${exits._id}`, { url: 'http://127.0.0.1:1/' })
+    const refused = await server.api('POST', `/v1/webhooks/${exits._id}/test`)
+    t.match(refused.body.test, { delivered: false, error: /ECONNREFUSED/ })
+    t.notOk('status' in refused.body.test)
+    receiver.answer = (_, response) => response.end()
+  })
+
+  t.test('of a user that is gone, the event goes alone', async (t) => {
+    await server.api('PATCH', `/v1/webhooks/${exits._id}`, { url: `${receiver.url}/gone`, types: null })
+    receiver.answer = ({ path }, response) => response.writeHead(path === '/gone' ? 503 : 200).end()
+    await track(server, 'd2', INSIDE)
+    await until(() => to('/gone').length > 0)
+    t.ok(to('/gone')[0]!.json.user)
+    await server.api('DELETE', '/v1/users/d2')
+    receiver.answer = (_, response) => response.end()
+    await until(async () => (await server.api('GET', `/v1/webhooks/${exits._id}`)).body.webhook.pending === 0)
+    t.strictSame(Object.keys(to('/gone').at(-1)!.json), ['event'])
+  })
+
+  t.test('deleted, it is gone with its deliveries', async (t) => {
+    t.equal((await server.api('DELETE', `/v1/webhooks/${single._id}`)).status, 200)
+    for (const path of ['', '/deliveries'])
+      t.equal((await server.api('GET', `/v1/webhooks/${single._id}${path}`)).status, 404)
+    const before = to('/single').length
+    await track(server, 'd3', INSIDE)
+    await until(() => to('/multiple').some(({ json }) => json.user.deviceId === 'd3'))
+    t.equal(to('/single').length, before)
+  })
+  t.equal(live.status, 200)
+})
+
+t.test(
+  'a receiver that fails, hangs, and a server that is killed: each event, in order per device',
+  { buffered: true },
+  async (t) => {
+    const server = await withGeofences(t, { RINGFENCE_WEBHOOK_RETRY_SECONDS: '600' })
+    const receiver = await Receiver.start(t)
+    const { _id, secret } = await create(server, { url: receiver.url, tags: ['store'] })
+    let count = 0
+    let hangs = 1
+    const accepted: { deviceId: string; id: string; message: string }[] = []
+    receiver.answer = (received, response) => {
+      if (!isSigned(received, secret)) throw new Error('not signed')
+      const turn = count++ % 9
+      if (turn === 1) return void response.writeHead(500).end()
+      if (turn === 3) return void response.destroy()
+      if (turn === 5 && hangs-- > 0) return
+      const { event } = received.json
+      accepted.push({
+        deviceId: event.user.deviceId,
+        id: event._id,
+        message: String(received.headers['webhook-id']),
+      })
+      response.end()
+    }
+    const devices = ['a', 'b', 'c', 'd', 'e']
+    const move = async (rounds: number) => {
+      for (let round = 0; round < rounds; round++) {
+        for (const device of devices) {
+          for (const place of [INSIDE, OUTSIDE]) await track(server, device, place)
+        }
+      }
+    }
+    await move(2)
+    await server.kill9()
+    await server.restart()
+    await move(1)
+    await server.kill9()
+    await server.restart()
+    await move(1)
+    await server.stop()
+    hangs = 2
+    await server.restart()
+    const total = devices.length * 2 * 4
+    const deliveries = async (query: string) =>
+      (await server.api('GET', `/v1/webhooks/${_id}/deliveries?limit=1000${query}`)).body.deliveries
+    await until(async () => (await deliveries('&status=delivered')).length >= total)
+    const { body } = await server.api('GET', '/v1/events?limit=1000')
+    const log = body.events
+      .toReversed()
+      .filter((event: { geofence: { tag: string } }) => event.geofence.tag === 'store')
+    t.equal(log.length, total)
+    for (const device of devices) {
+      const expected = log
+        .filter((event: { user: { deviceId: string } }) => event.user.deviceId === device)
+        .map((event: { _id: string }) => event._id)
+      const arrived = [...new Set(accepted.filter(({ deviceId }) => deviceId === device).map(({ id }) => id))]
+      t.strictSame(arrived, expected, device)
+    }
+    t.ok(accepted.every(({ id, message }) => message === `msg_${id}`))
+    t.ok(count > accepted.length, 'some had to be sent again')
+    const all = await deliveries('')
+    t.equal(all.length, total)
+    const hung = all.filter((each: { attempts: { error?: string }[] }) =>
+      each.attempts.some(({ error }) => error === 'no answer within 1 s'),
+    )
+    t.ok(hung.length > 0)
+    t.match(hung[0], { status: 'delivered', attemptCount: Number, lastResponseBody: '' })
+  },
+)
+
+t.test(
+  'an endpoint that fails for its time is paused, and goes on where it was',
+  { buffered: true },
+  async (t) => {
+    const server = await withGeofences(t, { RINGFENCE_WEBHOOK_RETRY_SECONDS: '2' })
+    const receiver = await Receiver.start(t)
+    receiver.answer = (_, response) => response.writeHead(500).end('x'.repeat(5000))
+    const { _id } = await create(server, { url: receiver.url, tags: ['store'] })
+    const record = async () => (await server.api('GET', `/v1/webhooks/${_id}`)).body.webhook
+    await track(server, 'a', INSIDE)
+    await until(async () => (await record()).status === 'failing')
+    await until(async () => (await record()).status === 'paused')
+    t.match(await record(), {
+      reason: /^Every attempt failed for \d s; the last one: answered 500\.$/,
+      pending: 1,
+    })
+    const metrics = await fetch(`${server.url}/metrics`).then((answer) => answer.text())
+    t.match(metrics, /^ringfence_webhooks_paused 1$/m)
+    t.match(server.output, /a webhook is paused until it is enabled again/)
+    const sent = receiver.got.length
+    await track(server, 'a', OUTSIDE)
+    await server.kill9()
+    await server.restart()
+    t.match(await record(), { status: 'paused', pending: 1 })
+    await track(server, 'a', INSIDE)
+    const { body } = await server.api('GET', `/v1/webhooks/${_id}/deliveries`)
+    t.equal(body.deliveries[0].lastResponseBody.length, 1024)
+    t.equal(receiver.got.length, sent, 'nothing was sent while it was paused')
+    receiver.answer = (_, response) => response.end()
+    receiver.got.length = 0
+    const enabled = await server.api('POST', `/v1/webhooks/${_id}/enable`)
+    t.match(enabled.body.webhook, { status: 'active' })
+    await until(() => receiver.got.length === 3)
+    t.same(
+      receiver.got.map(({ json }) => json.event.type),
+      ['user.entered_geofence', 'user.exited_geofence', 'user.entered_geofence'],
+    )
+
+    t.test('off, it skips what happens; on, it goes on from then', async (t) => {
+      await server.api('PATCH', `/v1/webhooks/${_id}`, { enabled: false })
+      await track(server, 'a', OUTSIDE)
+      t.equal((await record()).status, 'disabled')
+      await server.api('POST', `/v1/webhooks/${_id}/enable`)
+      receiver.got.length = 0
+      const [, id] = await track(server, 'a', INSIDE)
+      await until(() => receiver.got.length === 1)
+      t.ok(id)
+      t.equal(receiver.got[0]!.json.event.type, 'user.entered_geofence')
+    })
+
+    t.test('one that says 410 is paused at once; redirects are not followed', async (t) => {
+      receiver.got.length = 0
+      receiver.answer = ({ path }, response) =>
+        path === '/' ? response.writeHead(302, { location: '/elsewhere' }).end() : response.end()
+      const moved = await server.api('POST', `/v1/webhooks/${_id}/test`)
+      t.match(moved.body.test, { delivered: false, status: 302 })
+      t.equal(receiver.got.length, 1)
+      receiver.answer = (_, response) => response.writeHead(410).end()
+      await track(server, 'a', OUTSIDE)
+      await until(async () => (await record()).status === 'paused')
+      t.match(await record(), { reason: /410/ })
+    })
+  },
+)
+
+t.test('what was delivered is delivered again: one, or a time range', { buffered: true }, async (t) => {
+  const server = await withGeofences(t)
+  const receiver = await Receiver.start(t)
+  const { _id } = await create(server, { url: receiver.url, tags: ['store'] })
+  const redeliver = (body: object) => server.api('POST', `/v1/webhooks/${_id}/redeliver`, body)
+  const list = async (query: string) =>
+    (await server.api('GET', `/v1/webhooks/${_id}/deliveries?${query}`)).body
+  const times: string[] = []
+  for (const place of [INSIDE, OUTSIDE, INSIDE, OUTSIDE]) {
+    times.push(new Date().toISOString())
+    await track(server, 'a', place)
+    await until(() => receiver.got.length === times.length)
+  }
+  const ids = receiver.got.flatMap(eventIds)
+  await until(async () => (await list('status=delivered')).deliveries.length === 4)
+  const { deliveries } = await list('limit=1000')
+  t.same(
+    deliveries.map((each: { events: { _id: string }[] }) => each.events[0]!._id),
+    ids.toReversed(),
+  )
+
+  receiver.got.length = 0
+  const again = await redeliver({ deliveryId: deliveries[1]._id })
+  t.match(again.body.delivery, { _id: deliveries[1]._id, status: 'pending' })
+  await until(() => receiver.got.length === 1)
+  t.match(receiver.got[0], { headers: { 'webhook-id': `msg_${ids[2]}` } })
+  await until(async () => (await list('status=delivered')).deliveries.length === 4)
+  t.equal((await list('limit=1000')).deliveries[1].attemptCount, 2)
+
+  receiver.got.length = 0
+  t.equal((await redeliver({ from: times[1], to: times[3] })).status, 200)
+  await until(() => receiver.got.length === 2)
+  t.same(receiver.got.flatMap(eventIds), [ids[1], ids[2]])
+  await until(
+    async () => (await server.api('GET', `/v1/webhooks/${_id}`)).body.webhook.redelivery === undefined,
+  )
+  receiver.got.length = 0
+  await redeliver({ from: times[0] })
+  await until(() => receiver.got.length === 4)
+  t.same(receiver.got.flatMap(eventIds), ids)
+
+  t.test('the log is read page by page', async (t) => {
+    await until(async () => (await list('status=delivered')).deliveries.length === 10)
+    const whole = (await list('limit=1000')).deliveries.map((each: { _id: string }) => each._id)
+    const pages: string[] = []
+    for (let before = '', more = true; more;) {
+      const { meta, deliveries: page } = await list(`limit=3${before && `&before=${before}`}`)
+      pages.push(...page.map((each: { _id: string }) => each._id))
+      before = page.at(-1)._id
+      more = meta.hasMore
+    }
+    t.same(pages, whole)
+    t.equal((await list('status=failed')).deliveries.length, 0)
+    t.equal((await list(`createdBefore=${times[0]}`)).deliveries.length, 0)
+  })
+})
+
+t.test('what is wrong is said, and changes nothing', { buffered: true }, async (t) => {
+  const server = await startServer(t, { env: { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' } })
+  const { _id } = await create(server, { url: 'https://receiver.example/hook#part' })
+  const CASES: readonly (readonly [
+    method: string,
+    path: string,
+    body: unknown,
+    code: number,
+    param?: string,
+  ])[] = [
+    ['POST', '', {}, 400, 'url'],
+    ...[
+      '',
+      'x',
+      'ftp://a.example/',
+      'javascript:1',
+      'http://',
+      'http://a:b@c.example/',
+      `http://${'a'.repeat(3000)}`,
+    ]
+      .concat(['http://10.0.0.1/', 'http://[::1]/', 'http://2130706434/', 'http://169.254.169.254/'])
+      .map((url) => ['POST', '', { url }, 400, 'url'] as const),
+    ['POST', '', { url: 'http://a.example', mode: 'many' }, 400, 'mode'],
+    ['POST', '', { url: 'http://a.example', types: { a: 1 } }, 400, 'types'],
+    [
+      'POST',
+      '',
+      { url: 'http://a.example', tags: Array.from({ length: 101 }, (_, i) => `tag-${i}`) },
+      400,
+      'tags',
+    ],
+    ['POST', '', { url: 'http://a.example', enabled: 'perhaps' }, 400, 'enabled'],
+    ['PATCH', `/${_id}`, { url: 'http://127.0.0.2/' }, 400, 'url'],
+    ['PATCH', '/nowhere', { enabled: false }, 404],
+    ['POST', '/nowhere/test', {}, 404],
+    ['POST', `/${_id}/redeliver`, {}, 400, 'from'],
+    ['POST', `/${_id}/redeliver`, { from: 'yesterday' }, 400, 'from'],
+    ['POST', `/${_id}/redeliver`, { from: '2026-01-02', to: '2026-01-01' }, 400, 'from'],
+    ['POST', `/${_id}/redeliver`, { deliveryId: 'f'.repeat(24) }, 404],
+    ['GET', `/${_id}/deliveries?status=lost`, undefined, 400, 'status'],
+    ['GET', `/${_id}/deliveries?limit=0`, undefined, 400, 'limit'],
+  ]
+  for (const [method, path, body, code, param] of CASES) {
+    const answer = await server.api(method, `/v1/webhooks${path}`, body)
+    t.match(
+      answer.body.meta,
+      { code, ...(param && { param }) },
+      `${method} ${path} ${JSON.stringify(body)?.slice(0, 80)}`,
+    )
+  }
+  t.equal((await server.api('GET', '/v1/webhooks', undefined, KEYS.testPublishable)).status, 403)
+  t.equal((await server.api('GET', `/v1/webhooks/${_id}`, undefined, KEYS.liveSecret)).status, 404)
+  const { body } = await server.api('GET', '/v1/webhooks')
+  t.match(body.webhooks, [{ _id, url: 'https://receiver.example/hook', enabled: true, mode: 'single' }])
+  const changed = await server.api('PATCH', `/v1/webhooks/${_id}`, { description: 'ERP', tags: 'a, b' })
+  t.match(changed.body.webhook, { description: 'ERP', tags: ['a', 'b'] })
+  const cleared = await server.api('PATCH', `/v1/webhooks/${_id}`, { description: null, tags: null })
+  t.notOk('description' in cleared.body.webhook || 'tags' in cleared.body.webhook)
+  const more = Array.from({ length: 20 }, () =>
+    server.api('POST', '/v1/webhooks', { url: 'http://a.example' }),
+  )
+  const codes = (await Promise.all(more)).map(({ status }) => status)
+  t.equal(codes.filter((status) => status === 200).length, 19)
+  t.equal(codes.filter((status) => status === 409).length, 1)
+  await server.kill9()
+  await server.restart()
+  t.equal((await server.api('GET', '/v1/webhooks')).body.webhooks.length, 20)
+})
