@@ -1,6 +1,15 @@
 /** The package as it is built: its size, and that it runs in a browser and in Node 20. */
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import { createRequire, stripTypeScriptTypes } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -33,6 +42,27 @@ t.test('it is small', async (t) => {
   t.comment(`${bytes} bytes, gzipped and not minified`)
   t.ok(bytes < 16_000, `${bytes} bytes`)
   t.ok(files.includes('index.d.ts'))
+})
+
+t.test('the examples of its README compile, and so do its types', async (t) => {
+  const modules = join(folder, 'node_modules/@ringfence')
+  mkdirSync(modules, { recursive: true })
+  cpSync(join(SDK, 'package.json'), join(modules, 'client/package.json'))
+  symlinkSync(join(folder, 'dist'), join(modules, 'client/dist'))
+  symlinkSync(
+    fileURLToPath(new URL('../../node_modules/@types', import.meta.url)),
+    join(folder, 'node_modules/@types'),
+  )
+  const blocks = readFileSync(join(SDK, 'README.md'), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)
+  const files = Array.from(blocks, ([, source], n) => {
+    const file = join(folder, `example${n}.ts`)
+    writeFileSync(file, source!)
+    return file
+  })
+  t.ok(files.length > 5)
+  const flags = '--noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2022'.split(' ')
+  const { stdout } = await run(process.execPath, [compiler, ...flags, ...files]).catch((error) => error)
+  t.equal(stdout, '')
 })
 
 t.test('in a browser', { skip: skipWithoutChromium() }, async (t) => {
