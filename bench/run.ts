@@ -21,6 +21,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   commit: 'micro/commit.ts',
   quality: 'quality.ts',
   sizes: 'sizes.ts',
+  recover: 'recover.ts',
 }
 
 const [name, ...args] = process.argv.slice(2)

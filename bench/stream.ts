@@ -1,10 +1,19 @@
 /**
  * What an update costs over a stream, beside what the transport alone costs: Ringfence and a bare uWebSockets.js handler
- * take the same frames from the same generator in the same run, turn by turn in short windows, at one offered rate.
+ * take the same frames from the same generator in the same run (load/contest.ts), for every encoding, frame size and
+ * number of connections that says something of its own.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { rounded } from './figures.ts'
+import { benchFolder } from './folder.ts'
+import {
+  contest,
+  requireClean,
+  tableRow,
+  warnOfNeighbours,
+  type Contender,
+  type Outcome,
+} from './load/contest.ts'
 import {
   BENCH_KEYS,
   seedGeofences,
@@ -15,75 +24,145 @@ import {
 import { ENCODINGS, type Encoding } from './load/streamFrames.ts'
 import { startStreamGenerator, type StreamGenerator } from './load/streamLoad.ts'
 import { drawGeofences, writeWorkload } from './load/workload.ts'
+import { flushMs } from './machine.ts'
 import { done, progress } from './progress.ts'
 
 interface Case {
   readonly encoding: Encoding
   readonly updatesPerFrame: number
   readonly connections: number
-  /** Updates per second. */
-  readonly rate: number
+  /** Whether acknowledgements carry events. */
+  readonly events: boolean
+  /** Whether updates within the safe zone of their device are answered without an evaluation. */
+  readonly zones: boolean
 }
 
 const { values: options } = parseArgs({
   options: {
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
+    /** Of one window. */
     seconds: { type: 'string' },
+    /** Windows of each server. */
     rounds: { type: 'string' },
     seed: { type: 'string', default: '1' },
+    /** Only rows of this encoding. */
     encoding: { type: 'string' },
+    /** Only rows with so many updates a frame. */
+    frame: { type: 'string' },
+    /** Only the rows that a figure is stated for. */
+    stated: { type: 'boolean', default: false },
+    /** The common rate of the CPU windows, updates per second; default: a share of what the slower answers. */
+    rate: { type: 'string' },
+    geofences: { type: 'string' },
   },
 })
 const size = options.smoke
-  ? { geofences: 5_000, devices: 5_000, rounds: 1, seconds: 1 }
-  : { geofences: 100_000, devices: 100_000, rounds: 5, seconds: 2 }
+  ? {
+      geofences: 5_000,
+      devices: 5_000,
+      windows: 1,
+      seconds: 0.5,
+      searchSteps: 1,
+      closedCount: 5_000,
+      most: 100,
+    }
+  : {
+      geofences: 100_000,
+      devices: 100_000,
+      windows: 5,
+      seconds: 2,
+      searchSteps: 5,
+      closedCount: 60_000,
+      most: 1000,
+    }
+const geofences = Number(options.geofences ?? size.geofences)
+const windows = Number(options.rounds ?? size.windows)
 const seconds = Number(options.seconds ?? size.seconds)
-const rounds = Number(options.rounds ?? size.rounds)
 const seed = Number(options.seed)
 /** Rounds of the workload that are sent. */
 const SENT_ROUNDS = 3
+/** Updates per second until every device is there: a first update costs far more than those after it. */
+const WARM_UP_RATE = 10_000
+/** How far below a stated ratio `--strict` lets a noisy machine measure. */
+const TOLERANCE = 0.1
 
-const CASES: readonly Case[] = ENCODINGS.filter(
-  (encoding) => options.encoding === undefined || encoding === options.encoding,
-).flatMap((encoding) => [
-  { encoding, updatesPerFrame: 32, connections: 16, rate: options.smoke ? 10_000 : 60_000 },
-  {
-    encoding,
-    updatesPerFrame: 1,
-    connections: options.smoke ? 50 : 1000,
-    rate: options.smoke ? 2_000 : 20_000,
-  },
-])
+const PLAIN = { events: false, zones: true }
+const CASES: readonly Case[] = [
+  ...ENCODINGS.flatMap((encoding) => [
+    { ...PLAIN, encoding, updatesPerFrame: 32, connections: 16 },
+    { ...PLAIN, encoding, updatesPerFrame: 32, connections: 16, events: true },
+    { ...PLAIN, encoding, updatesPerFrame: 1, connections: size.most },
+    { ...PLAIN, encoding, updatesPerFrame: 1, connections: 16 },
+    { ...PLAIN, encoding, updatesPerFrame: 256, connections: 16 },
+  ]),
+  { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 256 },
+  { ...PLAIN, encoding: 'json', updatesPerFrame: 1, connections: 256 },
+  { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 16, zones: false },
+]
 
-async function main(): Promise<void> {
-  const base = join(import.meta.dirname, '..', 'data')
-  mkdirSync(base, { recursive: true })
-  const folder = mkdtempSync(join(base, 'bench-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+/** What is to be reached, bare / Ringfence CPU per update; undefined: nothing is stated. */
+function statedRatio({ encoding, updatesPerFrame, connections, events, zones }: Case): number | undefined {
+  if (encoding !== 'json' || events) return undefined
+  if (updatesPerFrame === 32 && connections === 16) return zones ? 0.4 : 0.3
+  return updatesPerFrame === 1 && connections === size.most ? 0.6 : undefined
+}
+
+/** JSON's and what is to be no slower than it. */
+function isStated(single: Case): boolean {
+  return statedRatio({ ...single, encoding: 'json' }) !== undefined
+}
+
+async function main(): Promise<number> {
+  const folder = benchFolder('stream')
   const workload = writeWorkload({
-    ...size,
+    geofences,
+    devices: size.devices,
     seed,
     folder,
     publishableKey: BENCH_KEYS.testPublishable,
     onProgress: progress,
   })
-  seedGeofences(folder, drawGeofences(size.geofences, seed), (stored) => progress(`geofences: ${stored}`))
-  const ringfence = await startRingfence(folder)
-  const bare = await startBareStream(folder)
+  seedGeofences(folder, drawGeofences(geofences, seed), (stored) => progress(`geofences: ${stored}`))
   const generator = await startStreamGenerator(workload.trackBodies, size.devices * SENT_ROUNDS)
-  done('started')
-  // Every device exists, and the code is compiled.
-  const warmUp = { ...CASES[0]!, rate: 40_000, seconds: (size.devices * SENT_ROUNDS) / 40_000 }
-  for (const server of [ringfence, bare]) await windowOf(server, generator, warmUp)
-  const rows = []
-  for (const single of CASES) rows.push(await measure(single, bare, ringfence, generator))
+  const bare = await startBareStream(folder)
+  const cases = CASES.filter(
+    (single) =>
+      (options.encoding === undefined || single.encoding === options.encoding) &&
+      (options.frame === undefined || single.updatesPerFrame === Number(options.frame)) &&
+      (!(options.stated || options.smoke) || isStated(single)),
+  )
+  const results: { single: Case; outcome: Outcome; skipRate: number }[] = []
+  for (const zones of [true, false]) {
+    const some = cases.filter((single) => single.zones === zones)
+    if (some.length === 0) continue
+    const ringfence = await startRingfence(folder, zones ? {} : { preload: 'bench/load/withoutZones.ts' })
+    await warmUp(ringfence, 'ringfence', generator)
+    await warmUp(bare, 'bare', generator)
+    for (const single of some) {
+      const before = await zoneCounts(ringfence)
+      const outcome = await measure(single, bare, ringfence, generator)
+      const after = await zoneCounts(ringfence)
+      results.push({
+        single,
+        outcome,
+        skipRate: (after.hits - before.hits) / (after.updates - before.updates),
+      })
+    }
+    await ringfence.stop()
+  }
   generator.stop()
   await bare.stop()
-  await ringfence.stop()
-  console.table(rows)
-  console.log(JSON.stringify({ bench: 'stream', ...size, rounds, seconds, seed, smoke: options.smoke, rows }))
+  return report(results, flushMs(folder))
+}
+
+/** One update of each device, over streams that nothing is measured on. */
+async function warmUp(server: ServerProcess, name: string, generator: StreamGenerator): Promise<void> {
+  progress(`${name} warms up`)
+  const { contender, close } = await open(name, server, CASES[0]!, generator)
+  const load = { rate: WARM_UP_RATE, count: size.devices, maxLagMs: 10_000 }
+  requireClean(contender, await contender.offer(load))
+  await close()
 }
 
 async function measure(
@@ -91,50 +170,97 @@ async function measure(
   bare: ServerProcess,
   ringfence: ServerProcess,
   generator: StreamGenerator,
-): Promise<Record<string, unknown>> {
-  const cpu: { bare: number[]; ringfence: number[] } = { bare: [], ringfence: [] }
-  const p99: number[] = []
-  const p50: number[] = []
-  for (let round = 0; round < rounds; round++) {
-    progress(`${single.encoding}, frames of ${single.updatesPerFrame}: round ${round + 1} of ${rounds}`)
-    const other = await windowOf(bare, generator, { ...single, seconds })
-    const own = await windowOf(ringfence, generator, { ...single, seconds })
-    cpu.bare.push(other.cpuMicros)
-    cpu.ringfence.push(own.cpuMicros)
-    p50.push(own.latencyMs.p50)
-    p99.push(own.latencyMs.p99)
-  }
-  const bareMicros = median(cpu.bare)
-  const micros = median(cpu.ringfence)
-  return {
-    ...single,
-    bareMicros: rounded(bareMicros),
-    micros: rounded(micros),
-    ratio: rounded(bareMicros / micros),
-    p50Ms: rounded(median(p50)),
-    p99Ms: rounded(median(p99)),
-  }
+): Promise<Outcome> {
+  const title = nameOf(single)
+  const other = await open('bare', bare, single, generator)
+  const own = await open('ringfence', ringfence, single, generator)
+  const rate = options.rate === undefined ? undefined : Number(options.rate)
+  const { searchSteps, closedCount } = size
+  const outcome = await contest(title, [other.contender, own.contender], {
+    windows,
+    seconds,
+    searchSteps,
+    closedCount,
+    rate,
+  })
+  await other.close()
+  await own.close()
+  done(`${title}: ${rounded(ratioOf(outcome), 3)}`)
+  return outcome
 }
 
-/** CPU time of the server per update. */
-async function windowOf(
+async function open(
+  name: string,
   server: ServerProcess,
+  { encoding, updatesPerFrame, connections, events }: Case,
   generator: StreamGenerator,
-  load: Case & { readonly seconds: number },
-) {
-  const before = server.cpuSeconds()
-  const result = await generator.run({ ...load, port: server.port, key: BENCH_KEYS.testPublishable })
-  if (result.acknowledged < result.updates || result.problems > 0)
-    throw new Error(`not every update was acknowledged: ${JSON.stringify(result)}\n${server.output()}`)
-  return { ...result, cpuMicros: ((server.cpuSeconds() - before) / result.updates) * 1e6 }
+): Promise<{ contender: Contender; close: () => Promise<void> }> {
+  const session = await generator.open({
+    port: server.port,
+    key: BENCH_KEYS.testPublishable,
+    encoding,
+    connections,
+    updatesPerFrame,
+    updatesPerRound: size.devices,
+    events,
+  })
+  const contender: Contender = {
+    name,
+    server,
+    async offer(load) {
+      const result = await session.run(load)
+      return result.problems === 0 ? result : { ...result, ok: 0 }
+    },
+  }
+  return { contender, close: () => session.close() }
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!
+async function zoneCounts(server: ServerProcess): Promise<{ hits: number; updates: number }> {
+  const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`)
+  const text = await answer.text()
+  const count = (name: string) => Number(new RegExp(`^ringfence_${name} (\\d+)$`, 'm').exec(text)?.[1])
+  return { hits: count('zone_hits_total'), updates: count('updates_total') }
 }
 
-function rounded(value: number): number {
-  return Number(value.toFixed(3))
+function nameOf({ encoding, updatesPerFrame, connections, events, zones }: Case): string {
+  const extras = `${events ? ', events' : ''}${zones ? '' : ', no skip'}`
+  return `${encoding}, frames of ${updatesPerFrame}, ${connections} connections${extras}`
 }
 
-await main()
+function ratioOf({ standings }: Outcome): number {
+  return standings['bare']!.cpuMicrosPerUpdate / standings['ringfence']!.cpuMicrosPerUpdate
+}
+
+function report(
+  results: readonly { single: Case; outcome: Outcome; skipRate: number }[],
+  flushMilliseconds: number,
+): number {
+  const rows = results.map(({ single, outcome, skipRate }) => ({
+    case: nameOf(single),
+    ...tableRow(outcome),
+    stated: statedRatio(single),
+    skipRate: rounded(skipRate, 3),
+  }))
+  console.table(rows)
+  warnOfNeighbours(results.map(({ outcome }) => outcome))
+  const missed = rows.filter(({ ratio, stated }) => stated !== undefined && ratio < stated * (1 - TOLERANCE))
+  for (const { case: name, ratio, stated } of missed)
+    console.log(`${name}: ${ratio}${options.smoke ? ' (a smoke run)' : `; stated: ${stated}`}`)
+  console.log(
+    JSON.stringify({
+      bench: 'stream',
+      rows,
+      details: results.map(({ single, outcome }) => ({ ...single, ...outcome })),
+      geofences,
+      devices: size.devices,
+      seed,
+      windows,
+      windowSeconds: seconds,
+      flushMs: rounded(flushMilliseconds, 3),
+      smoke: options.smoke,
+    }),
+  )
+  return options.strict && !options.smoke && missed.length > 0 ? 1 : 0
+}
+
+process.exit(await main())

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { parseKeys } from '../../src/registry/keys.ts'
@@ -23,6 +23,8 @@ export interface ServerProcess {
   /** The last lines that it wrote. */
   output(): string
   stop(): Promise<void>
+  /** Ends it by SIGKILL. */
+  kill(): Promise<void>
 }
 
 /** Four keys for RINGFENCE_KEYS: test publishable, live publishable, test secret, live secret. */
@@ -38,7 +40,9 @@ const DATA = 'data'
 const ROOT = join(import.meta.dirname, '..', '..')
 /** The messages of streams in protobuf. */
 export const PROTO_FILE = join(ROOT, 'proto', 'ringfence.proto')
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 120_000
+/** How often it is looked whether a server is ready. */
+const LOOK_MS = 10
 
 /** Geofences of one transaction. */
 const SEED_BATCH = 5_000
@@ -74,15 +78,25 @@ export function seedGeofences(
   registry.close()
 }
 
+export interface RingfenceOptions {
+  /** On top of what every bench sets. */
+  readonly env?: Readonly<Record<string, string>>
+  /** A module, from the checkout's root, that is loaded before the server. */
+  readonly preload?: string
+}
+
 /** Starts Ringfence as `npm start` does, with rate limits off, and waits until it is ready. */
-export async function startRingfence(folder: string): Promise<ServerProcess> {
+export async function startRingfence(folder: string, options: RingfenceOptions = {}): Promise<ServerProcess> {
   const port = await freePort()
-  const server = await launch(['--no-flush-bytecode', 'src/main.ts'], join(folder, 'ringfence.log'), {
+  const preload = options.preload === undefined ? [] : ['--import', `./${options.preload}`]
+  const args = ['--no-flush-bytecode', ...preload, 'src/main.ts']
+  const server = await launch(args, join(folder, 'ringfence.log'), {
     RINGFENCE_PORT: String(port),
     RINGFENCE_HOST: '127.0.0.1',
     RINGFENCE_DATA: join(folder, DATA),
     RINGFENCE_KEYS: KEYS,
     RINGFENCE_RATE_LIMITS: 'off',
+    ...options.env,
   })
   return server.ready(async () => ((await answers(`http://127.0.0.1:${port}/readyz`)) ? port : undefined))
 }
@@ -139,9 +153,9 @@ async function launch(args: string[], log: string, env: Record<string, string>) 
       while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
         const found = await port()
         if (found !== undefined) return serverProcess(child, found, exited, () => tail(log))
-        await new Promise((resolve) => setTimeout(resolve, 50))
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
       }
-      throw new Error(`${args[0]} did not start. Its output ends with:\n${tail(log)}`)
+      throw new Error(`${args.at(-1)} did not start. Its output ends with:\n${tail(log)}`)
     },
   }
 }
@@ -162,6 +176,10 @@ function serverProcess(
       child.kill('SIGTERM')
       return exited
     },
+    kill() {
+      child.kill('SIGKILL')
+      return exited
+    },
   }
 }
 
@@ -172,7 +190,16 @@ function tail(log: string): string {
 /** Clock ticks per second of /proc/<pid>/stat; 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100
 
+/** Of all threads, exact to the microsecond where the kernel counts so; else to its ticks. */
 function processCpuSeconds(pid: number): number {
+  if (existsSync('/proc/self/schedstat')) {
+    let nanoseconds = 0
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      const schedule = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8')
+      nanoseconds += Number(schedule.slice(0, schedule.indexOf(' ')))
+    }
+    return nanoseconds / 1e9
+  }
   if (existsSync('/proc/self/stat')) {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -11,7 +11,7 @@ export interface FrameEncoder {
   /** The updates of a frame, without what is before them. */
   body(updates: readonly object[]): Buffer
   /** What is before and after a body; together one message. */
-  around(id: number, body: Buffer, updates: number): readonly [before: Buffer, after: Buffer]
+  around(id: number, body: Buffer, updates: number, events: boolean): readonly [before: Buffer, after: Buffer]
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -23,13 +23,18 @@ export function frameEncoder(encoding: Encoding, proto: string): FrameEncoder {
     case 'json':
       return {
         body: (updates) => Buffer.from(updates.map((update) => JSON.stringify(update)).join(',')),
-        around: (id) => [Buffer.from(`{"type":"track","id":${id},"updates":[`), Buffer.from(']}')],
+        around: (id, _body, _updates, events) => [
+          Buffer.from(`{"type":"track","id":${id},${events ? '"events":true,' : ''}"updates":[`),
+          Buffer.from(']}'),
+        ],
       }
     case 'msgpack':
       return {
         body: (updates) => Buffer.concat(updates.map((update) => Buffer.from(packr.pack(update)))),
-        around: (id, _body, updates) => {
-          const before = [0x83, ...text('type'), ...text('track'), ...text('id'), 0xce, ...bytes(id, 4)]
+        around: (id, _body, updates, events) => {
+          const before = [events ? 0x84 : 0x83, ...text('type'), ...text('track')]
+          before.push(...text('id'), 0xce, ...bytes(id, 4))
+          if (events) before.push(...text('events'), 0xc3)
           return [Buffer.from([...before, ...text('updates'), 0xdc, ...bytes(updates, 2)]), NOTHING]
         },
       }
@@ -43,8 +48,8 @@ export function frameEncoder(encoding: Encoding, proto: string): FrameEncoder {
               return Buffer.concat([Buffer.from([0x12, ...varint(encoded.length)]), encoded])
             }),
           ),
-        around: (id, body) => {
-          const head = [0x08, ...varint(id)]
+        around: (id, body, _updates, events) => {
+          const head = [0x08, ...varint(id), ...(events ? [0x18, 1] : [])]
           return [Buffer.from([0x0a, ...varint(head.length + body.length), ...head]), NOTHING]
         },
       }

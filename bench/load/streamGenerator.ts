@@ -1,91 +1,141 @@
 /**
  * The load of the stream bench, in a process of its own: opens streams and sends frames at a given rate, whether they
- * are acknowledged or not (an open loop). Frames are encoded before the clock runs, and masked with zeros, which costs
- * neither side anything.
+ * are acknowledged or not (an open loop), or without a pause. Frames are encoded before the clock runs, and masked with
+ * zeros, which costs neither side anything.
  *
- * Reads one JSON line per run from its input, {@link StreamLoad}, and writes one {@link StreamResult} for each.
+ * Reads one JSON line per command from its input, {@link StreamCommand}, and writes one line for each: the
+ * {@link StreamResult} of a run, else an empty object.
  */
 import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
+import { quantile, rounded } from '../figures.ts'
 import { frameEncoder, readUpdates, type Encoding, type FrameEncoder } from './streamFrames.ts'
 
-export interface StreamLoad {
+/** Streams to one server that stay open over several runs: what opening them costs is no figure of an update's. */
+export interface SessionOptions {
   readonly port: number
   readonly key: string
   readonly encoding: Encoding
   readonly connections: number
   readonly updatesPerFrame: number
-  /** Updates per second. */
-  readonly rate: number
-  readonly seconds: number
+  /** Updates of the file that are a round of all devices: rounds are walked forward and back, so that nobody jumps. */
+  readonly updatesPerRound: number
+  /** Whether acknowledgements are to carry events. */
+  readonly events: boolean
 }
 
+export interface StreamLoad {
+  /** Updates per second; 0: without a pause, so many frames of each connection on their way. */
+  readonly rate: number
+  /** Updates. */
+  readonly count: number
+  /** An unacknowledged frame this old ends the run. */
+  readonly maxLagMs: number
+}
+
+export type StreamCommand =
+  | ({ readonly do: 'open'; readonly session: number } & SessionOptions)
+  | ({ readonly do: 'run'; readonly session: number } & StreamLoad)
+  | { readonly do: 'close'; readonly session: number }
+
+/** Counts are updates. */
 export interface StreamResult {
-  readonly updates: number
-  /** Of those, in frames that were acknowledged within five seconds after the last was sent. */
-  readonly acknowledged: number
+  readonly sent: number
+  /** In frames that were acknowledged within five seconds after the last was sent. */
+  readonly ok: number
+  /** Not sent because the run was given up. */
+  readonly unsent: number
   readonly seconds: number
+  readonly perSecond: number
+  readonly bytesReceived: number
   /** CPU time of the generator. */
   readonly cpuSeconds: number
   /** From the time when the frame was due to its acknowledgement. */
-  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
+  readonly latencyMs: {
+    readonly p50: number
+    readonly p99: number
+    readonly p999: number
+    readonly max: number
+  }
+  /** The generator could not keep to the schedule. */
+  readonly generatorWasLimit: boolean
   /** Messages that are no acknowledgements, and closed connections; the first of them. */
   readonly problems: number
-  readonly problem: string | undefined
+  readonly problem?: string | undefined
 }
 
 const DRAIN_MS = 5000
+/** Frames on their way on each connection where there is no pause; fewer of many connections. */
+const MAX_WINDOW = 8
+const WINDOWS_TOTAL = 512
+/** How often it is looked whether the server is too far behind. */
+const LOOK_MS = 20
+/** Frames that leave this late, at the 99th percentile, are the generator's fault. */
+const LATE_MS = 5
 
 const { values: options } = parseArgs({
   options: { updates: { type: 'string' }, count: { type: 'string' }, proto: { type: 'string' } },
 })
 const updates = readUpdates(options.updates!, Number(options.count))
-const prepared = new Map<string, { encoder: FrameEncoder; bodies: Buffer[] }>()
-/** Frames go on where the run before has ended. */
-let nextBody = 0
+const prepared = new Map<string, Frames>()
+
+interface Frames {
+  readonly encoder: FrameEncoder
+  /** Rounds one after another, each so many. */
+  readonly bodies: readonly Buffer[]
+  readonly perRound: number
+}
+
+/** Who is told what comes over a stream. */
+interface StreamOwner {
+  acknowledged(latencies: readonly number[], stream: Stream): void
+  problem(text: string): void
+}
 
 class Stream {
   readonly socket: Socket
+  readonly #encoding: Encoding
+  readonly #owner: StreamOwner
   sent = 0
   acknowledged = 0
+  bytesReceived = 0
   /** When the frames were due that are not acknowledged, milliseconds. */
   readonly due: number[] = []
   #open: (() => void) | undefined
   #buffer: Buffer = Buffer.alloc(0)
-  readonly #run: Run
 
-  constructor(run: Run, opened: () => void) {
-    this.#run = run
+  constructor({ port, key, encoding }: SessionOptions, owner: StreamOwner, opened: () => void) {
+    this.#encoding = encoding
+    this.#owner = owner
     this.#open = opened
-    const { port, key, encoding } = run.load
-    this.socket = connect(port, '127.0.0.1')
-    this.socket.setNoDelay(true)
+    this.socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.socket.write(
       `GET /v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${key}\r\nUpgrade: websocket\r\n` +
         'Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n' +
         `Sec-WebSocket-Protocol: ringfence.${encoding}\r\n\r\n`,
     )
     this.socket.on('data', (data) => this.#receive(data))
-    this.socket.on('error', (error) => run.problem(error.message))
-    this.socket.on('close', () => run.closed())
+    this.socket.on('error', (error) => owner.problem(error.message))
+    this.socket.on('close', () => owner.problem('a connection was closed'))
   }
 
-  send(encoder: FrameEncoder, body: Buffer, count: number, due: number): void {
-    const [before, after] = encoder.around(++this.sent, body, count)
+  send({ encoder }: Frames, body: Buffer, count: number, events: boolean, due: number): void {
+    const [before, after] = encoder.around(++this.sent, body, count, events)
     const length = before.length + body.length + after.length
-    const head = headOf(length, this.#run.load.encoding === 'json' ? 0x81 : 0x82)
+    const head = headOf(length, this.#encoding === 'json' ? 0x81 : 0x82)
     this.due.push(due)
     this.socket.write(Buffer.concat([head, before, body, after], head.length + length))
   }
 
   #receive(data: Buffer): void {
+    this.bytesReceived += data.length
     this.#buffer = this.#buffer.length === 0 ? data : Buffer.concat([this.#buffer, data])
     if (this.#open !== undefined) {
       const end = this.#buffer.indexOf('\r\n\r\n')
       if (end < 0) return
       if (!this.#buffer.toString('latin1', 0, 12).endsWith('101'))
-        this.#run.problem(this.#buffer.toString('latin1'))
+        this.#owner.problem(this.#buffer.toString('latin1'))
       this.#buffer = this.#buffer.subarray(end + 4)
       this.#open()
       this.#open = undefined
@@ -99,111 +149,200 @@ class Stream {
       const length =
         short < 126 ? short : short === 126 ? buffer.readUInt16BE(2) : Number(buffer.readBigUInt64BE(2))
       if (buffer.length < head + length) return
-      this.#message(buffer[0]!, buffer.subarray(head, head + length))
+      this.#message(buffer[0]! & 15, buffer.subarray(head, head + length))
       this.#buffer = buffer.subarray(head + length)
     }
   }
 
-  #message(first: number, message: Buffer): void {
-    if ((first & 8) !== 0) return
-    const id = acknowledgedId(this.#run.load.encoding, message)
-    if (id === undefined) return this.#run.problem(message.toString('latin1'))
+  #message(opcode: number, message: Buffer): void {
+    if (opcode === PING) this.socket.write(PONG)
+    if ((opcode & 8) !== 0) return
+    const id = acknowledgedId(this.#encoding, message)
+    if (id === undefined) return this.#owner.problem(message.toString('latin1'))
     const now = performance.now()
-    const frames = id - this.acknowledged
-    for (let i = 0; i < frames; i++) this.#run.latencies.push(now - this.due[i]!)
-    this.due.splice(0, frames)
+    const latencies = this.due.splice(0, id - this.acknowledged).map((due) => now - due)
     this.acknowledged = id
-    this.#run.acknowledge(frames)
+    this.#owner.acknowledged(latencies, this)
   }
 }
 
-class Run {
-  readonly load: StreamLoad
-  readonly latencies: number[] = []
-  problems = 0
-  firstProblem: string | undefined
-  frames = 0
-  acknowledged = 0
-  onAcknowledged: (() => void) | undefined
-  #over = false
+class Session implements StreamOwner {
+  readonly #options: SessionOptions
+  readonly #frames: Frames
+  #streams: Stream[] = []
+  /** Where the walk through the frames is. */
+  #next = 0
+  /** Frames of the run under way. */
+  #sent = 0
+  #acknowledged = 0
+  #latencies: number[] = []
+  #problems = 0
+  #problem: string | undefined
+  #onAcknowledged: ((stream: Stream) => void) | undefined
 
-  constructor(load: StreamLoad) {
-    this.load = load
+  constructor(session: SessionOptions) {
+    this.#options = session
+    this.#frames = framesOf(session)
+  }
+
+  async open(): Promise<void> {
+    for (let i = 0; i < this.#options.connections; i++)
+      await new Promise<void>((resolve) => this.#streams.push(new Stream(this.#options, this, resolve)))
+    if (this.#problem !== undefined) throw new Error(this.#problem)
+  }
+
+  close(): void {
+    for (const { socket } of this.#streams) {
+      socket.removeAllListeners('close')
+      socket.destroy()
+    }
+    this.#streams = []
+  }
+
+  acknowledged(latencies: readonly number[], stream: Stream): void {
+    for (const latency of latencies) this.#latencies.push(latency)
+    this.#acknowledged += latencies.length
+    this.#onAcknowledged?.(stream)
   }
 
   problem(text: string): void {
-    this.problems++
-    this.firstProblem ??= text.slice(0, 300)
+    this.#problems++
+    this.#problem ??= text.slice(0, 300)
   }
 
-  closed(): void {
-    if (!this.#over) this.problem('a connection was closed')
-  }
-
-  acknowledge(frames: number): void {
-    this.acknowledged += frames
-    if (this.acknowledged === this.frames) this.onAcknowledged?.()
-  }
-
-  async result(): Promise<StreamResult> {
-    const { load } = this
-    const { encoder, bodies } = framesOf(load)
-    const streams: Stream[] = []
-    for (let i = 0; i < load.connections; i++)
-      await new Promise<void>((resolve) => streams.push(new Stream(this, resolve)))
-    const framesPerMs = load.rate / load.updatesPerFrame / 1000
-    const total = Math.ceil(framesPerMs * 1000 * load.seconds)
+  async run(load: StreamLoad): Promise<StreamResult> {
+    const { updatesPerFrame } = this.#options
+    // What a run left behind that was given up would disturb the next.
+    if (this.#problems > 0 || this.#acknowledged < this.#sent) {
+      this.close()
+      this.#problems = 0
+      this.#problem = undefined
+      await this.open()
+    }
+    this.#sent = this.#acknowledged = 0
+    this.#latencies = []
+    const delays: number[] = []
+    const total = Math.ceil(load.count / updatesPerFrame)
     const cpu = process.cpuUsage()
+    const bytes = this.#bytesReceived
     const start = performance.now()
-    while (this.frames < total) {
-      const due = Math.min(total, Math.ceil((performance.now() - start) * framesPerMs))
-      for (; this.frames < due; this.frames++) {
-        const stream = streams[this.frames % streams.length]!
-        const body = bodies[nextBody++ % bodies.length]!
-        stream.send(encoder, body, load.updatesPerFrame, start + this.frames / framesPerMs)
+    if (load.rate === 0) await this.#withoutPause(total)
+    else await this.#atRate(total, load, start, delays)
+    const seconds = (performance.now() - start) / 1000
+    const { user, system } = process.cpuUsage(cpu)
+    const latencies = Float64Array.from(this.#latencies).sort()
+    const at = (share: number) => rounded(quantile(latencies, share), 3)
+    return {
+      sent: this.#sent * updatesPerFrame,
+      ok: this.#acknowledged * updatesPerFrame,
+      unsent: (total - this.#sent) * updatesPerFrame,
+      seconds,
+      perSecond: (this.#acknowledged * updatesPerFrame) / seconds,
+      bytesReceived: this.#bytesReceived - bytes,
+      cpuSeconds: (user + system) / 1e6,
+      latencyMs: { p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1) },
+      generatorWasLimit: quantile(Float64Array.from(delays).sort(), 0.99) > LATE_MS,
+      problems: this.#problems,
+      problem: this.#problem,
+    }
+  }
+
+  get #bytesReceived(): number {
+    return this.#streams.reduce((sum, { bytesReceived }) => sum + bytesReceived, 0)
+  }
+
+  async #atRate(
+    total: number,
+    { rate, maxLagMs }: StreamLoad,
+    start: number,
+    delays: number[],
+  ): Promise<void> {
+    const framesPerMs = rate / this.#options.updatesPerFrame / 1000
+    let lookAt = start + LOOK_MS
+    while (this.#sent < total && this.#problems === 0) {
+      const now = performance.now()
+      const due = Math.min(total, Math.ceil((now - start) * framesPerMs))
+      while (this.#sent < due) {
+        const dueAt = start + this.#sent / framesPerMs
+        delays.push(now - dueAt)
+        this.#send(this.#streams[this.#sent % this.#streams.length]!, dueAt)
+      }
+      if (now > lookAt) {
+        if (this.#streams.some((stream) => now - (stream.due[0] ?? now) > maxLagMs)) break
+        lookAt = now + LOOK_MS
       }
       await new Promise((resolve) => (framesPerMs > 1 ? setImmediate(resolve) : setTimeout(resolve, 1)))
     }
-    if (this.acknowledged < this.frames) {
-      await new Promise<void>((resolve) => {
-        this.onAcknowledged = resolve
-        setTimeout(resolve, DRAIN_MS)
-      })
+    await this.#allAcknowledged()
+  }
+
+  async #withoutPause(total: number): Promise<void> {
+    const streams = this.#streams
+    const window = Math.max(1, Math.min(MAX_WINDOW, Math.floor(WINDOWS_TOTAL / streams.length)))
+    this.#onAcknowledged = (stream) => {
+      while (this.#sent < total && stream.due.length < window) this.#send(stream, performance.now())
     }
-    const seconds = (performance.now() - start) / 1000
-    const { user, system } = process.cpuUsage(cpu)
-    this.#over = true
-    for (const { socket } of streams) socket.destroy()
-    const sorted = Float64Array.from(this.latencies).sort()
-    const at = (share: number) =>
-      Math.round((sorted[Math.floor(share * (sorted.length - 1))] ?? 0) * 1000) / 1000
-    return {
-      updates: this.frames * load.updatesPerFrame,
-      acknowledged: this.acknowledged * load.updatesPerFrame,
-      seconds,
-      cpuSeconds: (user + system) / 1e6,
-      latencyMs: { p50: at(0.5), p99: at(0.99), max: at(1) },
-      problems: this.problems,
-      problem: this.firstProblem,
-    }
+    for (const stream of streams) this.#onAcknowledged(stream)
+    while (this.#sent < total && this.#problems === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+    await this.#allAcknowledged()
+  }
+
+  #send(stream: Stream, due: number): void {
+    const { updatesPerFrame, events } = this.#options
+    stream.send(this.#frames, bodyOf(this.#frames, this.#next++), updatesPerFrame, events, due)
+    this.#sent++
+  }
+
+  async #allAcknowledged(): Promise<void> {
+    const deadline = performance.now() + DRAIN_MS
+    await new Promise<void>((resolve) => {
+      const timer = setInterval(() => {
+        if (performance.now() > deadline || this.#problems > 0) finish()
+      }, LOOK_MS)
+      const finish = () => {
+        clearInterval(timer)
+        this.#onAcknowledged = undefined
+        resolve()
+      }
+      this.#onAcknowledged = () => {
+        if (this.#acknowledged === this.#sent) finish()
+      }
+      if (this.#acknowledged === this.#sent) finish()
+    })
   }
 }
 
-function framesOf({ encoding, updatesPerFrame }: StreamLoad): { encoder: FrameEncoder; bodies: Buffer[] } {
+function framesOf({ encoding, updatesPerFrame, updatesPerRound }: SessionOptions): Frames {
   const name = `${encoding} ${updatesPerFrame}`
   let found = prepared.get(name)
   if (found === undefined) {
     const encoder = frameEncoder(encoding, options.proto!)
     const bodies: Buffer[] = []
-    for (let i = 0; i + updatesPerFrame <= updates.length; i += updatesPerFrame)
-      bodies.push(encoder.body(updates.slice(i, i + updatesPerFrame)))
+    const perRound = Math.floor(updatesPerRound / updatesPerFrame)
+    for (let round = 0; (round + 1) * updatesPerRound <= updates.length; round++)
+      for (let i = 0; i < perRound; i++) {
+        const at = round * updatesPerRound + i * updatesPerFrame
+        bodies.push(encoder.body(updates.slice(at, at + updatesPerFrame)))
+      }
     // One at a time: they are large.
     prepared.clear()
-    found = { encoder, bodies }
+    found = { encoder, bodies, perRound }
     prepared.set(name, found)
   }
   return found
 }
+
+/** The i-th frame of an endless walk: through the rounds forward, then backward. */
+function bodyOf({ bodies, perRound }: Frames, i: number): Buffer {
+  const rounds = bodies.length / perRound
+  const period = Math.max(1, 2 * (rounds - 1))
+  const round = Math.floor(i / perRound) % period
+  return bodies[(round < rounds ? round : period - round) * perRound + (i % perRound)]!
+}
+
+const PING = 9
+/** Without a payload: uWebSockets.js sends none to answer. */
+const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
 
 /** A frame's head, masked with zeros. */
 function headOf(length: number, first: number): Buffer {
@@ -221,27 +360,50 @@ function headOf(length: number, first: number): Buffer {
   return head
 }
 
-/** The number in an acknowledgement; undefined: it is another message. */
+/** The number in an acknowledgement, with events or without; undefined: it is another message. */
 function acknowledgedId(encoding: Encoding, message: Buffer): number | undefined {
   if (encoding === 'json') {
-    const match = /^\{"type":"ack","id":(\d+)\}$/.exec(message.toString('latin1'))
+    const match = /^\{"type":"ack","id":(\d+)[,}]/.exec(message.toString('latin1', 0, 48))
     return match === null ? undefined : Number(match[1])
   }
   if (encoding === 'msgpack') {
-    if (message.toString('latin1', 1, 10) !== '\xa4type\xa3ack' || message[0] !== 0x82) return undefined
+    if ((message[0]! & 0xf0) !== 0x80 || message.toString('latin1', 1, 10) !== '\xa4type\xa3ack')
+      return undefined
     const byte = message[13]!
     if (byte < 128) return byte
     return byte === 0xcc ? message[14] : byte === 0xcd ? message.readUInt16BE(14) : message.readUInt32BE(14)
   }
-  if (message[0] !== 0x0a || message[2] !== 0x08) return undefined
+  if (message[0] !== 0x0a) return undefined
+  let at = 1
+  while (message[at]! > 127) at++
+  if (message[at + 1] !== 0x08) return undefined
+  at += 2
   let id = 0
-  for (let at = 3, scale = 1; ; at++, scale *= 128) {
+  for (let scale = 1; ; at++, scale *= 128) {
     id += (message[at]! & 127) * scale
     if (message[at]! < 128) return id
   }
 }
 
+const sessions = new Map<number, Session>()
+
+async function obey(command: StreamCommand): Promise<StreamResult | undefined> {
+  switch (command.do) {
+    case 'open': {
+      const session = new Session(command)
+      sessions.set(command.session, session)
+      await session.open()
+      return undefined
+    }
+    case 'run':
+      return sessions.get(command.session)!.run(command)
+    case 'close':
+      sessions.get(command.session)!.close()
+      sessions.delete(command.session)
+      return undefined
+  }
+}
+
 for await (const line of createInterface({ input: process.stdin })) {
-  const result = await new Run(JSON.parse(line) as StreamLoad).result()
-  console.log(JSON.stringify(result))
+  console.log(JSON.stringify((await obey(JSON.parse(line) as StreamCommand)) ?? {}))
 }

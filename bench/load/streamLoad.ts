@@ -3,20 +3,27 @@ import { createInterface } from 'node:readline'
 import { join } from 'node:path'
 import { processorPins } from './load.ts'
 import { PROTO_FILE } from './servers.ts'
-import type { StreamLoad, StreamResult } from './streamGenerator.ts'
+import type { SessionOptions, StreamCommand, StreamLoad, StreamResult } from './streamGenerator.ts'
 
-/** The generator's process, which encodes the updates of a request file once and then takes one run after another. */
-export interface StreamGenerator {
+/** Open streams to one server. */
+export interface StreamSession {
   run(load: StreamLoad): Promise<StreamResult>
+  close(): Promise<void>
+}
+
+/** The generator's process, which encodes the updates of a request file and sends them over and over. */
+export interface StreamGenerator {
+  open(session: SessionOptions): Promise<StreamSession>
   stop(): void
 }
 
-/** @param count how many updates of the file are sent, over and over */
+/** @param count how many updates of the file are sent */
 export async function startStreamGenerator(updatesFile: string, count: number): Promise<StreamGenerator> {
   const { generator: pin } = await processorPins()
-  const program = [...pin, process.execPath, join(import.meta.dirname, 'streamGenerator.ts')]
   const [command, ...args] = [
-    ...program,
+    ...pin,
+    process.execPath,
+    join(import.meta.dirname, 'streamGenerator.ts'),
     '--updates',
     updatesFile,
     '--count',
@@ -28,12 +35,23 @@ export async function startStreamGenerator(updatesFile: string, count: number): 
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  let sessions = 0
+  async function ask(what: StreamCommand): Promise<StreamResult> {
+    child.stdin.write(`${JSON.stringify(what)}\n`)
+    const line = await lines.next()
+    if (line.done === true) throw new Error('the generator has ended')
+    return JSON.parse(line.value) as StreamResult
+  }
   return {
-    async run(load) {
-      child.stdin.write(`${JSON.stringify(load)}\n`)
-      const line = await lines.next()
-      if (line.done === true) throw new Error('the generator has ended')
-      return JSON.parse(line.value) as StreamResult
+    async open(options) {
+      const session = ++sessions
+      await ask({ do: 'open', session, ...options })
+      return {
+        run: (load) => ask({ do: 'run', session, ...load }),
+        async close() {
+          await ask({ do: 'close', session })
+        },
+      }
     },
     stop() {
       process.off('exit', kill)

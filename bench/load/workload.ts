@@ -1,12 +1,13 @@
 /**
- * The load of the HTTP bench, the same for every run with the same numbers: a square region with geofences strewn over
- * it and devices that drive its streets. Updates are written to a file that the generator reads: what a request costs
+ * The load of the benches, the same for every run with the same numbers: a square region with geofences strewn over
+ * it and devices that drive its streets. Updates are written to a file that the generators read: what a request costs
  * to make is paid before the clock runs.
  */
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { Driver, placeOf, seededRandom } from '../../demo/streets.ts'
 import type { City } from '../../demo/streets.ts'
+import { rounded } from '../figures.ts'
 
 /** Rounds of updates in the request file; the generator walks them forward and backward. */
 const ROUNDS = 6
@@ -19,7 +20,9 @@ const BLOCK_METERS = 150
 /** Radius of a geofence, or of the circle around a polygon. Small ones are frequent: density falls with the square. */
 const MIN_RADIUS_METERS = 30
 const MAX_RADIUS_METERS = 300
-const POLYGON_SHARE = 0.3
+const POLYGON_SHARE = 0.5
+const MIN_CORNERS = 8
+const MAX_CORNERS = 200
 
 export interface WorkloadOptions {
   readonly geofences: number
@@ -42,7 +45,7 @@ export interface Workload {
 }
 
 /** Appends records (`u32 length, bytes`) to a file in large writes. */
-class RecordFile {
+export class RecordFile {
   private readonly file: number
   private readonly buffer = Buffer.allocUnsafe(1 << 20)
   private used = 0
@@ -105,7 +108,7 @@ function geometry(region: City, random: () => number): object {
   if (random() >= POLYGON_SHARE) {
     return { type: 'circle', coordinates: corner(region, east, north), radius: Math.round(radius) }
   }
-  const corners = 4 + Math.floor(random() * 20)
+  const corners = MIN_CORNERS + Math.floor(random() * (MAX_CORNERS - MIN_CORNERS + 1))
   const ring: [number, number][] = []
   for (let i = 0; i < corners; i++) {
     const angle = (2 * Math.PI * i) / corners
@@ -123,33 +126,49 @@ function corner(region: City, east: number, north: number): [longitude: number, 
 
 /** @returns the sample */
 function writeTracks(path: string, region: City, options: WorkloadOptions): string[] {
-  const random = seededRandom(options.seed + 1)
-  const drivers: Driver[] = []
-  const ids: string[] = []
-  for (let i = 0; i < options.devices; i++) {
-    drivers.push(new Driver(region, random))
-    ids.push(uuid(random))
-  }
-  const order = Uint32Array.from(drivers.keys())
+  const fleet = new Fleet(region, options.devices, options.seed)
   const file = new RecordFile(path)
   const sample: string[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    shuffle(order, random)
-    for (const index of order) {
-      const body = trackBody(ids[index]!, drivers[index]!)
+    for (const update of fleet.round()) {
+      const body = JSON.stringify(update)
       file.add(body)
       if (round === 1 && sample.length < SAMPLE_SIZE) sample.push(body)
     }
-    for (const driver of drivers) driver.advance(STEP_SECONDS)
     options.onProgress(`${options.devices} devices drive: round ${round + 1} of ${ROUNDS}`)
   }
   file.close()
   return sample
 }
 
-function trackBody(deviceId: string, driver: Driver): string {
+/** Devices that drive the streets of a region. */
+export class Fleet {
+  private readonly drivers: Driver[] = []
+  private readonly ids: string[] = []
+  private readonly order: Uint32Array
+  private readonly random: () => number
+  private rounds = 0
+
+  constructor(region: City, devices: number, seed: number) {
+    this.random = seededRandom(seed + 1)
+    for (let i = 0; i < devices; i++) {
+      this.drivers.push(new Driver(region, this.random))
+      this.ids.push(uuid(this.random))
+    }
+    this.order = Uint32Array.from(this.drivers.keys())
+  }
+
+  /** An update of each device, as POST /v1/track takes it, in an order of its own; two seconds after the round before. */
+  *round(): Generator<Record<string, unknown>> {
+    if (this.rounds++ > 0) for (const driver of this.drivers) driver.advance(STEP_SECONDS)
+    shuffle(this.order, this.random)
+    for (const index of this.order) yield updateOf(this.ids[index]!, this.drivers[index]!)
+  }
+}
+
+function updateOf(deviceId: string, driver: Driver): Record<string, unknown> {
   const { latitude, longitude } = driver.place()
-  return JSON.stringify({
+  return {
     deviceId,
     latitude: rounded(latitude, 7),
     longitude: rounded(longitude, 7),
@@ -157,7 +176,7 @@ function trackBody(deviceId: string, driver: Driver): string {
     foreground: false,
     stopped: driver.stopped,
     deviceType: 'Android',
-  })
+  }
 }
 
 function uuid(random: () => number): string {
@@ -177,9 +196,4 @@ function shuffle(order: Uint32Array, random: () => number): void {
     order[i] = order[other]!
     order[other] = kept
   }
-}
-
-function rounded(value: number, digits: number): number {
-  const scale = 10 ** digits
-  return Math.round(value * scale) / scale
 }

@@ -1,0 +1,20 @@
+/** Of an even number of values, the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+/** The value below which that share of the others lies; `sorted` ascends. */
+export function quantile(sorted: ArrayLike<number>, share: number): number {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0
+}
+
+export function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits))
+}
+
+/** For people: a whole number with separators. */
+export function thousands(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}

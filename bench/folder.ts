@@ -1,0 +1,15 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * A folder for a run, on the disk of the checkout and removed when the process ends, by a signal too. Not in the
+ * system's temporary folder: that may be memory.
+ */
+export function benchFolder(name: string): string {
+  const base = join(import.meta.dirname, '..', 'data')
+  mkdirSync(base, { recursive: true })
+  const folder = mkdtempSync(join(base, `${name}-`))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+  return folder
+}

@@ -1,0 +1,265 @@
+/**
+ * Servers side by side under the same load: what an update costs each at one offered rate, the highest rate that each
+ * holds, and how late its answers are at half of that.
+ *
+ * They take turns in short windows and medians count, because a machine is never quiet for long. Cost at one rate says
+ * more than a peak: the peak is what is left when the generator, the kernel and the neighbours have taken their share.
+ */
+import { availableParallelism } from 'node:os'
+import { median, rounded, thousands } from '../figures.ts'
+import { machineCpuSeconds } from '../machine.ts'
+import { progress } from '../progress.ts'
+import type { ServerProcess } from './servers.ts'
+
+export const P99_BOUND_MS = 25
+/**
+ * The common rate of the CPU windows, as a share of what the slowest server answers without a pause. Not of the highest
+ * rate: that one hangs on p99, which any neighbour can spoil.
+ */
+const OFFERED_SHARE = 0.85
+/** Above this share of the machine in other hands, the figures are theirs too. */
+export const QUIET_SHARE = 0.1
+/** How far behind a server may fall while its CPU is measured. */
+const MAX_LAG_MS = 5_000
+
+/** What one window of load showed; counts are updates. */
+export interface LoadWindow {
+  readonly sent: number
+  /** Answered as they should be. */
+  readonly ok: number
+  /** Not sent, because the server was too far behind. */
+  readonly unsent: number
+  readonly seconds: number
+  readonly perSecond: number
+  /** CPU time of the generator. */
+  readonly cpuSeconds: number
+  /** From the time when the request or frame was due. */
+  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly p999: number }
+  /** The generator could not keep to the schedule: this is its figure, not the server's. */
+  readonly generatorWasLimit: boolean
+}
+
+export interface Offer {
+  /** Updates per second; 0: as fast as they are answered. */
+  readonly rate: number
+  /** Updates. */
+  readonly count: number
+  readonly maxLagMs: number
+}
+
+export interface Contender {
+  readonly name: string
+  readonly server: ServerProcess
+  offer(load: Offer): Promise<LoadWindow>
+}
+
+export interface ContestOptions {
+  /** Windows of each contender. */
+  readonly windows: number
+  /** Of one window. */
+  readonly seconds: number
+  /** Bisections for the highest rate; each halves what it may be off by. */
+  readonly searchSteps: number
+  /** Updates that are sent without a pause, to see what a server answers. */
+  readonly closedCount: number
+  /** Updates per second of the CPU windows; else a share of what the slowest answers. */
+  readonly rate?: number | undefined
+}
+
+/** What a contender showed: medians over the windows. */
+export interface Standing {
+  readonly cpuMicrosPerUpdate: number
+  readonly cpuMin: number
+  readonly cpuMax: number
+  readonly highestRatePerSecond: number
+  /** Whether the generator could not send faster: it holds that much at least. */
+  readonly generatorWasLimit: boolean
+  /** At the rate of the CPU windows. */
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly p999Ms: number
+  /** At half of the highest rate of the last contender. */
+  readonly halfP50Ms: number
+  readonly halfP99Ms: number
+  readonly generatorCpuShare: number
+  /** Of all processors, what neither the server nor the generator used. */
+  readonly othersCpuShare: number
+}
+
+export interface Outcome {
+  /** Updates per second of the CPU windows. */
+  readonly offeredRatePerSecond: number
+  readonly halfRatePerSecond: number
+  /** By name of the contender. */
+  readonly standings: Readonly<Record<string, Standing>>
+}
+
+interface Course {
+  readonly contender: Contender
+  answeredPerSecond: number
+  highest: { rate: number; generatorWasLimit: boolean }
+  readonly cpuMicros: number[]
+  readonly windows: LoadWindow[]
+  readonly half: LoadWindow[]
+  readonly othersShares: number[]
+}
+
+/**
+ * @param title for progress
+ * @param contenders warmed up; the last is the one that is looked at, the others it is held against
+ * @throws Error when an update of a CPU window was refused or lost: refusals are cheap
+ */
+export async function contest(
+  title: string,
+  contenders: readonly Contender[],
+  options: ContestOptions,
+): Promise<Outcome> {
+  const courses = contenders.map((contender): Course => ({
+    contender,
+    answeredPerSecond: 0,
+    highest: { rate: 0, generatorWasLimit: false },
+    cpuMicros: [],
+    windows: [],
+    half: [],
+    othersShares: [],
+  }))
+  for (const course of courses) course.answeredPerSecond = await answeredPerSecond(title, course, options)
+  const rate =
+    options.rate ?? Math.floor(OFFERED_SHARE * Math.min(...courses.map((c) => c.answeredPerSecond)))
+  if (!(rate > 0)) throw new Error(`${title}: nothing is answered`)
+  await inTurns(courses, options, async (course, round) => {
+    const { contender } = course
+    progress(`${title}: ${contender.name} at ${thousands(rate)}/s, ${round} of ${options.windows}`)
+    const machineBefore = machineCpuSeconds()
+    const cpuBefore = contender.server.cpuSeconds()
+    const window = await offer(contender, rate, options.seconds, MAX_LAG_MS)
+    const cpu = contender.server.cpuSeconds() - cpuBefore
+    requireClean(contender, window)
+    course.cpuMicros.push((cpu / window.ok) * 1e6)
+    course.windows.push(window)
+    const others = machineCpuSeconds() - machineBefore - cpu - window.cpuSeconds
+    course.othersShares.push(Math.max(0, others) / (window.seconds * availableParallelism()))
+  })
+  // Late, when each has run for a while: what a server sustains is not what it does in its first seconds.
+  for (const course of courses) course.highest = await highestRate(title, course, options)
+  const halfRate = Math.floor(courses.at(-1)!.highest.rate / 2)
+  if (halfRate > 0) {
+    await inTurns(courses, options, async ({ contender, half }, round) => {
+      progress(`${title}: ${contender.name} at half the rate, ${round} of ${options.windows}`)
+      half.push(await offer(contender, halfRate, options.seconds, MAX_LAG_MS))
+    })
+  }
+  return {
+    offeredRatePerSecond: rate,
+    halfRatePerSecond: halfRate,
+    standings: Object.fromEntries(courses.map((course) => [course.contender.name, standingOf(course)])),
+  }
+}
+
+/** One line of a table: Ringfence beside the bare transport. A plus: the generator could send no more than that. */
+export function tableRow({ offeredRatePerSecond, standings }: Outcome) {
+  const bare = standings['bare']!
+  const own = standings['ringfence']!
+  const peak = (of: Standing) => `${thousands(of.highestRatePerSecond)}${of.generatorWasLimit ? '+' : ''}`
+  return {
+    rate: offeredRatePerSecond,
+    bareMicros: bare.cpuMicrosPerUpdate,
+    micros: own.cpuMicrosPerUpdate,
+    ratio: rounded(bare.cpuMicrosPerUpdate / own.cpuMicrosPerUpdate, 3),
+    barePeak: peak(bare),
+    peak: peak(own),
+    halfP50Ms: own.halfP50Ms,
+    overBareP50Ms: rounded(own.halfP50Ms - bare.halfP50Ms, 3),
+    halfP99Ms: own.halfP99Ms,
+    overBareP99Ms: rounded(own.halfP99Ms - bare.halfP99Ms, 3),
+  }
+}
+
+/** Says so where others used the machine meanwhile. */
+export function warnOfNeighbours(outcomes: readonly Outcome[]): void {
+  const shares = outcomes.flatMap(({ standings }) => Object.values(standings).map((s) => s.othersCpuShare))
+  const others = Math.max(...shares)
+  if (others > QUIET_SHARE)
+    console.log(
+      `The machine was not quiet: others used up to ${Math.round(100 * others)} % of its processors.`,
+    )
+}
+
+/** Updates that were refused or lost would make the rest look cheap. */
+export function requireClean(contender: Contender, window: LoadWindow): void {
+  if (window.ok === window.sent && window.unsent === 0) return
+  throw new Error(
+    `${contender.name} did not take every update: ${JSON.stringify(window)}\n` +
+      `Its output ends with:\n${contender.server.output()}`,
+  )
+}
+
+async function inTurns(
+  courses: readonly Course[],
+  { windows }: ContestOptions,
+  take: (course: Course, round: number) => Promise<void>,
+): Promise<void> {
+  for (let round = 1; round <= windows; round++) for (const course of courses) await take(course, round)
+}
+
+function offer(contender: Contender, rate: number, seconds: number, maxLagMs: number): Promise<LoadWindow> {
+  return contender.offer({ rate, count: Math.ceil(rate * seconds), maxLagMs })
+}
+
+async function answeredPerSecond(
+  title: string,
+  { contender }: Course,
+  { closedCount }: ContestOptions,
+): Promise<number> {
+  progress(`${title}: ${contender.name} without a pause`)
+  const window = await contender.offer({ rate: 0, count: closedCount, maxLagMs: MAX_LAG_MS })
+  requireClean(contender, window)
+  return window.perSecond
+}
+
+/**
+ * The highest offered rate that holds p99, by bisection below what the server answers when it is asked without a
+ * pause. A rate that fails gets a second chance: a neighbour on the machine is not the server's fault.
+ */
+async function highestRate(
+  title: string,
+  course: Course,
+  options: ContestOptions,
+): Promise<Course['highest']> {
+  const { contender } = course
+  let low = 0
+  let high = 1.05 * (await answeredPerSecond(title, course, options))
+  let generatorWasLimit = false
+  for (let step = 1; step <= options.searchSteps; step++) {
+    const rate = Math.floor((low + high) / 2)
+    let held = false
+    for (let attempt = 1; attempt <= 2 && !held; attempt++) {
+      progress(`${title}: ${contender.name} at ${thousands(rate)}/s, step ${step}, attempt ${attempt}`)
+      const window = await offer(contender, rate, options.seconds, 4 * P99_BOUND_MS)
+      held = window.ok === window.sent && window.unsent === 0 && window.latencyMs.p99 < P99_BOUND_MS
+      if (!held) generatorWasLimit = window.generatorWasLimit
+    }
+    if (held) low = rate
+    else high = rate
+  }
+  return { rate: low, generatorWasLimit }
+}
+
+function standingOf({ cpuMicros, windows, half, othersShares, highest }: Course): Standing {
+  const middle = (of: readonly LoadWindow[], value: (window: LoadWindow) => number, digits: number) =>
+    of.length === 0 ? 0 : rounded(median(of.map(value)), digits)
+  return {
+    cpuMicrosPerUpdate: rounded(median(cpuMicros), 2),
+    cpuMin: rounded(Math.min(...cpuMicros), 2),
+    cpuMax: rounded(Math.max(...cpuMicros), 2),
+    highestRatePerSecond: highest.rate,
+    generatorWasLimit: highest.generatorWasLimit,
+    p50Ms: middle(windows, (w) => w.latencyMs.p50, 3),
+    p99Ms: middle(windows, (w) => w.latencyMs.p99, 3),
+    p999Ms: middle(windows, (w) => w.latencyMs.p999, 3),
+    halfP50Ms: middle(half, (w) => w.latencyMs.p50, 3),
+    halfP99Ms: middle(half, (w) => w.latencyMs.p99, 3),
+    generatorCpuShare: middle(windows, (w) => w.cpuSeconds / w.seconds, 3),
+    othersCpuShare: rounded(median(othersShares), 3),
+  }
+}
