@@ -42,7 +42,7 @@ const MINUTE = 60_000
 /** Longer than a server takes to start. */
 const START_MILLISECONDS = 10 * MINUTE
 const DATE = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\b/g
-const OBJECT_ID = /\b[0-9a-f]{24}\b/g
+const OBJECT_ID = /(?<=\b|_)[0-9a-f]{24}\b/g
 const KEY = /\b(prj_(?:test|live)_(?:pk|sk)_)[0-9a-f]{40}\b/g
 
 export class Recording {
@@ -51,6 +51,7 @@ export class Recording {
   readonly #errors: Record<string, Json> = {}
   /** Server times at which requests were sent, milliseconds. */
   readonly #sentAt: number[] = []
+  readonly #aliases = new Map<string, string>()
   /** What rotated keys are now. */
   readonly #keys: Record<string, string> = { publishable: KEYS.testPublishable, secret: KEYS.testSecret }
 
@@ -96,6 +97,11 @@ export class Recording {
     this.#keys[kind] = key
   }
 
+  /** Shows a text of this recording, that another one would not have, as another. */
+  alias(text: string, shown: string): void {
+    this.#aliases.set(text, shown)
+  }
+
   /** The time, in the examples, of the request that comes next. */
   now(): number {
     return STORY_START + this.#sentAt.length * MINUTE
@@ -110,6 +116,7 @@ export class Recording {
       return stable
     }
     let text = JSON.stringify({ operations: this.#operations, errors: this.#errors })
+    for (const [real, shown] of this.#aliases) text = text.replaceAll(real, shown)
     for (const [key, prefix] of text.matchAll(KEY)) {
       const stable = prefix! + pseudoHex(prefix!, 40)
       text = text.replaceAll(key, stable).replaceAll(lastFour(key), lastFour(stable))

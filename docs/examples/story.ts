@@ -3,6 +3,7 @@
  * Every operation of the reference that answers JSON occurs; the first example of each is the one that it opens with.
  */
 import type { ServerOptions } from '../../test/kit/server.ts'
+import { Receiver } from './receiver.ts'
 import type { Recording } from './recording.ts'
 
 /** How the server is started to which this happens: its limits do not slow the story, but for the one that it shows. */
@@ -10,6 +11,7 @@ export const STORY_SERVER: ServerOptions = {
   env: {
     RINGFENCE_RATE_LIMITS: 'on',
     RINGFENCE_LIMITS: 'POST /v1/track=off,GET /v1/context=1,management=off',
+    RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
   },
 }
 
@@ -27,6 +29,7 @@ export async function tellStory(recording: Recording): Promise<void> {
   await users(recording)
   await events(recording)
   await settings(recording)
+  await webhooks(recording)
   await operations(recording)
   await farewell(recording)
   await refusals(recording)
@@ -290,6 +293,55 @@ async function settings({ show }: Recording): Promise<void> {
   await show('PATCH /v1/settings', 'Fewer false exits', {
     body: { minimumConfidence: 2, exitDelaySeconds: 60, maxAccuracyMeters: 200 },
   })
+}
+
+async function webhooks(recording: Recording): Promise<void> {
+  const { show } = recording
+  const receiver = await Receiver.start()
+  recording.alias(receiver.url, 'https://erp.example.com')
+  const aliasSecret = ({ secret }: { secret: string }, shown: string) => {
+    const alias = `whsec_${Buffer.from(shown.repeat(3)).toString('base64')}`
+    recording.alias(secret, alias)
+    recording.alias(lastFourOf(secret), lastFourOf(alias))
+  }
+  try {
+    const body = {
+      url: `${receiver.url}/ringfence`,
+      description: 'ERP',
+      types: ['user.entered_geofence', 'ordered_coffee'],
+    }
+    const { webhook } = await show('POST /v1/webhooks', 'Entries, and events of our own', { body })
+    aliasSecret(webhook, 'Ringfence!')
+    const params = { id: webhook._id as string }
+    await show('POST /v1/webhooks/:id/test', 'It answers', { params })
+    await show('POST /v1/events', 'For a webhook', {
+      key: 'publishable',
+      body: { name: 'ordered_coffee', deviceId: VISITOR, userId: 'customer-1' },
+    })
+    await receiver.until(2)
+    await show('GET /v1/webhooks/:id/deliveries', 'What arrived', { params, query: { status: 'delivered' } })
+    await show('PATCH /v1/webhooks/:id', 'Of stores only, several at a time', {
+      params,
+      body: { tags: ['store'], types: null, mode: 'multiple' },
+    })
+    await show('GET /v1/webhooks', 'All', {})
+    await show('GET /v1/webhooks/:id', 'One', { params })
+    await show('POST /v1/webhooks/:id/redeliver', 'Everything of a day', {
+      params,
+      body: { from: '2025-05-01T00:00:00Z', to: '2025-05-02T00:00:00Z' },
+    })
+    const rotated = await show('POST /v1/webhooks/:id/rotate', 'A new secret', { params })
+    aliasSecret(rotated.webhook, 'New secret')
+    await show('POST /v1/webhooks/:id/enable', 'After a pause', { params })
+    await show('DELETE /v1/webhooks/:id', 'By its id', { params })
+  } finally {
+    receiver.close()
+  }
+}
+
+/** As a webhook's record says it: four letters alone may stand anywhere. */
+function lastFourOf(secret: string): string {
+  return `"secretLastFour":"${secret.slice(-4)}"`
 }
 
 async function operations({ show }: Recording): Promise<void> {

@@ -55,7 +55,8 @@ t.test('commands that fail, and answers that differ, are found', async (t) => {
 /** Gives a reader's folder in which a server runs, with the limits that readers meet. */
 async function withServer<T>(run: (folder: string, url: string) => Promise<T>): Promise<T> {
   const folder = readersFolder()
-  const server = await Server.start({ data: folder.data, env: { RINGFENCE_RATE_LIMITS: 'on' } })
+  const env = { RINGFENCE_RATE_LIMITS: 'on', RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' }
+  const server = await Server.start({ data: folder.data, env })
   try {
     return await run(folder.path, server.url)
   } finally {
