@@ -58,7 +58,7 @@ export class NatsBridge {
   readonly #stopped = new AbortController()
   #running: Promise<void> = Promise.resolve()
   #server: string | undefined
-  #reason = 'not started'
+  #reason = 'connecting'
   #retryMs = RETRY_MS
   #published = 0
   #omitted = 0

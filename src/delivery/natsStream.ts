@@ -31,7 +31,7 @@ const NEW_STREAM = {
   allow_direct: true,
 } as const satisfies Partial<StreamConfig>
 
-/** There is no connection to a server of these, or it has ended. */
+/** There is no connection to one of the servers, it has ended, or its server has no JetStream for us. */
 export class NatsUnreachable extends Error {
   override readonly name = 'NatsUnreachable'
 }
@@ -95,7 +95,7 @@ export class NatsStream {
 
   /**
    * Connects, and makes the stream where there is none.
-   * @throws NatsUnreachable, StreamUnfit, or what JetStream says
+   * @throws NatsUnreachable, StreamUnfit
    */
   static async open(address: NatsAddress): Promise<NatsStream> {
     let connection: NatsConnection
@@ -116,7 +116,10 @@ export class NatsStream {
       return new NatsStream(connection, manager, info)
     } catch (error) {
       await connection.close()
-      throw error
+      if (error instanceof StreamUnfit) throw error
+      throw new NatsUnreachable(`JetStream does not do what it is asked: ${(error as Error).message}`, {
+        cause: error,
+      })
     }
   }
 

@@ -1,9 +1,11 @@
 /** The NATS bridge against a real nats-server. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import protobuf from 'protobufjs'
 import t from 'tap'
 import { loadOptions } from '../../config/options.ts'
+import { NatsPlace, PlaceDamaged } from '../../src/delivery/natsPlace.ts'
 import { addressOf, subjectOf } from '../../src/delivery/natsSubject.ts'
 import { operate } from '../../src/operator.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
@@ -50,6 +52,30 @@ t.test('a subject has five tokens and says of which project, type and device the
     'events.1.live.%.b',
   ])
     t.equal(addressOf(other), undefined, other)
+})
+
+t.test('the noted place survives, and is never half of one', async (t) => {
+  const folder = t.testdir()
+  const file = `${folder}/nats.json`
+  const failures: Error[] = []
+  const open = (path = file) => new NatsPlace(path, 7, (error) => failures.push(error))
+  const place = open()
+  t.equal(place.value, 7, 'of the first start')
+  await place.save()
+  t.equal(open().value, 7)
+  for (let i = 8; i < 100; i++) place.set(i)
+  await Promise.all([place.save(), place.save()])
+  t.equal(open().value, 99)
+  t.strictSame(failures, [])
+
+  const nowhere = open(`${folder}/absent/nats.json`)
+  await nowhere.save()
+  t.match(failures, [/ENOENT/])
+  t.equal(nowhere.value, 7, 'goes on')
+  for (const text of ['', '{', 'null', '{"format":2,"place":1}', '{"format":1,"place":-1}', '{"format":1}']) {
+    writeFileSync(file, text)
+    t.throws(() => open(), PlaceDamaged, text)
+  }
 })
 
 t.test('events of all scopes come in the order of the log, as the API has them', { skip }, async (t) => {

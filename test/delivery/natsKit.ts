@@ -1,5 +1,7 @@
 /** What the tests of the NATS bridge have in common. */
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
 import type { Test } from 'tap'
 import type { NatsServer } from '../kit/nats.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
@@ -53,4 +55,40 @@ export async function caughtUp(server: Server): Promise<void> {
 /** The message ids of the stream, in its order. */
 export async function ids(nats: NatsServer): Promise<string[]> {
   return (await nats.messages('EVENTS')).map(({ id }) => id)
+}
+
+/** Devices that make one event after the other, each with its number `n`, and try again where the server is gone. */
+export function load(server: Server, devices: number): { stop(): Promise<ReadonlySet<string>> } {
+  let on = true
+  const acknowledged = new Set<string>()
+  const running = Array.from({ length: devices }, async (_, d) => {
+    let n = 0
+    const next = async (): Promise<void> => {
+      if (!on) return
+      await event(server, { deviceId: `d${d}`, metadata: { n: n++ } }).then(
+        (id) => acknowledged.add(id),
+        () => sleep(50),
+      )
+      return next()
+    }
+    await next()
+  })
+  return {
+    /** Resolves to the ids of the events that were acknowledged. */
+    async stop() {
+      on = false
+      await Promise.all(running)
+      return acknowledged
+    },
+  }
+}
+
+/** The ids of all events of a server that is stopped, in the order of its log. */
+export function logOf(server: Server): string[] {
+  const database = new Database(join(server.data, 'events.sqlite'), { readonly: true })
+  try {
+    return database.prepare<[], string>('SELECT lower(hex(id)) FROM events ORDER BY rowid').pluck().all()
+  } finally {
+    database.close()
+  }
 }

@@ -1,0 +1,81 @@
+/** The NATS bridge and a cluster whose leaders change: the stream stays the beginning of the log. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { natsServer } from '../kit/nats.ts'
+import { freePort, startServer } from '../kit/server.ts'
+import { caughtUp, load, logOf, until } from './natsKit.ts'
+
+/** Kills of the leader come with the second run. */
+const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1))
+
+const skip = await skipWithout(NATS_SERVER)
+
+t.test('the leader of the stream changes again and again: each event once, in order', { skip }, async (t) => {
+  const names = ['a', 'b', 'c']
+  const ports = await Promise.all(names.map(() => freePort()))
+  const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ')
+  const servers = await Promise.all(
+    names.map((name, i) =>
+      natsServer(t, {
+        config:
+          `server_name: ${name}\n` +
+          `cluster { name: test, listen: "127.0.0.1:${ports[i]}", routes: [${routes}] }`,
+      }),
+    ),
+  )
+  const stream = { name: 'EVENTS', subjects: ['events.>'], allow_atomic: true, num_replicas: 3 }
+  await until('a cluster with the stream', async () => {
+    try {
+      await (await servers[0]!.manager()).streams.add(stream)
+      return true
+    } catch {
+      return false
+    }
+  })
+  /** What the cluster says of the stream, by one of its members. */
+  const cluster = async (asked: number) =>
+    (await (await servers[asked]!.manager()).streams.info('EVENTS')).cluster!
+
+  const server = await startServer(t, {
+    env: { RINGFENCE_NATS_URL: servers.map(({ address }) => `nats://${address}`).join(',') },
+  })
+  const events = load(server, 6)
+  const healthy = async (members: readonly number[]) => {
+    let leader = -1
+    await until('a leader whose followers have all', async () => {
+      const info = await cluster(members[0]!).catch(() => undefined)
+      leader = names.indexOf(info?.leader ?? '')
+      const followers = info?.replicas?.filter(({ name }) => members.includes(names.indexOf(name))) ?? []
+      return members.includes(leader) && followers.length > 0 && followers.every(({ current }) => current)
+    })
+    return leader
+  }
+  const led: string[] = []
+  for (let round = 0; round < 6 * RUNS; round++) {
+    const leader = await healthy([0, 1, 2])
+    led.push(names[leader]!)
+    const client = await servers[leader]!.client()
+    await client.request('$JS.API.STREAM.LEADER.STEPDOWN.EVENTS', '', { timeout: 10_000 })
+    await sleep(300)
+  }
+  // Until the others notice takes them some eight seconds each.
+  for (let round = 1; round < RUNS; round++) {
+    const leader = await healthy([0, 1, 2])
+    led.push(`${names[leader]} (killed)`)
+    await servers[leader]!.kill9()
+    await healthy([0, 1, 2].filter((one) => one !== leader))
+    await sleep(300)
+    await servers[leader]!.start()
+  }
+  await events.stop()
+  await caughtUp(server)
+  await server.stop()
+  const log = logOf(server)
+  t.ok(log.length > 100, `${log.length} events; leaders: ${led.join(', ')}`)
+  t.ok(new Set(led).size > 1, 'the leader has changed')
+  t.strictSame(
+    (await servers[0]!.messages('EVENTS')).map(({ id }) => id),
+    log,
+  )
+})
