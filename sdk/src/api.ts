@@ -1325,6 +1325,18 @@ export interface components {
             /** @description Only events of geofences or beacons with these tags; absent: all. */
             tags?: unknown[] | string;
         };
+        /** WebhookChange */
+        WebhookChange: {
+            /** @description http or https; needed at creation. */
+            url?: string;
+            description?: string | null;
+            /** @description Default true. Off: what happens meanwhile is not sent, later neither. */
+            enabled?: boolean | string;
+            /** @description `single` (default): one event a request; `multiple`: up to 5 of one user. */
+            mode?: "single" | "multiple";
+            types?: (unknown[] | string) | null;
+            tags?: (unknown[] | string) | null;
+        };
         /** Delivery */
         Delivery: {
             _id: string;
@@ -3620,6 +3632,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 4823a8704f113eee573c7c4a */
                 id: string;
             };
             cookie?: never;
@@ -3648,6 +3661,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 4823a8704f113eee573c7c4a */
                 id: string;
             };
             cookie?: never;
@@ -3674,14 +3688,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 4823a8704f113eee573c7c4a */
                 id: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WebhookDefinition"];
-                "application/x-www-form-urlencoded": components["schemas"]["WebhookDefinition"];
+                "application/json": components["schemas"]["WebhookChange"];
+                "application/x-www-form-urlencoded": components["schemas"]["WebhookChange"];
             };
         };
         responses: {
@@ -3707,6 +3722,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 4823a8704f113eee573c7c4a */
                 id: string;
             };
             cookie?: never;
@@ -3735,6 +3751,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 4823a8704f113eee573c7c4a */
                 id: string;
             };
             cookie?: never;
@@ -3763,6 +3780,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 4823a8704f113eee573c7c4a */
                 id: string;
             };
             cookie?: never;
@@ -3805,6 +3823,7 @@ export interface operations {
     getV1WebhooksByIdDeliveries: {
         parameters: {
             query?: {
+                /** @example delivered */
                 status?: "pending" | "delivered" | "failed" | "dropped";
                 /** @description The `_id` of a delivery: those before it. For the next page, of the last one. */
                 before?: string;
@@ -3817,6 +3836,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example 4823a8704f113eee573c7c4a */
                 id: string;
             };
             cookie?: never;
@@ -3847,6 +3867,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 4823a8704f113eee573c7c4a */
                 id: string;
             };
             cookie?: never;
