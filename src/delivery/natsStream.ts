@@ -5,7 +5,7 @@ import { connect, credsAuthenticator, headers, nuid } from '@nats-io/transport-n
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { EVERY_SUBJECT } from './natsSubject.ts'
 
-export const STREAM = 'EVENTS'
+const STREAM = 'EVENTS'
 
 /** Messages of one atomic batch: what servers allow by default. */
 export const BATCH_MESSAGES = 1000
