@@ -296,7 +296,11 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner 
   drained(): void {
     if (this.#socket === undefined || this.#socket.getBufferedAmount() > 0) return
     this.#waits = false
-    for (const feature of this.#features.values()) feature.drained()
+    // Not at once: a message of more than 16 KB that is sent from within uWebSockets.js's drain call, and does not fit
+    // again, is never drained (us_socket_write2 of uSockets does not note that it failed, so polling is stopped).
+    setImmediate(() => {
+      for (const feature of this.#features.values()) feature.drained()
+    })
   }
 
   closed(code: number): void {
