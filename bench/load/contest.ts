@@ -18,7 +18,7 @@ export const P99_BOUND_MS = 25
  */
 const OFFERED_SHARE = 0.85
 /** Above this share of the machine in other hands, the figures are theirs too. */
-export const QUIET_SHARE = 0.1
+const QUIET_SHARE = 0.1
 /** How far behind a server may fall while its CPU is measured. */
 const MAX_LAG_MS = 5_000
 
