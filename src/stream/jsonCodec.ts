@@ -1,6 +1,7 @@
 import { decodeText, parseJsonObject } from '../api/jsonBody.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
+import { scanJsonTrack } from './jsonScanner.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
 import type { Codec } from './port.ts'
 
@@ -22,6 +23,8 @@ export const jsonCodec: Codec = {
     }
     return rawMessage(value)
   },
+
+  scanTrack: scanJsonTrack,
 
   encode(message): string {
     // Records are finished JSON: they are not written again.

@@ -4,6 +4,7 @@ import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
 import { checkMsgpack } from './msgpackCheck.ts'
+import { scanMsgpackTrack } from './msgpackScanner.ts'
 import type { Codec } from './port.ts'
 
 /** Plain maps with texts as keys, which every library reads. */
@@ -27,6 +28,8 @@ export const msgpackCodec: Codec = {
     cleanValue(value, [], true)
     return rawMessage(value as Record<string, unknown>)
   },
+
+  scanTrack: scanMsgpackTrack,
 
   encode(message): Uint8Array {
     return packr.pack(plain(message))

@@ -1,6 +1,8 @@
 import type { TObject } from 'typebox'
+import type { Stamp } from '../ingest/trackSchema.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
+import type { TrackFrame } from './trackFrame.ts'
 
 /** A message as it goes over the wire; made once, it may be sent to every connection of the same encoding. */
 export type Encoded = string | Uint8Array
@@ -17,6 +19,11 @@ export interface Codec {
    * @throws ApiError 400 whatever the bytes are
    */
   decode(bytes: Uint8Array): RawMessage
+  /**
+   * A fast way for the usual frame: the frame that {@link decode} and the schemas would make of the bytes, or undefined
+   * to leave them to those. It does not throw.
+   */
+  scanTrack(bytes: Buffer, stamp: Stamp): TrackFrame | undefined
   encode(message: ServerMessage): Encoded
 }
 

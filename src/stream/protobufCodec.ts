@@ -3,6 +3,7 @@ import { cleanValue } from '../api/jsonBody.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
 import type { Codec } from './port.ts'
+import { scanProtobufTrack } from './protobufScanner.ts'
 import schema from './protobufSchema.json' with { type: 'json' }
 
 /** `protobufSchema.json` is what protobufjs makes of proto/ringfence.proto; the test of the encodings holds it to it. */
@@ -32,6 +33,8 @@ export const protobufCodec: Codec = {
     cleanValue(message, [], true)
     return message
   },
+
+  scanTrack: scanProtobufTrack,
 
   encode(message): Uint8Array {
     const { type, ...body } = message

@@ -263,10 +263,10 @@ function inProtobuf(message: Message): Message {
   }
 }
 
-function updateInProtobuf({ deviceOS, metadata, beacons, ...update }: Message): Message {
+function updateInProtobuf({ deviceOS, metadata, beacons, ...rest }: Message): Message {
   const kinds: Record<string, string> = { string: 'text', number: 'number', boolean: 'boolean' }
   return {
-    ...update,
+    ...rest,
     ...(deviceOS !== undefined && { deviceOs: deviceOS }),
     ...(beacons !== undefined && { beacons: { items: beacons } }),
     ...(metadata !== undefined && {
