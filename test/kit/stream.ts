@@ -129,6 +129,14 @@ export class Stream {
     }
   }
 
+  /** The next message of that type; those before it are passed over. */
+  async nextOf(type: string): Promise<Message> {
+    for (;;) {
+      const message = await this.next()
+      if (message.type === type) return message
+    }
+  }
+
   /** All messages up to the acknowledgement of a frame, that included. */
   async upToAck(id: number): Promise<Message[]> {
     const messages: Message[] = []
