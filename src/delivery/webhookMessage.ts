@@ -80,7 +80,7 @@ export function messageBody(multiple: boolean, events: readonly string[], user: 
  * The headers of one attempt: those of Standard Webhooks, which cover the body and the time, and those that receivers
  * of Radar's webhooks check, which do not.
  */
-export function messageHeaders(webhook: Webhook, message: Message, now: number): Record<string, string> {
+function messageHeaders(webhook: Webhook, message: Message, now: number): Record<string, string> {
   const { secret, previousSecret } = webhook
   const secrets = [secret, ...(previousSecret && previousSecret.until > now ? [previousSecret.secret] : [])]
   const time = new Date(now)
@@ -127,7 +127,7 @@ export function senderThrough(
 }
 
 /** Milliseconds of a `Retry-After`, which gives seconds or a date; undefined where it says nothing. */
-export function retryAfterOf(value: string | string[] | undefined, now: number): number | undefined {
+function retryAfterOf(value: string | string[] | undefined, now: number): number | undefined {
   const text = String(value).trim()
   const milliseconds = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
   return milliseconds > 0 ? milliseconds : undefined

@@ -9,7 +9,7 @@ import type { WebhookDirectory } from './port.ts'
 import type { WebhookChange, WebhookDefinition } from './webhookSchema.ts'
 
 /** Each is a reader of the event log and a share of the outgoing connections. */
-export const MAX_WEBHOOKS = 20
+const MAX_WEBHOOKS = 20
 /** A multiple of three: base64 without padding. */
 const SECRET_BYTES = 30
 /** How long the secret before a rotation signs too, so that receivers can change over. */

@@ -213,7 +213,7 @@ export class World {
   #life: { over: boolean } | undefined
 }
 
-export const SECRET = `whsec_${Buffer.from('k'.repeat(30)).toString('base64')}`
+const SECRET = `whsec_${Buffer.from('k'.repeat(30)).toString('base64')}`
 
 const DEFINITION: Omit<Webhook, 'id'> = {
   scope: 1,

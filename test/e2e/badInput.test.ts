@@ -26,6 +26,9 @@ const GEOFENCE = {
 const BEACON = { description: 'x', type: 'eddystone', uid: 'bad', instance: '1', coordinates: [10, 50] }
 const { _id } = await api.circle('kept/1', [10, 50], 100)
 const { beacon } = (await call('PUT', '/v1/beacons/kept/1', BEACON)).body
+// Wants nothing, so that nothing is sent.
+const WEBHOOK = { url: 'https://receiver.example/', types: ['nothing'] }
+const { webhook } = (await call('POST', '/v1/webhooks', WEBHOOK)).body
 const { event } = (await call('POST', '/v1/events', { name: 'kept', deviceId: 'bad' })).body
 
 /** What makes a good request of a route: its address and body. */
@@ -69,6 +72,14 @@ const GOOD: Record<string, { path?: string; query?: string; body?: Json; needs?:
     needs: ['description', 'type', 'coordinates', 'radius'],
   },
   'PATCH /v1/settings': { body: {} },
+  'POST /v1/webhooks': { body: WEBHOOK, needs: ['url'] },
+  'PATCH /v1/webhooks/{id}': { path: `/v1/webhooks/${webhook._id}`, body: {} },
+  'GET /v1/webhooks/{id}/deliveries': { path: `/v1/webhooks/${webhook._id}/deliveries` },
+  'POST /v1/webhooks/{id}/redeliver': {
+    path: `/v1/webhooks/${webhook._id}/redeliver`,
+    body: { from: '2026-01-01' },
+    needs: ['from'],
+  },
   'GET /v1/geofences/{id}/users': { path: `/v1/geofences/${_id}/users` },
   'GET /v1/geofences/{tag}/{externalId}/users': { path: '/v1/geofences/kept/1/users' },
 }
