@@ -5,7 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer, type WebSocket as ServerSocket } from 'ws'
 import { Ringfence, StreamClosedError, type Event, type Position } from '../../sdk/src/index.ts'
-import { KEYS, startServer, type Server } from '../kit/server.ts'
+import { KEYS, startServer } from '../kit/server.ts'
+
+t.setTimeout(120_000)
 
 const CENTER = [13.4, 52.5] as const
 
@@ -15,17 +17,22 @@ function update(deviceId: string, n: number) {
   return { deviceId, latitude: n % 2 === 0 ? latitude : latitude + 1, longitude, accuracy: 5 }
 }
 
-async function withGeofence(t: Test, server: Server, options: { WebSocket?: typeof WebSocket } = {}) {
-  const client = new Ringfence({ url: server.url, key: KEYS.testSecret, ...options })
-  await client.putGeofence('t', '1', {
-    description: 'Here',
-    type: 'circle',
-    coordinates: [...CENTER],
-    radius: 100,
-  })
+const server = await startServer(t)
+await clientOf(t).client.putGeofence('t', '1', {
+  description: 'Here',
+  type: 'circle',
+  coordinates: [...CENTER],
+  radius: 100,
+})
+
+/** A client, and a signal that ends its streams with the test. */
+function clientOf(t: Test, options: { WebSocket?: typeof WebSocket } = {}) {
   const ended = new AbortController()
   t.teardown(() => ended.abort())
-  return { client, signal: ended.signal }
+  return {
+    client: new Ringfence({ url: server.url, key: KEYS.testSecret, ...options }),
+    signal: ended.signal,
+  }
 }
 
 /** The next `count` events; by device, whether they alternate. */
@@ -51,8 +58,7 @@ function checkEvents(t: Test, events: readonly Event[], devices: readonly string
 }
 
 t.test('kill -9 under load: nothing is applied twice, no event is missed or seen twice', async (t) => {
-  const server = await startServer(t)
-  const { client, signal } = await withGeofence(t, server)
+  const { client, signal } = clientOf(t)
   const devices = Array.from({ length: 25 }, (_, n) => `device-${n}`)
   const each = 40
   const stream = client.stream({ signal })
@@ -87,9 +93,8 @@ t.test('kill -9 under load: nothing is applied twice, no event is missed or seen
 })
 
 t.test('who reads slowly gets all, and from an event on again', async (t) => {
-  const server = await startServer(t)
   // The package ws, as Node 20 needs it.
-  const { client, signal } = await withGeofence(t, server, { WebSocket })
+  const { client, signal } = clientOf(t, { WebSocket })
   const stream = client.stream({ signal })
   const events = stream.events({ deviceIds: ['slow'] })
   const none = stream.events({ deviceIds: ['nobody'] })
@@ -124,8 +129,7 @@ t.test('who reads slowly gets all, and from an event on again', async (t) => {
 })
 
 t.test('refusals, and the end', async (t) => {
-  const server = await startServer(t)
-  const { client, signal } = await withGeofence(t, server)
+  const { client, signal } = clientOf(t)
   const stream = client.stream({ signal })
   const good = Array.from({ length: 600 }, (_, n) => stream.track(update(`d${n}`, 0)))
   const bad = stream.track({ ...update('bad', 0), latitude: 91 })
@@ -167,7 +171,6 @@ t.test('refusals, and the end', async (t) => {
 })
 
 t.test('a key that is not good ends the stream for good', async (t) => {
-  const server = await startServer(t)
   const key = `prj_test_sk_${'9'.repeat(40)}`
   for (const options of [{}, { WebSocket }]) {
     const stream = new Ringfence({ url: server.url, key, ...options }).stream()
@@ -177,6 +180,41 @@ t.test('a key that is not good ends the stream for good', async (t) => {
     await t.rejects(events.next(), { name: 'RingfenceError', status: 401 })
     await t.rejects(stream.close(), { name: 'RingfenceError', status: 401 })
   }
+})
+
+t.test('a watched area tells who enters, moves and leaves, over a kill -9', async (t) => {
+  const { client, signal } = clientOf(t)
+  const stream = client.stream({ signal })
+  const near = (deviceId: string, meters: number) =>
+    stream.track({ deviceId, latitude: meters / 111_000, longitude: 0, accuracy: 5 })
+  await client.putGeofence('watched', '1', {
+    description: 'Where nobody else is',
+    type: 'circle',
+    coordinates: [0, 0],
+    radius: 100,
+  })
+  await near('a', 0)
+  const positions = stream.watch({ type: 'geofence', tag: 'watched', externalId: '1' }, { minIntervalMs: 0 })
+  const next = async () => {
+    const { value } = await positions.next()
+    return `${value?.user.deviceId} ${value?.change}`
+  }
+  t.equal(await next(), 'a enter', 'who is there already')
+  await near('b', 50)
+  t.equal(await next(), 'b enter')
+  await near('a', 10)
+  t.equal(await next(), 'a move')
+  await near('b', 5000)
+  t.equal(await next(), 'b leave')
+  await server.kill9()
+  t.equal(await next(), 'a leave')
+  await server.restart()
+  t.equal(await next(), 'a enter')
+  const bad = stream.watch({ type: 'circle', center: [0, 99], radius: 1 })
+  await t.rejects(bad.next(), { name: 'RingfenceError', status: 400 })
+  await stream.close()
+  t.equal(await next(), 'a leave', 'nobody is inside of what is not watched')
+  t.same(await positions.next(), { done: true, value: undefined })
 })
 
 t.test('positions: only the newest waits, and a lost connection leaves nobody inside', async (t) => {
@@ -233,26 +271,65 @@ t.test('positions: only the newest waits, and a lost connection leaves nobody in
   t.match(await second.message(), { type: 'unwatch' })
 })
 
+t.test('a subscription goes on where it was, and is given up while nobody takes the events', async (t) => {
+  const { url, connection, signal } = await fakeServer(t)
+  const stream = new Ringfence({ url, key: KEYS.testSecret }).stream({ signal })
+  const events = stream.events({ tags: ['x'] })
+  const subscribed = async (from: string): Promise<{ at: FakeConnection; id: string }> => {
+    const at = await connection()
+    const message = await at.message()
+    t.match(message, { type: 'subscribe', filter: { tags: ['x'] }, from })
+    return { at, id: message.id }
+  }
+  const first = await subscribed('now')
+  first.at.send({ type: 'subscribed', id: first.id, from: '@7' })
+  await events.ready
+  first.at.cut()
+  const second = await subscribed('@7')
+  const send = (subscription: string, n: number) =>
+    second.at.send({ type: 'event', subscription, event: { _id: `event ${n}` } })
+  for (let n = 0; n < 1100; n++) send(second.id, n)
+  t.match(await second.at.message(), { type: 'unsubscribe', id: second.id })
+  await second.at.answered()
+  await collect(events, 999)
+  t.match((await collect(events, 1))[0], { _id: 'event 999' })
+  const again = await second.at.message()
+  t.match(again, { type: 'subscribe', from: 'event 999' })
+  send(second.id, 1100)
+  send(again.id, 1000)
+  t.match(
+    (await collect(events, 1))[0],
+    { _id: 'event 1000' },
+    'what still comes of the old one is passed over',
+  )
+  second.at.cut()
+  await subscribed('event 1000')
+})
+
 t.test('an overloaded server gets the frames again, in their order', async (t) => {
   const { url, connection, signal } = await fakeServer(t)
   const stream = new Ringfence({ url, key: KEYS.testSecret }).stream({ signal })
-  const server = await connection()
+  const overloaded = await connection()
   const tracked = Array.from({ length: 600 }, (_, n) => stream.track(update('d', n)))
-  const frames = [await server.message(), await server.message(), await server.message()]
+  const frames = [await overloaded.message(), await overloaded.message(), await overloaded.message()]
   t.same(
     frames.map(({ id, sequence, updates }) => [id, sequence, updates.length]),
     [[1, 1, 250], [2, 251, 250], [3, 501, 100]], // prettier-ignore
   )
-  server.send({ type: 'ack', id: 1 })
-  server.send({ type: 'busy', id: 2, retryAfter: 0 })
-  server.send({ type: 'busy', id: 3, retryAfter: 0 })
-  t.same([await server.message(), await server.message()], frames.slice(1), 'once all have been refused')
-  server.send({ type: 'ack', id: 3 })
+  overloaded.send({ type: 'ack', id: 1 })
+  overloaded.send({ type: 'busy', id: 2, retryAfter: 0 })
+  overloaded.send({ type: 'busy', id: 3, retryAfter: 0 })
+  t.same(
+    [await overloaded.message(), await overloaded.message()],
+    frames.slice(1),
+    'once all have been refused',
+  )
+  overloaded.send({ type: 'ack', id: 3 })
   await Promise.all(tracked)
 
   const after = stream.track(update('d', 600))
-  t.match(await server.message(), { id: 4, sequence: 601 })
-  server.close(4402, 'The project is disabled.')
+  t.match(await overloaded.message(), { id: 4, sequence: 601 })
+  overloaded.close(4402, 'The project is disabled.')
   await t.rejects(after, { name: 'RingfenceError', status: 402, message: 'The project is disabled.' })
 })
 
@@ -274,21 +351,21 @@ interface FakeConnection {
 /** A server that says what the test says. */
 async function fakeServer(t: Test) {
   const ended = new AbortController()
-  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
-  await once(server, 'listening')
+  const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  await once(sockets, 'listening')
   const accepted: FakeConnection[] = []
-  server.on('connection', (socket) => accepted.push(fakeConnection(socket)))
+  sockets.on('connection', (socket) => accepted.push(fakeConnection(socket)))
   t.teardown(() => {
     ended.abort()
-    for (const socket of server.clients) socket.terminate()
-    server.close()
+    for (const socket of sockets.clients) socket.terminate()
+    sockets.close()
   })
   const connection = async (): Promise<FakeConnection> => {
     await until(() => accepted.length > 0)
     return accepted.shift()!
   }
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${(sockets.address() as AddressInfo).port}`,
     connection,
     signal: ended.signal,
   }
