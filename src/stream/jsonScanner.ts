@@ -1,6 +1,6 @@
 import type { Stamp } from '../ingest/trackSchema.ts'
 import { FRAME, frameFields, updateFields } from './fieldNames.ts'
-import { texts } from './texts.ts'
+import { FIRST_HASH, nextHash, texts } from './texts.ts'
 import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
 
@@ -105,10 +105,13 @@ function readUpdate(): boolean {
 /** A name and the colon behind it; 0 for one that is not known. Stops at the value. */
 function readName(names: typeof updateFields): number {
   if (!take(QUOTE)) return 0
+  const buffer = bytes
   const start = at
-  while (at < bytes.length && bytes[at] !== QUOTE) at++
-  const field = names.find(bytes, start, at)
-  at++
+  const end = buffer.length
+  let i = start
+  while (i < end && buffer[i] !== QUOTE) i++
+  at = i + 1
+  const field = names.find(buffer, start, i)
   if (field === 0 || !take(COLON)) return 0
   skipSpace()
   return field
@@ -117,9 +120,20 @@ function readName(names: typeof updateFields): number {
 /** Printable ASCII without escapes. */
 function readText(): string | undefined {
   if (!take(QUOTE)) return undefined
+  const buffer = bytes
   const start = at
-  while (at < bytes.length && bytes[at] !== QUOTE) if (bytes[at++] === BACKSLASH) return undefined
-  return at === bytes.length ? undefined : texts.read(bytes, start, at++)
+  const end = buffer.length
+  let hash = FIRST_HASH
+  for (let i = start; i < end; i++) {
+    const byte = buffer[i]!
+    if (byte === QUOTE) {
+      at = i + 1
+      return texts.find(buffer, start, i, hash)
+    }
+    if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return undefined
+    hash = nextHash(hash, byte)
+  }
+  return undefined
 }
 
 function readBoolean(): boolean | undefined {
@@ -141,48 +155,54 @@ function readBoolean(): boolean | undefined {
 /** A number without an exponent; NaN for anything else. */
 function readNumber(): number {
   skipSpace()
+  const buffer = bytes
+  const end = buffer.length
   const start = at
-  const isNegative = bytes[at] === MINUS
-  if (isNegative) at++
-  const first = at
+  let i = start
+  const isNegative = buffer[i] === MINUS
+  if (isNegative) i++
+  const first = i
   let mantissa = 0
-  for (let digit = digitAt(); digit >= 0; digit = digitAt()) mantissa = mantissa * 10 + digit
-  const whole = at - first
+  for (; i < end; i++) {
+    const digit = buffer[i]! - ZERO
+    if (digit < 0 || digit > 9) break
+    mantissa = mantissa * 10 + digit
+  }
+  const whole = i - first
   // No number begins with a zero that another digit follows.
-  if (whole === 0 || (whole > 1 && bytes[first] === ZERO)) return NaN
+  if (whole === 0 || (whole > 1 && buffer[first] === ZERO)) return NaN
   let decimals = 0
-  if (bytes[at] === DOT) {
-    at++
-    const dot = at
-    for (let digit = digitAt(); digit >= 0; digit = digitAt()) mantissa = mantissa * 10 + digit
-    decimals = at - dot
+  if (i < end && buffer[i] === DOT) {
+    const dot = ++i
+    for (; i < end; i++) {
+      const digit = buffer[i]! - ZERO
+      if (digit < 0 || digit > 9) break
+      mantissa = mantissa * 10 + digit
+    }
+    decimals = i - dot
     if (decimals === 0) return NaN
   }
+  at = i
   // Behind an exponent's e no comma or bracket follows, so it is found there.
-  if (mantissa > MAX_EXACT || decimals >= POWERS.length) return Number(bytes.toString('latin1', start, at))
+  if (mantissa > MAX_EXACT || decimals >= POWERS.length) return Number(buffer.toString('latin1', start, i))
   const value = decimals === 0 ? mantissa : mantissa / POWERS[decimals]!
   return isNegative ? -value : value
 }
 
-/** The digit here, which is stepped over; −1: there is none. */
-function digitAt(): number {
-  const digit = bytes[at]! - ZERO
-  if (!(digit >= 0 && digit <= 9)) return -1
-  at++
-  return digit
-}
-
 /** Steps over white space and that byte, if it is there. */
 function take(byte: number): boolean {
-  skipSpace()
-  if (bytes[at] !== byte) return false
+  if (bytes[at] !== byte) {
+    skipSpace()
+    if (bytes[at] !== byte) return false
+  }
   at++
   return true
 }
 
 function skipSpace(): void {
-  for (let byte = bytes[at]!; byte <= SPACE; byte = bytes[at]!) {
-    if (byte !== SPACE && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return
-    at++
+  const end = bytes.length
+  for (; at < end; at++) {
+    const byte = bytes[at]!
+    if (byte > SPACE || (byte !== SPACE && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return
   }
 }

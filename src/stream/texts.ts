@@ -1,24 +1,38 @@
-/** Texts that are kept: for some hundred thousand devices, a few megabytes. */
-const SLOTS = 1 << 17
-/** Longer ones are made anew each time. */
-const MAX_KEPT_LENGTH = 64
+/** Texts that are kept: few enough to stay in the processor's cache. */
+const SLOTS = 4096
+/** Ids of devices are longer, and as many as there are devices: looking for one costs more than making it. */
+const MAX_KEPT_LENGTH = 16
+
+/** Begins the hash of a text (FNV-1a). */
+export const FIRST_HASH = 0x811c9dc5
+
+/** Goes on with the hash of a text; printable ASCII characters only. */
+export function nextHash(hash: number, byte: number): number {
+  return Math.imul(hash ^ byte, 0x01000193)
+}
 
 /**
- * Makes texts of bytes and keeps them, because senders send the same few names over and over: a text that exists needs no
- * memory and no garbage collection, and maps know its hash. What two texts share a slot for, the later one takes.
+ * Makes texts of bytes and keeps the short ones, because senders send the same few names over and over: a text that
+ * exists needs no memory and no garbage collection. Of two texts that share a slot, it holds the later one.
  */
 class Texts {
   readonly #kept: (string | undefined)[] = Array.from({ length: SLOTS })
 
   /** The text of `bytes` from `start` to `end`; undefined where one is no printable ASCII character. */
   read(bytes: Buffer, start: number, end: number): string | undefined {
-    let hash = 0x811c9dc5
+    let hash = FIRST_HASH
     for (let i = start; i < end; i++) {
       const byte = bytes[i]!
       if (byte < 0x20 || byte > 0x7e) return undefined
-      hash = Math.imul(hash ^ byte, 0x01000193)
+      hash = nextHash(hash, byte)
     }
+    return this.find(bytes, start, end, hash)
+  }
+
+  /** As {@link read}, where all that has been looked at already. */
+  find(bytes: Buffer, start: number, end: number, hash: number): string {
     const length = end - start
+    if (length === 0) return ''
     if (length > MAX_KEPT_LENGTH) return bytes.toString('latin1', start, end)
     // The low bits of this hash are its worst.
     const slot = (hash ^ (hash >>> 15)) & (SLOTS - 1)
