@@ -32,22 +32,12 @@ export interface SubscribeMessage {
   readonly from?: string
 }
 
-export interface UnsubscribeMessage {
-  readonly type: 'unsubscribe'
-  readonly id: string
-}
-
 export interface WatchMessage {
   readonly type: 'watch'
   /** Chosen by the client. */
   readonly id: string
   readonly area: WatchedArea
   readonly minIntervalMs?: number
-}
-
-export interface UnwatchMessage {
-  readonly type: 'unwatch'
-  readonly id: string
 }
 
 /** All frames up to `id` are durable or refused. With `events`: those of the frame `id`, each finished JSON text. */

@@ -150,7 +150,7 @@ t.test('the schema that is loaded is that of proto/ringfence.proto', async (t) =
   t.strictSame(
     JSON.parse(loaded),
     JSON.parse(JSON.stringify(protobuf.parse(proto).root.toJSON())),
-    'run `node test/stream/protobufSchema.ts` after a change of the schema',
+    'run `npm run protobuf` after a change of the schema',
   )
 })
 
