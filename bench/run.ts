@@ -22,6 +22,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   quality: 'quality.ts',
   sizes: 'sizes.ts',
   recover: 'recover.ts',
+  fanout: 'fanout.ts',
 }
 
 const [name, ...args] = process.argv.slice(2)

@@ -102,27 +102,29 @@ export async function startRingfence(folder: string, options: RingfenceOptions =
 }
 
 /** Starts the bare handler; `durable` makes it flush before it answers. */
-export async function startBare(
-  folder: string,
-  shape: AnswerShape,
-  durable: boolean,
-): Promise<ServerProcess> {
+export function startBare(folder: string, shape: AnswerShape, durable: boolean): Promise<ServerProcess> {
   const name = durable ? 'bareFsync' : 'bare'
   const answerFile = join(folder, `${name}.answer.json`)
   writeFileSync(answerFile, JSON.stringify(shape))
-  const log = join(folder, `${name}.log`)
-  const args = ['bench/load/bare.ts', '--answer', answerFile]
-  const server = await launch(durable ? [...args, '--log', join(folder, 'bare.rows')] : args, log, {})
-  return server.ready(async () => {
-    const match = /listening (\d+)/.exec(readFileSync(log, 'utf8'))
-    return match ? Number(match[1]) : undefined
-  })
+  const log = durable ? ['--log', join(folder, 'bare.rows')] : []
+  return launchBare(folder, name, ['bench/load/bare.ts', '--answer', answerFile, ...log])
 }
 
 /** Starts the bare handler of streams. */
-export async function startBareStream(folder: string): Promise<ServerProcess> {
-  const log = join(folder, 'bareStream.log')
-  const server = await launch(['bench/load/bareStream.ts', '--proto', PROTO_FILE], log, {})
+export function startBareStream(folder: string): Promise<ServerProcess> {
+  return launchBare(folder, 'bareStream', ['bench/load/bareStream.ts', '--proto', PROTO_FILE])
+}
+
+/** Starts the bare server that hands messages like this one to many. */
+export function startBareFanout(folder: string, message: string): Promise<ServerProcess> {
+  const file = join(folder, 'event.json')
+  writeFileSync(file, message)
+  return launchBare(folder, 'bareFanout', ['bench/load/bareFanout.ts', '--event', file])
+}
+
+async function launchBare(folder: string, name: string, args: string[]): Promise<ServerProcess> {
+  const log = join(folder, `${name}.log`)
+  const server = await launch(args, log, {})
   return server.ready(async () => {
     const match = /listening (\d+)/.exec(readFileSync(log, 'utf8'))
     return match ? Number(match[1]) : undefined
@@ -155,7 +157,9 @@ async function launch(args: string[], log: string, env: Record<string, string>) 
         if (found !== undefined) return serverProcess(child, found, exited, () => tail(log))
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
       }
-      throw new Error(`${args.at(-1)} did not start. Its output ends with:\n${tail(log)}`)
+      throw new Error(
+        `${args.findLast((arg) => arg.endsWith('.ts'))} did not start. Its output ends with:\n${tail(log)}`,
+      )
     },
   }
 }

@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { quantile, rounded } from '../figures.ts'
 import { frameEncoder, readUpdates, type Encoding, type FrameEncoder } from './streamFrames.ts'
+import { BINARY, frameHead, TEXT, upgradeRequest } from './webSocket.ts'
 
 /** Streams to one server that stay open over several runs: what opening them costs is no figure of an update's. */
 export interface SessionOptions {
@@ -110,11 +111,7 @@ class Stream {
     this.#owner = owner
     this.#open = opened
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    this.socket.write(
-      `GET /v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${key}\r\nUpgrade: websocket\r\n` +
-        'Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n' +
-        `Sec-WebSocket-Protocol: ringfence.${encoding}\r\n\r\n`,
-    )
+    this.socket.write(upgradeRequest(key, encoding))
     this.socket.on('data', (data) => this.#receive(data))
     this.socket.on('error', (error) => owner.problem(error.message))
     this.socket.on('close', () => owner.problem('a connection was closed'))
@@ -123,7 +120,7 @@ class Stream {
   send({ encoder }: Frames, body: Buffer, count: number, events: boolean, due: number): void {
     const [before, after] = encoder.around(++this.sent, body, count, events)
     const length = before.length + body.length + after.length
-    const head = headOf(length, this.#encoding === 'json' ? 0x81 : 0x82)
+    const head = frameHead(this.#encoding === 'json' ? TEXT : BINARY, length)
     this.due.push(due)
     this.socket.write(Buffer.concat([head, before, body, after], head.length + length))
   }
@@ -343,22 +340,6 @@ function bodyOf({ bodies, perRound }: Frames, i: number): Buffer {
 const PING = 9
 /** Without a payload: uWebSockets.js sends none to answer. */
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
-
-/** A frame's head, masked with zeros. */
-function headOf(length: number, first: number): Buffer {
-  const size = length < 126 ? 6 : length < 65536 ? 8 : 14
-  const head = Buffer.alloc(size)
-  head[0] = first
-  if (size === 6) head[1] = 128 | length
-  else if (size === 8) {
-    head[1] = 254
-    head.writeUInt16BE(length, 2)
-  } else {
-    head[1] = 255
-    head.writeUInt32BE(length, 6)
-  }
-  return head
-}
 
 /** The number in an acknowledgement, with events or without; undefined: it is another message. */
 function acknowledgedId(encoding: Encoding, message: Buffer): number | undefined {

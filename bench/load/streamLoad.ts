@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
-import { join } from 'node:path'
-import { processorPins } from './load.ts'
+import { startLineChild } from './lineChild.ts'
 import { PROTO_FILE } from './servers.ts'
 import type { SessionOptions, StreamCommand, StreamLoad, StreamResult } from './streamGenerator.ts'
 
@@ -19,43 +16,20 @@ export interface StreamGenerator {
 
 /** @param count how many updates of the file are sent */
 export async function startStreamGenerator(updatesFile: string, count: number): Promise<StreamGenerator> {
-  const { generator: pin } = await processorPins()
-  const [command, ...args] = [
-    ...pin,
-    process.execPath,
-    join(import.meta.dirname, 'streamGenerator.ts'),
-    '--updates',
-    updatesFile,
-    '--count',
-    String(count),
-    '--proto',
-    PROTO_FILE,
-  ]
-  const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const args = ['--updates', updatesFile, '--count', String(count), '--proto', PROTO_FILE]
+  const child = await startLineChild<StreamCommand>('streamGenerator.ts', args)
   let sessions = 0
-  async function ask(what: StreamCommand): Promise<StreamResult> {
-    child.stdin.write(`${JSON.stringify(what)}\n`)
-    const line = await lines.next()
-    if (line.done === true) throw new Error('the generator has ended')
-    return JSON.parse(line.value) as StreamResult
-  }
   return {
     async open(options) {
       const session = ++sessions
-      await ask({ do: 'open', session, ...options })
+      await child.ask({ do: 'open', session, ...options })
       return {
-        run: (load) => ask({ do: 'run', session, ...load }),
+        run: (load) => child.ask<StreamResult>({ do: 'run', session, ...load }),
         async close() {
-          await ask({ do: 'close', session })
+          await child.ask({ do: 'close', session })
         },
       }
     },
-    stop() {
-      process.off('exit', kill)
-      child.kill()
-    },
+    stop: () => child.stop(),
   }
 }

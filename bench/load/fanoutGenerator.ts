@@ -1,0 +1,313 @@
+/**
+ * The load of the fan-out bench, in a process of its own: one stream whose updates each make one event, at a given rate
+ * (an open loop), and readers that all of these events go to, or some. When the k-th event of a device arrives, it is
+ * that of the device's k-th update: so each reader knows how late it is, and a missing one is noticed.
+ *
+ * Reads one JSON line per command from its input, {@link FanoutCommand}, and writes one line for each.
+ */
+import { connect, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { App, us_socket_local_port } from 'uWebSockets.js'
+import { quantile, rounded } from '../figures.ts'
+import { deviceAt, DEVICE_ID_LENGTH, DEVICE_PREFIX, DEVICES, deviceId, toggle } from './fanoutDevices.ts'
+import { textFrame, upgradeRequest } from './webSocket.ts'
+
+export type Transport = 'websocket' | 'sse' | 'webhook'
+
+export interface Readers {
+  readonly transport: Transport
+  readonly count: number
+  /** Each wants the events of one device, not of all. */
+  readonly filtered: boolean
+}
+
+export interface Target {
+  readonly port: number
+  /** Secret. */
+  readonly key: string
+}
+
+export interface FanoutLoad {
+  /** Events per second. */
+  readonly rate: number
+  readonly seconds: number
+}
+
+export type FanoutCommand =
+  | ({ readonly do: 'connect' } & Target)
+  | { readonly do: 'stall'; readonly subscriptions: number }
+  | ({ readonly do: 'read' } & Readers)
+  | ({ readonly do: 'run' } & FanoutLoad)
+  | { readonly do: 'close' }
+
+export interface FanoutResult {
+  readonly events: number
+  /** Of the readers that read. */
+  readonly expected: number
+  /** Within ten seconds after the last event. */
+  readonly delivered: number
+  readonly seconds: number
+  readonly bytesReceived: number
+  /** CPU time of the generator. */
+  readonly cpuSeconds: number
+  /** From the time when the update was due to the arrival of its event. */
+  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
+  /** The generator could not keep to the schedule. */
+  readonly generatorWasLimit: boolean
+}
+
+const DRAIN_MS = 10_000
+const OPENED_AT_ONCE = 50
+/** Updates that leave this late, at the 99th percentile, are the generator's fault. */
+const LATE_MS = 5
+const NEEDLE = Buffer.from(DEVICE_PREFIX)
+/** All readers read into it, one after another. */
+const shared = Buffer.allocUnsafe(256 * 1024)
+
+/** What is due, and what has come. */
+class Tally {
+  /** When each update of a device was due, in the run under way. */
+  readonly due: number[][] = Array.from({ length: DEVICES }, () => [])
+  latencies: number[] = []
+  delivered = 0
+  bytesReceived = 0
+
+  begin(): void {
+    for (const times of this.due) times.length = 0
+    this.latencies = []
+    this.delivered = 0
+    this.bytesReceived = 0
+  }
+
+  arrived(device: number, k: number, now: number): void {
+    const due = this.due[device]![k]
+    if (due === undefined) throw new Error(`event ${k} of device ${device} came before its update`)
+    this.latencies.push(now - due)
+    this.delivered++
+  }
+}
+
+const tally = new Tally()
+
+/** One that gets events, over whatever transport: finds the ids of devices in what it gets. */
+class Reader {
+  /** Events of each device that have come in the run under way. */
+  readonly #seen = new Uint32Array(DEVICES)
+  /** Bytes that may be the beginning of an id. */
+  #rest: Buffer = Buffer.alloc(0)
+
+  begin(): void {
+    this.#seen.fill(0)
+  }
+
+  /** One event as a whole; the user beside it names the device again. */
+  receiveOne(body: Buffer): void {
+    tally.bytesReceived += body.length
+    const device = deviceAt(body, body.indexOf(NEEDLE))
+    tally.arrived(device, this.#seen[device]!++, performance.now())
+  }
+
+  /** Any part of what carries events one after another. */
+  receive(chunk: Buffer): void {
+    const now = performance.now()
+    tally.bytesReceived += chunk.length
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    let from = 0
+    for (;;) {
+      const at = bytes.indexOf(NEEDLE, from)
+      if (at < 0 || at + DEVICE_ID_LENGTH > bytes.length) break
+      const device = deviceAt(bytes, at)
+      tally.arrived(device, this.#seen[device]!++, now)
+      from = at + DEVICE_ID_LENGTH
+    }
+    // Messages end outside of ids: as a rule nothing is left.
+    const last = bytes[bytes.length - 1]
+    const isWhole = last === CLOSING_BRACE || last === LINE_FEED
+    this.#rest = isWhole
+      ? EMPTY
+      : Buffer.from(bytes.subarray(Math.max(from, bytes.length - DEVICE_ID_LENGTH + 1)))
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
+const CLOSING_BRACE = 0x7d
+const LINE_FEED = 0x0a
+
+let target: Target
+let driver: Socket
+let frames = 0
+let readers: Reader[] = []
+let filtered = false
+let sockets: Socket[] = []
+/** Updates of each device so far, over all connections. */
+const sentOf = new Uint32Array(DEVICES)
+
+async function obey(command: FanoutCommand): Promise<unknown> {
+  switch (command.do) {
+    case 'connect':
+      target = command
+      frames = 0
+      driver = await opened([upgradeStep()], () => {})
+      return {}
+    case 'stall':
+      return stall(command.subscriptions)
+    case 'read':
+      return read(command)
+    case 'run':
+      return run(command)
+    case 'close':
+      for (const socket of [...sockets, driver]) socket.destroy()
+      sockets = []
+      readers = []
+      return {}
+  }
+}
+
+/** What is sent, and what has come when the answer is there. */
+type Step = readonly [send: string | Buffer, sign: string]
+
+/** A connection that stands: step by step, since what comes along with an upgrade request may be lost. */
+function opened(steps: readonly Step[], receive: (chunk: Buffer) => void): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    let step = 0
+    let head = ''
+    const take = () => {
+      if (!head.includes(steps[step]![1])) {
+        if (/^HTTP\/1.1 [345]/.test(head)) reject(new Error(head))
+        return
+      }
+      head = ''
+      if (++step === steps.length) resolve(socket)
+      else socket.write(steps[step]![0])
+    }
+    const socket = connect({
+      port: target.port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: {
+        buffer: shared,
+        callback(length) {
+          const chunk = shared.subarray(0, length)
+          if (step === steps.length) receive(chunk)
+          else {
+            head += chunk.toString('latin1')
+            take()
+          }
+          return true
+        },
+      },
+    })
+    socket.once('error', reject)
+    socket.write(steps[0]![0])
+  })
+}
+
+function upgradeStep(): Step {
+  return [upgradeRequest(target.key, 'json'), ' 101 ']
+}
+
+function subscribe(id: string, deviceIds: readonly string[] | undefined): Buffer {
+  return textFrame(JSON.stringify({ type: 'subscribe', id, filter: deviceIds && { deviceIds } }))
+}
+
+/** A reader that asks for everything many times over, and reads nothing. */
+async function stall(subscriptions: number): Promise<object> {
+  const socket = await opened([upgradeStep()], () => {})
+  socket.pause()
+  for (let i = 0; i < subscriptions; i++) socket.write(subscribe(`stalled-${i}`, undefined))
+  sockets.push(socket)
+  return {}
+}
+
+async function read(wanted: Readers): Promise<object> {
+  filtered = wanted.filtered
+  readers = Array.from({ length: wanted.count }, () => new Reader())
+  if (wanted.transport === 'webhook') return { port: await receiveWebhooks() }
+  for (let i = 0; i < readers.length; i += OPENED_AT_ONCE) {
+    const some = readers.slice(i, i + OPENED_AT_ONCE)
+    sockets.push(...(await Promise.all(some.map((reader, j) => openReader(wanted, i + j, reader)))))
+  }
+  return {}
+}
+
+function openReader({ transport }: Readers, i: number, reader: Reader): Promise<Socket> {
+  const only = filtered ? deviceId(i % DEVICES) : undefined
+  const receive = (chunk: Buffer) => reader.receive(chunk)
+  if (transport === 'sse') return opened([[sseRequest(only), ': connected']], receive)
+  const message = subscribe('s', only === undefined ? undefined : [only])
+  return opened([upgradeStep(), [message, '"subscribed"']], receive)
+}
+
+function sseRequest(deviceIds: string | undefined): string {
+  const query = deviceIds === undefined ? '' : `?deviceIds=${deviceIds}`
+  return `GET /v1/events/stream${query} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${target.key}\r\n\r\n`
+}
+
+/** Webhook number i is POST /<i>. Resolves to the port. */
+function receiveWebhooks(): Promise<number> {
+  return new Promise((resolve) => {
+    App()
+      .post('/:reader', (res, req) => {
+        const reader = readers[Number(req.getParameter(0))]!
+        const chunks: Buffer[] = []
+        res.onAborted(() => {})
+        res.onData((chunk, isLast) => {
+          chunks.push(Buffer.from(new Uint8Array(chunk)))
+          if (!isLast) return
+          reader.receiveOne(Buffer.concat(chunks))
+          res.end('{}')
+        })
+      })
+      .listen('127.0.0.1', 0, (socket) => resolve(us_socket_local_port(socket as never)))
+  })
+}
+
+async function run({ rate, seconds }: FanoutLoad): Promise<FanoutResult> {
+  tally.begin()
+  for (const reader of readers) reader.begin()
+  const total = Math.ceil(rate * seconds)
+  const delays: number[] = []
+  let expected = 0
+  const cpu = process.cpuUsage()
+  const start = performance.now()
+  for (let sent = 0; sent < total;) {
+    const now = performance.now()
+    for (const due = Math.min(total, Math.ceil(((now - start) * rate) / 1000)); sent < due; sent++) {
+      const dueAt = start + (sent * 1000) / rate
+      const device = sent % DEVICES
+      delays.push(now - dueAt)
+      tally.due[device]!.push(dueAt)
+      expected += wantedBy(device)
+      const updates = [toggle(device, sentOf[device]!++)]
+      driver.write(textFrame(JSON.stringify({ type: 'track', id: ++frames, updates })))
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  const deadline = performance.now() + DRAIN_MS
+  while (tally.delivered < expected && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  const { user, system } = process.cpuUsage(cpu)
+  const latencies = Float64Array.from(tally.latencies).sort()
+  const at = (share: number) => rounded(quantile(latencies, share), 3)
+  return {
+    events: total,
+    expected,
+    delivered: tally.delivered,
+    seconds: (performance.now() - start) / 1000,
+    bytesReceived: tally.bytesReceived,
+    cpuSeconds: (user + system) / 1e6,
+    latencyMs: { p50: at(0.5), p99: at(0.99), max: at(1) },
+    generatorWasLimit: quantile(Float64Array.from(delays).sort(), 0.99) > LATE_MS,
+  }
+}
+
+/** Readers that get an event of this device. */
+function wantedBy(device: number): number {
+  if (!filtered) return readers.length
+  return Math.floor(readers.length / DEVICES) + (device < readers.length % DEVICES ? 1 : 0)
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  console.log(JSON.stringify(await obey(JSON.parse(line) as FanoutCommand)))
+}
+process.exit(0)

@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { join } from 'node:path'
+import { processorPins } from './load.ts'
+
+/** A generator in a process of its own that takes a JSON line for each command and answers each with one. */
+export interface LineChild<Command> {
+  /** @throws Error when it has ended; its stderr says why */
+  ask<Answer>(command: Command): Promise<Answer>
+  stop(): void
+}
+
+/** @param file of this folder */
+export async function startLineChild<Command>(
+  file: string,
+  args: readonly string[],
+): Promise<LineChild<Command>> {
+  const { generator: pin } = await processorPins()
+  const [command, ...rest] = [...pin, process.execPath, join(import.meta.dirname, file), ...args]
+  const child = spawn(command!, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    async ask(what) {
+      child.stdin.write(`${JSON.stringify(what)}\n`)
+      const line = await lines.next()
+      if (line.done === true) throw new Error(`${file} has ended`)
+      return JSON.parse(line.value)
+    },
+    stop() {
+      process.off('exit', kill)
+      child.kill()
+    },
+  }
+}
