@@ -6,8 +6,16 @@ export {
   StreamFullError,
   WebhookVerificationError,
 } from './errors.ts'
+export type { StreamEncoding } from './stream/encoding.ts'
 export type { EventIterator } from './stream/events.ts'
-export type { Coordinates, EventFilter, Position, WatchedArea } from './stream/messages.ts'
+export type {
+  ClientMessage,
+  Coordinates,
+  EventFilter,
+  Position,
+  ServerMessage,
+  WatchedArea,
+} from './stream/messages.ts'
 export type { PositionIterator } from './stream/positions.ts'
 export type { WebSocketConstructor } from './stream/socket.ts'
 export type { EventOptions, RingfenceStream, StreamOptions, WatchOptions } from './stream/stream.ts'

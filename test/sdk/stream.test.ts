@@ -4,8 +4,16 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer, type WebSocket as ServerSocket } from 'ws'
-import { Ringfence, StreamClosedError, type Event, type Position } from '../../sdk/src/index.ts'
+import {
+  Ringfence,
+  StreamClosedError,
+  type ClientMessage,
+  type Event,
+  type Position,
+  type ServerMessage,
+} from '../../sdk/src/index.ts'
 import { KEYS, startServer } from '../kit/server.ts'
+import { decode, encode, ENCODINGS } from '../kit/stream.ts'
 
 t.setTimeout(120_000)
 
@@ -61,17 +69,24 @@ t.test('kill -9 under load: nothing is applied twice, no event is missed or seen
   const { client, signal } = clientOf(t)
   const devices = Array.from({ length: 25 }, (_, n) => `device-${n}`)
   const each = 40
-  const stream = client.stream({ signal })
-  const events = stream.events()
-  await events.ready
+  const streams = ENCODINGS.map((name) => {
+    const encoding = {
+      protocol: `ringfence.${name}`,
+      encode: (message: ClientMessage) => encode(name, message),
+      decode: (data: string | Uint8Array): ServerMessage => decode(name, Buffer.from(data as Uint8Array)),
+    }
+    return client.stream({ encoding, signal })
+  })
+  const [events, ...others] = streams.map((stream) => stream.events())
+  await Promise.all([events!.ready, ...others.map(({ ready }) => ready)])
 
   // Before a single event has come: what happens until it is back must not be missed.
   await server.kill9()
   const restarted = server.restart()
   let durable = 0
-  const senders = devices.map(async (deviceId) => {
+  const senders = devices.map(async (deviceId, number) => {
     for (let n = 0; n < each; n++) {
-      await stream.track(update(deviceId, n))
+      await streams[number % streams.length]!.track(update(deviceId, n))
       durable++
     }
   })
@@ -86,10 +101,12 @@ t.test('kill -9 under load: nothing is applied twice, no event is missed or seen
     t.ok(users.events.length >= Math.min(told, 1000), 'what was acknowledged is in the log')
   }
   await Promise.all(senders)
-  checkEvents(t, await collect(events, total), devices, each)
+  const collected = await collect(events!, total)
+  checkEvents(t, collected, devices, each)
+  for (const other of others) t.same(await collect(other, total), collected, 'in each encoding')
 
-  await stream.close()
-  t.same(await events.next(), { done: true, value: undefined }, 'and not one more')
+  await Promise.all(streams.map((stream) => stream.close()))
+  t.same(await events!.next(), { done: true, value: undefined }, 'and not one more')
 })
 
 t.test('who reads slowly gets all, and from an event on again', async (t) => {

@@ -1,5 +1,6 @@
 import { backoffMs } from '../backoff.ts'
 import { RingfenceError } from '../errors.ts'
+import type { StreamEncoding } from './encoding.ts'
 import type { ClientMessage, ServerMessage } from './messages.ts'
 import type { Socket } from './socket.ts'
 
@@ -11,7 +12,7 @@ import type { Socket } from './socket.ts'
  */
 
 const BASE_MS = 200
-const CAP_MS = 10_000
+const CAP_MS = 5000
 /** A connection that is silent that long is asked whether it is still there; silent that long again, it is lost. */
 const SILENCE_MS = 15_000
 
@@ -20,6 +21,7 @@ const FINAL_CODES: Readonly<Record<number, number>> = { 4401: 401, 4402: 402 }
 const FINAL_STATUSES: ReadonlySet<number> = new Set([401, 402, 403])
 
 export interface LinkParts {
+  readonly encoding: StreamEncoding
   open(): Socket
   /** Rejects with RingfenceError where the key is not good: browsers do not tell why a connection was refused. */
   checkKey(signal: AbortSignal): Promise<void>
@@ -57,17 +59,14 @@ export class Link {
       return
     }
     this.#socket = socket
+    socket.binaryType = 'arraybuffer'
     this.#listen(socket)
     this.#watchSilence()
   }
 
   /** To be called while it is open. */
   send(message: ClientMessage): void {
-    this.sendText(JSON.stringify(message))
-  }
-
-  sendText(text: string): void {
-    this.#socket?.send(text)
+    this.#socket?.send(this.#parts.encoding.encode(message))
   }
 
   /** Ends it for good. */
@@ -87,10 +86,12 @@ export class Link {
       this.#watchSilence()
       this.#parts.opened()
     })
-    on('message', ({ data }: { readonly data: string }) => {
+    on('message', ({ data }: { readonly data: string | ArrayBuffer }) => {
       this.#attempt = 0
       this.#isAsked = false
-      this.#parts.received(JSON.parse(data) as ServerMessage)
+      this.#parts.received(
+        this.#parts.encoding.decode(typeof data === 'string' ? data : new Uint8Array(data)),
+      )
     })
     on('close', ({ code, reason }: { readonly code: number; readonly reason: string }) => {
       const status = FINAL_CODES[code]

@@ -1,6 +1,6 @@
-import type { Event } from '../types.ts'
+import type { Event, Update } from '../types.ts'
 
-/** The messages of a stream, encoded as JSON (`ringfence.json`), as far as this client sends and reads them. */
+/** The messages of a stream, as far as this client sends and reads them. */
 
 /** A point: degrees, longitude before latitude. */
 export type Coordinates = readonly [longitude: number, latitude: number]
@@ -33,7 +33,17 @@ export interface Position {
   readonly updatedAt: string
 }
 
+/** A frame of updates; `sequence` is the first one's. */
+export interface TrackMessage {
+  readonly type: 'track'
+  readonly id: number
+  readonly stream: string
+  readonly sequence: number
+  readonly updates: readonly Update[]
+}
+
 export type ClientMessage =
+  | TrackMessage
   | { readonly type: 'ping' }
   | {
       readonly type: 'subscribe'

@@ -1,6 +1,6 @@
 import { RingfenceError, StreamFullError } from '../errors.ts'
 import type { Update } from '../types.ts'
-import type { ErrorMessage } from './messages.ts'
+import type { ErrorMessage, TrackMessage } from './messages.ts'
 
 /**
  * The updates that are not acknowledged yet, and the frames that they go out in. A state machine without a clock or a
@@ -24,7 +24,9 @@ const MAX_FRAMES_ON_THEIR_WAY = 8
 interface Entry {
   /** In the stream; ascends by one. */
   readonly sequence: number
-  readonly json: string
+  readonly update: Update
+  /** Characters of its JSON. */
+  readonly size: number
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
   isSettled: boolean
@@ -70,21 +72,23 @@ export class Outbox {
       throw new RingfenceError(413, `An update has at most ${MAX_FRAME} characters.`)
     if (this.#characters >= MAX_WAITING) throw new StreamFullError()
     this.#characters += json.length
+    // A copy: whoever has called may use the object again.
+    const copy = JSON.parse(json) as Update
     const sequence = ++this.#sequence
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ sequence, json, resolve, reject, isSettled: false })
+      this.#waiting.push({ sequence, update: copy, size: json.length, resolve, reject, isSettled: false })
     })
   }
 
   /** The next frame to send, if one may go out. */
-  next(): string | undefined {
+  next(): TrackMessage | undefined {
     if (this.#busyFrom !== undefined || this.#frames.length >= MAX_FRAMES_ON_THEIR_WAY) return undefined
     const first = this.#waiting[0]
     if (first === undefined) return undefined
     let count = 0
     let characters = 0
-    for (const { sequence, json } of this.#waiting) {
-      characters += json.length
+    for (const { sequence, size } of this.#waiting) {
+      characters += size
       // After a refusal the numbers of what is sent again have a gap; a frame has none.
       if (count === MAX_FRAME_UPDATES || characters > MAX_FRAME || sequence !== first.sequence + count) break
       count++
@@ -92,9 +96,8 @@ export class Outbox {
     const entries = this.#waiting.splice(0, count)
     const id = this.#nextId++
     this.#frames.push({ id, entries })
-    const updates = entries.map(({ json }) => json).join(',')
-    const stream = JSON.stringify(this.#stream)
-    return `{"type":"track","id":${id},"stream":${stream},"sequence":${first.sequence},"updates":[${updates}]}`
+    const updates = entries.map(({ update }) => update)
+    return { type: 'track', id, stream: this.#stream, sequence: first.sequence, updates }
   }
 
   /** All frames up to `id` are durable, but for what was refused. */
@@ -159,7 +162,7 @@ export class Outbox {
   #settles(entry: Entry): boolean {
     if (entry.isSettled) return false
     entry.isSettled = true
-    this.#characters -= entry.json.length
+    this.#characters -= entry.size
     return true
   }
 }

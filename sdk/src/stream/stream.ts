@@ -1,6 +1,7 @@
 import { callOnce } from '../http.ts'
 import { StreamClosedError } from '../errors.ts'
 import type { Update } from '../types.ts'
+import { JSON_ENCODING, type StreamEncoding } from './encoding.ts'
 import { EventIterator } from './events.ts'
 import { Link } from './link.ts'
 import type { Listener, ListenerHost } from './listener.ts'
@@ -17,6 +18,8 @@ export interface StreamTarget {
 }
 
 export interface StreamOptions {
+  /** JSON where it is absent. */
+  readonly encoding?: StreamEncoding | undefined
   /** Ends it at once, without waiting for what is not acknowledged. */
   readonly signal?: AbortSignal | undefined
 }
@@ -58,9 +61,13 @@ export class RingfenceStream {
     readonly reject: (e: unknown) => void
   }[] = []
 
-  constructor({ url, key, WebSocket }: StreamTarget, { signal }: StreamOptions = {}) {
+  constructor(
+    { url, key, WebSocket }: StreamTarget,
+    { encoding = JSON_ENCODING, signal }: StreamOptions = {},
+  ) {
     this.#link = new Link({
-      open: () => openSocket(url, key, WebSocket),
+      encoding,
+      open: () => openSocket(url, key, encoding.protocol, WebSocket),
       checkKey: async (ended) =>
         void (await callOnce(url, key, { method: 'GET', path: '/v1/config', signal: ended })),
       opened: () => this.#opened(),
@@ -207,7 +214,7 @@ export class RingfenceStream {
   #pump(): void {
     if (!this.#link.isOpen) return
     for (let frame = this.#outbox.next(); frame !== undefined; frame = this.#outbox.next())
-      this.#link.sendText(frame)
+      this.#link.send(frame)
   }
 
   #settled(): void {
