@@ -47,7 +47,8 @@ export function serveDeliveries(port: MessagePort, file: string, retention: Deli
     }
     const tidy = (): void => {
       const more = database.tidySome(systemClock.now())
-      tidying = setTimeout(() => guard(tidy), more ? 1 : TIDY_MS)
+      // A thread whose port is closed ends.
+      tidying = setTimeout(() => guard(tidy), more ? 1 : TIDY_MS).unref()
     }
     const serve = ({ call, method, args }: DeliveryRequest): void => {
       if (answers.length === 0) setImmediate(() => guard(answer))

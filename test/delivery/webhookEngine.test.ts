@@ -71,10 +71,24 @@ t.test(
       { status: 'paused', pending: 4 },
       'a pause survives the process',
     )
+    sent.length = 0
+    await world.webhooks.enable(webhook)
+    const resumed = world.time.now()
+    await world.time.runUntil(resumed)
+    t.same(
+      sent.map(({ events }) => events[0]),
+      [0, 2, 3, 5],
+      'enabled, the first of every device is sent at once',
+    )
+    await world.time.runUntil(resumed + DAY - 1)
+    t.match(world.webhooks.standing(webhook), { status: 'failing', since: resumed, pending: 6 })
+    t.equal(world.webhooks.counters.givenUp, 0, 'all retries are ahead of what waited')
+    await world.time.runUntil(resumed + DAY)
+    t.equal(world.webhooks.standing(webhook).status, 'paused')
     status = 200
     sent.length = 0
     await world.webhooks.enable(webhook)
-    await world.time.runUntil(start + 4 * DAY)
+    await world.time.runUntil(resumed + DAY)
     t.same(sent.map(({ events }) => events[0]).toSorted(), [0, 1, 2, 3, 4, 5])
     t.same(
       sent.map(({ events }) => events[0]).filter((number) => [0, 1, 4].includes(number!)),
@@ -104,6 +118,37 @@ t.test(
     })
   },
 )
+
+t.test('a sick endpoint gets one request at a time; back again, it gets what waited', async (t) => {
+  let status = 503
+  let inFlight = 0
+  const most: number[] = []
+  const through: number[] = []
+  const world = new World(t, async (_, { body }): Promise<Outcome> => {
+    most.push(++inFlight)
+    await new Promise<void>((done) => world.time.after(1000, done))
+    inFlight--
+    const at = world.time.now()
+    if (status !== 200) return { at, latency: 1000, status, error: 'answered 503', body: '' }
+    through.push(...numbersOf(body))
+    return { at, latency: 1000, status, body: '' }
+  })
+  world.random = () => 1
+  await world.start({ id: HOOK })
+  world.happen(...Array.from({ length: 30 }, (_, i) => `device-${i}`))
+  const start = world.time.now()
+  await world.time.runUntil(start)
+  t.equal(Math.max(...most), 20)
+  await world.time.runUntil(start + 2000)
+  most.length = 0
+  await world.time.runUntil(start + 10 * HOUR)
+  t.ok(most.length > 100)
+  t.equal(Math.max(...most), 1)
+  status = 200
+  while (through.length === 0) await world.time.runUntil(world.time.now() + 1000)
+  await world.time.runUntil(world.time.now() + 3000)
+  t.equal(new Set(through).size, 30)
+})
 
 t.test('an event that the receiver cannot digest holds up its device for a day, nobody else', async (t) => {
   const through: number[] = []
