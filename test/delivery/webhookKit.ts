@@ -29,6 +29,7 @@ export interface Received {
 export class Receiver {
   readonly got: Received[] = []
   answer: (received: Received, response: ServerResponse) => void = (_, response) => response.end('thanks')
+  #port = 0
   readonly #server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -42,17 +43,28 @@ export class Receiver {
 
   static async start(t: Test): Promise<Receiver> {
     const receiver = new Receiver()
-    receiver.#server.listen(0, '127.0.0.1')
-    await once(receiver.#server, 'listening')
-    t.teardown(() => {
-      receiver.#server.closeAllConnections()
-      receiver.#server.close()
-    })
+    await receiver.up()
+    t.teardown(() => receiver.down())
     return receiver
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  /** Listens, at its port if it had one. */
+  async up(): Promise<void> {
+    this.#server.listen(this.#port, '127.0.0.1')
+    await once(this.#server, 'listening')
+    this.#port = (this.#server.address() as AddressInfo).port
+  }
+
+  /** Listens no more, and drops whoever is connected. */
+  async down(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await closed
   }
 }
 

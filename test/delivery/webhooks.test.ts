@@ -142,7 +142,7 @@ t.test('an event goes out, signed, with the user as it stands', { buffered: true
 })
 
 t.test(
-  'a receiver that fails, hangs, and a server that is killed: each event, in order per device',
+  'a receiver that fails, hangs and restarts, a server that is killed: each event, in order per device',
   { buffered: true },
   async (t) => {
     const server = await withGeofences(t, { RINGFENCE_WEBHOOK_RETRY_SECONDS: '600' })
@@ -181,9 +181,15 @@ t.test(
     await server.restart()
     await move(1)
     await server.stop()
+    await receiver.down()
     hangs = 2
     await server.restart()
-    const total = devices.length * 2 * 4
+    await move(1)
+    await until(
+      async () => (await server.api('GET', `/v1/webhooks/${_id}`)).body.webhook.status === 'failing',
+    )
+    await receiver.up()
+    const total = devices.length * 2 * 5
     const deliveries = async (query: string) =>
       (await server.api('GET', `/v1/webhooks/${_id}/deliveries?limit=1000${query}`)).body.deliveries
     await until(async () => (await deliveries('&status=delivered')).length >= total)
