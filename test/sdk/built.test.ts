@@ -63,7 +63,7 @@ t.test('the examples of its README compile, and so do its types', async (t) => {
   const flags = '--noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2022'.split(' ')
   // The sources are compiled with TypeScript 5, their users here with 7.
   const newer = join(ours, '.bin/tsc')
-  const { stdout } = await run(newer, [...flags, ...files]).catch((error) => error)
+  const { stdout } = await run(newer, [...flags, ...files], { cwd: folder }).catch((error) => error)
   t.equal(stdout, '')
 })
 
