@@ -61,6 +61,7 @@ import { connectionRoom, openFileLimit } from './runtime/openFiles.ts'
 import { createGeofenceIndex } from './spatial/cellIndex.ts'
 import { encodeEvent } from './stream/protobufCodec.ts'
 import { StreamServer } from './stream/streamServer.ts'
+import { PlaceTokens } from './stream/placeTokens.ts'
 import { Subscriptions } from './stream/subscriptions.ts'
 import { Watches } from './stream/watches.ts'
 import { settingsRoutes } from './registry/settingsRoutes.ts'
@@ -213,7 +214,7 @@ async function main(): Promise<void> {
       { fileLimit, maxConnections, wanted: options.maxConnections },
       'the limit of open files leaves room for fewer connections than wanted; raise it with ulimit -n',
     )
-  const subscriptions = new Subscriptions(feed, logger)
+  const subscriptions = new Subscriptions(feed, logger, new PlaceTokens(store.storeId))
   const watches = new Watches({ host, registry, clock })
   const streamServer = new StreamServer({
     ...options,
@@ -237,7 +238,18 @@ async function main(): Promise<void> {
     clock,
     logger,
   })
-  registerEngineMetrics(metrics, { host, log, registry, mailbox, events, server, streams: streamServer })
+  registerEngineMetrics(metrics, {
+    host,
+    log,
+    registry,
+    mailbox,
+    events,
+    server,
+    streams: streamServer,
+    eventReaders: streams,
+    subscriptions,
+    watches,
+  })
   if (nats !== undefined) registerNatsMetrics(metrics, nats)
   registerWebhookMetrics(metrics, webhooks)
 

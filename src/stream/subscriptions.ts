@@ -7,6 +7,7 @@ import { ApiError, badParam, notFound } from '../runtime/errors.ts'
 import { Audience, STRETCH } from './audience.ts'
 import type { RawMessage, SubscribeMessage } from './messages.ts'
 import { Patience } from './patience.ts'
+import type { PlaceTokens } from './placeTokens.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 import { Subscription, type EventSource } from './subscription.ts'
 
@@ -15,8 +16,6 @@ const MAX_SUBSCRIPTIONS = 100
 /** Items of one list of a filter. */
 const MAX_ITEMS = 1000
 const MAX_ID_LENGTH = 64
-/** A place in the log as clients keep it; no event's `_id` looks like it. */
-const PLACE = /^@(\d{1,15})$/
 /**
  * Stretches that are read at one time, from disk as a rule: after a restart all subscribers come back together, and
  * what is read for them waits in memory until it is sent.
@@ -43,15 +42,19 @@ const Unsubscribe = Type.Object({ id: Name(MAX_ID_LENGTH) })
 export class Subscriptions implements StreamFeatureKind, EventSource {
   readonly messages = { subscribe: Subscribe, unsubscribe: Unsubscribe }
   readonly names = 'subscription'
+  /** How many there are. */
+  count = 0
   readonly #feed: EventFeed
   readonly #log: ErrorLog
+  readonly tokens: PlaceTokens
   readonly #audiences = new Map<ScopeId, Audience>()
   #reads = 0
   readonly #waiting: (() => void)[] = []
 
-  constructor(feed: EventFeed, log: ErrorLog) {
+  constructor(feed: EventFeed, log: ErrorLog, tokens: PlaceTokens) {
     this.#feed = feed
     this.#log = log
+    this.tokens = tokens
   }
 
   open(connection: StreamConnection): StreamFeature {
@@ -94,19 +97,22 @@ export class Subscriptions implements StreamFeatureKind, EventSource {
   }
 }
 
+/** Stands for a subscription while it is looked up where it begins. */
+class Lookup {}
+
 /** The subscriptions of one connection. */
 class ConnectionSubscriptions implements StreamFeature {
   readonly #connection: StreamConnection
   readonly #feed: EventFeed
-  readonly #source: EventSource
+  readonly #all: Subscriptions
   readonly #patience: Patience
   /** By id; some are still being looked up. */
-  readonly #subscriptions = new Map<string, Pick<Subscription, 'advance' | 'end'>>()
+  readonly #subscriptions = new Map<string, Subscription | Lookup>()
 
-  constructor(connection: StreamConnection, feed: EventFeed, source: EventSource) {
+  constructor(connection: StreamConnection, feed: EventFeed, all: Subscriptions) {
     this.#connection = connection
     this.#feed = feed
-    this.#source = source
+    this.#all = all
     this.#patience = new Patience(connection)
   }
 
@@ -117,13 +123,13 @@ class ConnectionSubscriptions implements StreamFeature {
 
   drained(): void {
     this.#patience.restore()
-    for (const subscription of this.#subscriptions.values()) subscription.advance()
+    for (const subscription of this.#subscriptions.values())
+      if (subscription instanceof Subscription) subscription.advance()
   }
 
   closed(): void {
     this.#patience.restore()
-    for (const subscription of this.#subscriptions.values()) subscription.end()
-    this.#subscriptions.clear()
+    for (const id of this.#subscriptions.keys()) this.#end(id)
   }
 
   #subscribe(message: SubscribeMessage): void {
@@ -135,14 +141,18 @@ class ConnectionSubscriptions implements StreamFeature {
       throw new ApiError(403, 'filter: A publishable key must name deviceIds or userIds.', {
         param: 'filter',
       })
-    const place = from === 'now' ? this.#feed.lastPlace : PLACE.exec(from)?.[1]
+    if (from === 'now') {
+      this.#begin(message, this.#feed.lastPlace)
+      return
+    }
+    const place = this.#all.tokens.open(this.#connection.scope, from)
     if (place === undefined) this.#beginAfter(message, from)
-    else this.#begin(message, Math.min(Number(place), this.#feed.lastPlace))
+    else this.#begin(message, Math.min(place, this.#feed.lastPlace))
   }
 
   #beginAfter(message: SubscribeMessage, eventId: string): void {
     const { id } = message
-    const lookup: Pick<Subscription, 'advance' | 'end'> = { advance() {}, end() {} }
+    const lookup = new Lookup()
     this.#subscriptions.set(id, lookup)
     const isWanted = () => this.#subscriptions.get(id) === lookup
     this.#feed.placeOf(this.#connection.scope, eventId).then(
@@ -157,7 +167,7 @@ class ConnectionSubscriptions implements StreamFeature {
       },
       (error: unknown) => {
         if (!isWanted()) return
-        this.#source.failed(error)
+        this.#all.failed(error)
         this.#refuse(id, new ApiError(500, 'Internal server error.'))
       },
     )
@@ -169,16 +179,25 @@ class ConnectionSubscriptions implements StreamFeature {
   }
 
   #begin({ id, filter = {} }: SubscribeMessage, place: number): void {
-    const subscription = new Subscription(id, filter, place, this.#connection, this.#patience, this.#source)
+    const subscription = new Subscription(id, filter, place, this.#connection, this.#patience, this.#all)
     this.#subscriptions.set(id, subscription)
-    this.#connection.send({ type: 'subscribed', id, from: `@${place}` })
+    this.#all.count++
+    const from = this.#all.tokens.seal(this.#connection.scope, place)
+    this.#connection.send({ type: 'subscribed', id, from })
     subscription.advance()
   }
 
   #unsubscribe(id: string): void {
     if (!this.#subscriptions.has(id)) throw notFound('Subscription')
-    this.#subscriptions.get(id)?.end()
-    this.#subscriptions.delete(id)
+    this.#end(id)
     this.#connection.send({ type: 'unsubscribed', id })
+  }
+
+  #end(id: string): void {
+    const subscription = this.#subscriptions.get(id)
+    this.#subscriptions.delete(id)
+    if (!(subscription instanceof Subscription)) return
+    subscription.end()
+    this.#all.count--
   }
 }

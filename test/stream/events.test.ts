@@ -45,7 +45,7 @@ for (const encoding of ENCODINGS) {
     })
     stream.send({ type: 'subscribe', id: 'home', filter: { tags: ['home'], userIds: [`${encoding} user`] } })
     for (const id of ['all of it', 'exits', 'home'])
-      t.match(await stream.next(), { type: 'subscribed', id, from: /^@\d+$/ })
+      t.match(await stream.next(), { type: 'subscribed', id, from: /^@[0-9a-f]{32}$/ })
     const made: Message[] = []
     for (const longitude of [7, 8, 9]) {
       made.push(...(await track(device, longitude, { userId: `${encoding} user` })).events)

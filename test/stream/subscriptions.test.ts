@@ -6,12 +6,15 @@ import { wants, type EventFilter } from '../../src/events/filter.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
 import { CLOSE } from '../../src/stream/closeCodes.ts'
 import { Patience } from '../../src/stream/patience.ts'
+import { PlaceTokens } from '../../src/stream/placeTokens.ts'
 import { Subscriptions } from '../../src/stream/subscriptions.ts'
 import { MemoryEvents, runs, TIMEOUT } from '../actor/kit.ts'
 import { whole } from '../events/contract.ts'
 import { FakeConnection } from './fakeConnection.ts'
 
 t.setTimeout(TIMEOUT)
+
+const tokens = new PlaceTokens('0123456789abcdef')
 
 const log = {
   error(fields: Readonly<Record<string, unknown>>): void {
@@ -128,7 +131,7 @@ t.test(
         fc.constantFrom(0, 1500, 1_000_000),
         async (script, wanted, recentBytes) => {
           const feed = new EventFeed(new MemoryEvents(), recentBytes)
-          const subscriptions = new Subscriptions(feed, log)
+          const subscriptions = new Subscriptions(feed, log, tokens)
           const first = whole(0)
           feed.add(1, [first])
           // Two of each: they form groups.
@@ -168,7 +171,7 @@ t.test(
 
 t.test('a reader that stalls costs one part, and is read on for from the disk when it reads', async (t) => {
   const feed = new EventFeed(new MemoryEvents(), 0)
-  const subscriptions = new Subscriptions(feed, log)
+  const subscriptions = new Subscriptions(feed, log, tokens)
   const slow = new FakeConnection()
   const quick = new FakeConnection()
   const links = [subscribe(subscriptions, slow), subscribe(subscriptions, quick)]
@@ -221,7 +224,7 @@ t.test('who does not read for too long is closed, who reads in time is not', asy
 t.test('subscriptions that are refused, end, or are looked up for too long', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
   feed.add(1, [whole(1), whole(2, { scope: 1 })])
-  const subscriptions = new Subscriptions(feed, log)
+  const subscriptions = new Subscriptions(feed, log, tokens)
   const connection = new FakeConnection()
   const link = subscribe(subscriptions, connection)
   link.subscribe('a')
@@ -256,7 +259,7 @@ t.test('a publishable key hears of the devices and users that it names, and of n
   const feed = new EventFeed(new MemoryEvents())
   feed.add(1, [whole(1)])
   const connection = new FakeConnection(0, false)
-  const link = subscribe(new Subscriptions(feed, log), connection)
+  const link = subscribe(new Subscriptions(feed, log, tokens), connection)
   t.throws(() => link.subscribe('a'), { code: 403, param: 'filter' })
   t.throws(() => link.subscribe('a', { types: ['bought'], tags: ['t'] }), { code: 403, param: 'filter' })
   link.subscribe('device', { deviceIds: ['mine'] })
@@ -272,4 +275,13 @@ t.test('a publishable key hears of the devices and users that it names, and of n
   t.same(link.ids('device'), [whole(2).id])
   t.same(link.ids('user'), [whole(4).id])
   link.feature.closed()
+})
+
+t.test('places are sealed for their scope and store', async (t) => {
+  const token = tokens.seal(3, 12_345)
+  t.equal(tokens.open(3, token), 12_345)
+  t.equal(tokens.open(2, token), undefined)
+  t.equal(new PlaceTokens('fedcba9876543210').open(3, token), undefined)
+  for (const no of ['@7', '', `@${'0'.repeat(32)}`, token.slice(1), `${token}0`, token.toUpperCase()])
+    t.equal(tokens.open(3, no), undefined, no)
 })
