@@ -23,6 +23,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   sizes: 'sizes.ts',
   recover: 'recover.ts',
   fanout: 'fanout.ts',
+  growth: 'growth.ts',
 }
 
 const [name, ...args] = process.argv.slice(2)

@@ -6,9 +6,11 @@
  * event loop, log, open files, latencies. After the warm-up (a third of the time) memory must not drift by more than it
  * sways, or by a hundredth where it hardly sways: the verdict compares the slope over the rest with the spread around it.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { rounded } from './figures.ts'
+import { benchFolder } from './folder.ts'
 import { loadGenerator } from './load/load.ts'
 import type { Generator, LoadResult } from './load/load.ts'
 import { BENCH_KEYS, seedGeofences, startRingfence } from './load/servers.ts'
@@ -62,12 +64,7 @@ interface Sample {
 }
 
 async function main(): Promise<number> {
-  const base = join(import.meta.dirname, '..', 'data')
-  mkdirSync(base, { recursive: true })
-  const folder = mkdtempSync(join(base, 'soak-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
-
+  const folder = benchFolder('soak')
   const generator = await loadGenerator()
   const workload = writeWorkload({
     ...size,
@@ -310,10 +307,6 @@ function range(values: readonly number[]): { least: number; median: number; most
     median: rounded(sorted[sorted.length >> 1]!, 2),
     most: rounded(sorted.at(-1)!, 2),
   }
-}
-
-function rounded(value: number, digits: number): number {
-  return Number(value.toFixed(digits))
 }
 
 process.exit(await main())

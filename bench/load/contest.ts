@@ -11,7 +11,7 @@ import { machineCpuSeconds } from '../machine.ts'
 import { progress } from '../progress.ts'
 import type { ServerProcess } from './servers.ts'
 
-export const P99_BOUND_MS = 25
+const P99_BOUND_MS = 25
 /**
  * The common rate of the CPU windows, as a share of what the slowest server answers without a pause. Not of the highest
  * rate: that one hangs on p99, which any neighbour can spoil.

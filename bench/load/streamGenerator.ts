@@ -153,6 +153,8 @@ class Stream {
 
   #message(opcode: number, message: Buffer): void {
     if (opcode === PING) this.socket.write(PONG)
+    if (opcode === CLOSE)
+      this.#owner.problem(`closed with ${message.readUInt16BE(0)}: ${message.toString('utf8', 2)}`)
     if ((opcode & 8) !== 0) return
     const id = acknowledgedId(this.#encoding, message)
     if (id === undefined) return this.#owner.problem(message.toString('latin1'))
@@ -337,6 +339,7 @@ function bodyOf({ bodies, perRound }: Frames, i: number): Buffer {
   return bodies[(round < rounds ? round : period - round) * perRound + (i % perRound)]!
 }
 
+const CLOSE = 8
 const PING = 9
 /** Without a payload: uWebSockets.js sends none to answer. */
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
