@@ -33,9 +33,14 @@ export function registerEngineMetrics(
       }
       readonly closedByCode: ReadonlyMap<number, number>
     }
+    /** Of server-sent events. */
+    readonly eventReaders: { readonly readers: number }
+    readonly subscriptions: { readonly count: number }
+    readonly watches: { readonly count: number }
   },
 ): void {
   const { host, log, registry, mailbox, events, server, streams } = parts
+  const { eventReaders, subscriptions, watches } = parts
   const { counters, partitions } = host
   const sum = (read: (partition: (typeof partitions)[number]) => number) =>
     partitions.reduce((total, partition) => total + read(partition), 0)
@@ -99,6 +104,9 @@ export function registerEngineMetrics(
     () => streams.counters.inFlight,
   )
   metrics.labelled('stream_closed_total', 'Streams closed, by code.', 'code', () => streams.closedByCode)
+  metrics.gauge('stream_subscriptions', 'Subscriptions to events.', () => subscriptions.count)
+  metrics.gauge('stream_watches', 'Watched areas.', () => watches.count)
+  metrics.gauge('event_readers', 'Readers of server-sent events.', () => eventReaders.readers)
   metrics.gauge('event_loop_delay_p99_seconds', 'Delay of the event loop, 99th percentile.', () => {
     const seconds = loop.percentile(99) / 1e9
     loop.reset()

@@ -97,17 +97,14 @@ export class Subscriptions implements StreamFeatureKind, EventSource {
   }
 }
 
-/** Stands for a subscription while it is looked up where it begins. */
-class Lookup {}
-
 /** The subscriptions of one connection. */
 class ConnectionSubscriptions implements StreamFeature {
   readonly #connection: StreamConnection
   readonly #feed: EventFeed
   readonly #all: Subscriptions
   readonly #patience: Patience
-  /** By id; some are still being looked up. */
-  readonly #subscriptions = new Map<string, Subscription | Lookup>()
+  /** By id: a subscription, or the search for the place where it is to begin. */
+  readonly #subscriptions = new Map<string, Subscription | Promise<number | undefined>>()
 
   constructor(connection: StreamConnection, feed: EventFeed, all: Subscriptions) {
     this.#connection = connection
@@ -152,10 +149,10 @@ class ConnectionSubscriptions implements StreamFeature {
 
   #beginAfter(message: SubscribeMessage, eventId: string): void {
     const { id } = message
-    const lookup = new Lookup()
-    this.#subscriptions.set(id, lookup)
-    const isWanted = () => this.#subscriptions.get(id) === lookup
-    this.#feed.placeOf(this.#connection.scope, eventId).then(
+    const search = this.#feed.placeOf(this.#connection.scope, eventId)
+    this.#subscriptions.set(id, search)
+    const isWanted = () => this.#subscriptions.get(id) === search
+    search.then(
       (place) => {
         if (!isWanted()) return
         if (place !== undefined) this.#begin(message, place)

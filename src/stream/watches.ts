@@ -67,6 +67,11 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#parts = parts
   }
 
+  /** How many there are. */
+  get count(): number {
+    return this.#watches.size
+  }
+
   open(connection: StreamConnection): StreamFeature {
     return new ConnectionWatches(connection, this.#scopeOf(connection.scope), this)
   }
