@@ -1,8 +1,8 @@
-/** Of an even number of values, the mean of the two in the middle. */
+/** Of an even number of values, the mean of the two in the middle; of none NaN. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+  const middle = sorted.length / 2
+  return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle) - 1]!) / 2
 }
 
 /** The value below which that share of the others lies; `sorted` ascends. */

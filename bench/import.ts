@@ -14,12 +14,13 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createWriteStream, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { seededRandom } from '../demo/streets.ts'
+import { benchFolder } from './folder.ts'
 import { BENCH_KEYS, startRingfence } from './load/servers.ts'
 import type { ServerProcess } from './load/servers.ts'
 import { flushMs, machineCpuSeconds } from './machine.ts'
@@ -41,12 +42,7 @@ const IDLE_MS = 2_000
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri']
 
 async function main(): Promise<number> {
-  const base = join(import.meta.dirname, '..', 'data')
-  mkdirSync(base, { recursive: true })
-  const folder = mkdtempSync(join(base, 'bench-import-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
-
+  const folder = benchFolder('import')
   const file = join(folder, 'geofences.csv')
   progress(`writing ${ROWS} rows`)
   await pipeline(csv(ROWS, Number(options.seed)), createWriteStream(file))

@@ -13,7 +13,8 @@ import { pointDistance } from '../src/geometry/distance.ts'
 import type { Settings } from '../src/model/settings.ts'
 import { eventsOf, viewOf } from './quality/engine.ts'
 import { fixesOf, type Fix } from './quality/receiver.ts'
-import { median, Score } from './quality/score.ts'
+import { median } from './figures.ts'
+import { Score } from './quality/score.ts'
 import { cityScene, recordedScene, trueStays, type Scene } from './quality/truth.ts'
 
 const SHARED_DATA = join(import.meta.dirname, '..', '..', 'shared', 'data')

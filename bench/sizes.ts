@@ -5,11 +5,11 @@
  * resident some seconds after a start, so that it is the state and not what making it left behind. Each figure is a
  * difference divided by a count.
  */
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { benchFolder } from './folder.ts'
 import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
 import { drawGeofences } from './load/workload.ts'
 import { done, progress } from './progress.ts'
@@ -29,8 +29,7 @@ const SETTLE_MS = values.smoke ? 500 : 3000
 const EMPTY_SEA = { latitude: 0, longitude: -150 }
 const CIRCLE = { type: 'circle', description: 'Depot', coordinates: [0, 0], radius: 100 }
 
-const folder = mkdtempSync(join(tmpdir(), 'ringfence-sizes-'))
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const folder = benchFolder('sizes')
 const data = join(folder, 'data')
 // A round of snapshots at every look: what was sent is in them when the server is started again.
 process.env['RINGFENCE_SNAPSHOT_BYTES'] = '65536'
@@ -102,15 +101,28 @@ async function snapshots(): Promise<void> {
 
 const at = (i: number): object => ({ ...EMPTY_SEA, latitude: (i % 1000) * 1e-5 })
 
+let before: number
 seedGeofences(folder, [], () => {})
 const emptyRss = await session()
-progress(`${COUNT} geofences`)
-const emptyRegistry = bytesOf('registry.sqlite')
-seedGeofences(folder, drawGeofences(COUNT, Number(values.seed)), () => {})
-const registryBytes = bytesOf('registry.sqlite') - emptyRegistry
+const drawn = drawGeofences(COUNT, Number(values.seed)).toArray()
+const circles = drawn.filter(({ type }) => type === 'circle')
+const polygons = drawn.filter(({ type }) => type === 'polygon')
+/** Longitude and latitude of each corner, as 64-bit numbers. */
+const rawPolygonBytes = polygons.reduce((sum, { coordinates }) => sum + 16 * (coordinates as []).length, 0)
+
+progress(`${circles.length} circles`)
+before = bytesOf('registry.sqlite')
+seedGeofences(folder, circles, () => {})
+const circleRegistryBytes = bytesOf('registry.sqlite') - before
+const circlesRss = await session()
+
+progress(`${polygons.length} polygons`)
+before = bytesOf('registry.sqlite')
+seedGeofences(folder, polygons, () => {})
+const polygonRegistryBytes = bytesOf('registry.sqlite') - before
 
 const log = { newDevice: 0, update: 0, event: 0 }
-let before = bytesOf('log')
+before = bytesOf('log')
 const geofencesRss = await session(async (server) => {
   progress(`${COUNT} devices`)
   await updates(server, at)
@@ -139,10 +151,20 @@ log.event = bytesOf('log') - before
 const eventBytes = bytesOf('events.sqlite') - eventsBefore
 const insideRss = await session()
 
-const each = (bytes: number): number => Math.round(bytes / COUNT)
+const each = (bytes: number, count = COUNT): number => Math.round(bytes / count)
+const polygonsMemory = geofencesRss - circlesRss
 const figures = {
   emptyServerMemoryBytes: emptyRss,
-  geofence: { memoryBytes: each(geofencesRss - emptyRss), registryBytes: each(registryBytes) },
+  circle: {
+    memoryBytes: each(circlesRss - emptyRss, circles.length),
+    registryBytes: each(circleRegistryBytes, circles.length),
+  },
+  polygon: {
+    memoryBytes: each(polygonsMemory, polygons.length),
+    rawBytes: each(rawPolygonBytes, polygons.length),
+    memoryShareOfRaw: Number((polygonsMemory / rawPolygonBytes).toFixed(2)),
+    registryBytes: each(polygonRegistryBytes, polygons.length),
+  },
   device: {
     memoryBytes: each(devicesRss - geofencesRss),
     memoryInsideOneGeofenceBytes: each(insideRss - geofencesRss),

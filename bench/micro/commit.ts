@@ -9,12 +9,14 @@
  * `node bench/micro/commit.ts [--smoke] [--seed N] [--strict]`. The cases take turns, and medians of the rounds count.
  * `--strict` exits 1 where the log costs more CPU than the bare file by more than a tenth.
  */
-import { closeSync, fdatasync, mkdirSync, mkdtempSync, openSync, rmSync, writevSync } from 'node:fs'
+import { closeSync, fdatasync, openSync, writevSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openCommitLog } from '../../src/log/commitLog.ts'
 import { openStore } from '../../src/log/store.ts'
 import * as progress from '../progress.ts'
+import { median } from '../figures.ts'
+import { benchFolder } from '../folder.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -39,22 +41,16 @@ interface Figures {
 }
 
 async function main(): Promise<void> {
-  const base = join(import.meta.dirname, '..', '..', 'data')
-  mkdirSync(base, { recursive: true })
-  const folder = mkdtempSync(join(base, 'bench-commit-'))
+  const folder = benchFolder('commit')
   const rounds = new Map<string, Figures[]>()
-  try {
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const kind of CASES) {
-        for (const size of SIZES) {
-          const name = `${kind}${size}`
-          const figures = await measure(join(folder, `${name}-${round}`), kind, size)
-          rounds.set(name, [...(rounds.get(name) ?? []), figures])
-        }
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const kind of CASES) {
+      for (const size of SIZES) {
+        const name = `${kind}${size}`
+        const figures = await measure(join(folder, `${name}-${round}`), kind, size)
+        rounds.set(name, [...(rounds.get(name) ?? []), figures])
       }
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
   const result: Record<string, Figures> = {}
   for (const [name, figures] of rounds) {
@@ -156,10 +152,6 @@ function randomParts(size: number, seed: number): Uint8Array[] {
   }
   const cuts = [0, size >> 4, size >> 2, size >> 1, size]
   return cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end))
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!
 }
 
 await main()

@@ -16,6 +16,7 @@ import { Probe } from '../../src/geometry/probe.ts'
 import { checkRing } from '../../src/geometry/ring.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import type { Position, Shape } from '../../src/model/geofence.ts'
+import { median } from '../figures.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -144,10 +145,6 @@ function perLook(looks: number, look: (i: number) => number): number {
   const start = performance.now()
   for (let done = 0; done < looks; done++) sink += look(done % SHAPES)
   return ((performance.now() - start) / looks) * 1e6
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!
 }
 
 /** Mulberry32: uniform numbers in [0, 1) from a seed. */

@@ -17,6 +17,7 @@ import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import type { GeofenceIndex } from '../../src/spatial/port.ts'
+import { median } from '../figures.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -187,10 +188,6 @@ function timed(work: () => void): number {
   const start = performance.now()
   work()
   return performance.now() - start
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!
 }
 
 function rounded(value: number): number {

@@ -102,10 +102,3 @@ function nearest(
   }
   return best
 }
-
-/** Of no values NaN. */
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length / 2
-  return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle) - 1]!) / 2
-}
