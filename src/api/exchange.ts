@@ -259,7 +259,7 @@ export class Exchange implements Reply {
     const { status = 200, stream, bytes, text } = answer
     if (this.#answered || this.aborted) {
       // What was opened for it must not stay open.
-      if (stream !== undefined) new StreamOut(this.#res, stream.chunks, () => undefined).letGo()
+      if (stream !== undefined) new StreamOut(this.#res, stream, () => undefined).letGo()
       return
     }
     let content: string
@@ -297,7 +297,7 @@ export class Exchange implements Reply {
   /** The first piece is made before the head is written: until then an error is answered like any other. */
   async #stream(status: number, stream: AnswerStream, headers: string | undefined): Promise<void> {
     const res = this.#res
-    const out = new StreamOut(res, stream.chunks, (bytes) => this.#awaitReader(bytes))
+    const out = new StreamOut(res, stream, (bytes) => this.#awaitReader(bytes))
     this.#streamOut = out
     this.#running++
     // Nothing else may answer while the first piece is being made.
@@ -313,7 +313,8 @@ export class Exchange implements Reply {
           if (this.#isHead) res.endWithoutBody()
         })
         if (!this.#isHead) await out.writeAll()
-        if (!this.#isHead && !this.aborted) res.cork(() => res.end(undefined, this.#shared.draining))
+        // Closing with it, as other answers do in a shutdown, would cut off the end of a chunked answer.
+        if (!this.#isHead && !this.aborted) res.cork(() => res.end())
       }
       this.#settle(status)
     } catch (error) {

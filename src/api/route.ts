@@ -74,6 +74,11 @@ export interface AnswerStream {
    * it, it is logged and cuts the connection, so that nobody takes a part for the whole.
    */
   readonly chunks: AsyncIterable<string | Uint8Array>
+  /**
+   * Where the next piece may be a long time in coming: a text that means nothing to the reader. It is sent behind a
+   * piece that a slow reader did not take at once.
+   */
+  readonly filler?: string
 }
 
 /** A body that is not collected but handed over as it arrives. */

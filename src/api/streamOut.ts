@@ -1,4 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js'
+import type { AnswerStream } from './route.ts'
 
 type Piece = string | Uint8Array
 
@@ -12,6 +13,7 @@ const TURN_BYTES = 64 * 1024
 export class StreamOut {
   readonly #res: HttpResponse
   readonly #pieces: AsyncIterator<Piece>
+  readonly #filler: string | undefined
   readonly #onWaiting: (bytes: number) => void
   #next: IteratorResult<Piece> | undefined
   #wake: (() => void) | undefined
@@ -19,9 +21,14 @@ export class StreamOut {
   #sinceTurn = 0
 
   /** @param onWaiting told how many bytes wait for the reader; 0 when none do any more */
-  constructor(res: HttpResponse, pieces: AsyncIterable<Piece>, onWaiting: (bytes: number) => void) {
+  constructor(
+    res: HttpResponse,
+    { chunks, filler }: Pick<AnswerStream, 'chunks' | 'filler'>,
+    onWaiting: (bytes: number) => void,
+  ) {
     this.#res = res
-    this.#pieces = pieces[Symbol.asyncIterator]()
+    this.#pieces = chunks[Symbol.asyncIterator]()
+    this.#filler = filler
     this.#onWaiting = onWaiting
   }
 
@@ -33,7 +40,9 @@ export class StreamOut {
   /** Writes all pieces after the head, which is out; returns early when the client hangs up. */
   async writeAll(): Promise<void> {
     this.#res.onWritable(() => {
-      this.#wake?.()
+      // Not at once: a piece of more than 16 KB that is written from within this call, and does not fit again, would get
+      // stuck (us_socket_write2 of uSockets does not note that it failed, so polling is stopped after the call).
+      if (this.#wake !== undefined) setImmediate(this.#wake)
       return true
     })
     for (let piece = this.#next; piece !== undefined && !piece.done; piece = await this.#pieces.next()) {
@@ -54,6 +63,19 @@ export class StreamOut {
     this.#pieces.return?.().catch(() => undefined)
   }
 
+  /**
+   * Writes the filler, where there is one; returns whether nothing waits any more. uWebSockets.js leaves it to the next
+   * write to get out what waits, and a stream that follows what happens may have none for a long time.
+   */
+  #fill(): boolean {
+    if (this.#filler === undefined) return true
+    let taken = true
+    this.#res.cork(() => {
+      taken = this.#res.write(this.#filler!)
+    })
+    return taken
+  }
+
   async #write(piece: Piece): Promise<void> {
     // An empty piece would end the answer.
     if (piece.length === 0) return
@@ -63,8 +85,10 @@ export class StreamOut {
     })
     if (!taken) {
       this.#onWaiting(piece.length)
-      await new Promise<void>((resolve) => (this.#wake = resolve))
-      this.#wake = undefined
+      do {
+        await new Promise<void>((resolve) => (this.#wake = resolve))
+        this.#wake = undefined
+      } while (!this.#gone && !this.#fill())
       this.#onWaiting(0)
       this.#sinceTurn = 0
       return

@@ -82,7 +82,11 @@ export class ServerSentEvents {
           deviceIds: listOf(query.deviceIds),
         }
         return {
-          stream: { contentType: 'text/event-stream', chunks: this.#chunks(scope, place, filter) },
+          stream: {
+            contentType: 'text/event-stream',
+            chunks: this.#chunks(scope, place, filter),
+            filler: ':\n',
+          },
           headers: { 'Cache-Control': 'no-store' },
         }
       },

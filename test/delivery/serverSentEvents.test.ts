@@ -1,0 +1,192 @@
+/** `GET /v1/events/stream` from outside: what comes, from where on, and who goes when. */
+import t from 'tap'
+import { EventSource } from '../kit/eventSource.ts'
+import { KEYS, startServer, type Server } from '../kit/server.ts'
+
+t.setTimeout(60_000)
+
+const server = await startServer(t)
+
+interface Made {
+  readonly _id: string
+  readonly type: string
+}
+
+async function record(of: Server, name: string, deviceId = 'device', more: object = {}): Promise<Made> {
+  const { status, body } = await of.api('POST', '/v1/events', { name, deviceId, ...more })
+  if (status !== 200) throw new Error(JSON.stringify(body))
+  return body.event
+}
+
+async function metric(of: Server, name: string): Promise<number> {
+  const { body } = await of.api('GET', '/metrics', undefined, null)
+  return Number(new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(body)![1])
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+t.test('events as they happen, of the key’s environment alone', async (t) => {
+  await record(server, 'before')
+  const source = await EventSource.open(server)
+  t.equal(source.status, 200)
+  t.match(source.response.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  await server.api('POST', '/v1/events', { name: 'elsewhere', deviceId: 'device' }, KEYS.liveSecret)
+  const events = [await record(server, 'first'), await record(server, 'second')]
+  for (const event of events) t.same(await source.next(), { id: event._id, event: event.type, data: event })
+  t.ok(source.comments > 0, 'it begins at once')
+  source.hangUp()
+
+  t.equal((await EventSource.open(server, { key: KEYS.testPublishable })).status, 403)
+  t.equal((await EventSource.open(server, { key: 'nonsense' })).status, 401)
+})
+
+t.test('filters', async (t) => {
+  await server.api('PUT', '/v1/geofences/store/one', {
+    type: 'circle',
+    description: 'store',
+    coordinates: [7, 50],
+    radius: 100,
+  })
+  const queries: Readonly<
+    Record<string, (event: { _id: string; type: string; user: Record<string, string> }) => boolean>
+  > = {
+    '?types=user.entered_geofence,bought': ({ type }) => type !== 'user.exited_geofence',
+    '?tags=store,%20other': ({ type }) => type !== 'bought',
+    '?externalIds=one&types=user.exited_geofence': ({ type }) => type === 'user.exited_geofence',
+    '?userIds=u1': ({ user }) => user.userId === 'u1',
+    '?deviceIds=d2&userIds=u1,u2': ({ user }) => user.deviceId === 'd2',
+    '?deviceIds=,': () => true,
+  }
+  const sources = await Promise.all(Object.keys(queries).map((query) => EventSource.open(server, { query })))
+  const made = []
+  for (const number of [1, 2]) {
+    const who = { deviceId: `d${number}`, userId: `u${number}` }
+    for (const longitude of [7, 8]) {
+      const at = { ...who, latitude: 50, longitude, accuracy: 5 }
+      made.push(...(await server.api('POST', '/v1/track', at)).body.events)
+    }
+    made.push(await record(server, 'bought', who.deviceId, { userId: who.userId }))
+  }
+  t.equal(made.length, 6)
+  for (const [i, [query, isWanted]] of Object.entries(queries).entries()) {
+    const wanted = made.filter(isWanted)
+    for (const event of wanted) t.same((await sources[i]!.next())?.data, event, query)
+    sources[i]!.hangUp()
+  }
+})
+
+t.test('a name with line breaks is one line, and the record has it whole', async (t) => {
+  const source = await EventSource.open(server)
+  const name = 'a\r\nid: forged\ndata: {}\rb\n\n'
+  const event = await record(server, name)
+  t.same(await source.next(), { id: event._id, event: 'a  id: forged data: {} b  ', data: event })
+  t.equal(event.type, name)
+  const next = await record(server, 'next')
+  t.equal((await source.next())?.id, next._id)
+  source.hangUp()
+})
+
+t.test('where it begins', async (t) => {
+  const [first, second, third] = [
+    await record(server, 'a'),
+    await record(server, 'b'),
+    await record(server, 'c'),
+  ]
+  const begins = async (options: Parameters<typeof EventSource.open>[1]) => {
+    const source = await EventSource.open(server, options)
+    const { id } = (await source.next())!
+    source.hangUp()
+    return id
+  }
+  t.equal(await begins({ query: `?from=${first._id}` }), second._id)
+  t.equal(await begins({ lastEventId: second._id }), third._id)
+  t.equal(
+    await begins({ query: `?from=${first._id}`, lastEventId: second._id }),
+    third._id,
+    'the header wins',
+  )
+  for (const unknown of ['f'.repeat(24), 'nonsense', '-1']) {
+    t.equal((await EventSource.open(server, { lastEventId: unknown })).status, 404, unknown)
+    t.equal((await EventSource.open(server, { query: `?from=${unknown}` })).status, 404, unknown)
+  }
+  const elsewhere = await EventSource.open(server, { lastEventId: first._id, key: KEYS.liveSecret })
+  t.equal(elsewhere.status, 404, 'of another environment')
+  t.equal((await EventSource.open(server, { query: `?from=${'x'.repeat(65)}` })).status, 400)
+})
+
+t.test('over kills and restarts, each event once and in order', async (t) => {
+  const own = await startServer(t)
+  const made = [(await record(own, 'first'))._id]
+  const got = [made[0]!]
+  const state = { isDone: false }
+  const ends: string[] = []
+  const hasAll = () => state.isDone && got.length >= made.length
+  const reader = (async () => {
+    for (let turn = 1; !hasAll(); turn++) {
+      const source = await EventSource.open(own, { lastEventId: got.at(-1)! }).catch(() => undefined)
+      if (source?.status !== 200) {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        continue
+      }
+      for (let i = 0; i < 7 * turn && !hasAll(); i++) {
+        const event = await source.next()
+        if (event === undefined) {
+          ends.push(await source.end())
+          break
+        }
+        got.push(event.id)
+      }
+      source.hangUp()
+    }
+  })()
+  for (const how of ['kill9', 'stop', undefined] as const) {
+    for (let i = 0; i < 60; i++) made.push((await record(own, `${i}`))._id)
+    if (how === undefined) continue
+    await until(async () => (await metric(own, 'event_readers')) > 0)
+    await own[how]()
+    await own.restart()
+  }
+  state.isDone = true
+  await reader
+  t.same(got, made)
+  t.same(ends, ['cut', 'whole'], 'a kill cuts the stream off, a shutdown ends it')
+})
+
+t.test('who hangs up leaves nothing behind', async (t) => {
+  const own = await startServer(t)
+  for (let round = 0; round < 3; round++) {
+    const sources = await Promise.all(Array.from({ length: 50 }, () => EventSource.open(own)))
+    t.equal(await metric(own, 'event_readers'), 50)
+    if (round === 1) await record(own, 'heard')
+    for (const source of sources) source.hangUp()
+    await until(async () => (await metric(own, 'event_readers')) === 0)
+    t.equal(await metric(own, 'http_unread_bytes'), 0)
+  }
+})
+
+t.test('a reader that stalls keeps some kilobytes waiting, and gets the rest when it reads', async (t) => {
+  const own = await startServer(t)
+  const source = await EventSource.open(own)
+  source.response.pause()
+  const metadata = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]))
+  const count = 600
+  let posted = 0
+  let most = 0
+  const post = async () => {
+    while (posted < count) {
+      posted++
+      await record(own, `${posted}`, `d${posted}`, { metadata })
+      if (posted % 20 === 0) most = Math.max(most, await metric(own, 'http_unread_bytes'))
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, post))
+  t.ok(most > 0, 'it is behind')
+  t.ok(most < 7_000_000, `${most} bytes wait for it: at most one stretch`)
+  source.response.resume()
+  const seen = new Set<string>()
+  for (let i = 0; i < count; i++) seen.add((await source.next())!.event)
+  t.equal(seen.size, count)
+  source.hangUp()
+})
