@@ -360,6 +360,7 @@ function report(results: readonly Result[]): number {
       windows,
       windowSeconds: seconds,
       smoke: options.smoke,
+      partial: options.transport !== undefined,
     }),
   )
   const missed =

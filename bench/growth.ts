@@ -47,7 +47,7 @@ interface Contender {
   readonly geofences: number
   readonly server: ServerProcess
   readonly generator: StreamGenerator
-  /** A session for updates that are all evaluated would be another server: `zones` says which this is. */
+  /** Whether updates within the safe zone of their device go without an evaluation. */
   readonly zones: boolean
   readonly session: StreamSession
   readonly cpuMicros: number[]

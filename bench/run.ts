@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- <name> [options]`: runs one bench in a process of its own, shows what it prints, and keeps the JSON
- * object of its last line, with the machine that it was measured on, in bench/results/<name>.json.
+ * object of its last line, with the machine that it was measured on, in bench/results/<name>.json; its table goes into
+ * bench/README.md.
  *
  * `--strict` makes a bench exit 1 where a stated figure is missed by more than a tenth; `--smoke` is a short run that
  * shows that it works and keeps no result. Other options are the bench's own: see bench/README.md.
@@ -9,6 +10,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { machineInfo } from './machine.ts'
+import { showInReadme } from './table.ts'
 
 const BENCHES: Readonly<Record<string, string>> = {
   http: 'http.ts',
@@ -47,9 +49,12 @@ child.stdout.setEncoding('utf8').on('data', (text: string) => {
 child.on('close', (code) => {
   process.exitCode = code ?? 1
   const lastLine = output.trimEnd().split('\n').at(-1) ?? ''
-  if (!lastLine.startsWith('{') || args.includes('--smoke')) return
+  if (!lastLine.startsWith('{')) return
+  const printed = JSON.parse(lastLine) as { smoke?: boolean; partial?: boolean }
+  if (printed.smoke === true || args.includes('--smoke') || printed.partial === true) return
   const folder = join(import.meta.dirname, 'results')
   mkdirSync(folder, { recursive: true })
-  const result = { ...(JSON.parse(lastLine) as object), machine: machineInfo() }
+  const result = { ...printed, machine: machineInfo() }
   writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(result, null, 2)}\n`)
+  showInReadme(name, result)
 })

@@ -258,6 +258,7 @@ function report(
       windowSeconds: seconds,
       flushMs: rounded(flushMilliseconds, 3),
       smoke: options.smoke,
+      partial: results.length < CASES.length,
     }),
   )
   return options.strict && !options.smoke && missed.length > 0 ? 1 : 0
