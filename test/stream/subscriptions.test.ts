@@ -199,6 +199,41 @@ t.test('a reader that stalls costs one part, and is read on for from the disk wh
   for (const link of links) link.feature.closed()
 })
 
+t.test('who joins while thousands are being sent to misses nothing and gets nothing twice', async (t) => {
+  const feed = new EventFeed(new MemoryEvents())
+  const subscriptions = new Subscriptions(feed, log, tokens)
+  const links: ReturnType<typeof subscribe>[] = []
+  const join = (filter?: EventFilter, from?: string) => {
+    const link = subscribe(subscriptions, new FakeConnection())
+    link.subscribe('s', filter, from)
+    links.push(link)
+  }
+  feed.add(1, [whole(0)])
+  for (let i = 0; i < 3500; i++) join()
+  const expected = links.map(() => 5)
+  for (let frame = 1; frame <= 5; frame++) {
+    feed.add(frame + 1, [whole(frame, { deviceId: 'd0' })])
+    // The delivery is somewhere in its thousands.
+    for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve))
+    join(undefined, whole(0).id)
+    join({ deviceIds: ['d0'] }, whole(0).id)
+    join({ deviceIds: ['d0'] })
+    expected.push(5, 5, 5 - frame)
+  }
+  await settle()
+  for (const [i, link] of links.entries()) {
+    const ids = link.ids('s')
+    if (
+      ids.length !== expected[i] ||
+      new Set(ids).size !== ids.length ||
+      ids.toSorted().join() !== ids.join()
+    )
+      t.fail(`${i}: ${ids.join()}`)
+    link.feature.closed()
+  }
+  t.equal(subscriptions.count, 0)
+})
+
 t.test('who does not read for too long is closed, who reads in time is not', async (t) => {
   const stalled = new FakeConnection()
   const patience = new Patience(stalled, 1)
