@@ -69,7 +69,7 @@ export interface Server {
   readonly refusedConnections: number
 }
 
-const NO_SOCKET = 'This is a WebSocket: connect with one. docs/guides/stream.md tells how.'
+const NO_SOCKET = 'This is a WebSocket: connect with one. /docs/guides/stream tells how.'
 const NO_SUCH_PATH = 'Not found. GET /v1/openapi.json tells the paths.'
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 const DEFAULT_MAX_HELD_BYTES = 64 * 1024 * 1024
