@@ -17,7 +17,7 @@ export async function apiTypes(document: Json): Promise<string> {
   for (const [path, operations] of Object.entries<Json>(document.paths)) {
     for (const [method, operation] of Object.entries<Json>(operations)) {
       const { 200: answer } = operation.responses
-      if ('text/event-stream' in answer.content) continue
+      if (answer === undefined || 'text/event-stream' in answer.content) continue
       const types = { ...operation, description: undefined, responses: { 200: answer } }
       ;(paths[path] ??= {})[method] = types
     }

@@ -75,6 +75,32 @@ export class Recording {
   }
 
   /**
+   * As {@link show}, of an answer without end: keeps its beginning.
+   * @param blocks how many, divided by blank lines
+   */
+  follow = async (
+    operation: string,
+    summary: string,
+    query: NonNullable<ExampleRequest['query']>,
+    blocks: number,
+  ): Promise<void> => {
+    await sleep(2)
+    this.#sentAt.push(Date.now())
+    const [, path] = operation.split(' ')
+    const answer = await fetch(
+      `${this.#server.url}${path}?${new URLSearchParams(query as Record<string, string>)}`,
+      { headers: { authorization: this.#keys.secret! }, signal: AbortSignal.timeout(10_000) },
+    )
+    let content = ''
+    for await (const text of answer.body!.pipeThrough(new TextDecoderStream())) {
+      content += text
+      if (content.split('\n\n').length > blocks) break
+    }
+    const text = { contentType: 'text/event-stream', content }
+    ;(this.#operations[operation] ??= []).push({ summary, query, text })
+  }
+
+  /**
    * Makes a request that the server refuses, and keeps its answer as the example of that status.
    * @param attempts how often to make it until then
    */

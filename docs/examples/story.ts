@@ -265,7 +265,7 @@ async function users({ show }: Recording): Promise<void> {
 }
 
 async function events(recording: Recording): Promise<void> {
-  const { show } = recording
+  const { show, follow } = recording
   await show('POST /v1/events', 'A purchase', {
     key: 'publishable',
     body: {
@@ -281,6 +281,13 @@ async function events(recording: Recording): Promise<void> {
     query: { userId: 'customer-1', limit: 2 },
   })
   await show('GET /v1/events', 'Entries only', { query: { type: 'user.entered_geofence', limit: 1 } })
+  // A comment, then the purchase.
+  await follow(
+    'GET /v1/events/stream',
+    'After an event, of a user',
+    { from: list[1]._id, userIds: 'customer-1' },
+    2,
+  )
   await show('GET /v1/events/:id', 'By its id', { params: { id: list[0]._id } })
   await show('PUT /v1/events/:id/verification', 'It was right', {
     params: { id: list[1]._id },

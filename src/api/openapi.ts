@@ -5,6 +5,8 @@ import { route, type RateLimit, type Route, type UploadRule } from './route.ts'
 
 type Json = Record<string, unknown>
 
+const MIB = 1024 * 1024
+
 const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
   400: 'Bad request: a parameter is missing or invalid; `meta.param` names it.',
   401: 'Unauthorized: the API key is missing or unknown.',
@@ -43,6 +45,11 @@ export interface ReferenceTexts {
   /** By tag: what its operations are about, in the order in which the reference shows them. */
   readonly tags: Readonly<Record<string, string>>
   readonly examples: Examples
+  /** Operations of `GET` that are no routes: paths on which the connection becomes another. */
+  readonly upgrades: readonly {
+    readonly path: string
+    readonly operation: Json & { readonly tags: readonly string[] }
+  }[]
 }
 
 const NO_TEXTS: ReferenceTexts = {
@@ -50,6 +57,7 @@ const NO_TEXTS: ReferenceTexts = {
     'Location updates in, geofence events out. Every answer carries `meta.code`, the HTTP status.',
   tags: {},
   examples: { operations: {}, errors: {} },
+  upgrades: [],
 }
 
 /**
@@ -97,6 +105,7 @@ export function openApiDocument(
     addExamples(json, texts.examples, `${definition.method} ${definition.path}`)
     operations[definition.method.toLowerCase()] = json
   }
+  for (const upgrade of texts.upgrades) paths[upgrade.path] = { get: upgrade.operation }
   return {
     openapi: '3.1.0',
     info: {
@@ -136,7 +145,10 @@ export function openApiDocument(
 
 /** The tags that routes have, those that the texts know first and in their order. */
 function tagsOf(routes: readonly Route[], texts: ReferenceTexts): Json[] {
-  const used = new Set(routes.map((definition) => definition.tag))
+  const used = new Set([
+    ...routes.map((definition) => definition.tag),
+    ...texts.upgrades.flatMap((upgrade) => upgrade.operation.tags),
+  ])
   const known = Object.keys(texts.tags).filter((name) => used.has(name))
   return [...new Set([...known, ...used])].map((name) => {
     const description = texts.tags[name]
@@ -264,7 +276,7 @@ function requestBody(body: TSchema, schemas: Record<string, Json>): Json {
 }
 
 function uploadBody({ contentTypes, maxBytes, description }: UploadRule): Json {
-  const size = `At most ${maxBytes} bytes.`
+  const size = maxBytes % MIB === 0 ? `At most ${maxBytes / MIB} MiB.` : `At most ${maxBytes} bytes.`
   return {
     description: description === undefined ? size : `${description} ${size}`,
     required: true,

@@ -70,7 +70,7 @@ export function referenceRoutes(): Route[] {
       if (picture !== undefined && existsSync(picture))
         return kept(`${GUIDES_PATH}/${name}`, () => file(picture, name))
       const known = guides.entries.some((entry) => entry.name === name)
-      if (!known) throw noSuchPage()
+      if (!known) return notFoundAnswer(page(guidePage(guides.entries, undefined, NO_SUCH_GUIDE)))
       return kept(`${GUIDES_PATH}/${name}`, () => page(guidePage(guides.entries, name, guides.html(name)!)))
     }),
   ]
@@ -114,6 +114,12 @@ function fileAnswer(name: string, content: Uint8Array): Answer {
   }
 }
 
+/** Without an etag: there is no version of what is not there. */
+function notFoundAnswer({ bytes, headers }: Answer): Answer {
+  const { contentType, content } = bytes!
+  return { status: 404, bytes: { contentType, content }, headers: headers! }
+}
+
 function redirect(location: string): Answer {
   return {
     status: 302,
@@ -121,6 +127,8 @@ function redirect(location: string): Answer {
     headers: { Location: location },
   }
 }
+
+const NO_SUCH_GUIDE = '<h1>There is no such guide</h1><p>Those that there are stand in the list.</p>'
 
 function noSuchPage(): ApiError {
   return new ApiError(404, 'There is no such page. /docs has the reference, /docs/guides the guides.')

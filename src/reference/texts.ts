@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import type { ReferenceTexts } from '../api/openapi.ts'
 import type { Examples } from '../api/openapiExamples.ts'
 import type { Route } from '../api/route.ts'
+import { STREAM_OPERATION } from './streamOperation.ts'
 
 /** What the reference says beyond the routes: its opening, its groups, and examples that are real answers. */
 export function referenceTexts(): ReferenceTexts {
-  return { description: opening, tags: TAGS, examples: readExamples() }
+  return { description: opening, tags: TAGS, examples: readExamples(), upgrades: [STREAM_OPERATION] }
 }
 
 const EXAMPLES = new URL('../../docs/examples.json', import.meta.url)
@@ -23,6 +24,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'Import and export': 'Geofences and beacons from CSV files, and back into files.',
   Users: 'Who is where, and why there was, or was not, an event.',
   Events: 'What happened: read, verify, delete; conversions of your own.',
+  Streams: 'Many locations in, events and positions out, over one WebSocket.',
   Context: 'What is around a location, without keeping anything.',
   SDK: 'Calls that SDKs make for themselves.',
   Settings: 'How the updates of an environment are evaluated.',
@@ -52,7 +54,8 @@ into the field at the top of this page, and the calls that you try here carry it
 - Every JSON answer has \`meta.code\`, the HTTP status, and every answer the header \`X-Radar-Request-Id\`.
 - Dates come as ISO 8601 in UTC with milliseconds. They are taken as ISO 8601, as JavaScript prints them, or as Unix time.
 - A pair of coordinates is \`[longitude, latitude]\` in definitions and in GeoJSON, and \`latitude,longitude\` in queries.
-- Lists are newest first, \`limit\` records long; \`meta.hasMore\` says whether there are more: go on with \`createdBefore\`.
+- Lists are newest first, \`limit\` records long; \`meta.hasMore\` says whether there are more: go on with
+  \`before\`, the \`_id\` of the last one. A query parameter that is not known is ignored.
 
 ## Errors
 
@@ -66,8 +69,11 @@ An error says what is wrong in \`meta.message\`, and where there is one to blame
 | 403 | the call needs a secret key |
 | 404 | there is no such thing, or no such path |
 | 409 | it exists already |
-| 413, 415 | the body is too large, or of a type that is not read |
+| 405 | the path has no such method; the header \`Allow\` names those that it has |
+| 413 | the body is too large |
+| 415 | the body is of a type that is not read |
 | 429 | too many requests; \`meta.type\` names the window, \`Retry-After\` the seconds to wait |
+| 431 | the headers are too large; not as JSON |
 | 451 | not available in the requester's country |
 | 500 | our mistake; the server's log has more under the request's id |
 | 503 | try again after \`Retry-After\` seconds |
@@ -78,6 +84,9 @@ Buckets that hold one second's worth and fill evenly. Past it the answer is 429;
 wait. What is not in the table has no limit. The operator may have set others with \`--limits\`: these are this server's.
 
 ${limits(routes)}
+
+Beside them, updates of the deviceId \`anonymous\` (\`POST /v1/track\`, \`POST /v1/track/replay\`): 10 a second for each address, unless
+limits are off as a whole.
 `
 }
 

@@ -1,8 +1,8 @@
 import Type from 'typebox'
-import { listPage } from '../api/listQuery.ts'
+import { createdQuery, distinctPage, PageAnswers, PageQuery } from '../api/listQuery.ts'
 import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
-import { DateText, limitOf, Name, Page } from '../api/schemas.ts'
+import { Name, Page } from '../api/schemas.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import { notFound } from '../runtime/errors.ts'
@@ -89,8 +89,10 @@ function routesOf({ imports }: Registry, kind: ImportKind): Route[] {
         contentTypes: ['text/csv'],
         maxBytes: MAX_FILE_BYTES,
         description:
-          `CSV in UTF-8, separated by commas, at most 256 MiB. Columns: ${columns.known.join(', ')}; ` +
-          'metadata and operatingHours as JSON, or in a column for each key: metadata.{key}, operatingHours.{day}.',
+          `CSV in UTF-8, separated by commas. Columns: ${columns.known.join(', ')}; ` +
+          (columns.known.includes('operatingHours')
+            ? 'metadata and operatingHours as JSON, or in a column for each key: metadata.{key}, operatingHours.{day}.'
+            : 'metadata as JSON, or in a column for each key: metadata.{key}.'),
       },
       answers: { 200: OneImport },
       handler: async (call) => {
@@ -114,14 +116,15 @@ function routesOf({ imports }: Registry, kind: ImportKind): Route[] {
       summary: `List imports of ${name}, newest first`,
       description: 'The newest 1,000 are kept.',
       query: Type.Object({
-        limit: limitOf(100, 1000),
-        createdBefore: Type.Optional(DateText),
-        createdAfter: Type.Optional(DateText),
+        ...PageQuery,
+        ...createdQuery('when it began, by the server’s clock'),
       }),
       meta: Page,
-      answers: { 200: Type.Object({ imports: Type.Array(ImportSchema) }) },
+      answers: { 200: Type.Object({ imports: Type.Array(ImportSchema) }), ...PageAnswers },
       handler: (call) => {
-        const page = imports.list(call.credentials!.scope, name, listPage(call.query))
+        const { scope } = call.credentials!
+        const find = (id: string) => imports.get(scope, name, id)?.record
+        const page = imports.list(scope, name, distinctPage(call.query, find))
         const records = page.imports.map((record) => importAnswer(record))
         return { meta: { hasMore: page.hasMore }, body: { imports: records } }
       },

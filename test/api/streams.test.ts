@@ -447,7 +447,7 @@ t.test('the reference tells of uploads', (t) => {
     requestBody: { description: string; content: object }
     responses: object
   }
-  t.equal(requestBody.description, 'Rows. At most 20971520 bytes.')
+  t.equal(requestBody.description, 'Rows. At most 20 MiB.')
   t.strictSame(Object.keys(requestBody.content), ['text/csv', 'application/octet-stream'])
   t.ok(['413', '415'].every((status) => status in responses))
   t.end()

@@ -83,6 +83,31 @@ t.test('the address of the server leads to the reference; other addresses to 404
   for (const path of ODD_PATHS) t.equal(await statusOf(path), 404, path)
 })
 
+t.test('a guide that there is not is answered by a page', async (t) => {
+  const answer = await fetch(`${server.url}/docs/guides/foo`, { headers: { 'if-none-match': '*' } })
+  t.equal(answer.status, 404)
+  t.match(answer.headers.get('content-type'), /^text\/html/)
+  t.match(await answer.text(), /no such guide.*$/is)
+})
+
+t.test('streams are in the document, have no form, and show a real stretch', async (t) => {
+  const { paths, tags } = (await server.api('GET', '/v1/openapi.json')).body
+  const stream = paths['/v1/stream'].get
+  t.match(stream.description, '/docs/guides/stream')
+  t.ok(stream.responses[101] && stream.responses[401])
+  t.ok(tags.some(({ name }: { name: string }) => name === 'Streams'))
+  const { examples } = paths['/v1/events/stream'].get.responses[200].content['text/event-stream']
+  t.match(examples.example1.value, /^: connected\n\nid: [0-9a-f]{24}\nevent: \w+\ndata: \{.*\}\n\n$/)
+  const mayTry = openReference('').mayTry(paths)
+  for (const [path, methods] of Object.entries(paths) as [string, object][])
+    for (const method of Object.keys(methods))
+      t.equal(mayTry(path, method), !['/v1/stream', '/v1/events/stream'].includes(path), `${method} ${path}`)
+  // Who comes without an upgrade is told what is there.
+  const plain = await server.api('GET', '/v1/stream')
+  t.equal(plain.status, 400)
+  t.match(plain.body.meta.message, '/docs/guides/stream')
+})
+
 t.test('the pages are no part of the API: no key is asked for or shown, no operation is added', async (t) => {
   const { body } = await server.api('GET', '/v1/openapi.json')
   t.notMatch(Object.keys(body.paths).join(' '), '/docs')
@@ -128,7 +153,9 @@ function openReference(storedKey: string) {
   const source = readFileSync(new URL('../../src/reference/browser/reference.js', import.meta.url), 'utf8')
   const stored = new Map(storedKey === '' ? [] : [['ringfence.key', storedKey]])
   let input = () => {}
-  let options: { requestInterceptor(request: PageRequest): PageRequest } | undefined
+  let options:
+    | { requestInterceptor(request: PageRequest): PageRequest; plugins: (() => Plugin)[] }
+    | undefined
   const kind = { textContent: '', dataset: {} as Record<string, string> }
   const field = { value: '', addEventListener: (_: string, listener: () => void) => void (input = listener) }
   const elements: Record<string, unknown> = { key: field, kind, reference: {} }
@@ -152,6 +179,40 @@ function openReference(storedKey: string) {
     stored,
     input: () => input(),
     send: (request: PageRequest) => options!.requestInterceptor(request),
+    /** Whether an operation of the document may be tried. */
+    mayTry: (paths: object) => {
+      const wrap = options!.plugins.map((plugin) => plugin().statePlugins).find((each) => each !== undefined)!
+      const specSelectors = { specJson: () => mapOf({ paths }) }
+      const selector = wrap.spec.wrapSelectors.allowTryItOutFor(() => true, { specSelectors })
+      return (path: string, method: string) => selector(undefined, path, method)
+    },
+  }
+}
+
+interface Plugin {
+  readonly statePlugins?: {
+    readonly spec: {
+      readonly wrapSelectors: {
+        allowTryItOutFor(
+          original: () => boolean,
+          system: object,
+        ): (state: undefined, path: string, method: string) => boolean
+      }
+    }
+  }
+}
+
+/** What the script uses of an immutable map. */
+function mapOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const at = (path: readonly string[]) => {
+    let part: unknown = value
+    for (const key of path) part = (part as Record<string, unknown> | undefined)?.[key]
+    return part
+  }
+  return {
+    getIn: (path: readonly string[]) => mapOf(at(path)),
+    hasIn: (path: readonly string[]) => at(path) !== undefined,
   }
 }
 

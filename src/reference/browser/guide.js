@@ -1,9 +1,10 @@
 /* A guide: commands name this server, and can be copied by a click. */
 
-for (const block of document.querySelectorAll('pre > code')) {
+for (const block of document.querySelectorAll('code')) {
   for (const text of textsIn(block))
     text.data = text.data.replaceAll('http://127.0.0.1:8080', location.origin)
-  if (block.matches('.language-sh, .language-console')) block.parentElement.append(copyButton(block))
+  if (block.matches('pre > .language-sh, pre > .language-console'))
+    block.parentElement.append(copyButton(block))
 }
 
 function textsIn(element) {

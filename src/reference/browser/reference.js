@@ -45,11 +45,20 @@ function withoutDialogs() {
   return { wrapComponents: { authorizeBtn: nothing, authorizeOperationBtn: nothing } }
 }
 
+/** A stream has no end that a trial could show: no form for it. */
+function withoutTrialsOfStreams() {
+  const allowTryItOutFor = (original, system) => (state, path, method) => {
+    const responses = system.specSelectors.specJson().getIn(['paths', path, method, 'responses'])
+    return !responses?.hasIn(['101']) && !responses?.hasIn(['200', 'content', 'text/event-stream'])
+  }
+  return { statePlugins: { spec: { wrapSelectors: { allowTryItOutFor } } } }
+}
+
 window.SwaggerUIBundle({
   url: '/v1/openapi.json',
   domNode: document.getElementById('reference'),
   presets: [window.SwaggerUIBundle.presets.apis],
-  plugins: [withoutDialogs],
+  plugins: [withoutDialogs, withoutTrialsOfStreams],
   deepLinking: true,
   defaultModelsExpandDepth: 0,
   defaultModelExpandDepth: 3,
