@@ -12,6 +12,7 @@ import { recover } from './actor/recovery.ts'
 import { Housekeeping } from './actor/housekeeping.ts'
 import { openApiRoute } from './api/openapi.ts'
 import { withLimits } from './api/limits.ts'
+import { KeyWatch } from './api/keyWatch.ts'
 import { createServer } from './api/server.ts'
 import { OpenStore } from './backup/source.ts'
 import { ControlServer } from './control/server.ts'
@@ -172,7 +173,12 @@ async function main(): Promise<void> {
   const nats = await openNats(options, feed, logger)
 
   // What users face.
-  const streams = new ServerSentEvents(feed)
+  const keyWatch = new KeyWatch({
+    isCurrent: (credentials) => registry.keys.isCurrent(credentials),
+    quotas: registry.projects,
+    clock,
+  })
+  const streams = new ServerSentEvents(feed, keyWatch)
   const metrics = new Metrics()
   const definitions = [
     ...trackRoutes({ host, registry, rateLimits: options.rateLimits }),
@@ -220,7 +226,7 @@ async function main(): Promise<void> {
     ...options,
     host,
     features: [subscriptions, watches],
-    authenticate: (key) => registry.keys.authenticate(key),
+    keyWatch,
     quotas: registry.projects,
     streamDeviceLimit: options.rateLimits && options.streamDeviceLimit,
     clock,
@@ -298,6 +304,7 @@ async function main(): Promise<void> {
       logger,
     }),
   )
+  lifecycle.add(keyWatch)
   lifecycle.add(streams)
   lifecycle.add({ name: 'webhook tests', stop: () => webhooks.endTests() })
   lifecycle.add(streamServer)

@@ -1,10 +1,11 @@
 import Type from 'typebox'
+import type { KeyHolder, KeyWatch } from '../api/keyWatch.ts'
 import { route, type Route } from '../api/route.ts'
 import { Text } from '../api/schemas.ts'
 import type { EventFeed } from '../events/feed.ts'
 import { wants, type EventFilter } from '../events/filter.ts'
 import type { StoredEvent } from '../events/port.ts'
-import type { ScopeId } from '../model/scope.ts'
+import type { Credentials } from '../registry/port.ts'
 import { notFound } from '../runtime/errors.ts'
 
 /** Events looked at between two writes. */
@@ -29,16 +30,19 @@ const Query = Type.Object({
  * Events as they happen, as server-sent events (the HTML standard, section 9.2). Each reader is a cursor over the event
  * log: slow ones read on from disk, and one that comes back with Last-Event-ID misses nothing.
  *
- * Owns: the readers that are connected, so that a shutdown ends them. Does not own: what happened (the feed).
+ * Owns: the readers that are connected, so that a shutdown ends them. Does not own: what happened (the feed), how long a
+ * key is good (the key watch).
  */
 export class ServerSentEvents {
   readonly name = 'event streams'
   readonly #feed: EventFeed
+  readonly #keyWatch: KeyWatch
   readonly #open = new Set<AbortController>()
   #stopped = false
 
-  constructor(feed: EventFeed) {
+  constructor(feed: EventFeed, keyWatch: KeyWatch) {
     this.#feed = feed
+    this.#keyWatch = keyWatch
   }
 
   /** How many readers are connected. */
@@ -62,7 +66,8 @@ export class ServerSentEvents {
       summary: 'Follow events as they happen',
       description:
         'Server-sent events: the `id` is the event’s `_id`, `event` its type, `data` the record. Resume with ' +
-        'Last-Event-ID, or `from`: every event after that one comes, once and in order.',
+        'Last-Event-ID, or `from`: every event after that one comes, once and in order. The stream ends within seconds ' +
+        'when the key is rotated, or its project may make no more requests; the next request is told why.',
       query: Query,
       headers: ['last-event-id'],
       answers: {
@@ -84,7 +89,7 @@ export class ServerSentEvents {
         return {
           stream: {
             contentType: 'text/event-stream',
-            chunks: this.#chunks(scope, place, filter),
+            chunks: this.#chunks(credentials!, place, filter),
             filler: ':\n',
           },
           headers: { 'Cache-Control': 'no-store' },
@@ -93,11 +98,11 @@ export class ServerSentEvents {
     })
   }
 
-  #chunks(scope: ScopeId, place: number, filter: EventFilter): AsyncIterable<string> {
+  #chunks(credentials: Credentials, place: number, filter: EventFilter): AsyncIterable<string> {
     const ended = new AbortController()
     this.#open.add(ended)
     if (this.#stopped) ended.abort()
-    const texts = this.#texts(scope, place, filter, ended)
+    const texts = this.#texts(credentials, place, filter, ended)
     return {
       [Symbol.asyncIterator]: () => ({
         next: () => texts.next(),
@@ -111,12 +116,20 @@ export class ServerSentEvents {
   }
 
   async *#texts(
-    scope: ScopeId,
+    credentials: Credentials,
     place: number,
     filter: EventFilter,
     ended: AbortController,
   ): AsyncGenerator<string, undefined> {
-    const stretches = this.#feed.follow(scope, place, STRETCH, ended.signal)
+    const stretches = this.#feed.follow(credentials.scope, place, STRETCH, ended.signal)
+    let refusal: string | undefined
+    const holder: KeyHolder = {
+      keyRefused: ({ message }) => {
+        refusal = message
+        ended.abort()
+      },
+    }
+    this.#keyWatch.add(credentials, holder)
     let next: ReturnType<typeof stretches.next> | undefined
     try {
       yield ': connected\n\n'
@@ -128,7 +141,10 @@ export class ServerSentEvents {
           continue
         }
         next = undefined
-        if (result.done) return undefined
+        if (result.done) {
+          if (refusal !== undefined) yield `: ${refusal}\n\n`
+          return undefined
+        }
         let text = ''
         for (const { event } of result.value.events) {
           if (wants(filter, event)) text += frame(event)
@@ -138,6 +154,7 @@ export class ServerSentEvents {
     } finally {
       ended.abort()
       this.#open.delete(ended)
+      this.#keyWatch.remove(credentials, holder)
     }
   }
 }

@@ -58,6 +58,7 @@ export class Keys {
   readonly #database: RegistryDatabase
   readonly #clock: Clock
   readonly #byDigest = new Map<string, Entry>()
+  readonly #current = new Set<Credentials>()
 
   constructor(database: RegistryDatabase, clock: Clock) {
     this.#database = database
@@ -73,6 +74,11 @@ export class Keys {
     const entry = this.#byDigest.get(digest)
     if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(digest, 'hex'))) return undefined
     return entry.credentials
+  }
+
+  /** Whether the key that {@link authenticate} gave these credentials for, this very object, is still good. */
+  isCurrent(credentials: Credentials): boolean {
+    return this.#current.has(credentials)
   }
 
   projects(): Project[] {
@@ -110,7 +116,10 @@ export class Keys {
     if (old === undefined) return undefined
     const key = generateKey(kind)
     const row = this.#database.write(() => this.#store(project, kind, key, this.#clock.now()))
-    this.#byDigest.delete(old.digest.toString('hex'))
+    const digest = old.digest.toString('hex')
+    const replaced = this.#byDigest.get(digest)
+    this.#byDigest.delete(digest)
+    if (replaced !== undefined) this.#current.delete(replaced.credentials)
     this.#remember(row)
     const { digest: _, ...record } = row
     return { key, record }
@@ -135,6 +144,7 @@ export class Keys {
     const keyId = `${row.project}:${live ? 'live' : 'test'}:${level}:${row.lastFour}`
     const credentials: Credentials = { scope: scopeId(row.project, live), level, keyId }
     this.#byDigest.set(row.digest.toString('hex'), { digest: row.digest, credentials })
+    this.#current.add(credentials)
   }
 }
 

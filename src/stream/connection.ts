@@ -1,10 +1,12 @@
 import type { ActorHost } from '../actor/host.ts'
 import type { RequestQuotas } from '../api/authenticate.ts'
+import type { KeyHolder } from '../api/keyWatch.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
 import type { Socket, SocketReceiver, SocketRequest } from '../api/socket.ts'
 import type { Validator } from '../api/validate.ts'
 import type { Stamp } from '../ingest/trackSchema.ts'
 import type { ScopeId } from '../model/scope.ts'
+import type { Credentials } from '../registry/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { CLOSE } from './closeCodes.ts'
@@ -36,7 +38,7 @@ const BUSY_RETRY = 1
 /** What all connections of a server share. */
 export interface ConnectionParts {
   readonly host: Pick<ActorHost, 'submit'>
-  readonly quotas: RequestQuotas | undefined
+  readonly quotas: RequestQuotas
   readonly clock: Clock
   readonly log: ErrorLog
   readonly maxMessageBytes: number
@@ -68,8 +70,9 @@ export interface StreamCounters {
 /** What an error is about. */
 type Subject = Pick<ErrorMessage, 'id' | 'subscription' | 'watch'>
 
-export class Connection implements StreamConnection, SocketReceiver, FrameOwner {
+export class Connection implements StreamConnection, SocketReceiver, FrameOwner, KeyHolder {
   readonly codec: Codec
+  readonly credentials: Credentials
   readonly scope: ScopeId
   readonly isSecret: boolean
   readonly rateLimited: boolean
@@ -96,6 +99,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner 
     this.#request = request
     this.codec = codec
     this.#parts = parts
+    this.credentials = request.credentials
     this.scope = request.credentials.scope
     this.isSecret = request.credentials.level === 'secret'
     this.rateLimited = parts.rateLimited
@@ -109,6 +113,10 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner 
   /** No frame is taken any more. */
   stopReading(): void {
     this.#stopped = true
+  }
+
+  keyRefused({ code, message }: ApiError): void {
+    this.close(code === 401 ? CLOSE.unauthorized : CLOSE.paymentRequired, message)
   }
 
   message(bytes: Uint8Array, isBinary: boolean): void {
@@ -168,7 +176,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner 
   /** @param frame read, or still unchecked */
   #track(id: number, bytes: number, stamp: Stamp, frame: TrackFrame | RawMessage): void {
     if (!this.#isTurn(id)) return
-    this.#parts.quotas?.take(this.scope, stamp.receivedAt)
+    this.#parts.quotas.take(this.scope, stamp.receivedAt)
     this.#take('type' in frame ? this.#check(id, frame, stamp) : frame, bytes)
   }
 

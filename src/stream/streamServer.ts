@@ -1,6 +1,7 @@
 import type { ActorHost } from '../actor/host.ts'
-import type { KeyLookup, RequestQuotas } from '../api/authenticate.ts'
+import type { RequestQuotas } from '../api/authenticate.ts'
 import { shuttingDown } from '../api/errors.ts'
+import type { KeyWatch } from '../api/keyWatch.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
 import type { Socket, SocketHandler, SocketRequest } from '../api/socket.ts'
 import { Validator } from '../api/validate.ts'
@@ -16,8 +17,8 @@ import { protobufCodec } from './protobufCodec.ts'
 export interface StreamOptions {
   readonly host: Pick<ActorHost, 'submit'>
   readonly features: readonly StreamFeatureKind[]
-  readonly authenticate: KeyLookup
-  readonly quotas?: RequestQuotas
+  readonly keyWatch: KeyWatch
+  readonly quotas: RequestQuotas
   /** Whether the limit of POST /v1/track per device holds for streams too. */
   readonly streamDeviceLimit: boolean
   /** Streams of one key at one time. */
@@ -30,8 +31,6 @@ export interface StreamOptions {
   readonly logger: ErrorLog
 }
 
-/** How often it is looked whether keys are still good. */
-const KEY_CHECK_MS = 5000
 /** Messages are read up to this many times their limit, so that who exceeds it can be told; a longer one cuts the connection. */
 const TOLD_SHARE = 2
 /** How long a shutdown waits for readers that are behind. */
@@ -42,8 +41,8 @@ const CODECS: readonly Codec[] = [jsonCodec, msgpackCodec, protobufCodec]
 /**
  * `GET /v1/stream`: all streams of the process.
  *
- * Owns: who may connect, and how many; that a key which is no longer good ends its streams; the shutdown. Does not own:
- * what goes over a stream (connection.ts).
+ * Owns: who may connect, and how many; the shutdown. Does not own: what goes over a stream (connection.ts), how long a key
+ * is good (keyWatch.ts).
  */
 export class StreamServer implements SocketHandler {
   readonly name = 'streams'
@@ -61,7 +60,6 @@ export class StreamServer implements SocketHandler {
   readonly #options: StreamOptions
   readonly #parts: ConnectionParts
   readonly #byKey = new Map<string, Set<Connection>>()
-  readonly #keyCheck: NodeJS.Timeout
   #toFlush: Connection[] = []
   #draining = false
 
@@ -83,8 +81,6 @@ export class StreamServer implements SocketHandler {
       },
       closed: (connection, code) => this.#closed(connection, code),
     }
-    this.#keyCheck = setInterval(() => this.#checkKeys(), KEY_CHECK_MS)
-    this.#keyCheck.unref()
   }
 
   /** Open streams. */
@@ -107,13 +103,13 @@ export class StreamServer implements SocketHandler {
     const connections = this.#byKey.get(request.key)
     if (connections === undefined) this.#byKey.set(request.key, new Set([connection]))
     else connections.add(connection)
+    this.#options.keyWatch.add(connection.credentials, connection)
     return connection
   }
 
   /** Takes no more, acknowledges what was taken in, and closes. */
   async stop(): Promise<void> {
     this.#draining = true
-    clearInterval(this.#keyCheck)
     const connections = [...this.#byKey.values()].flatMap((ofKey) => [...ofKey])
     for (const connection of connections) connection.stopReading()
     while (this.counters.inFlight > 0) await turn()
@@ -131,29 +127,10 @@ export class StreamServer implements SocketHandler {
 
   #closed(connection: Connection, code: number): void {
     this.closedByCode.set(code, (this.closedByCode.get(code) ?? 0) + 1)
+    this.#options.keyWatch.remove(connection.credentials, connection)
     const connections = this.#byKey.get(connection.key)!
     connections.delete(connection)
     if (connections.size === 0) this.#byKey.delete(connection.key)
-  }
-
-  /** A stream lives long: what was true when it was opened may not be any more. */
-  #checkKeys(): void {
-    const { authenticate, quotas, clock } = this.#options
-    for (const [key, connections] of this.#byKey) {
-      const credentials = authenticate(key)
-      if (credentials === undefined) {
-        for (const connection of connections)
-          connection.close(CLOSE.unauthorized, 'The key is no longer good.')
-        continue
-      }
-      try {
-        quotas?.take(credentials.scope, clock.now())
-        quotas?.giveBack(credentials.scope)
-      } catch (error) {
-        for (const connection of connections)
-          connection.close(CLOSE.paymentRequired, (error as Error).message)
-      }
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 /** `GET /v1/events/stream` from outside: what comes, from where on, and who goes when. */
 import t from 'tap'
+import { command } from '../backup/command.ts'
 import { EventSource } from '../kit/eventSource.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 
@@ -165,6 +166,33 @@ t.test('who hangs up leaves nothing behind', async (t) => {
     t.equal(await metric(own, 'http_unread_bytes'), 0)
   }
 })
+
+t.test(
+  'a key that is rotated, and a project that may make no more requests, end their streams',
+  async (t) => {
+    const own = await startServer(t)
+    const [rotated, live] = await Promise.all([
+      EventSource.open(own),
+      EventSource.open(own, { key: KEYS.liveSecret }),
+    ])
+    const { body } = await own.api('POST', '/v1/keys/secret/rotate')
+    const fresh = await EventSource.open(own, { key: body.key.key })
+    t.equal(await rotated.end(), 'whole', 'it is ended, not cut off')
+    t.match(rotated.lastComment, /^ The key is no longer good/)
+    t.equal((await EventSource.open(own)).status, 401, 'who comes back is refused')
+    const event = await own.api('POST', '/v1/events', { name: 'on', deviceId: 'd' }, body.key.key)
+    t.equal((await fresh.next())?.id, event.body.event._id, 'streams of the new key go on')
+
+    const quota = await command(['projects', 'quota', '1', '9', '--data', own.data])
+    t.equal(quota.code, 0, quota.output)
+    while ((await own.api('GET', '/v1/geofences', undefined, KEYS.liveSecret)).status === 200);
+    for (const stream of [fresh, live]) {
+      t.equal(await stream.end(), 'whole')
+      t.match(stream.lastComment, /^ Payment required: the monthly quota of 9 requests is used up/)
+    }
+    await until(async () => (await metric(own, 'event_readers')) === 0)
+  },
+)
 
 t.test('a reader that stalls keeps some kilobytes waiting, and gets the rest when it reads', async (t) => {
   const own = await startServer(t)

@@ -15,6 +15,7 @@ export class EventSource {
   readonly response: IncomingMessage
   /** How many comments came: those that tell proxies that somebody is there. */
   comments = 0
+  lastComment = ''
   readonly #request: ClientRequest
   readonly #events: ServerSentEvent[] = []
   #ended: 'whole' | 'cut' | undefined
@@ -89,8 +90,10 @@ export class EventSource {
     const fields = new Map<string, string>()
     for (const line of this.#lines) {
       const colon = line.indexOf(':')
-      if (colon === 0) this.comments++
-      else fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ''))
+      if (colon === 0) {
+        this.comments++
+        this.lastComment = line.slice(1)
+      } else fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ''))
     }
     this.#lines = []
     const data = fields.get('data')
