@@ -1,33 +1,95 @@
 import Type from 'typebox'
-import { DateText, limitOf, parseDate } from './schemas.ts'
+import { ApiError } from '../runtime/errors.ts'
+import { dateText, limitOf, parseDate, Text } from './schemas.ts'
 
-/** What every list of records takes (clients.md, "Records"); to be spread into a route's query schema. */
-export const ListQuery = {
+/** What every list can be paged by; to be spread into a route's query schema. */
+export const PageQuery = {
   limit: limitOf(100, 1000),
-  createdBefore: Type.Optional(DateText),
-  createdAfter: Type.Optional(DateText),
-  updatedBefore: Type.Optional(DateText),
-  updatedAfter: Type.Optional(DateText),
+  before: Type.Optional(
+    Text(
+      256,
+      'The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the ' +
+        'last one.',
+    ),
+  ),
 }
 
+/** What a list answers beside 200; to be spread into a route's answers. */
+export const PageAnswers = {
+  404: Type.Object({}, { description: '`before` names no record, or none that is still there.' }),
+}
+
+/** The bounds of creation. @param created what `createdAt` says of these records */
+export function createdQuery(created: string) {
+  return {
+    createdBefore: Type.Optional(dateText(`Those whose \`createdAt\` (${created}) is earlier.`)),
+    createdAfter: Type.Optional(dateText(`Those whose \`createdAt\` (${created}) is later.`)),
+  }
+}
+
+/**
+ * What every list of records takes (clients.md, "Records"); to be spread into a route's query schema.
+ * @param created see {@link createdQuery}
+ * @param updated the field that updatedBefore and updatedAfter are about, and what it says
+ */
+export function listQuery(created: string, updated: string) {
+  return {
+    ...PageQuery,
+    ...createdQuery(created),
+    updatedBefore: Type.Optional(dateText(`Those whose ${updated} is earlier.`)),
+    updatedAfter: Type.Optional(dateText(`Those whose ${updated} is later.`)),
+  }
+}
+
+/** {@link listQuery} of what is written down by calls of the API. */
+export const ListQuery = listQuery(
+  'when it was created, by the server’s clock',
+  '`updatedAt` (when its definition was last written, by the server’s clock)',
+)
+
 const BOUNDS = ['createdBefore', 'createdAfter', 'updatedBefore', 'updatedAfter'] as const
+type Bound = (typeof BOUNDS)[number]
 
 /** A page of a list; bounds are exclusive, epoch milliseconds. */
-export type ListPage = { readonly limit: number } & {
-  readonly [Name in (typeof BOUNDS)[number]]?: number | undefined
+export type ListPage = { readonly limit: number; readonly before?: string | undefined } & {
+  readonly [Name in Bound]?: number | undefined
+}
+
+type CheckedQuery = { readonly limit: number; readonly before?: string } & {
+  readonly [Name in Bound]?: string | number
 }
 
 /**
  * The page that a checked query asks for.
  * @throws ApiError 400 naming the bound that is no date
  */
-export function listPage(
-  query: { readonly limit: number } & { readonly [Name in (typeof BOUNDS)[number]]?: string | number },
-): ListPage {
-  const page: { limit: number } & { [Name in (typeof BOUNDS)[number]]?: number } = { limit: query.limit }
+export function listPage(query: CheckedQuery): ListPage {
+  const page: { limit: number; before?: string } & { [Name in Bound]?: number } = { limit: query.limit }
+  if (query.before !== undefined) page.before = query.before
   for (const name of BOUNDS) {
     const value = query[name]
     if (value !== undefined) page[name] = parseDate(name, value)
   }
   return page
+}
+
+/**
+ * The same for a list in which no two records have one creation time: there `before` is a bound of it.
+ * @param find a record of the list, by its `_id`
+ * @throws ApiError 404 where `before` names none
+ */
+export function distinctPage(
+  query: CheckedQuery,
+  find: (id: string) => { readonly createdAt: number } | undefined,
+): Omit<ListPage, 'before'> {
+  const { before, ...page } = listPage(query)
+  if (before === undefined) return page
+  const record = find(before)
+  if (record === undefined) throw unknownBefore()
+  return { ...page, createdBefore: Math.min(page.createdBefore ?? Infinity, record.createdAt) }
+}
+
+/** 404 for a `before` that names no record of the list. */
+export function unknownBefore(): ApiError {
+  return new ApiError(404, 'before: There is no such record, or no longer.', { param: 'before' })
 }

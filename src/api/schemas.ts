@@ -14,11 +14,19 @@ export const CoordinatesText = Type.String({
   examples: ['40.7342,-73.9911'],
 })
 
+const DATE_FORMS =
+  'ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).'
+
 /** A date in a body or query; {@link parseDate} reads it. */
-export const DateText = Type.Union([Type.String({ maxLength: 64 }), Type.Number()], {
-  description: 'ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).',
-  examples: ['2026-11-20T04:21:00.123Z'],
-})
+export const DateText = dateText()
+
+/** {@link DateText} that says what it is for, in a sentence. */
+export function dateText(sentence?: string) {
+  return Type.Union([Type.String({ maxLength: 64 }), Type.Number()], {
+    description: sentence === undefined ? DATE_FORMS : `${sentence} ${DATE_FORMS}`,
+    examples: ['2026-11-20T04:21:00.123Z'],
+  })
+}
 
 /** A text of at most that many characters. */
 export function Text(maxLength: number, description?: string): TString {

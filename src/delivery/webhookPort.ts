@@ -89,7 +89,7 @@ export interface DeliveryQuery {
   /** Exclusive, epoch milliseconds. */
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
-  /** The delivery after which the page begins. */
+  /** The delivery after which the page begins; where there is none with that id, the page is empty. */
   readonly before?: string | undefined
   readonly limit: number
 }

@@ -1,6 +1,7 @@
 import Type from 'typebox'
+import { createdQuery, PageAnswers, PageQuery, unknownBefore } from '../api/listQuery.ts'
 import { route, type Answer, type Call, type Route } from '../api/route.ts'
-import { DateText, limitOf, Page, Text } from '../api/schemas.ts'
+import { DateText, Page, Text } from '../api/schemas.ts'
 import type { Webhook } from '../model/webhook.ts'
 import type { Fields } from '../registry/fields.ts'
 import { dateField, textField } from '../registry/fields.ts'
@@ -168,18 +169,11 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
       params: Id,
       query: Type.Object({
         status: Type.Optional(Type.Union(DELIVERY_STATUSES.map((status) => Type.Literal(status)))),
-        before: Type.Optional(
-          Text(
-            MAX_ID_LENGTH,
-            'The `_id` of a delivery: those before it. For the next page, of the last one.',
-          ),
-        ),
-        limit: limitOf(100, 1000),
-        createdBefore: Type.Optional(DateText),
-        createdAfter: Type.Optional(DateText),
+        ...PageQuery,
+        ...createdQuery('when it was made, by the server’s clock'),
       }),
       meta: Page,
-      answers: { 200: Type.Object({ deliveries: Type.Array(DeliveryRecord) }) },
+      answers: { 200: Type.Object({ deliveries: Type.Array(DeliveryRecord) }), ...PageAnswers },
       handler: async (call) => {
         const webhook = found(webhooks, call)
         const { deliveries, hasMore } = await webhooks.deliveries(webhook, {
@@ -187,6 +181,11 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
           createdBefore: dateField(call.query, 'createdBefore'),
           createdAfter: dateField(call.query, 'createdAfter'),
         })
+        const { before } = call.query
+        // Looked up last: one that is cleared meanwhile must not pass for the end of the list.
+        if (before !== undefined && deliveries.length === 0) {
+          if ((await webhooks.delivery(webhook, before)) === undefined) throw unknownBefore()
+        }
         return { meta: { hasMore }, body: { deliveries: deliveries.map(deliveryRecord) } }
       },
     }),

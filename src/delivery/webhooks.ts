@@ -180,9 +180,13 @@ export class Webhooks {
     return (await this.#open()).list(webhook.id, query)
   }
 
+  async delivery(webhook: Webhook, id: string): Promise<Delivery | undefined> {
+    return (await this.#open()).get(webhook.id, id)
+  }
+
   /** Sends a delivery again; undefined where there is none with that id. */
   async redeliver(webhook: Webhook, deliveryId: string): Promise<Delivery | undefined> {
-    const delivery = await (await this.#open()).get(webhook.id, deliveryId)
+    const delivery = await this.delivery(webhook, deliveryId)
     return delivery && this.#endpoints.get(webhook.id)?.redeliver(delivery)
   }
 

@@ -69,6 +69,7 @@ export class EventDatabase {
   readonly #setMeta: Database.Statement
   readonly #read: Database.Statement<unknown[], PlacedJson>
   readonly #placeOf: Database.Statement<[Buffer, ScopeId], number>
+  readonly #timeOf: Database.Statement<[number], number>
   readonly #get: Database.Statement<[Buffer, ScopeId], string>
   readonly #setJson: Database.Statement
   readonly #delete: Database.Statement
@@ -97,6 +98,7 @@ export class EventDatabase {
     this.#placeOf = database
       .prepare<[Buffer, ScopeId], number>('SELECT rowid FROM events WHERE id = ? AND scope = ?')
       .pluck()
+    this.#timeOf = database.prepare<[number], number>('SELECT createdAt FROM events WHERE rowid = ?').pluck()
     this.#get = database
       .prepare<[Buffer, ScopeId], string>('SELECT json FROM events WHERE id = ? AND scope = ?')
       .pluck()
@@ -178,6 +180,15 @@ export class EventDatabase {
     narrow('createdAt > ?', query.createdAfter)
     narrow('actualCreatedAt < ?', query.updatedBefore)
     narrow('actualCreatedAt > ?', query.updatedAfter)
+    if (query.before !== undefined) {
+      const place = this.placeOf(scope, query.before)
+      if (place === undefined) return { events: [], hasMore: false }
+      const time = this.#timeOf.get(place)!
+      // The first alone would do for an index to begin there.
+      narrow('createdAt <= ?', time)
+      conditions.push('(createdAt < ? OR rowid < ?)')
+      values.push(time, place)
+    }
     const where = conditions.join(' AND ')
     const index = indexFor(query)
     const key = `${index} ${where}`

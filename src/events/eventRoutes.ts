@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { ListQuery, listPage } from '../api/listQuery.ts'
+import { listPage, listQuery, PageAnswers, unknownBefore } from '../api/listQuery.ts'
 import { route } from '../api/route.ts'
 import type { Route } from '../api/route.ts'
 import { Name, Page, Text } from '../api/schemas.ts'
@@ -37,17 +37,28 @@ export function eventRoutes(index: EventIndex): Route[] {
         userId: Type.Optional(Name(256)),
         deviceId: Type.Optional(Name(256)),
         type: Type.Optional(Name(256)),
-        ...ListQuery,
+        ...listQuery(
+          'the time of its update, which a replay dates back',
+          '`actualCreatedAt` (when it arrived at the server)',
+        ),
       }),
       meta: Page,
-      answers: { 200: Type.Object({ events: Type.Array(EventSchema) }) },
+      description:
+        'By `createdAt`. To be told of events, follow `GET /v1/events/stream` or have a webhook rather than asking again and ' +
+        'again; who polls uses `updatedAfter`, because events of replays come in behind newer ones.',
+      answers: { 200: Type.Object({ events: Type.Array(EventSchema) }), ...PageAnswers },
       async handler({ credentials, query }) {
-        const { events, hasMore } = await index.list(credentials!.scope, {
+        const { scope } = credentials!
+        const { events, hasMore } = await index.list(scope, {
           userId: query.userId,
           deviceId: query.deviceId,
           type: query.type,
           ...listPage(query),
         })
+        // Looked up last: an event deleted meanwhile must not pass for the end of the list.
+        if (query.before !== undefined && events.length === 0) {
+          if ((await index.placeOf(scope, query.before)) === undefined) throw unknownBefore()
+        }
         return { meta: { hasMore }, json: `"events":[${events.join(',')}]` }
       },
     }),

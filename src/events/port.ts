@@ -38,6 +38,8 @@ export interface PlacedEvent {
 
 /** Filter and page of an event list; bounds are exclusive, epoch milliseconds. */
 export interface EventQuery {
+  /** The event after which the page begins; where there is none with that id, the page is empty. */
+  readonly before?: string | undefined
   readonly userId?: string | undefined
   readonly deviceId?: string | undefined
   readonly type?: string | undefined

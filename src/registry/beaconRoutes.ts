@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { ListQuery, listPage } from '../api/listQuery.ts'
+import { distinctPage, ListQuery, PageAnswers } from '../api/listQuery.ts'
 import type { Call, Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
@@ -107,13 +107,14 @@ function readRoutes(registry: Registry): Route[] {
         ...ListQuery,
       }),
       meta: Page,
-      answers: { 200: Beacons },
+      answers: { 200: Beacons, ...PageAnswers },
       handler: (call) => {
         const { tag, externalId, metadata } = call.query
-        const { records, hasMore } = registry.scope(scopeOf(call)).beacons.records.list({
+        const list = registry.scope(scopeOf(call)).beacons.records
+        const { records, hasMore } = list.list({
           tag,
           externalId,
-          ...listPage(call.query),
+          ...distinctPage(call.query, (id) => list.get(id)),
           accept: metadata && ((beacon) => matchesMetadata(beacon.metadata, metadata)),
         })
         return { meta: { hasMore }, body: { beacons: records.map(beaconRecord) } }

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { ListQuery, listPage } from '../api/listQuery.ts'
+import { distinctPage, ListQuery, PageAnswers } from '../api/listQuery.ts'
 import type { Call, Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
@@ -101,13 +101,14 @@ function readRoutes(registry: Registry): Route[] {
         ...ListQuery,
       }),
       meta: Page,
-      answers: { 200: Geofences },
+      answers: { 200: Geofences, ...PageAnswers },
       handler: (call) => {
         const { tag, externalId, metadata } = call.query
-        const { geofences, hasMore } = registry.scope(scopeOf(call)).list({
+        const store = registry.scope(scopeOf(call))
+        const { geofences, hasMore } = store.list({
           tag,
           externalId,
-          ...listPage(call.query),
+          ...distinctPage(call.query, (id) => store.records.get(id)),
           accept: metadata && ((geofence) => matchesMetadata(geofence.metadata, metadata)),
         })
         return {

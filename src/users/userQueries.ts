@@ -1,3 +1,4 @@
+import type { DeviceTable } from '../actor/deviceTable.ts'
 import type { ActorHost } from '../actor/host.ts'
 import type { Partition } from '../actor/partition.ts'
 import { locateUserRecord, type StoreSalt } from '../events/ids.ts'
@@ -33,6 +34,10 @@ export interface UserPage {
 
 /** Bounds are exclusive, epoch milliseconds. */
 export interface UserQuery {
+  readonly userId?: string | undefined
+  readonly deviceId?: string | undefined
+  /** The record after which the page begins. */
+  readonly before?: UserRow | undefined
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
   readonly updatedBefore?: number | undefined
@@ -69,24 +74,54 @@ export function findUser(host: ActorHost, salt: StoreSalt, scope: ScopeId, id: s
   return found
 }
 
-/** Records, newest first by creation. */
-export function listUsers(host: ActorHost, scope: ScopeId, query: UserQuery) {
+/** Records, newest first by creation; those of one time by partition and row. */
+export function listUsers(host: ActorHost, scope: ScopeId, query: UserQuery): UserPage {
+  const { userId, deviceId, before } = query
   const { createdBefore = Infinity, createdAfter = -Infinity } = query
   const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
   const page = new Lowest<UserRow>(query.limit + 1)
-  for (const partition of host.partitions) {
+  const lastCreatedAt = before === undefined ? Infinity : before.partition.table.createdAt[before.row]!
+  const lastPartition = before === undefined ? -1 : host.partitions.indexOf(before.partition)
+  const lastRow = before?.row ?? -1
+  const consider = (partition: Partition, at: number, row: number) => {
     const { table } = partition
-    for (let row = 0; row < table.length; row++) {
-      if (table.scope[row] !== scope) continue
-      const updatedAt = table.updatedAt[row]!
-      const createdAt = table.createdAt[row]!
-      if (createdAt >= createdBefore || createdAt <= createdAfter) continue
-      if (updatedAt >= updatedBefore || updatedAt <= updatedAfter) continue
-      page.offer(-createdAt, { partition, row })
+    if (table.scope[row] !== scope) return
+    const updatedAt = table.updatedAt[row]!
+    const createdAt = table.createdAt[row]!
+    if (createdAt > lastCreatedAt || createdAt >= createdBefore || createdAt <= createdAfter) return
+    if (createdAt === lastCreatedAt && (at < lastPartition || (at === lastPartition && row <= lastRow)))
+      return
+    if (updatedAt >= updatedBefore || updatedAt <= updatedAfter) return
+    if (page.wants(-createdAt)) page.offer(-createdAt, { partition, row })
+  }
+  for (const [at, partition] of host.partitions.entries()) {
+    const { table } = partition
+    if (userId === undefined && deviceId === undefined) {
+      for (let row = 0; row < table.length; row++) consider(partition, at, row)
+    } else {
+      for (const row of rowsNamed(table, scope, userId, deviceId)) consider(partition, at, row)
     }
   }
   const rows = page.items()
   return { users: rows.slice(0, query.limit), hasMore: rows.length > query.limit }
+}
+
+/** The rows of a user, of a device, or of the user on the device; ascending. */
+function rowsNamed(
+  table: DeviceTable,
+  scope: ScopeId,
+  userId: string | undefined,
+  deviceId: string | undefined,
+): number[] {
+  const rows: number[] = []
+  if (deviceId !== undefined) {
+    for (let row = table.firstOf(scope, deviceId); row >= 0; row = table.nextOf(row)) {
+      if (userId === undefined || table.peek(row).userId === userId) rows.push(row)
+    }
+  } else if (userId !== undefined) {
+    for (const row of table.rowsOfUser(scope, userId)) rows.push(row)
+  }
+  return rows.sort((a, b) => a - b)
 }
 
 /** Metres of one degree of latitude, at the least: a box of this measure holds the circle. */

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { ListQuery, listPage } from '../api/listQuery.ts'
+import { listPage, listQuery, PageAnswers, unknownBefore } from '../api/listQuery.ts'
 import type { ActorHost } from '../actor/host.ts'
 import { route, type Answer, type Call, type Route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Name, Page, parseCoordinates, Text } from '../api/schemas.ts'
@@ -15,7 +15,7 @@ import { ApiError, notFound } from '../runtime/errors.ts'
 import { explainUser } from './explain.ts'
 import { ExplanationSchema } from './explanationSchema.ts'
 import type { UserPage, UserRow } from './userQueries.ts'
-import { findUser, listUsers, usersIn, usersInRange, usersNear } from './userQueries.ts'
+import { findUser, findUserRecord, listUsers, usersIn, usersInRange, usersNear } from './userQueries.ts'
 
 /** What the user endpoints ask. */
 export interface UserParts {
@@ -46,15 +46,24 @@ function recordRoutes(parts: UserParts): Route[] {
       tag: TAG,
       summary: 'List users, newest first',
       query: Type.Object({
-        ...ListQuery,
+        userId: Type.Optional(Name(256)),
+        deviceId: Type.Optional(Name(256)),
+        ...listQuery(
+          'when the first update of the record arrived at the server',
+          '`updatedAt` (the time of the last update, which a replay dates back)',
+        ),
       }),
       meta: Page,
-      answers: { 200: Users },
+      answers: { 200: Users, ...PageAnswers },
       handler: (call) => {
-        const page = listPage(call.query)
+        const { userId, deviceId } = call.query
+        const { before: id, ...page } = listPage(call.query)
+        const scope = scopeOf(call)
         return host.read(() => {
-          const { users, hasMore } = listUsers(host, scopeOf(call), page)
-          return { meta: { hasMore }, json: usersJson(parts, scopeOf(call), users) }
+          const before = id === undefined ? undefined : findUserRecord(host, parts.salt, scope, id)
+          if (id !== undefined && before === undefined) throw unknownBefore()
+          const { users, hasMore } = listUsers(host, scope, { userId, deviceId, before, ...page })
+          return { meta: { hasMore }, json: usersJson(parts, scope, users) }
         })
       },
     }),

@@ -4,6 +4,7 @@ import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
 import {
   findUser,
+  findUserRecord,
   listUsers,
   usersIn,
   usersInRange,
@@ -88,7 +89,7 @@ function idsOf(rows: readonly UserRow[]): string[] {
   return rows.map(({ partition, row }) => partition.table.peek(row).id)
 }
 
-function property(name: string, check: (crowd: Crowd) => void): void {
+function property(name: string, check: (crowd: Crowd) => void | Promise<void>): void {
   t.test(name, () =>
     fc.assert(
       fc.asyncProperty(fc.integer(), async (seed) => check(await crowd(seed))),
@@ -141,6 +142,44 @@ property('lists are newest first, within exclusive bounds, and say whether there
     )
   }
 })
+
+property(
+  'pages meet every record once, while others come and go',
+  async ({ engine, random, place, known }) => {
+    const filter = random.pick([
+      {},
+      { userId: 'bob' },
+      { deviceId: 'device-3' },
+      { deviceId: 'device-3', userId: 'bob' },
+    ])
+    const { userId, deviceId }: { userId?: string; deviceId?: string } = filter
+    const wanted = known.filter(
+      (one) => (userId ?? one.userId) === one.userId && (deviceId ?? one.deviceId) === one.deviceId,
+    )
+    const limit = 1 + random.below(7)
+    const seen: string[] = []
+    const removed = new Set<string>()
+    for (let page = 0, before: UserRow | undefined; ; page++) {
+      const { users, hasMore } = listUsers(engine.host, 0, { ...filter, before, limit })
+      seen.push(...idsOf(users))
+      if (!hasMore) break
+      before = users.at(-1)!
+      if (random.chance(0.5)) {
+        await engine.track(engine.update({ deviceId: `new-${page}`, userId: 'bob', ...place }))
+      } else {
+        const { id } = random.pick(known)
+        const victim = findUserRecord(engine.host, SALT, 0, id)
+        if (victim === undefined || id === seen.at(-1)) continue
+        assert.equal(await engine.host.remove(victim.partition, victim.row, id), true)
+        removed.add(id)
+      }
+    }
+    assert.equal(new Set(seen).size, seen.length)
+    const old = seen.filter((id) => known.some((one) => one.id === id))
+    for (const id of old) assert.ok(wanted.some((one) => one.id === id))
+    for (const { id } of wanted) assert.ok(old.includes(id) || removed.has(id), `${id} was left out`)
+  },
+)
 
 property('near: within the radius, nearest first, by geodesics', ({ engine, random, place, known }) => {
   for (let i = 0; i < 20; i++) {

@@ -334,6 +334,8 @@ t.test('what was delivered is delivered again: one, or a time range', { buffered
       more = meta.hasMore
     }
     t.same(pages, whole)
+    t.match((await list('before=nothing')).meta, { code: 404, param: 'before' })
+    t.same((await list(`before=${whole.at(-1)}`)).deliveries, [])
     t.equal((await list('status=failed')).deliveries.length, 0)
     t.equal((await list(`createdBefore=${times[0]}`)).deliveries.length, 0)
   })

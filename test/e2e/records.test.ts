@@ -69,6 +69,19 @@ t.test('lists: every filter, bounds exclusive, newest first, pages', async (t) =
   t.equal(await ids(`createdAfter=${iso(MONDAY + 8 * MINUTE)}&limit=1`, 'events'), '0…')
   t.equal(await ids('limit=3&userId=u-0', 'events'), '024')
 
+  t.equal(await ids('userId=u-1'), '31')
+  t.equal(await ids('deviceId=list-2'), '2')
+  t.equal(await ids('deviceId=list-2&userId=u-1'), '')
+  t.equal(await ids('userId=nobody'), '')
+
+  for (const list of ['users', 'events', 'geofences', 'beacons', 'imports/geofences', 'imports/beacons']) {
+    for (const unknown of ['f'.repeat(24), 'nothing']) {
+      const { status, body } = await call('GET', `/v1/${list}?before=${unknown}`)
+      t.equal(status, 404, `${list} before ${unknown}`)
+      t.equal(body.meta.param, 'before')
+    }
+    t.equal((await call('GET', `/v1/${list}?before=`)).status, 200, 'empty means absent')
+  }
   for (const list of ['users', 'events', 'geofences']) {
     for (const limit of ['0', '-1', '1001', '1.5', 'x', 'NaN', '1e9']) {
       const { status, body } = await call('GET', `/v1/${list}?limit=${limit}`)
@@ -84,6 +97,38 @@ t.test('lists: every filter, bounds exclusive, newest first, pages', async (t) =
     }
   }
   t.equal((await get(`/v1/geofences?updatedAfter=${iso(Date.now() + 1e6)}`)).geofences.length, 0)
+})
+
+t.test('pages by `before` meet every record once, those of one time too', async (t) => {
+  const here = place()
+  for (let i = 0; i < 4; i++) {
+    await api.circle(`paged/${i}`, here, 100)
+    const numbers = { uuid: 'b9407f30-f5f8-466e-aff9-25556b57fe6d', major: '7', minor: `${i}` }
+    const beacon = { description: 'Paged', type: 'ibeacon', ...numbers, coordinates: here, enabled: true }
+    t.equal((await call('PUT', `/v1/beacons/paged/${i}`, beacon)).status, 200)
+  }
+  // An update each, all dated alike: every device enters four geofences at one time.
+  const fleet = [0, 1, 2, 3, 4, 5, 6]
+  await Promise.all(
+    fleet.map((i) => api.track({ deviceId: `paged-${i}`, ...at(here), updatedAt: iso(MONDAY) })),
+  )
+  for (const list of ['users', 'events', 'geofences', 'beacons']) {
+    const whole = (await get(`/v1/${list}?limit=1000`))[list]
+    for (const limit of [1, 2, 3, 5, 1000]) {
+      const pages: Json[] = []
+      for (let before = ''; ;) {
+        const { meta, [list]: page } = await get(`/v1/${list}?limit=${limit}${before}`)
+        pages.push(...page)
+        if (!meta.hasMore) break
+        before = `&before=${page.at(-1)._id}`
+      }
+      t.strictSame(pages, whole, `${list}, ${limit} at a time`)
+    }
+  }
+  const [first, second] = (await get('/v1/events?deviceId=paged-1')).events
+  const after = (await get(`/v1/events?deviceId=paged-1&limit=1&before=${first._id}`)).events
+  t.equal(after[0]._id, second._id)
+  t.equal(await statusOf('GET', `/v1/events?before=${first._id}`, liveSecret), 404, 'of another environment')
 })
 
 t.test('a user by _id, userId and deviceId; deleting it', async (t) => {

@@ -181,7 +181,7 @@ export class Ledger {
     for (const name of byDevice.keys()) this.fault(`events of ${name}, which nobody sent`)
   }
 
-  /** Pages back from the newest; some come twice, because events may share the millisecond at which a page ends. */
+  /** Pages back from the newest. */
   // oxlint-disable-next-line typescript/no-explicit-any -- records of the API
   async *#eventsSince(time: number): AsyncGenerator<any> {
     let before = ''
@@ -193,9 +193,7 @@ export class Ledger {
       if (ids.size < body.events.length) this.fault('G2 an event is twice on one page')
       yield* body.events
       if (!body.meta.hasMore) return
-      const oldest = new Date(Date.parse(body.events.at(-1).createdAt) + 1).toISOString()
-      if (before === `&createdBefore=${oldest}`) throw new Error(`more than ${PAGE} events share ${oldest}`)
-      before = `&createdBefore=${oldest}`
+      before = `&before=${body.events.at(-1)._id}`
     }
   }
 

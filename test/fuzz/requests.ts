@@ -98,6 +98,7 @@ const HINTS: Readonly<Record<string, Arbitrary<unknown>>> = {
   userIds: fc.array(idsOf('user', 12), { maxLength: 3 }),
   updatedAt: date,
   createdAt: date,
+  before: fc.constantFrom('f'.repeat(24), MARK),
   createdBefore: date,
   createdAfter: date,
   updatedBefore: date,

@@ -512,6 +512,11 @@ t.test('lists: filters, pages, bounds', async (t) => {
   t.equal(await ids('metadata=[object Object]&limit=1'), '11 true')
   t.equal(await ids(`createdBefore=${iso(3)}`), '2,1,0 false')
   t.equal(await ids(`createdAfter=${iso(8)}&limit=2`), '11,10 true')
+  const { body: page } = await call('GET', '/v1/geofences?limit=3')
+  const last = page.geofences[2]._id
+  t.equal(await ids(`before=${last}&limit=2`), '8,7 true')
+  t.equal(await ids(`before=${last}&tag=even`), '8,6,4,2,0 false', 'one that the filter leaves out')
+  t.equal(await ids(`before=${last}&createdBefore=${iso(2)}`), '1,0 false')
   await call('PUT', '/v1/geofences/even/0', { ...CIRCLE, tag: null, externalId: null })
   t.equal(await ids(`updatedAfter=${iso(11)}`), '0 false')
   t.equal(await ids(`updatedBefore=${iso(2)}`), '1 false')
@@ -694,6 +699,9 @@ t.test('the reference describes all of it', async (t) => {
   t.match(paths['/v1/geofences'].post.responses['409'], { description: /Conflict/ })
 })
 
+const UUID = 'e2c56db5-dffb-48d2-b060-d0f5a71096e0'
+const OTHER_UUID = 'f7826da6-4fa2-4e98-8024-bc5b71e0893e'
+
 t.test('settings: defaults, partial changes, every rule', async (t) => {
   const { call, keys, registry } = await serve(t)
   const defaults = {
@@ -716,14 +724,14 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
   const change = {
     stopDetection: true,
     dwellThreshold: 5,
-    beaconUuids: ['a', 'b', 'a'],
+    beaconUuids: [UUID, OTHER_UUID.replaceAll('-', ''), UUID],
     maxAccuracyMeters: 50,
   }
   const changed = {
     ...defaults,
     stopDetection: true,
     dwellThreshold: 5,
-    beaconUuids: ['a', 'b'],
+    beaconUuids: [UUID, OTHER_UUID],
     maxAccuracyMeters: 50,
   }
   t.strictSame((await call('PATCH', '/v1/settings', change)).body.settings, changed)
@@ -738,6 +746,33 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
   )
   const form = await call('PATCH', '/v1/settings', 'dwellEvents=true&minimumConfidence=2')
   t.strictSame(form.body.settings, { ...expected, dwellEvents: true, minimumConfidence: 2 })
+  const texts = { maxAccuracyMeters: '50', dwellEvents: 'false', beaconUuids: `${UUID}, ${OTHER_UUID}` }
+  const asTexts = {
+    ...expected,
+    minimumConfidence: 2,
+    maxAccuracyMeters: 50,
+    beaconUuids: [UUID, OTHER_UUID],
+  }
+  for (const sent of [texts, new URLSearchParams(texts).toString()])
+    t.strictSame(
+      (await call('PATCH', '/v1/settings', sent)).body.settings,
+      asTexts,
+      'texts as geofences take them',
+    )
+  for (const empty of [
+    'beaconUuids=&maxAccuracyMeters=&stopDetection=&maxGapSeconds=',
+    { beaconUuids: '', maxAccuracyMeters: '', stopDetection: '' },
+    { beaconUuids: null, maxAccuracyMeters: null, maxGapSeconds: null },
+    'beaconUuids[]=&maxAccuracyMeters=',
+  ]) {
+    await call('PATCH', '/v1/settings', texts)
+    t.strictSame(
+      (await call('PATCH', '/v1/settings', empty)).body.settings,
+      { ...expected, minimumConfidence: 2 },
+      'empty takes away what can be none, and leaves the rest',
+    )
+  }
+  await call('PATCH', '/v1/settings', 'dwellEvents=true')
   const { revision } = registry
   t.equal((await call('PATCH', '/v1/settings', {})).status, 200)
 
@@ -748,8 +783,8 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
     ['restrictToOperatingHours', [2]],
     ['dwellEvents', ['on']],
     ['dwellThreshold', [0, -1, 'x', true]],
-    ['beaconUuids', ['a', [5], [''], ['x'.repeat(65)], Array.from({ length: 101 }, (_, i) => `${i}`), {}]],
-    ['beaconUids', [7, [null]]],
+    ['beaconUuids', ['a', ['xyz'], [5], ['x'.repeat(65)], Array.from({ length: 101 }, (_, i) => `${i}`), {}]],
+    ['beaconUids', [7, [null], [UUID], `${'0'.repeat(20)},1`]],
     ['minimumConfidence', [0, 4, 1.5, 'x', true]],
     ['entryDelaySeconds', [-1, 86_401, 'x']],
     ['exitDelaySeconds', [-0.1, {}]],

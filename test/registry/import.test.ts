@@ -307,6 +307,7 @@ t.test('the history, per kind and environment', async (t) => {
   t.same(one.body.import, upload.body.import)
   const older = await server.api('GET', `/v1/imports/geofences?limit=1&createdBefore=${counts.createdAt}`)
   t.ok(older.body.imports[0].createdAt < counts.createdAt)
+  t.same((await server.api('GET', `/v1/imports/geofences?limit=1&before=${counts._id}`)).body, older.body)
   const newer = await server.api(
     'GET',
     `/v1/imports/geofences?createdAfter=${older.body.imports[0].createdAt}`,
