@@ -96,7 +96,7 @@ export class Endpoint {
     else if (format === 'json') body = parseJsonObject(text, validator.nullable)
     else if (text.startsWith('{'))
       throw badParam('body', `This is JSON. Send it with Content-Type: ${JSON_TYPE}.`)
-    else body = readForm(text.trimEnd(), validator.properties, 'keep')
+    else body = readForm(text.trimEnd(), validator.properties, 'keep', validator.nullable)
     try {
       validator.check(body)
     } catch (error) {

@@ -21,25 +21,29 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
  * Reads a query string or a form body by a schema: texts become numbers, booleans, lists and objects where the schema
  * wants them. `name[key]=…` fills a member, `name[]=…`, `name[0]=…` and a repeated `name=…` a list, to any depth; JSON
  * text stands for a list or object at any level. Where no list is wanted, the last of repeated names wins. An empty
- * value means absent, as does `[object Object]`, which careless clients send for an object; `null` is a text.
+ * value means absent, or null where that is a value of its own; `[object Object]`, which careless clients send for an
+ * object, means absent; `null` is a text.
  *
  * Where the schema admits texts beside numbers and booleans, only what prints again as it was sent is one: `007` and
  * `1.0` stay texts.
  *
  * @param others what becomes of names that the schema does not know: a query's are dropped, a form's are kept as texts,
  *   so that a route may refuse them as it does in JSON
+ * @param nullable names for which null is a value of its own
  * @throws ApiError 400 naming the parameter
  */
 export function readForm(
   text: string,
   properties: Readonly<Record<string, TSchema>>,
   others: 'drop' | 'keep',
+  nullable: ReadonlySet<string> = new Set(),
 ): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   const pairs = splitPairs(text, (name) => Object.hasOwn(properties, name))
   for (const [name, node] of pairs.wanted) {
     const value = valueOf(node, properties[name]!, [name])
     if (value !== undefined) fields[name] = value
+    else if (nullable.has(name) && isEmpty(node)) fields[name] = null
   }
   if (others === 'keep') {
     for (const [name, value] of pairs.others) {
@@ -47,8 +51,12 @@ export function readForm(
       fields[name] = value
     }
   }
-  cleanValue(fields, [], true)
+  cleanValue(fields, [], true, nullable)
   return fields
+}
+
+function isEmpty(node: PairNode): boolean {
+  return isTexts(node) && node.texts.at(-1) === ''
 }
 
 function valueOf(node: PairNode, schema: TSchema | undefined, path: readonly string[]): unknown {
@@ -86,8 +94,7 @@ function listOf(
   if (nodes.length === 1 && items.length === 1 && isTexts(first) && first.texts[0] === '') return []
   return nodes.map((node, i) => {
     // An item that is left out would move the others.
-    const isEmpty = isTexts(node) && node.texts.at(-1) === ''
-    return isEmpty ? '' : valueOf(node, item, [...path, String(i)])
+    return isEmpty(node) ? '' : valueOf(node, item, [...path, String(i)])
   })
 }
 

@@ -38,7 +38,7 @@ export function parseJsonObject(text: string, nullable: ReadonlySet<string>): Re
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new ApiError(400, 'body: Invalid JSON.', { param: 'body', cause })
+    throw badParam('body', syntaxSentence(text, (cause as Error).message))
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw badParam('body', 'Must be a JSON object.')
@@ -46,6 +46,39 @@ export function parseJsonObject(text: string, nullable: ReadonlySet<string>): Re
   // Within valid UTF-8 only an escape can make a NUL or a lone surrogate.
   cleanValue(value, [], text.includes('\\u'), nullable)
   return value as Record<string, unknown>
+}
+
+/** What V8 says of most broken texts: words of its own, none of the sender's. */
+const SYNTAX = /^(.+?)(?: in JSON)? at position \d+ \(line (\d+) column (\d+)\)$/
+
+/** Where and why a text is no JSON. */
+function syntaxSentence(text: string, told: string): string {
+  const [, reason, line, column] = SYNTAX.exec(told) ?? []
+  if (reason !== undefined) return `Invalid JSON at line ${line}, column ${column}. ${reason}.`
+  if (!told.startsWith('Unexpected token')) return 'Invalid JSON. It ends too early.'
+  const before = text.slice(0, missingValue(text)).split('\n')
+  return `Invalid JSON at line ${before.length}, column ${before.at(-1)!.length + 1}. Expected a value.`
+}
+
+const BLANKS = /[ \t\r\n]*/y
+const TOKEN =
+  /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:,]|true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+
+/** The index at which something else stands than a value: the one fault whose place V8 does not tell. */
+function missingValue(text: string): number {
+  let at = 0
+  let last = ':'
+  for (;;) {
+    BLANKS.lastIndex = at
+    BLANKS.test(text)
+    TOKEN.lastIndex = BLANKS.lastIndex
+    const [token] = TOKEN.exec(text) ?? []
+    const isValueDue = last === ':' || last === ',' || last === '['
+    if (token === undefined || (isValueDue && '}:,'.includes(token))) return BLANKS.lastIndex
+    if (token === ']' && last !== '[' && isValueDue) return BLANKS.lastIndex
+    at = TOKEN.lastIndex
+    last = token
+  }
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set()

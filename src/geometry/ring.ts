@@ -132,12 +132,18 @@ function checkPlane(ring: NormalizedRing): string | undefined {
   if (ring.pole === 0 && max - min > 360) return 'The ring must not span more than 360 degrees of longitude.'
   const crossing = ringCrossing(longitudes, latitudes, ring.pole !== 0)
   if (crossing !== undefined) {
-    return `The ring must not cross or overlap itself; it does near longitude ${crossing[0]}, latitude ${crossing[1]}.`
+    const [lon, lat] = crossing.map(microdegrees)
+    return `The ring must not cross or overlap itself; it does near longitude ${lon}, latitude ${lat}.`
   }
   if (ring.pole !== 0) return undefined
   const squareMeters =
     Math.abs(planarArea(longitudes, latitudes)) * (RADIANS * MEAN_RADIUS_METERS) ** 2 * maxCos
   return squareMeters > MIN_AREA ? undefined : 'The ring must enclose an area.'
+}
+
+/** Six decimals, a decimetre: enough to find the place on a map. */
+function microdegrees(degrees: number): number {
+  return Math.round(degrees * 1e6) / 1e6 + 0
 }
 
 function distinctPositions(ring: readonly Position[]): number {

@@ -10,7 +10,7 @@
  * @param longitudes degrees, continuous, n + 1 entries for n edges; no edge has length 0
  * @param latitudes degrees
  * @param turning the last vertex is 360° from the first (a ring round a pole): edges a turn away are compared too
- * @returns longitude and latitude of a vertex near the place, or undefined for a simple ring
+ * @returns longitude and latitude of the crossing, or of the middle of the shared stretch; undefined for a simple ring
  */
 export function ringCrossing(
   longitudes: Float64Array,
@@ -33,10 +33,10 @@ export function ringCrossing(
       const by = y[b]!
       const cy = y[b + 1]!
       if ((by < south && cy < south) || (by > north && cy > north)) continue
-      if (meetsWrongly(x, y, count, turning, a, b)) {
-        const turns = Math.round(x[b]! / 360) * 360
-        return [x[b]! - turns, y[b]!]
-      }
+      const share = wrongMeeting(x, y, count, turning, a, b)
+      if (share === undefined) continue
+      const longitude = x[a]! + share * (x[a + 1]! - x[a]!)
+      return [longitude - Math.round(longitude / 360) * 360, y[a]! + share * (y[a + 1]! - y[a]!)]
     }
   }
   return undefined
@@ -57,15 +57,18 @@ function repeated(longitudes: Float64Array, latitudes: Float64Array) {
   return { x, y, count: 2 * edges }
 }
 
-/** Whether edges a and b (vertices a → a + 1, b → b + 1) cross, or share more than a point. */
-function meetsWrongly(
+/**
+ * Where edges a and b (vertices a → a + 1, b → b + 1) cross, or share more than a point: the share of edge a before it,
+ * 0 to 1; undefined where they do neither.
+ */
+function wrongMeeting(
   x: Float64Array,
   y: Float64Array,
   count: number,
   open: boolean,
   a: number,
   b: number,
-): boolean {
+): number | undefined {
   const next = open ? -1 : count
   const o1 = side(x, y, a, a + 1, b)
   const o2 = side(x, y, a, a + 1, b + 1)
@@ -73,13 +76,13 @@ function meetsWrongly(
   const o4 = side(x, y, b, b + 1, a + 1)
   if (o1 === 0 && o2 === 0) return overlap(x, y, a, b)
   // neighbours share a vertex, so beyond overlap nothing can be wrong with them
-  if (b === a + 1 || a === b + 1 || (Math.min(a, b) === 0 && Math.max(a, b) + 1 === next)) return false
-  if (o1 * o2 < 0 && o3 * o4 < 0) return true
-  if (o1 * o2 > 0 || o3 * o4 > 0) return false
+  if (b === a + 1 || a === b + 1 || (Math.min(a, b) === 0 && Math.max(a, b) + 1 === next)) return undefined
+  if (o1 * o2 < 0 && o3 * o4 < 0) return o3 / (o3 - o4)
+  if (o1 * o2 > 0 || o3 * o4 > 0) return undefined
   // one contact point; judged once, where a chain's vertex is the end of its edge
-  if (o2 === 0) return crossesAt(x, y, count, open, b + 1, a)
-  if (o4 === 0) return crossesAt(x, y, count, open, a + 1, b)
-  return false
+  if (o2 === 0) return crossesAt(x, y, count, open, b + 1, a) ? o3 / (o3 - o4) : undefined
+  if (o4 === 0) return crossesAt(x, y, count, open, a + 1, b) ? 1 : undefined
+  return undefined
 }
 
 /** Positive when vertex k lies to the left of i → j, 0 on its line. */
@@ -87,13 +90,16 @@ function side(x: Float64Array, y: Float64Array, i: number, j: number, k: number)
   return (x[j]! - x[i]!) * (y[k]! - y[i]!) - (y[j]! - y[i]!) * (x[k]! - x[i]!)
 }
 
-function overlap(x: Float64Array, y: Float64Array, a: number, b: number): boolean {
+/** The middle of what two edges on one line share, as a share of edge a; undefined where it is a point or nothing. */
+function overlap(x: Float64Array, y: Float64Array, a: number, b: number): number | undefined {
   const dx = x[a + 1]! - x[a]!
   const dy = y[a + 1]! - y[a]!
   const length = dx * dx + dy * dy
   const s = (x[b]! - x[a]!) * dx + (y[b]! - y[a]!) * dy
   const t = (x[b + 1]! - x[a]!) * dx + (y[b + 1]! - y[a]!) * dy
-  return Math.min(Math.max(s, t), length) > Math.max(Math.min(s, t), 0)
+  const from = Math.max(Math.min(s, t), 0)
+  const to = Math.min(Math.max(s, t), length)
+  return to > from ? (from + to) / 2 / length : undefined
 }
 
 /**

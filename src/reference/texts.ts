@@ -50,7 +50,8 @@ into the field at the top of this page, and the calls that you try here carry it
 ## Requests and answers
 
 - Bodies are \`application/json\`, or \`application/x-www-form-urlencoded\` with nested keys (\`metadata[color]=red\`,
-  \`coordinates[]=13.4&coordinates[]=52.5\`). \`null\` means absent. Fields that are not known are ignored.
+  \`coordinates[]=13.4&coordinates[]=52.5\`). \`null\`, or an empty value in a form, means absent; where null takes a value away,
+  an empty value does. Fields that are not known are ignored.
 - Every JSON answer has \`meta.code\`, the HTTP status, and every answer the header \`X-Radar-Request-Id\`.
 - Dates come as ISO 8601 in UTC with milliseconds. They are taken as ISO 8601, as JavaScript prints them, or as Unix time.
 - A pair of coordinates is \`[longitude, latitude]\` in definitions and in GeoJSON, and \`latitude,longitude\` in queries.

@@ -8,14 +8,11 @@ export const BeaconBody = Type.Object(
     type: Text('Required. ibeacon or eddystone.'),
     tag: Text('Group of the beacon.'),
     externalId: Text('Your own id, unique within the tag. With tag it names the beacon.'),
-    uuid: Text(
-      'Required for an ibeacon: 32 hexadecimal digits, in any case, with or without dashes; or a name of up to 64 ' +
-        'visible characters.',
-    ),
+    uuid: Text('Required for an ibeacon: 32 hexadecimal digits, in any case, with or without dashes.'),
     major: NumberOrText('Required for an ibeacon: 0 to 65,535.'),
     minor: NumberOrText('Required for an ibeacon: 0 to 65,535.'),
-    uid: Text('Required for an eddystone: the namespace, 20 hexadecimal digits; or a name.'),
-    instance: Text('Required for an eddystone: 12 hexadecimal digits; or a name.'),
+    uid: Text('Required for an eddystone: the namespace, 20 hexadecimal digits.'),
+    instance: Text('Required for an eddystone: 12 hexadecimal digits.'),
     coordinates: ListOrText(
       'Required. About where it is, [longitude, latitude]: devices within 1 km are told of it. A list or its JSON text.',
     ),

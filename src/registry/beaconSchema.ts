@@ -14,11 +14,13 @@ import {
 } from './recordFields.ts'
 
 const BEACON_TYPES: readonly BeaconType[] = ['ibeacon', 'eddystone']
-const MAX_IDENTIFIER_LENGTH = 64
-/** What an iBeacon's uuid, an Eddystone's namespace and its instance have: 16, 10 and 6 bytes. */
-const UUID_DIGITS = 32
-const UID_DIGITS = 20
-const INSTANCE_DIGITS = 12
+/** Longer texts are not looked at. */
+export const MAX_IDENTIFIER_LENGTH = 64
+
+type Identifier = 'uuid' | 'uid' | 'instance'
+
+/** What an iBeacon's UUID, an Eddystone's namespace and its instance have on the air: 16, 10 and 6 bytes. */
+const DIGITS: Readonly<Record<Identifier, number>> = { uuid: 32, uid: 20, instance: 12 }
 /** major and minor are 16 bits on the air. */
 const MAX_MAJOR = 65_535
 
@@ -50,36 +52,37 @@ function parseIdentifiers(fields: Fields, type: BeaconType): BeaconIdentifiers {
   return type === 'ibeacon'
     ? {
         type,
-        uuid: dashedUuid(identifier(fields, 'uuid', type, UUID_DIGITS)),
+        uuid: identifier(fields, 'uuid', type),
         major: number16(fields, 'major'),
         minor: number16(fields, 'minor'),
       }
     : {
         type,
-        uid: identifier(fields, 'uid', type, UID_DIGITS),
-        instance: identifier(fields, 'instance', type, INSTANCE_DIGITS),
+        uid: identifier(fields, 'uid', type),
+        instance: identifier(fields, 'instance', type),
       }
 }
 
-/**
- * One to 64 visible characters. Hexadecimal text of more than half the digits that the air carries must have all of
- * them: it is a mistyped identifier, which no device would ever range. Other names are a gateway's own.
- */
-function identifier(
-  fields: Fields,
-  name: 'uuid' | 'uid' | 'instance',
-  type: BeaconType,
-  digits: number,
-): string {
+function identifier(fields: Fields, name: Identifier, type: BeaconType): string {
   const given = textField(fields, name, MAX_IDENTIFIER_LENGTH)
-  const text = required(name, given, `Required for an ${type}.`)
-  if (!/^[!-~]+$/.test(text)) throw badParam(name, `Invalid ${name}. It must be visible ASCII characters.`)
-  const hex = name === 'uuid' ? text.replaceAll('-', '') : text
-  if (!/^[0-9a-f]+$/i.test(hex) || hex.length <= digits / 2) return text
-  if (hex.length !== digits) {
-    throw badParam(name, `Invalid ${name}. It must have ${digits} hexadecimal digits, not ${hex.length}.`)
+  return checkIdentifier(name, required(name, given, `Required for an ${type}.`), name)
+}
+
+/**
+ * An identifier as it is kept: in its case, a UUID with its dashes. Anything but the digits that the air carries is a
+ * mistyped one, which no device would ever range.
+ * @param name the field that is blamed
+ */
+export function checkIdentifier(name: string, text: string, kind: Identifier): string {
+  const digits = DIGITS[kind]
+  const hex = kind === 'uuid' ? text.replaceAll('-', '') : text
+  if (hex.length === digits && /^[0-9a-f]+$/i.test(hex)) return kind === 'uuid' ? dashedUuid(hex) : hex
+  const what = {
+    uuid: 'A uuid is 32 hexadecimal digits, with or without dashes, like e2c56db5-dffb-48d2-b060-d0f5a71096e0',
+    uid: 'A uid is 20 hexadecimal digits, like edd1ebeac04e5defa017',
+    instance: 'An instance is 12 hexadecimal digits, like 0bdb87539b67',
   }
-  return hex
+  throw badParam(name, `Invalid ${name}. ${what[kind]}; ${JSON.stringify(text)} is none.`)
 }
 
 /** A whole number of 16 bits as the decimal text that SDKs write. */

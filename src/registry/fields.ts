@@ -41,14 +41,14 @@ export function checkText(name: string, value: unknown, maxLength: number): stri
   return value
 }
 
-/** `true`, `false`, or either as text. */
+/** `true`, `false`, or either as text, where `1` and `0` do too. */
 export function booleanField(fields: Fields, name: string): boolean | undefined {
   const value = present(fields, name)
   if (value === undefined || typeof value === 'boolean') return value
   const lower = typeof value === 'string' ? value.trim().toLowerCase() : ''
-  if (lower !== 'true' && lower !== 'false')
-    throw badParam(name, `Invalid ${name}. It must be true or false.`)
-  return lower === 'true'
+  if (lower === 'true' || lower === '1') return true
+  if (lower === 'false' || lower === '0') return false
+  throw badParam(name, `Invalid ${name}. It must be true or false.`)
 }
 
 /** A finite number within [low, high], or its decimal text. */

@@ -35,7 +35,8 @@ export interface ImportFile {
  * is answered like any other, with the record that tells where; what the chunks throw (the client has gone, the body
  * is too large) and a registry that cannot write are thrown on.
  *
- * @throws ApiError 400 for a header that is refused: nothing was done, and nothing is entered in the history
+ * @throws ApiError 400 for a header that is refused: nothing was done, and nothing is entered in the history; and for a
+ *   file that stops being CSV before a row of it is in, which the history has
  */
 export async function importCsv(
   history: ImportHistory,
@@ -69,8 +70,10 @@ export async function importCsv(
   } catch (error) {
     if (run === undefined) throw error instanceof CsvUnreadable ? badParam('header', error.message) : error
     const finished = run.interrupt(error)
-    if (error instanceof CsvUnreadable) return finished
-    throw error
+    if (!(error instanceof CsvUnreadable)) throw error
+    const { created, updated } = finished.record
+    if (created + updated > 0) return finished
+    throw badParam('body', `The file is no CSV from line ${error.line} on, and nothing is imported. ${error.message}`)
   }
 }
 

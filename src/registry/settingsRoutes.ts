@@ -3,7 +3,7 @@ import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
 import type { Fields } from './fields.ts'
 import type { Registry } from './registry.ts'
-import { parseSettingsChange, SettingsRecord } from './settingsSchema.ts'
+import { parseSettingsChange, SettingsChange, SettingsRecord } from './settingsSchema.ts'
 
 const Answer = Type.Object({ settings: SettingsRecord })
 const TAG = 'Settings'
@@ -27,8 +27,9 @@ export function settingsRoutes(registry: Registry): Route[] {
       tag: TAG,
       summary: 'Change settings',
       description:
-        'The named ones change, the rest stay; null takes away dwellThreshold and maxAccuracyMeters.',
-      body: Type.Partial(SettingsRecord, { title: 'SettingsChange' }),
+        'The named ones change, the rest stay. null, or an empty value in a form, takes away dwellThreshold and ' +
+        'maxAccuracyMeters and empties beaconUuids and beaconUids; elsewhere it means not named.',
+      body: SettingsChange,
       answers: { 200: Answer },
       handler: (call) => {
         const change = parseSettingsChange(call.body as Fields)

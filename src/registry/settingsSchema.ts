@@ -1,20 +1,19 @@
-import Type from 'typebox'
+import Type, { IsArray } from 'typebox'
+import type { TSchema } from 'typebox'
 import { DEFAULT_SETTINGS } from '../model/settings.ts'
 import type { Settings } from '../model/settings.ts'
 import { badParam } from '../runtime/errors.ts'
+import { checkIdentifier, MAX_IDENTIFIER_LENGTH } from './beaconSchema.ts'
 import type { Fields } from './fields.ts'
-import { booleanField, checkNumber, checkText, numberField, positiveField, present } from './fields.ts'
+import { booleanField, checkNumber, numberField, positiveField, present, textsField } from './fields.ts'
+import { optional } from './recordSchemas.ts'
 
 const MAX_DELAY_SECONDS = 86_400
 const MAX_IDENTIFIERS = 100
-const MAX_IDENTIFIER_LENGTH = 64
 
 const Flag = (description: string) => Type.Boolean({ description })
 const Identifiers = (description: string) =>
-  Type.Array(Type.String({ minLength: 1, maxLength: MAX_IDENTIFIER_LENGTH }), {
-    maxItems: MAX_IDENTIFIERS,
-    description,
-  })
+  Type.Array(Type.String(), { maxItems: MAX_IDENTIFIERS, description })
 
 /** The settings of an environment, for the reference. */
 export const SettingsRecord = Type.Object(
@@ -23,12 +22,17 @@ export const SettingsRecord = Type.Object(
     bufferEntries: Flag("An entry also happens within the location's accuracy outside the boundary."),
     bufferExits: Flag("An exit needs more than the location's accuracy outside the boundary."),
     restrictToOperatingHours: Flag('No geofence events outside operating hours.'),
-    dwellEvents: Flag('user.dwelled_in_geofence is generated.'),
+    dwellEvents: Flag(
+      'user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, else that of the settings.',
+    ),
     dwellThreshold: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()], {
-      description: 'Minutes, for geofences without their own.',
+      description:
+        'Minutes, for geofences without their own dwellThreshold. null: only geofences with their own are dwelled in.',
     }),
-    beaconUuids: Identifiers('iBeacon UUIDs handed to clients.'),
-    beaconUids: Identifiers('Eddystone UIDs handed to clients.'),
+    beaconUuids: Identifiers(
+      'iBeacon UUIDs handed to clients: 32 hexadecimal digits, with or without dashes.',
+    ),
+    beaconUids: Identifiers('Eddystone UIDs handed to clients: 20 hexadecimal digits.'),
     minimumConfidence: Type.Integer({
       minimum: 1,
       maximum: 3,
@@ -45,6 +49,21 @@ export const SettingsRecord = Type.Object(
   { title: 'Settings' },
 )
 
+/** A change of settings for the reference; a form has texts, and JSON may have them too. The rules are those below. */
+export const SettingsChange = Type.Object(
+  optional(
+    Object.fromEntries(
+      Object.entries<TSchema>(SettingsRecord.properties).map(([name, setting]) => {
+        const { description } = setting as { description?: string }
+        const forms = 'anyOf' in setting ? (setting.anyOf as TSchema[]) : [setting]
+        const given = IsArray(setting) ? [Type.Array(Type.Unknown()), Type.Null()] : forms
+        return [name, Type.Union([...given, Type.String()], { ...(description && { description }) })]
+      }),
+    ),
+  ),
+  { title: 'SettingsChange' },
+)
+
 type Readers = { readonly [K in keyof Settings]: (fields: Fields, name: K) => Settings[K] | undefined }
 
 /** How each setting is read from a body; undefined: not named, so it stays. */
@@ -55,8 +74,8 @@ const READERS: Readers = {
   restrictToOperatingHours: booleanField,
   dwellEvents: booleanField,
   dwellThreshold: nullable(positiveField),
-  beaconUuids: identifiersField,
-  beaconUids: identifiersField,
+  beaconUuids: (fields, name) => identifiersField(fields, name, 'uuid'),
+  beaconUids: (fields, name) => identifiersField(fields, name, 'uid'),
   minimumConfidence: confidenceField,
   entryDelaySeconds: (fields, name) => numberField(fields, name, 0, MAX_DELAY_SECONDS),
   exitDelaySeconds: (fields, name) => numberField(fields, name, 0, MAX_DELAY_SECONDS),
@@ -66,7 +85,8 @@ const READERS: Readers = {
 }
 
 /**
- * Reads a change of settings. `null` takes away dwellThreshold and maxAccuracyMeters; elsewhere it means absent.
+ * Reads a change of settings. `null` or an empty text takes away dwellThreshold and maxAccuracyMeters and empties
+ * beaconUuids and beaconUids; elsewhere it means absent.
  * @throws ApiError 400 naming the setting; also for a name that is none, so that a typo does not pass for a change
  */
 export function parseSettingsChange(body: Fields): Partial<Settings> {
@@ -81,7 +101,7 @@ export function parseSettingsChange(body: Fields): Partial<Settings> {
 }
 
 function nullable(read: (fields: Fields, name: string) => number | undefined) {
-  return (fields: Fields, name: string) => (fields[name] === null ? null : read(fields, name))
+  return (fields: Fields, name: string) => (present(fields, name) === undefined ? null : read(fields, name))
 }
 
 function confidenceField(fields: Fields, name: string): number | undefined {
@@ -101,15 +121,8 @@ function gapField(fields: Fields, name: string): number | undefined {
   return seconds
 }
 
-/** A list of texts; here the empty list is a value of its own. */
-function identifiersField(fields: Fields, name: string): readonly string[] | undefined {
-  const value = present(fields, name)
-  if (value === undefined) return undefined
-  if (!Array.isArray(value)) throw badParam(name, `Invalid ${name}. It must be a list.`)
-  if (value.length > MAX_IDENTIFIERS) {
-    throw badParam(name, `Invalid ${name}. It must have at most ${MAX_IDENTIFIERS} items.`)
-  }
-  const identifiers = value.map((item) => checkText(name, item, MAX_IDENTIFIER_LENGTH).trim())
-  if (identifiers.includes('')) throw badParam(name, `Invalid ${name}. No item may be empty.`)
-  return [...new Set(identifiers)]
+/** Identifiers of beacons, each once, as a list, its JSON text or comma-separated; none is a value of its own. */
+function identifiersField(fields: Fields, name: string, kind: 'uuid' | 'uid'): readonly string[] {
+  const texts = textsField(fields, name, MAX_IDENTIFIERS, MAX_IDENTIFIER_LENGTH) ?? []
+  return [...new Set(texts.map((text) => checkIdentifier(name, text, kind)))]
 }

@@ -114,18 +114,30 @@ t.test('what a body may be', async (t) => {
   t.strictSame(await post(`\u{FEFF}${good}`), [200, undefined, undefined], 'a byte order mark')
   t.strictSame(await post(`\r\n ${good}\n`), [200, undefined, undefined], 'white space around')
   for (const empty of ['', ' ', '\n']) t.strictSame(await post(empty), [400, 'body', 'body: Required.'])
-  for (const broken of [
-    '{',
-    good.slice(0, -1),
-    `${good}}`,
-    "{'a':1}",
-    '{"a":NaN}',
-    '{"a":1,}',
-    '{"a":"\n"}',
-    '{"a":"\0"}',
-    'a=1',
-  ]) {
-    t.strictSame(await post(broken), [400, 'body', 'body: Invalid JSON.'], broken)
+  for (const [broken, where] of [
+    ['{', /at line 1, column 2\. Expected property name or '}'\.$/],
+    ['{"a":', /\. It ends too early\.$/],
+    ['{"a":[', /\. It ends too early\.$/],
+    [good.slice(0, -1), /at line 1, column 43\. Expected ',' or '}'/],
+    [`${good}}`, /at line 1, column 44\. Unexpected/],
+    ['{deviceId: x}', /at line 1, column 2\. Expected property name or '}'\.$/],
+    ["{'a':1}", /at line 1, column 2\. /],
+    ['{"a":NaN}', /at line 1, column 6\. Expected a value\.$/],
+    ['{\n  "a": "]\\",[",\n  "b":  [[], {}, -1.5e3, ]\n}', /at line 3, column 26\. Expected a value\.$/],
+    ['{"a": , "b": 1}', /at line 1, column 7\. Expected a value\.$/],
+    ['{"a":[1,}', /at line 1, column 9\. Expected a value\.$/],
+    ['{"a":[}', /at line 1, column 7\. Expected a value\.$/],
+    ['{"a":tru}', /at line 1, column 6\. Expected a value\.$/],
+    ['{"a":"é","b":x}', /at line 1, column 14\. Expected a value\.$/],
+    [`{"a":"${'x'.repeat(200_000)}","b":<script>}`, /at line 1, column 200013\. Expected a value\.$/],
+    ['{"a":1,}', /at line 1, column 8\. /],
+    ['{"a":"\n"}', /at line 1, column 7\. /],
+    ['{"a":"\0"}', /at line 1, column 7\. /],
+    ['a=1', /at line 1, column 1\. Expected a value\.$/],
+  ] as const) {
+    const [status, param, message] = await post(broken)
+    t.match([status, param, message], [400, 'body', /^body: Invalid JSON/], broken.slice(0, 60))
+    t.match(message, where, broken.slice(0, 60))
   }
   for (const other of ['[]', '1', 'null', '"x"', 'true', `[${good}]`]) {
     t.strictSame(await post(other), [400, 'body', 'body: Must be a JSON object.'], other)
@@ -165,12 +177,9 @@ t.test('what a body may be', async (t) => {
   ])
 
   const half = MEBIBYTE / 2 - 8
-  t.strictSame(await post('['.repeat(MEBIBYTE)), [400, 'body', 'body: Invalid JSON.'], '1 MB of [')
-  t.strictSame(
-    await post('{"a":'.repeat(MEBIBYTE / 5)),
-    [400, 'body', 'body: Invalid JSON.'],
-    '1 MB of {"a":',
-  )
+  const cut = [400, 'body', 'body: Invalid JSON. It ends too early.']
+  t.strictSame(await post('['.repeat(MEBIBYTE)), cut, '1 MB of [')
+  t.strictSame(await post('{"a":'.repeat(MEBIBYTE / 5)), cut, '1 MB of {"a":')
   t.strictSame(await post('['.repeat(half) + ']'.repeat(half)), [400, 'body', 'body: Must be a JSON object.'])
   t.equal((await post(`{"a":${'['.repeat(half)}${']'.repeat(half)}}`))[1], 'a', '1 MB that closes')
   t.equal((await toy.call('/v1/track', { key: 'pk', json: GOOD })).status, 200, 'still serving')

@@ -23,7 +23,13 @@ const GEOFENCE = {
   coordinates: [10, 50],
   radius: 100,
 }
-const BEACON = { description: 'x', type: 'eddystone', uid: 'bad', instance: '1', coordinates: [10, 50] }
+const BEACON = {
+  description: 'x',
+  type: 'eddystone',
+  uid: 'edd1ebeac04e5defa017',
+  instance: '0bdb87539b67',
+  coordinates: [10, 50],
+}
 const { _id } = await api.circle('kept/1', [10, 50], 100)
 const { beacon } = (await call('PUT', '/v1/beacons/kept/1', BEACON)).body
 // Wants nothing, so that nothing is sent.

@@ -227,11 +227,17 @@ t.test('anonymous: what a device of its own would get, and nothing stays', async
   const here = place()
   for (let i = 0; i < 5; i++)
     await api.circle(`walk/${i}`, [here[0], north(here[1], i * 100)], 80 + 30 * (i % 3))
-  const beacon = { description: 'b', type: 'eddystone', uid: 'gate', instance: '1', coordinates: here }
+  const beacon = {
+    description: 'b',
+    type: 'eddystone',
+    uid: 'edd1ebeac04e5defa017',
+    instance: '000000000001',
+    coordinates: here,
+  }
   await api.call('POST', '/v1/beacons', beacon)
   const step = fc.record({
     meters: fc.double({ min: -150, max: 600, noNaN: true }),
-    ranges: fc.constantFrom(undefined, [], [{ uid: 'gate', instance: 1 }]),
+    ranges: fc.constantFrom(undefined, [], [{ uid: 'EDD1EBEAC04E5DEFA017', instance: '000000000001' }]),
   })
   const seen = (answer: Json) => ({
     events: answer.events.map(({ type, geofence, beacon: one, confidence, location }: Json) => [
@@ -495,13 +501,20 @@ t.test('sync/region: nothing that is not listed lies within', async (t) => {
   )
 })
 
+const UUID = 'e2c56db5-dffb-48d2-b060-d0f5a71096e0'
+
 t.test('config hands out the settings that clients act by', async (t) => {
-  const change = { beaconUuids: ['u-1'], beaconUids: ['n-1'], stopDetection: true, bufferEntries: true }
+  const change = {
+    beaconUuids: [UUID],
+    beaconUids: ['edd1ebeac04e5defa017'],
+    stopDetection: true,
+    bufferEntries: true,
+  }
   await api.settings({ ...change, dwellEvents: true, dwellThreshold: 2.5 })
   const { meta } = await good('GET', '/v1/config?deviceId=d')
   t.strictSame(meta, {
     code: 200,
-    settings: { beacons: { uuids: ['u-1'], uids: ['n-1'] } },
+    settings: { beacons: { uuids: [UUID], uids: ['edd1ebeac04e5defa017'] } },
     sdkConfiguration: {
       stopDetection: true,
       bufferGeofenceEntries: true,

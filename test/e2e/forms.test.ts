@@ -143,11 +143,17 @@ t.test('queries take numbers and booleans as texts', async (t) => {
   )
 })
 
+const UUIDS = ['e2c56db5-dffb-48d2-b060-d0f5a71096e0', 'f7826da6-4fa2-4e98-8024-bc5b71e0893e']
+
 t.test('settings by form: the named ones change, a name that is none is refused', async (t) => {
   const { settings } = (
-    await form('PATCH', '/v1/settings', 'bufferExits=true&dwellThreshold=5&beaconUuids=a&beaconUuids=b')
+    await form(
+      'PATCH',
+      '/v1/settings',
+      `bufferExits=true&dwellThreshold=5&beaconUuids=${UUIDS.join('&beaconUuids=')}`,
+    )
   ).body
-  t.match(settings, { bufferExits: true, dwellThreshold: 5, beaconUuids: ['a', 'b'] })
+  t.match(settings, { bufferExits: true, dwellThreshold: 5, beaconUuids: UUIDS })
   for (const [body, param] of [
     ['bufferexits=false', 'bufferexits'],
     ['bufferExits[a]=false', 'bufferExits'],

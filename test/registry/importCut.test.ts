@@ -44,6 +44,19 @@ t.test('a file that stops being CSV in the middle', async (t) => {
   t.equal((await records(server, 'geofences')).filter(({ tag }) => tag === 'broken').length, 500)
 })
 
+t.test('a file that stops being CSV before a row of it is in is refused, with line and reason', async (t) => {
+  const refused = 'x,square,broken,x,"[1,2]",10\n'
+  for (const [rows, sentence] of [
+    ['a "quote",circle,none,x,"[1,2]",10\n', /from line 2 on, .* within a cell that is not quoted/],
+    [`${refused}"a,circle,none,x,1,10\nb,circle,none,y,1,10\n`, /from line 3 on, .* never closed/],
+  ] as const) {
+    const answer = await server.api('POST', '/v1/imports/geofences', HEADER + rows, KEYS.testSecret, CSV)
+    t.match(answer, { status: 400, body: { meta: { param: 'body', message: sentence } } })
+  }
+  const record = await newest(server, () => true)
+  t.match(record, { status: 'interrupted', interruption: { line: 3 }, rows: 1, created: 0, refused: 1 })
+})
+
 t.test('an upload that breaks off: what had come is in, and the history says where it ended', async (t) => {
   const upload = begin(server, 'geofences')
   upload.write(HEADER + rowsOf('cut', 0, 3000))
