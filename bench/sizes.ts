@@ -114,16 +114,10 @@ progress(`${circles.length} circles`)
 before = bytesOf('registry.sqlite')
 seedGeofences(folder, circles, () => {})
 const circleRegistryBytes = bytesOf('registry.sqlite') - before
-const circlesRss = await session()
-
-progress(`${polygons.length} polygons`)
-before = bytesOf('registry.sqlite')
-seedGeofences(folder, polygons, () => {})
-const polygonRegistryBytes = bytesOf('registry.sqlite') - before
 
 const log = { newDevice: 0, update: 0, event: 0 }
 before = bytesOf('log')
-const geofencesRss = await session(async (server) => {
+const circlesRss = await session(async (server) => {
   progress(`${COUNT} devices`)
   await updates(server, at)
   await snapshots()
@@ -151,8 +145,15 @@ log.event = bytesOf('log') - before
 const eventBytes = bytesOf('events.sqlite') - eventsBefore
 const insideRss = await session()
 
+// Last: so large that small differences drown in them.
+progress(`${polygons.length} polygons`)
+before = bytesOf('registry.sqlite')
+seedGeofences(folder, polygons, () => {})
+const polygonRegistryBytes = bytesOf('registry.sqlite') - before
+const polygonsRss = await session()
+
 const each = (bytes: number, count = COUNT): number => Math.round(bytes / count)
-const polygonsMemory = geofencesRss - circlesRss
+const polygonsMemory = polygonsRss - insideRss
 const figures = {
   emptyServerMemoryBytes: emptyRss,
   circle: {
@@ -166,8 +167,8 @@ const figures = {
     registryBytes: each(polygonRegistryBytes, polygons.length),
   },
   device: {
-    memoryBytes: each(devicesRss - geofencesRss),
-    memoryInsideOneGeofenceBytes: each(insideRss - geofencesRss),
+    memoryBytes: each(devicesRss - circlesRss),
+    memoryInsideOneGeofenceBytes: each(insideRss - circlesRss),
     snapshotBytes: each(deviceSnapshots),
   },
   log: { newDeviceBytes: each(log.newDevice), updateBytes: each(log.update), eventBytes: each(log.event) },
