@@ -1125,15 +1125,15 @@ export interface components {
             tag?: string;
             /** @description Your own id, unique within the tag. With tag it names the beacon. */
             externalId?: string;
-            /** @description Required for an ibeacon: 32 hexadecimal digits, in any case, with or without dashes; or a name of up to 64 visible characters. */
+            /** @description Required for an ibeacon: 32 hexadecimal digits, in any case, with or without dashes. */
             uuid?: string;
             /** @description Required for an ibeacon: 0 to 65,535. */
             major?: number | string;
             /** @description Required for an ibeacon: 0 to 65,535. */
             minor?: number | string;
-            /** @description Required for an eddystone: the namespace, 20 hexadecimal digits; or a name. */
+            /** @description Required for an eddystone: the namespace, 20 hexadecimal digits. */
             uid?: string;
-            /** @description Required for an eddystone: 12 hexadecimal digits; or a name. */
+            /** @description Required for an eddystone: 12 hexadecimal digits. */
             instance?: string;
             /** @description Required. About where it is, [longitude, latitude]: devices within 1 km are told of it. A list or its JSON text. */
             coordinates?: unknown[] | string;
@@ -1208,13 +1208,13 @@ export interface components {
             bufferExits: boolean;
             /** @description No geofence events outside operating hours. */
             restrictToOperatingHours: boolean;
-            /** @description user.dwelled_in_geofence is generated. */
+            /** @description user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, else that of the settings. */
             dwellEvents: boolean;
-            /** @description Minutes, for geofences without their own. */
+            /** @description Minutes, for geofences without their own dwellThreshold. null: only geofences with their own are dwelled in. */
             dwellThreshold: number | null;
-            /** @description iBeacon UUIDs handed to clients. */
+            /** @description iBeacon UUIDs handed to clients: 32 hexadecimal digits, with or without dashes. */
             beaconUuids: string[];
-            /** @description Eddystone UIDs handed to clients. */
+            /** @description Eddystone UIDs handed to clients: 20 hexadecimal digits. */
             beaconUids: string[];
             /** @description An entry or exit below it does not happen yet. */
             minimumConfidence: number;
@@ -1229,30 +1229,30 @@ export interface components {
         /** SettingsChange */
         SettingsChange: {
             /** @description An entry needs the user to have stopped, or the app in the foreground. */
-            stopDetection?: boolean;
+            stopDetection?: boolean | string;
             /** @description An entry also happens within the location's accuracy outside the boundary. */
-            bufferEntries?: boolean;
+            bufferEntries?: boolean | string;
             /** @description An exit needs more than the location's accuracy outside the boundary. */
-            bufferExits?: boolean;
+            bufferExits?: boolean | string;
             /** @description No geofence events outside operating hours. */
-            restrictToOperatingHours?: boolean;
-            /** @description user.dwelled_in_geofence is generated. */
-            dwellEvents?: boolean;
-            /** @description Minutes, for geofences without their own. */
-            dwellThreshold?: number | null;
-            /** @description iBeacon UUIDs handed to clients. */
-            beaconUuids?: string[];
-            /** @description Eddystone UIDs handed to clients. */
-            beaconUids?: string[];
+            restrictToOperatingHours?: boolean | string;
+            /** @description user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, else that of the settings. */
+            dwellEvents?: boolean | string;
+            /** @description Minutes, for geofences without their own dwellThreshold. null: only geofences with their own are dwelled in. */
+            dwellThreshold?: number | null | string;
+            /** @description iBeacon UUIDs handed to clients: 32 hexadecimal digits, with or without dashes. */
+            beaconUuids?: string[] | null | string;
+            /** @description Eddystone UIDs handed to clients: 20 hexadecimal digits. */
+            beaconUids?: string[] | null | string;
             /** @description An entry or exit below it does not happen yet. */
-            minimumConfidence?: number;
-            entryDelaySeconds?: number;
-            exitDelaySeconds?: number;
+            minimumConfidence?: number | string;
+            entryDelaySeconds?: number | string;
+            exitDelaySeconds?: number | string;
             /** @description A worse location moves the device but touches no geofence. */
-            maxAccuracyMeters?: number | null;
+            maxAccuracyMeters?: number | null | string;
             /** @description Geofences crossed between two locations give an entry and an exit. */
-            detectCrossings?: boolean;
-            maxGapSeconds?: number;
+            detectCrossings?: boolean | string;
+            maxGapSeconds?: number | string;
         };
         /** Webhook */
         Webhook: {
@@ -1713,13 +1713,15 @@ export interface operations {
                  * @example 2
                  */
                 limit?: number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (the time of its update, which a replay dates back) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `createdAt` (the time of its update, which a replay dates back) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `actualCreatedAt` (when it arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `actualCreatedAt` (when it arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
             };
             header?: never;
@@ -2053,18 +2055,22 @@ export interface operations {
     getV1Users: {
         parameters: {
             query?: {
+                userId?: string;
+                deviceId?: string;
                 /**
                  * @description How many to answer at most.
                  * @example 2
                  */
                 limit?: number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when the first update of the record arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `createdAt` (when the first update of the record arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `updatedAt` (the time of the last update, which a replay dates back) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `updatedAt` (the time of the last update, which a replay dates back) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
             };
             header?: never;
@@ -2558,13 +2564,15 @@ export interface operations {
                  * @example 2
                  */
                 limit?: number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
             };
             header?: never;
@@ -2871,13 +2879,15 @@ export interface operations {
                 };
                 /** @description How many to answer at most. */
                 limit?: number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
             };
             header?: never;
@@ -3186,9 +3196,11 @@ export interface operations {
                  * @example 10
                  */
                 limit?: number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when it began, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `createdAt` (when it began, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
             };
             header?: never;
@@ -3229,7 +3241,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description CSV in UTF-8, separated by commas, at most 256 MiB. Columns: description, type, tag, externalId, coordinates, address, radius, mode, enabled, metadata, operatingHours, stopDetection, disableAfter, deleteAfter, userId, userIds, ip, dwellThreshold, placeId, tripApproachingThreshold; metadata and operatingHours as JSON, or in a column for each key: metadata.{key}, operatingHours.{day}. At most 268435456 bytes. */
+        /** @description CSV in UTF-8, separated by commas. Columns: description, type, tag, externalId, coordinates, address, radius, mode, enabled, metadata, operatingHours, stopDetection, disableAfter, deleteAfter, userId, userIds, ip, dwellThreshold, placeId, tripApproachingThreshold; metadata and operatingHours as JSON, or in a column for each key: metadata.{key}, operatingHours.{day}. At most 256 MiB. */
         requestBody: {
             content: {
                 "text/csv": string;
@@ -3290,9 +3302,11 @@ export interface operations {
                  * @example 10
                  */
                 limit?: number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when it began, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `createdAt` (when it began, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
             };
             header?: never;
@@ -3333,7 +3347,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description CSV in UTF-8, separated by commas, at most 256 MiB. Columns: description, tag, externalId, type, uuid, major, minor, uid, instance, coordinates, enabled, metadata; metadata and operatingHours as JSON, or in a column for each key: metadata.{key}, operatingHours.{day}. At most 268435456 bytes. */
+        /** @description CSV in UTF-8, separated by commas. Columns: description, tag, externalId, type, uuid, major, minor, uid, instance, coordinates, enabled, metadata; metadata as JSON, or in a column for each key: metadata.{key}. At most 256 MiB. */
         requestBody: {
             content: {
                 "text/csv": string;
@@ -3825,13 +3839,13 @@ export interface operations {
             query?: {
                 /** @example delivered */
                 status?: "pending" | "delivered" | "failed" | "dropped";
-                /** @description The `_id` of a delivery: those before it. For the next page, of the last one. */
-                before?: string;
                 /** @description How many to answer at most. */
                 limit?: number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when it was made, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `createdAt` (when it was made, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
             };
             header?: never;
