@@ -284,7 +284,12 @@ t.test('a slow reader is told and closed; others go on', async (t) => {
 })
 
 t.test('metrics', async (t) => {
-  const text = (await server.api('GET', '/metrics')).body as string
+  // A connection that closes counts until the server has heard of it.
+  let text = ''
+  for (let i = 0; i < 100 && !/^ringfence_stream_connections 1$/m.test(text); i++) {
+    if (i > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+    text = (await server.api('GET', '/metrics')).body as string
+  }
   for (const name of [
     'connections',
     'frames_total',
