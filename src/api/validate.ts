@@ -128,7 +128,7 @@ function explainSelf(keywords: Keywords, value: unknown, path: readonly string[]
     const near = keywords.anyOf.find((variant) => isOfType(variant, value))
     return near === undefined
       ? badParam(param, unionSentence(keywords.anyOf))
-      : explainSelf(near as Keywords, value, path)
+      : explainBad(near, value, [...path])
   }
   if (keywords.enum !== undefined) return badParam(param, `Must be one of ${keywords.enum.join(', ')}.`)
   if (keywords.const !== undefined) return badParam(param, `Must be ${String(keywords.const)}.`)
@@ -205,9 +205,10 @@ function recordSentence(keywords: Keywords, value: Record<string, unknown>): str
   return tooMany(count, maxProperties) ? `Must have at most ${maxProperties} keys.` : 'Invalid keys.'
 }
 
-/** A text or number where the schema wants any such; not where it wants a certain one. */
+/** A text, number or list where the schema wants any such; not where it wants a certain one. */
 function isOfType(schema: TSchema, value: unknown): boolean {
   const { type, const: literal } = schema as Keywords
+  if (type === 'array') return Array.isArray(value)
   return (type === 'string' || type === 'number') && literal === undefined && typeof value === type
 }
 

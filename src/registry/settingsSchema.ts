@@ -56,7 +56,7 @@ export const SettingsChange = Type.Object(
       Object.entries<TSchema>(SettingsRecord.properties).map(([name, setting]) => {
         const { description } = setting as { description?: string }
         const forms = 'anyOf' in setting ? (setting.anyOf as TSchema[]) : [setting]
-        const given = IsArray(setting) ? [Type.Array(Type.Unknown()), Type.Null()] : forms
+        const given = IsArray(setting) ? [Type.Array(Type.String()), Type.Null()] : forms
         return [name, Type.Union([...given, Type.String()], { ...(description && { description }) })]
       }),
     ),
