@@ -6,6 +6,7 @@
  */
 import { isIP } from 'node:net'
 import { LIMIT_NAMES } from '../src/api/limits.ts'
+import { systemReason } from '../src/runtime/errors.ts'
 
 interface OptionBase {
   /** The environment variable; one that is set to nothing counts as not set. */
@@ -367,7 +368,7 @@ export interface LoadedOptions {
   readonly options: Options
   /** Arguments that are no flags, in order: the subcommand and what it takes. */
   readonly positionals: readonly string[]
-  /** Print this and exit instead of doing anything; `options` are then the defaults. */
+  /** Print this, of the subcommand where there is one, and exit instead of doing anything; `options` are then the defaults. */
   readonly show: 'help' | 'version' | undefined
 }
 
@@ -399,8 +400,10 @@ export function helpText(): string {
     'Usage: npm start -- [options]                 run the server',
     '       npm run keys -- <command>              list and rotate API keys, add projects',
     '       npm run projects -- <command>          disable projects, give them a monthly quota',
+    '       npm run import -- KIND FILE.csv        import geofences or beacons into a running server',
     '       npm run backup -- FOLDER               copy the data folder, while the server runs',
     '       npm run restore -- BACKUP              make a data folder of a backup',
+    'Each of them takes --help, too.',
     '',
     'A setting is taken from the first that has it: flag, environment variable, file, default.',
     '',
@@ -439,7 +442,8 @@ function readArguments(argv: readonly string[]) {
       positionals.push(...argv.slice(i + 1))
       break
     }
-    if (!argument.startsWith('-') || argument === '-') {
+    // A negative number is a wrong value of a command rather than an unknown option.
+    if (!argument.startsWith('-') || /^-(?:\d|$)/.test(argument)) {
       positionals.push(argument)
       continue
     }
@@ -468,12 +472,17 @@ function readArguments(argv: readonly string[]) {
 }
 
 function readConfig(path: string, readFile: (path: string) => string): Record<string, unknown> {
+  let text: string
+  try {
+    text = readFile(path)
+  } catch (error) {
+    throw new OptionError(`${path}: cannot be read: ${systemReason(error)}`, error)
+  }
   let file: unknown
   try {
-    file = JSON.parse(readFile(path))
+    file = JSON.parse(text)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new OptionError(`${path}: cannot be read as JSON: ${reason}`, error)
+    throw new OptionError(`${path}: cannot be read as JSON: ${(error as Error).message}`, error)
   }
   if (typeof file !== 'object' || file === null || Array.isArray(file)) {
     throw new OptionError(`${path}: must hold a JSON object of settings`)

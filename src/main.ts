@@ -1,7 +1,7 @@
 /**
  * The composition root: reads top to bottom as the flow of the data, and is the only file that knows every technology.
  */
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { helpText, loadOptions, OptionError, type Options } from '../config/options.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -42,7 +42,7 @@ import { registerNatsMetrics } from './ops/natsMetrics.ts'
 import { registerWebhookMetrics } from './ops/webhookMetrics.ts'
 import { EXAMPLE, firstStartText } from './ops/welcome.ts'
 import { scopeId } from './model/scope.ts'
-import { operate } from './operator.ts'
+import { commandHelp, operate } from './operator.ts'
 import { runRegistryCommand } from './registry/cli.ts'
 import { beaconRoutes } from './registry/beaconRoutes.ts'
 import { exportRoutes } from './registry/exportRoutes.ts'
@@ -90,7 +90,7 @@ async function main(): Promise<void> {
     env: process.env,
     readFile: (path) => readFileSync(path, 'utf8'),
   })
-  if (show === 'help') return console.log(helpText())
+  if (show === 'help') return console.log(commandHelp(positionals[0]) ?? helpText())
   if (show === 'version') return console.log(packageJson.version)
   if (positionals.length > 0) return process.exit(await operate(positionals, options, console.log))
 
@@ -102,7 +102,6 @@ async function main(): Promise<void> {
   }
 
   // Durable state, from the lock inwards.
-  mkdirSync(options.data, { recursive: true, mode: 0o700 })
   const store = openStore(options.data, options)
   const salt = storeSalt(store.storeId)
   const firstKeys = options.keys.length === 0 ? undefined : parseKeys(options.keys.join(','))
@@ -272,7 +271,10 @@ async function main(): Promise<void> {
   lifecycle.add({
     name: 'http',
     start: async () => {
-      const port = await server.listen(options.host, options.port)
+      const port = await server.listen(options.host, options.port).catch((cause: Error) => {
+        const others = '--port (RINGFENCE_PORT) and --host (RINGFENCE_HOST) take others.'
+        throw new Error(`${cause.message} ${others}`, { cause })
+      })
       const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`
       const devices = partitions.reduce((sum, { table }) => sum + table.count, 0)
       // Not before the port is ours: the keys of a start that fails would be lost.

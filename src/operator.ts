@@ -18,7 +18,14 @@ import { recover } from './log/recovery.ts'
 import { logFolder } from './log/segments.ts'
 import { openSnapshots } from './log/snapshots.ts'
 import { lockStore, openStore } from './log/store.ts'
-import { isRegistryCommand, NoRegistry, readRegistryCommand, withRegistry } from './registry/cli.ts'
+import {
+  isRegistryCommand,
+  KEYS_USAGE,
+  NoRegistry,
+  PROJECTS_USAGE,
+  readRegistryCommand,
+  withRegistry,
+} from './registry/cli.ts'
 import { RegistryDatabase } from './registry/database.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 
@@ -30,12 +37,24 @@ const RESTORE_USAGE = `Usage: npm run restore -- BACKUP [--data FOLDER]
 
 Copies a backup into the data folder, which must be new or empty, and checks every byte of it.`
 
+const USAGES: Readonly<Record<string, string>> = {
+  keys: KEYS_USAGE,
+  projects: PROJECTS_USAGE,
+  backup: BACKUP_USAGE,
+  restore: RESTORE_USAGE,
+}
+
 /** Bound of reading and of writing, a second, while a server runs: the disk is its own. */
 const BESIDE_A_SERVER_BYTES = 128 << 20
 /** How often a long command tells how far it is. */
 const PROGRESS_MILLISECONDS = 1000
 
 type Print = (line: string) => void
+
+/** The text of `npm run <command> -- --help`; undefined where there is no such command. */
+export function commandHelp(command: string | undefined): string | undefined {
+  return command !== undefined && Object.hasOwn(USAGES, command) ? USAGES[command] : undefined
+}
 
 /**
  * Runs `npm run <command> -- …`.

@@ -69,6 +69,7 @@ export async function restoreBackup(
 
 function readManifest(backup: string): Manifest {
   const path = join(backup, MANIFEST_FILE)
+  if (!existsSync(backup)) throw new BackupDamaged(backup, 'there is no such folder.')
   if (!existsSync(path)) throw new BackupDamaged(backup, `is no backup: there is no ${MANIFEST_FILE} in it.`)
   return decodeManifest(readFileSync(path, 'utf8'), path)
 }

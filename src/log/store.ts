@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
+import { systemReason } from '../runtime/errors.ts'
 import { replaceFileBlocking, syncFolderBlocking, systemFiles } from './files.ts'
 import { createLog, logFolder } from './segments.ts'
 
@@ -60,8 +61,11 @@ export function openStore(folder: string, options: { partitions: number }): Stor
   if (!(Number.isInteger(partitions) && partitions >= 1 && partitions <= 65_536)) {
     throw new RangeError(`partitions: ${partitions} is not an integer from 1 to 65536`)
   }
-  const made = fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
-  if (made !== undefined) syncFolderBlocking(systemFiles, dirname(made))
+  try {
+    makeFolder(resolve(folder))
+  } catch (error) {
+    throw new StoreRefused(folder, `the data folder cannot be made: ${systemReason(error)}`)
+  }
   const release = lockStore(folder)
   try {
     const { storeId } = readDescription(folder, partitions) ?? create(folder, partitions)
@@ -72,13 +76,28 @@ export function openStore(folder: string, options: { partitions: number }): Stor
   }
 }
 
+/** With those above it; durable. Not mkdir's own `recursive`: under /proc that tries for ever. */
+function makeFolder(folder: string): void {
+  if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  const parent = dirname(folder)
+  if (parent !== folder) makeFolder(parent)
+  fs.mkdirSync(folder, { mode: 0o700 })
+  syncFolderBlocking(systemFiles, parent)
+}
+
 /**
  * Takes the folder for this process, until the returned function is called: an exclusive transaction that is never
  * committed. The folder exists; whether there is a store in it is not looked at.
- * @throws {StoreLocked}
+ * @throws {StoreLocked} {@link StoreRefused} where it cannot be read and written
  */
 export function lockStore(folder: string): () => void {
-  const database = new Database(join(folder, 'lock'), { timeout: LOCK_WAIT })
+  let database: Database.Database
+  try {
+    fs.accessSync(folder, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
+    database = new Database(join(folder, 'lock'), { timeout: LOCK_WAIT })
+  } catch (error) {
+    throw new StoreRefused(folder, `the data folder cannot be read and written: ${systemReason(error)}`)
+  }
   try {
     database.pragma('journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')

@@ -40,12 +40,20 @@ export function isRegistryCommand(name: string | undefined): name is 'keys' | 'p
   return name === 'keys' || name === 'projects'
 }
 
-/** The command that was typed after `npm run`, or the text that says which there are. */
+/** What was typed is no command; the message says what is wrong with it. */
+class WrongCommand extends Error {}
+
+/** The command that was typed after `npm run`, or the text that says what is wrong with it and which there are. */
 export function readRegistryCommand(line: readonly string[]): RegistryCommand | string {
   const [name, command, ...rest] = line
-  return name === 'keys'
-    ? (keysCommand(command, rest) ?? KEYS_USAGE)
-    : (projectsCommand(command, rest) ?? PROJECTS_USAGE)
+  const usageText = name === 'keys' ? KEYS_USAGE : PROJECTS_USAGE
+  if (command === undefined) return usageText
+  try {
+    return name === 'keys' ? keysCommand(command, rest) : projectsCommand(command, rest)
+  } catch (error) {
+    if (error instanceof WrongCommand) return `${error.message}\n\n${usageText}`
+    throw error
+  }
 }
 
 /** Runs a command; returns the exit code: 0 done, 2 a wrong command. */
@@ -94,19 +102,28 @@ export function withRegistry<T>(folder: string, clock: Clock, work: (registry: O
 
 // Keys
 
-function keysCommand(command: string | undefined, rest: readonly string[]): RegistryCommand | undefined {
-  if (command === 'list' && rest.length === 0) return listKeys
-  if (command === 'rotate' && (rest.length === 1 || rest.length === 2)) {
-    const kind = KEY_KINDS.find((one) => one === rest[0])
-    const project = Number(rest[1] ?? '1')
-    if (kind === undefined || !Number.isInteger(project)) return undefined
-    return ({ keys }, print) => rotate(keys, print, project, kind)
+function keysCommand(command: string, rest: readonly string[]): RegistryCommand {
+  switch (command) {
+    case 'list':
+      noMoreThan(0, command, rest)
+      return listKeys
+    case 'rotate': {
+      noMoreThan(2, command, rest)
+      const kind = KEY_KINDS.find((one) => one === rest[0])
+      if (kind === undefined)
+        throw new WrongCommand(`rotate needs the kind of a key, not ${quoted(rest[0])}.`)
+      const project = rest[1] === undefined ? 1 : projectNumber(command, rest[1])
+      return ({ keys }, print) => rotate(keys, print, project, kind)
+    }
+    case 'create-project': {
+      if (rest.length > 1) throw new WrongCommand(`Put the name into quotes: "${rest.join(' ')}".`)
+      const name = rest[0]?.trim()
+      if (!name) throw new WrongCommand('create-project needs a name.')
+      return ({ keys }, print) => createProject(keys, print, name)
+    }
+    default:
+      throw new WrongCommand(`There is no command ${quoted(command)}.`)
   }
-  const name = rest[0]?.trim()
-  if (command === 'create-project' && rest.length === 1 && name) {
-    return ({ keys }, print) => createProject(keys, print, name)
-  }
-  return undefined
 }
 
 function listKeys({ keys }: OperatedRegistry, print: Print): number {
@@ -132,6 +149,13 @@ function rotate(keys: Keys, print: Print, project: number, kind: KeyKind): numbe
 }
 
 function createProject(keys: Keys, print: Print, name: string): number {
+  const namesake = keys.projects().find((project) => project.name === name)
+  if (namesake !== undefined) {
+    print(
+      `Project ${namesake.id} has the name ${name} already: give another, so that they can be told apart.`,
+    )
+    return 2
+  }
   const created = keys.createProject(name)
   print(`Project ${created.project.id}: ${name}. Its keys, shown only now:`)
   for (const kind of KEY_KINDS) print(`  ${kind.padEnd(15)}  ${created.keys[kind]}`)
@@ -140,32 +164,58 @@ function createProject(keys: Keys, print: Print, name: string): number {
 
 // Projects
 
-function projectsCommand(command: string | undefined, rest: readonly string[]): RegistryCommand | undefined {
-  if (command === 'list' && rest.length === 0) return listProjects
-  const [number = '', requests = ''] = rest
-  if (!/^\d+$/.test(number)) return undefined
-  const project = Number(number)
-  if (command === 'usage' && rest.length === 1) {
-    return ({ projects }, print) => usage(projects, print, project)
+function projectsCommand(command: string, rest: readonly string[]): RegistryCommand {
+  switch (command) {
+    case 'list':
+      noMoreThan(0, command, rest)
+      return listProjects
+    case 'usage': {
+      noMoreThan(1, command, rest)
+      const project = projectNumber(command, rest[0])
+      return ({ projects }, print) => usage(projects, print, project)
+    }
+    case 'disable':
+    case 'enable': {
+      noMoreThan(1, command, rest)
+      const project = projectNumber(command, rest[0])
+      const disabled = command === 'disable'
+      const state = disabled ? 'disabled: its requests are answered with 402' : 'enabled'
+      return ({ projects }, print) =>
+        projects.setDisabled(project, disabled)
+          ? told(print, `Project ${project} is ${state}.`)
+          : noProject(project, print)
+    }
+    case 'quota': {
+      noMoreThan(2, command, rest)
+      const project = projectNumber(command, rest[0])
+      const requests = rest[1] ?? ''
+      if (requests !== 'none' && !/^\d{1,15}$/.test(requests)) {
+        throw new WrongCommand(`quota needs a whole number of requests, or none, not ${quoted(rest[1])}.`)
+      }
+      const quota = requests === 'none' ? null : Number(requests)
+      return ({ projects }, print) =>
+        projects.setQuota(project, quota)
+          ? told(print, `Project ${project} may make ${quotaText(quota)}.`)
+          : noProject(project, print)
+    }
+    default:
+      throw new WrongCommand(`There is no command ${quoted(command)}.`)
   }
-  if ((command === 'disable' || command === 'enable') && rest.length === 1) {
-    const disabled = command === 'disable'
-    return ({ projects }, print) =>
-      projects.setDisabled(project, disabled)
-        ? told(
-            print,
-            `Project ${project} is ${disabled ? 'disabled: its requests are answered with 402' : 'enabled'}.`,
-          )
-        : noProject(project, print)
-  }
-  const quota = requests === 'none' ? null : Number(requests)
-  if (command === 'quota' && rest.length === 2 && (quota === null || /^\d{1,15}$/.test(requests))) {
-    return ({ projects }, print) =>
-      projects.setQuota(project, quota)
-        ? told(print, `Project ${project} may make ${quotaText(quota)}.`)
-        : noProject(project, print)
-  }
-  return undefined
+}
+
+/** @throws {WrongCommand} for more words than the command takes */
+function noMoreThan(count: number, command: string, rest: readonly string[]): void {
+  if (rest.length > count) throw new WrongCommand(`${command} takes no ${quoted(rest[count])} there.`)
+}
+
+/** @throws {WrongCommand} */
+function projectNumber(command: string, text: string | undefined): number {
+  if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text)
+  throw new WrongCommand(`${command} needs the number of a project, not ${quoted(text)}.`)
+}
+
+function quoted(word: string | undefined): string {
+  return word === undefined ? 'nothing' : JSON.stringify(word)
 }
 
 function listProjects({ projects }: OperatedRegistry, print: Print): number {
@@ -180,7 +230,9 @@ function listProjects({ projects }: OperatedRegistry, print: Print): number {
 
 function usage(projects: Projects, print: Print, project: number): number {
   if (!projects.list().some(({ id }) => id === project)) return noProject(project, print)
-  for (const { month, requests } of projects.usage(project)) print(`${month}  ${requests}`)
+  const months = projects.usage(project)
+  if (months.length === 0) print(`Project ${project} has made no requests yet.`)
+  for (const { month, requests } of months) print(`${month}  ${requests}`)
   return 0
 }
 

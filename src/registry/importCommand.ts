@@ -1,6 +1,7 @@
 /** `npm run import`: see {@link HELP}. */
-import { statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { systemReason } from '../runtime/errors.ts'
 import { progressText, reportText } from './importReport.ts'
 import type { ImportAnswer } from './importReport.ts'
 import type { ImportUpload, Sent } from './importUpload.ts'
@@ -24,6 +25,8 @@ const WRITE_MS = 5000
 
 /** What the user has to change. */
 class UsageError extends Error {}
+
+class UnreadableFile extends Error {}
 
 async function main(): Promise<number> {
   const upload = options()
@@ -68,8 +71,19 @@ function options(): ImportUpload | undefined {
   }
   if (!URL.canParse(values.url) || !/^https?:/.test(values.url))
     throw new UsageError(`--url ${values.url}: not a URL.`)
-  const { size } = statSync(path)
-  return { url: new URL(values.url), kind, path, size, key }
+  return { url: new URL(values.url), kind, path, size: fileSize(path), key }
+}
+
+/** @throws {UnreadableFile} */
+function fileSize(path: string): number {
+  try {
+    accessSync(path, constants.R_OK)
+    const stats = statSync(path)
+    if (stats.isFile()) return stats.size
+  } catch (error) {
+    throw new UnreadableFile(`${path} cannot be read: ${systemReason(error)}.`)
+  }
+  throw new UnreadableFile(`${path} is no file.`)
 }
 
 /** A line that rewrites itself on a terminal, a line now and then elsewhere; to stderr. */
@@ -99,7 +113,8 @@ try {
 } catch (error) {
   const { code } = error as NodeJS.ErrnoException
   const usage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')
-  console.error(usage || error instanceof NoAnswer || code !== undefined ? (error as Error).message : error)
+  const isTold = usage || error instanceof NoAnswer || error instanceof UnreadableFile
+  console.error(isTold || code !== undefined ? (error as Error).message : error)
   if (usage) console.error('`npm run import -- --help` shows the options.')
   process.exitCode = 2
 }

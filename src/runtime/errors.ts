@@ -36,3 +36,21 @@ export function outOfRange(param: string, low: number, high: number): ApiError {
 export function notFound(what: string): ApiError {
   return new ApiError(404, `${what} not found.`)
 }
+
+/** By error code of a system call: what it means to the one who named the file. */
+const SYSTEM_REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not',
+  EEXIST: 'a file is in its place',
+  EISDIR: 'it is a folder',
+  ENOENT: 'there is no such file or folder',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of its path is no folder',
+  EPERM: 'the system does not allow it',
+  EROFS: 'the file system is read-only',
+}
+
+/** Why a system call failed, in words for the user who named the file; other errors in their own. */
+export function systemReason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return SYSTEM_REASONS[code ?? ''] ?? message ?? String(error)
+}

@@ -165,7 +165,7 @@ t.test('what cannot be used is named, with where it came from', async (t) => {
     [{ file: { rateLimits: true } }, /^my\.json: "rateLimits" must be on or off, not true$/],
     [{ file: [] }, /^my\.json: must hold a JSON object/],
     [{ file: '{' }, /^my\.json: cannot be read as JSON/],
-    [{ argv: ['--config', 'absent.json'] }, /^absent\.json: cannot be read as JSON: no such file$/],
+    [{ argv: ['--config', 'absent.json'] }, /^absent\.json: cannot be read: no such file$/],
   ]
   for (const [sources, message] of CASES) {
     try {

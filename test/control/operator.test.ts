@@ -17,10 +17,15 @@ import t from 'tap'
 import { loadOptions } from '../../config/options.ts'
 import { controlAddress } from '../../src/control/address.ts'
 import { connectControl } from '../../src/control/client.ts'
+import { openStore } from '../../src/log/store.ts'
 import { KEYS_USAGE, PROJECTS_USAGE } from '../../src/registry/cli.ts'
-import { operate } from '../../src/operator.ts'
+import { commandHelp, operate } from '../../src/operator.ts'
 import { command, type Ended } from '../backup/command.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
+
+t.setTimeout(60_000)
+
+const USAGES = { keys: KEYS_USAGE, projects: PROJECTS_USAGE }
 
 /** A short path in every environment: that of a test folder is too long for a socket. */
 function folder(t: { teardown(work: () => void): void }): string {
@@ -58,6 +63,11 @@ t.test('commands do the same on a running server and on a stopped one', async (t
     const made = await run(data, 'keys', 'create-project', name)
     t.match(made, { code: 0, output: `Project ${second}: ${name}. Its keys, shown only now:` })
     const old = /prj_test_sk_[0-9a-f]{40}/.exec(made.output)![0]
+    t.match(await run(data, 'keys', 'create-project', name), {
+      code: 2,
+      output: `Project ${second} has the name ${name} already`,
+    })
+    t.match(await run(data, 'projects', 'usage', second), { code: 0, output: /has made no requests yet/ })
     const rotated = await run(data, 'keys', 'rotate', 'testSecret', second)
     const fresh = /prj_test_sk_[0-9a-f]{40}/.exec(rotated.output)![0]
     t.match(await run(data, 'projects', 'quota', second, '1'), { code: 0, output: 'may make 1 a month' })
@@ -89,27 +99,53 @@ t.test('commands do the same on a running server and on a stopped one', async (t
 t.test('a command that is wrong is told which there are, whatever the folder', async (t) => {
   const data = folder(t)
   const WRONG = [
-    ['keys'],
-    ['keys', 'rotate'],
-    ['keys', 'rotate', 'secret'],
-    ['keys', 'rotate', 'liveSecret', 'x'],
-    ['keys', 'list', 'x'],
-    ['keys', 'create-project', ' '],
-    ['projects'],
-    ['projects', 'help'],
-    ['projects', 'disable'],
-    ['projects', 'disable', '-1'],
-    ['projects', 'quota', '1'],
-    ['projects', 'quota', '1', '1.5'],
-    ['projects', 'quota', '1', '1e3'],
-  ]
-  for (const line of WRONG) {
-    const usage = line[0] === 'keys' ? KEYS_USAGE : PROJECTS_USAGE
-    t.strictSame(await run(data, ...line), { code: 2, output: usage }, line.join(' '))
+    [['keys', 'rotate'], 'rotate needs the kind of a key, not nothing.'],
+    [['keys', 'rotate', 'secret'], 'rotate needs the kind of a key, not "secret".'],
+    [['keys', 'rotate', 'liveSecret', 'x'], 'rotate needs the number of a project, not "x".'],
+    [['keys', 'rotate', 'liveSecret', '1', '2'], 'rotate takes no "2" there.'],
+    [['keys', 'list', 'x'], 'list takes no "x" there.'],
+    [['keys', 'create-project', ' '], 'create-project needs a name.'],
+    [['keys', 'create-project', 'Second', 'shop'], 'Put the name into quotes: "Second shop".'],
+    [['keys', 'frob'], 'There is no command "frob".'],
+    [['projects', 'help'], 'There is no command "help".'],
+    [['projects', 'disable'], 'disable needs the number of a project, not nothing.'],
+    [['projects', 'disable', '-1'], 'disable needs the number of a project, not "-1".'],
+    [['projects', 'usage', 'x'], 'usage needs the number of a project, not "x".'],
+    [['projects', 'quota', '1'], 'quota needs a whole number of requests, or none, not nothing.'],
+    [['projects', 'quota', '1', '1.5'], 'quota needs a whole number of requests, or none, not "1.5".'],
+    [['projects', 'quota', '1', '1e3'], 'quota needs a whole number of requests, or none, not "1e3".'],
+  ] as const
+  for (const [line, sentence] of WRONG) {
+    const output = `${sentence}\n\n${USAGES[line[0]]}`
+    t.strictSame(await run(data, ...line), { code: 2, output }, line.join(' '))
   }
+  for (const name of ['keys', 'projects'] as const) {
+    t.strictSame(await run(data, name), { code: 2, output: USAGES[name] })
+    t.equal(commandHelp(name), USAGES[name])
+  }
+  for (const name of ['backup', 'restore']) t.match(commandHelp(name), `Usage: npm run ${name} --`)
+  t.equal(commandHelp('constructor'), undefined)
+  t.strictSame(await command(['keys', '--help']), { code: 0, output: `${KEYS_USAGE}\n` })
+  t.match(await command(['projects', 'quota', '2', '-5', '--data', data]), {
+    code: 2,
+    output: /^quota needs a whole number of requests, or none, not "-5"\./,
+  })
   t.match(await run(data, 'backup'), { code: 2, output: /^Usage: npm run backup/ })
   t.match(await run(data, 'restore', 'a', 'b'), { code: 2, output: /^Usage: npm run restore/ })
   t.match(await command(['keyz', '--data', data]), { code: 2, output: /unknown command keyz/ })
+  const unusable = /: the data folder cannot be (?:made|read and written): /
+  writeFileSync(join(data, 'file'), '')
+  mkdirSync(join(data, 'odd', 'lock'), { recursive: true })
+  for (const path of ['file', 'file/below', 'odd']) {
+    t.throws(() => openStore(join(data, path), { partitions: 1 }), { message: unusable }, path)
+  }
+  // Where mkdir of Node with `recursive` tries for ever.
+  t.match(await command(['--data', '/proc/ringfence']), { code: 1, output: unusable })
+  t.match(await command(['--config', join(data, 'none.json')]), {
+    code: 2,
+    output: /none\.json: cannot be read: there is no such file or folder/,
+  })
+  t.match(await run(data, 'restore', join(data, 'none')), { code: 1, output: /there is no such folder/ })
   const none = /There is no .*registry\.sqlite: start the server once/
   t.match(await command(['keys', 'list', '--data', data]), { code: 1, output: none })
   t.match(await run(join(data, 'none'), 'keys', 'list'), { code: 1, output: none })
@@ -120,7 +156,10 @@ t.test('a folder whose first start did not come to listen has no project, and sa
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
-  t.match(await command(['--data', data, '--port', String(port)]), { code: 1 })
+  t.match(await command(['--data', data, '--port', String(port)]), {
+    code: 1,
+    output: /Cannot listen on .*--port \(RINGFENCE_PORT\)/,
+  })
   taken.close()
   for (const name of ['keys', 'projects']) {
     t.match(await run(data, name, 'list'), { code: 0, output: /^There is no project yet/ })

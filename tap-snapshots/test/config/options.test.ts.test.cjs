@@ -9,8 +9,10 @@ exports[`test/config/options.test.ts > TAP > the text of --help > must match sna
 Usage: npm start -- [options]                 run the server
        npm run keys -- <command>              list and rotate API keys, add projects
        npm run projects -- <command>          disable projects, give them a monthly quota
+       npm run import -- KIND FILE.csv        import geofences or beacons into a running server
        npm run backup -- FOLDER               copy the data folder, while the server runs
        npm run restore -- BACKUP              make a data folder of a backup
+Each of them takes --help, too.
 
 A setting is taken from the first that has it: flag, environment variable, file, default.
 
