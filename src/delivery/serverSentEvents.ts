@@ -67,7 +67,10 @@ export class ServerSentEvents {
       description:
         'Server-sent events: the `id` is the event’s `_id`, `event` its type, `data` the record. Resume with ' +
         'Last-Event-ID, or `from`: every event after that one comes, once and in order. The stream ends within seconds ' +
-        'when the key is rotated, or its project may make no more requests; the next request is told why.',
+        'when the key is rotated, or its project may make no more requests; the next request is told why.\n\n' +
+        'There is no form for it here, because it has no end. In a terminal:\n\n' +
+        '    curl -N "$URL/v1/events/stream" -H "Authorization: $SK"\n\n' +
+        'More in the guide [Following events](/docs/guides/events#following-events).',
       query: Query,
       headers: ['last-event-id'],
       answers: {

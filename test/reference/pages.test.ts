@@ -181,9 +181,11 @@ function openReference(storedKey: string) {
     send: (request: PageRequest) => options!.requestInterceptor(request),
     /** Whether an operation of the document may be tried. */
     mayTry: (paths: object) => {
-      const wrap = options!.plugins.map((plugin) => plugin().statePlugins).find((each) => each !== undefined)!
+      const wrap = options!.plugins
+        .map((plugin) => plugin().statePlugins)
+        .find((each) => each?.spec !== undefined)!
       const specSelectors = { specJson: () => mapOf({ paths }) }
-      const selector = wrap.spec.wrapSelectors.allowTryItOutFor(() => true, { specSelectors })
+      const selector = wrap.spec!.wrapSelectors.allowTryItOutFor(() => true, { specSelectors })
       return (path: string, method: string) => selector(undefined, path, method)
     },
   }
@@ -191,7 +193,7 @@ function openReference(storedKey: string) {
 
 interface Plugin {
   readonly statePlugins?: {
-    readonly spec: {
+    readonly spec?: {
       readonly wrapSelectors: {
         allowTryItOutFor(
           original: () => boolean,

@@ -54,11 +54,17 @@ function withoutTrialsOfStreams() {
   return { statePlugins: { spec: { wrapSelectors: { allowTryItOutFor } } } }
 }
 
+/** A link to an operation shows it below the bar: by the browser, which knows scroll-padding-top. */
+function withScrollPadding() {
+  const scrollToElement = () => (element) => element.scrollIntoView()
+  return { statePlugins: { layout: { wrapActions: { scrollToElement } } } }
+}
+
 window.SwaggerUIBundle({
   url: '/v1/openapi.json',
   domNode: document.getElementById('reference'),
   presets: [window.SwaggerUIBundle.presets.apis],
-  plugins: [withoutDialogs, withoutTrialsOfStreams],
+  plugins: [withoutDialogs, withoutTrialsOfStreams, withScrollPadding],
   deepLinking: true,
   defaultModelsExpandDepth: 0,
   defaultModelExpandDepth: 3,
