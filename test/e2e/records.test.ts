@@ -126,6 +126,9 @@ t.test('pages by `before` meet every record once, those of one time too', async 
     }
   }
   const [first, second] = (await get('/v1/events?deviceId=paged-1')).events
+  const arrival = Date.parse(first.actualCreatedAt) - 1
+  t.equal((await get(`/v1/events?deviceId=paged-1&createdAfter=${arrival}`)).events.length, 0, 'dated back')
+  t.equal((await get(`/v1/events?deviceId=paged-1&updatedAfter=${arrival}`)).events.length, 4, 'what arrived')
   const after = (await get(`/v1/events?deviceId=paged-1&limit=1&before=${first._id}`)).events
   t.equal(after[0]._id, second._id)
   t.equal(await statusOf('GET', `/v1/events?before=${first._id}`, liveSecret), 404, 'of another environment')
