@@ -132,12 +132,14 @@ export function createServer(options: ServerOptions): Server {
       })
     }
   }
+  const socketPaths = new Set<string>()
   for (const handler of options.sockets ?? []) {
     for (const path of [handler.path, API_PREFIX + handler.path]) {
       const answer = (res: HttpResponse, error: unknown) => refuse(res, false, error, undefined)
       serveSockets(app, path, handler, shared, answer, disconnected)
       app.get(path, (res) => answer(res, new ApiError(400, NO_SOCKET)))
     }
+    socketPaths.add(handler.path)
   }
   app.any('/*', dispatch)
   const connections = new Connections({
@@ -174,14 +176,23 @@ export function createServer(options: ServerOptions): Server {
     const path = url.startsWith(`${API_PREFIX}/v1/`) ? url.slice(API_PREFIX.length) : url
     const isHead = method === 'HEAD'
     const match = router.match((isHead ? 'GET' : method) as Method, path)
-    if (match === undefined) {
+    if (match === undefined && socketPaths.has(path)) {
+      // A GET is answered above.
+      if (isHead) refuse(res, true, new ApiError(400, NO_SOCKET), undefined)
+      else refuseMethod(res, ['GET'])
+    } else if (match === undefined) {
       refuse(res, isHead, shared.draining ? shuttingDown() : new ApiError(404, NO_SUCH_PATH), undefined)
     } else if (match.value === undefined) {
-      const error = new ApiError(405, `Method not allowed. Allowed: ${allowedText(match.allowed)}.`)
-      refuse(res, isHead, shared.draining ? shuttingDown() : error, `Allow: ${allowedText(match.allowed)}`)
+      refuseMethod(res, match.allowed, isHead)
     } else {
       new Exchange(shared, match.value, res, nextRequestId(), isHead).start(req, match.segments)
     }
+  }
+
+  function refuseMethod(res: HttpResponse, methods: readonly Method[], isHead = false): void {
+    const allowed = allowedText(methods)
+    const error = new ApiError(405, `Method not allowed. Allowed: ${allowed}.`)
+    refuse(res, isHead, shared.draining ? shuttingDown() : error, `Allow: ${allowed}`)
   }
 
   function preflight(res: HttpResponse, req: HttpRequest): void {

@@ -87,8 +87,8 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
       tag: TAG,
       summary: 'Change a webhook',
       description:
-        'The named fields change, the rest stay; null takes away description, types and tags. A new url is used for ' +
-        'what waits, too; new filters decide about what happens from now on.',
+        'The named fields change, the rest stay; null, or an empty value in a form, takes away description, types and ' +
+        'tags. A new url is used for what waits, too; new filters decide about what happens from now on.',
       params: Id,
       body: WebhookChangeBody,
       answers: { 200: OneWebhook },
@@ -215,6 +215,7 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
         const from = dateField(body, 'from')
         const to = dateField(body, 'to') ?? clock.now()
         if (deliveryId !== undefined) {
+          if (from !== undefined) throw badParam('from', 'Not together with a deliveryId.')
           const delivery = await webhooks.redeliver(webhook, deliveryId)
           if (delivery === undefined) throw notFound('Delivery')
           return { body: { delivery: deliveryRecord(delivery) } }

@@ -378,6 +378,7 @@ t.test('what is wrong is said, and changes nothing', { buffered: true }, async (
     ['POST', '/nowhere/test', {}, 404],
     ['POST', `/${_id}/redeliver`, {}, 400, 'from'],
     ['POST', `/${_id}/redeliver`, { from: 'yesterday' }, 400, 'from'],
+    ['POST', `/${_id}/redeliver`, { from: 1, deliveryId: 'f'.repeat(24) }, 400, 'from'],
     ['POST', `/${_id}/redeliver`, { from: '2026-01-02', to: '2026-01-01' }, 400, 'from'],
     ['POST', `/${_id}/redeliver`, { deliveryId: 'f'.repeat(24) }, 404],
     ['GET', `/${_id}/deliveries?status=lost`, undefined, 400, 'status'],
@@ -399,6 +400,16 @@ t.test('what is wrong is said, and changes nothing', { buffered: true }, async (
   t.match(changed.body.webhook, { description: 'ERP', tags: ['a', 'b'] })
   const cleared = await server.api('PATCH', `/v1/webhooks/${_id}`, { description: null, tags: null })
   t.notOk('description' in cleared.body.webhook || 'tags' in cleared.body.webhook)
+  await server.api('PATCH', `/v1/webhooks/${_id}`, { description: 'ERP', tags: 'a' })
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const emptied = await server.api(
+    'PATCH',
+    `/v1/webhooks/${_id}`,
+    'description=&tags=',
+    KEYS.testSecret,
+    form,
+  )
+  t.notOk('description' in emptied.body.webhook || 'tags' in emptied.body.webhook, 'an empty value in a form')
   const more = Array.from({ length: 20 }, () =>
     server.api('POST', '/v1/webhooks', { url: 'http://a.example' }),
   )

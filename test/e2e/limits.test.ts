@@ -112,7 +112,7 @@ t.test('a project over its quota, or disabled, is answered 402', async (t) => {
     },
   })
   t.ok(over.headers.get('x-radar-request-id'))
-  for (const path of ['/healthz', '/readyz', '/v1/openapi.json'])
+  for (const path of ['/healthz', '/readyz', '/v1/openapi.json', '/docs', '/docs/guides/quickstart'])
     t.equal(await status(path, testSecret), 200, path)
   t.match(
     (await server.api('GET', '/metrics')).body,

@@ -48,7 +48,9 @@ t.test('who may connect', async (t) => {
   await refused('no such subprotocol', 400, { headers: { 'sec-websocket-protocol': 'ringfence.xml' } })
   const plain = await server.api('GET', '/v1/stream')
   t.match(plain, { status: 400, body: { meta: { code: 400 } } }, 'no WebSocket')
-  t.equal((await server.api('POST', '/v1/stream')).status, 404)
+  t.equal((await server.api('HEAD', '/v1/stream')).status, 400)
+  const post = await server.api('POST', '/api/v1/stream', {})
+  t.strictSame([post.status, post.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
 
   const accepted = [
     { key: `Bearer ${KEYS.testSecret}` },
