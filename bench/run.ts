@@ -28,6 +28,9 @@ const BENCHES: Readonly<Record<string, string>> = {
   growth: 'growth.ts',
 }
 
+/** A bench that stores a million geofences holds their records meanwhile. */
+const HEAP_MEGABYTES = 12_000
+
 const [name, ...args] = process.argv.slice(2)
 const file = name === undefined || !Object.hasOwn(BENCHES, name) ? undefined : BENCHES[name]
 if (name === undefined || file === undefined) {
@@ -37,7 +40,8 @@ if (name === undefined || file === undefined) {
   process.exit(2)
 }
 
-const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
+const heap = `--max-old-space-size=${HEAP_MEGABYTES}`
+const child = spawn(process.execPath, [heap, join(import.meta.dirname, file), ...args], {
   stdio: ['inherit', 'pipe', 'inherit'],
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
