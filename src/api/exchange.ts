@@ -42,7 +42,6 @@ export class Exchange implements Reply {
   query: unknown = undefined
   body: unknown = undefined
   upload: Upload | undefined = undefined
-  uploadBytes: number | undefined = undefined
   credentials: Credentials | undefined = undefined
   ip = ''
   receivedAt = 0
@@ -122,9 +121,7 @@ export class Exchange implements Reply {
     if (endpoint.takesQuery) this.query = endpoint.readQuery(req.getQuery() ?? '')
     if (endpoint.takesBody) this.#format = bodyFormat(req.getHeader('content-type'))
     else if (endpoint.route.upload !== undefined) {
-      const contentLength = req.getHeader('content-length')
-      checkUpload(endpoint.route.upload, req.getHeader('content-type'), contentLength)
-      this.uploadBytes = contentLength === '' ? undefined : Number(contentLength)
+      checkUpload(endpoint.route.upload, req.getHeader('content-type'), req.getHeader('content-length'))
       this.#hold(UPLOAD_MEMORY_BYTES)
     }
     if (auth === 'none') this.#ifNoneMatch = req.getHeader('if-none-match')

@@ -74,6 +74,17 @@ export function listPage(query: CheckedQuery): ListPage {
 }
 
 /**
+ * {@link listPage} of a list that knows where a record stands in it.
+ * @param has whether a record of that `_id` is there
+ * @throws ApiError 404 where `before` names none, too
+ */
+export function recordPage(query: CheckedQuery, has: (id: string) => boolean): ListPage {
+  const page = listPage(query)
+  if (page.before !== undefined && !has(page.before)) throw unknownBefore()
+  return page
+}
+
+/**
  * The same for a list in which no two records have one creation time: there `before` is a bound of it.
  * @param find a record of the list, by its `_id`
  * @throws ApiError 404 where `before` names none

@@ -31,8 +31,6 @@ export interface Call<
    * not read when the handler answers is dropped.
    */
   readonly upload: Readable | undefined
-  /** How long the upload will be, where its head says so. */
-  readonly uploadBytes: number | undefined
   /** Undefined only on routes of auth level `none`. */
   readonly credentials: Credentials | undefined
   /** The requester's address: the peer's, or X-Forwarded-For where the peer is a trusted proxy. */

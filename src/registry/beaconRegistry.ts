@@ -64,11 +64,8 @@ export class BeaconRegistry {
   ): { beacon: Beacon; created: boolean }[] {
     if (definitions.length === 0) return []
     const { records } = this.#scope(scope).beacons
-    const drafts = records.draft(
-      definitions,
-      this.#clock.now(),
-      (definition, id, createdAt) => this.#build(scope, definition, id, createdAt),
-      part?.toCome,
+    const drafts = records.draft(definitions, this.#clock.now(), (definition, id, createdAt) =>
+      this.#build(scope, definition, id, createdAt),
     )
     this.#write(
       scope,

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { distinctPage, ListQuery, PageAnswers } from '../api/listQuery.ts'
+import { ListQuery, PageAnswers, recordPage } from '../api/listQuery.ts'
 import type { Call, Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
@@ -114,7 +114,7 @@ function readRoutes(registry: Registry): Route[] {
         const { records, hasMore } = list.list({
           tag,
           externalId,
-          ...distinctPage(call.query, (id) => list.get(id)),
+          ...recordPage(call.query, (id) => list.get(id) !== undefined),
           accept: metadata && ((beacon) => matchesMetadata(beacon.metadata, metadata)),
         })
         return { meta: { hasMore }, body: { beacons: records.map(beaconRecord) } }

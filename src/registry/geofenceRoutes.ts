@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { distinctPage, ListQuery, PageAnswers } from '../api/listQuery.ts'
+import { ListQuery, PageAnswers, recordPage } from '../api/listQuery.ts'
 import type { Call, Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
@@ -108,7 +108,7 @@ function readRoutes(registry: Registry): Route[] {
         const { geofences, hasMore } = store.list({
           tag,
           externalId,
-          ...distinctPage(call.query, (id) => store.records.get(id)),
+          ...recordPage(call.query, (id) => store.records.get(id) !== undefined),
           accept: metadata && ((geofence) => matchesMetadata(geofence.metadata, metadata)),
         })
         return {

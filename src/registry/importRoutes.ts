@@ -101,7 +101,6 @@ function routesOf({ imports }: Registry, kind: ImportKind): Route[] {
           scope,
           kind,
           chunks: call.upload!,
-          size: call.uploadBytes,
           name: call.query.fileName,
         }
         const { record, errors } = await importCsv(imports, file)

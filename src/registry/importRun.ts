@@ -21,8 +21,6 @@ export interface ImportFile {
   readonly scope: ScopeId
   readonly kind: ImportKind
   readonly chunks: AsyncIterable<Uint8Array>
-  /** Bytes of all chunks together, where known. */
-  readonly size?: number | undefined
   readonly name?: string | undefined
 }
 
@@ -73,7 +71,10 @@ export async function importCsv(
     if (!(error instanceof CsvUnreadable)) throw error
     const { created, updated } = finished.record
     if (created + updated > 0) return finished
-    throw badParam('body', `The file is no CSV from line ${error.line} on, and nothing is imported. ${error.message}`)
+    throw badParam(
+      'body',
+      `The file is no CSV from line ${error.line} on, and nothing is imported. ${error.message}`,
+    )
   }
 }
 
@@ -85,7 +86,6 @@ class ImportRun {
   readonly #record: ImportRecord
   readonly #errors: RefusedRow[] = []
   #pending: Referenced[] = []
-  readonly #header: CsvRow
   #last: CsvRow
 
   /** @throws ApiError 400 for a header that is refused */
@@ -94,7 +94,6 @@ class ImportRun {
     this.#history = history
     this.#file = file
     this.#columns = new CsvColumns(header.cells, file.kind.columns)
-    this.#header = header
     this.#last = header
     this.#record = history.begin(file.scope, file.kind.name, file.name)
   }
@@ -127,7 +126,6 @@ class ImportRun {
     const definitions = this.#pending
     let written: ImportRecord | undefined
     this.#file.kind.put(this.#file.scope, definitions, {
-      toCome: this.#toCome(),
       alongside: (outcomes) => {
         const created = outcomes.reduce((sum, outcome) => sum + Number(outcome.created), 0)
         const unpaired = definitions.filter(
@@ -142,13 +140,6 @@ class ImportRun {
     })
     Object.assign(this.#record, written)
     this.#pending = []
-  }
-
-  /** How many rows follow, if they are as long as those so far. */
-  #toCome(): number {
-    const { end } = this.#last
-    const left = (this.#file.size ?? 0) - end
-    return left > 0 ? Math.round((this.#record.rows * left) / (end - this.#header.end)) : 0
   }
 
   finish() {

@@ -20,6 +20,8 @@ export interface Listed extends Referenced {
 export interface RecordQuery<T> {
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
+  /** The `_id` of a record that is there: only those after it, whatever the filters. */
+  readonly before?: string | undefined
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
   readonly updatedBefore?: number | undefined
@@ -38,17 +40,14 @@ export interface Draft<T> {
 
 /** What a put of many has to know when it is a part of something larger. */
 export interface Part {
-  /**
-   * About how many follow in later parts. Of these as large a share is taken to be new as here, and the creation times
-   * reach back for them, too.
-   */
-  readonly toCome: number
   /** Runs in the transaction of the put, with what will have been done in the order of the definitions. */
   alongside(outcomes: readonly { readonly created: boolean }[]): void
 }
 
 /** A place in the order of creation, for one `_id`. */
 interface Entry<T> {
+  /** Rises from one to the next. */
+  readonly place: number
   /** Undefined once it is deleted. */
   record: T | undefined
 }
@@ -57,8 +56,8 @@ interface Entry<T> {
  * The records of one kind in one scope: by id, by pair, and newest first.
  *
  * Invariants: `#byId` holds every record, `#byPair` those with a tag and an externalId, at most one for each pair;
- * `#order` holds the entries of `#byId` by creation, and empty ones until it is packed. Creation times are distinct, so
- * that paging by createdBefore loses none.
+ * `#order` holds the entries of `#byId` by creation, and empty ones until it is packed. Creation times never fall in it;
+ * many records may share one, and are then in the order in which they were created.
  */
 export class RecordList<T extends Listed> {
   readonly #byId = new Map<string, Entry<T>>()
@@ -79,7 +78,7 @@ export class RecordList<T extends Listed> {
   }
 
   /**
-   * Newest first by createdAt.
+   * Newest first.
    * @param asOf what a record stands for now; undefined: it is not there any more
    */
   list(
@@ -89,7 +88,8 @@ export class RecordList<T extends Listed> {
     const { createdBefore = Infinity, createdAfter = -Infinity } = query
     const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
     const records: T[] = []
-    for (let i = this.#order.length - 1; i >= 0; i--) {
+    const end = query.before === undefined ? this.#order.length : this.#positionOf(query.before)
+    for (let i = end - 1; i >= 0; i--) {
       const stored = this.#order[i]?.record
       if (stored === undefined || stored.createdAt >= createdBefore) continue
       if (stored.createdAt <= createdAfter) break
@@ -117,27 +117,22 @@ export class RecordList<T extends Listed> {
 
   /**
    * What putting the definitions will leave behind, in their order; nothing is changed yet. Each takes the place of the
-   * record with its pair, also of one before it in the list, or becomes a new one. The creation times of many new ones
-   * reach back from `now` rather than into the future.
+   * record with its pair, also of one before it in the list, or becomes a new one, created now: in the future only where
+   * the clock was set back since the last one.
    * @param build makes a record of a definition, an id and a creation time
-   * @param toCome see {@link Part}
    */
   draft<D extends Referenced>(
     definitions: readonly D[],
     now: number,
     build: (definition: D, id: string, createdAt: number) => T,
-    toCome = 0,
   ): Draft<T>[] {
     const drafts: Draft<T>[] = []
     const drafted = new Map<string, T>()
-    let newcomers = 0
-    for (const definition of definitions) if (this.#holderOf(definition) === undefined) newcomers += 1
-    const newToCome = definitions.length === 0 ? 0 : Math.ceil((toCome * newcomers) / definitions.length)
-    let createdAt = Math.max(this.#lastCreatedAt + 1, now - newcomers - newToCome + 1)
+    const createdAt = Math.max(this.#lastCreatedAt, now)
     for (const definition of definitions) {
       const pair = pairKey(definition)
       const before = (pair === undefined ? undefined : drafted.get(pair)) ?? this.#holderOf(definition)
-      const record = build(definition, before?.id ?? newId(now), before?.createdAt ?? createdAt++)
+      const record = build(definition, before?.id ?? newId(now), before?.createdAt ?? createdAt)
       if (pair !== undefined) drafted.set(pair, record)
       drafts.push({ record, created: before === undefined })
     }
@@ -152,7 +147,7 @@ export class RecordList<T extends Listed> {
     const entry = this.#byId.get(record.id)
     const before = entry?.record
     if (entry === undefined || before === undefined) {
-      const added = { record }
+      const added = { place: (this.#order.at(-1)?.place ?? 0) + 1, record }
       this.#byId.set(record.id, added)
       this.#order.push(added)
       this.#lastCreatedAt = Math.max(this.#lastCreatedAt, record.createdAt)
@@ -177,6 +172,19 @@ export class RecordList<T extends Listed> {
     if (pair !== undefined) this.#byPair.delete(pair)
     if (this.#order.length > 2 * this.#byId.size + 64) this.#order = this.#order.filter((one) => one.record)
     return record
+  }
+
+  /** Where a record stands in the order; it is there. */
+  #positionOf(id: string): number {
+    const { place } = this.#byId.get(id)!
+    let low = 0
+    let high = this.#order.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#order[middle]!.place < place) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   #holderOf(definition: Referenced): T | undefined {

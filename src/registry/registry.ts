@@ -139,11 +139,8 @@ export class Registry implements RegistryView {
     if (definitions.length === 0) return []
     this.sweep()
     const store = this.scope(scope)
-    const drafts = store.records.draft(
-      definitions,
-      this.#clock.now(),
-      (definition, id, createdAt) => this.#build(scope, definition, id, createdAt),
-      part?.toCome,
+    const drafts = store.records.draft(definitions, this.#clock.now(), (definition, id, createdAt) =>
+      this.#build(scope, definition, id, createdAt),
     )
     const outcomes = drafts.map(({ record, created }) => ({ geofence: record, created }))
     this.#database.write(() => {

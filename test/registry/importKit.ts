@@ -36,7 +36,7 @@ export async function records(server: Server, kind: Kind, key = KEYS.testSecret 
     const { body } = await server.api('GET', `/v1/${kind}?limit=1000${before}`, undefined, key)
     found.push(...body[kind])
     if (!body.meta.hasMore) return found
-    before = `&createdBefore=${body[kind].at(-1).createdAt}`
+    before = `&before=${body[kind].at(-1)._id}`
   }
 }
 

@@ -258,13 +258,17 @@ t.test('lists: newest first, filters, bounds exclusive, pages without loss', asy
     TEST,
     Array.from({ length: 25 }, (_, i) => circle(`${i}`, { tag: i % 2 === 0 ? 'even' : 'odd' })),
   )
+  t.ok(
+    store.list({ limit: 99 }).geofences.every(({ createdAt }) => createdAt === clock.now()),
+    'created now, all of them',
+  )
+  clock.advance(1)
   for (let i = 25; i < 30; i++) registry.putGeofence(TEST, circle(`${i}`, { tag: 'late' }))
   const seen: string[] = []
-  let createdBefore: number | undefined
-  for (;;) {
-    const { geofences, hasMore } = store.list({ limit: 7, createdBefore })
+  for (let before: string | undefined; ;) {
+    const { geofences, hasMore } = store.list({ limit: 7, before })
     seen.push(...geofences.map((one) => one.externalId))
-    createdBefore = geofences.at(-1)!.createdAt
+    before = geofences.at(-1)!.id
     if (!hasMore) break
   }
   t.strictSame(
@@ -277,8 +281,9 @@ t.test('lists: newest first, filters, bounds exclusive, pages without loss', asy
   t.strictSame(store.list({ limit: 99, tag: 'odd', externalId: '4' }).geofences, [])
   t.equal(store.list({ limit: 1, externalId: '4' }).geofences[0]!.externalId, '4')
   const seventh = store.geofenceByPair('even', '6')!.createdAt
-  t.equal(store.list({ limit: 99, createdAfter: seventh }).geofences.length, 23)
-  t.equal(store.list({ limit: 99, createdBefore: seventh }).geofences.length, 6)
+  t.equal(store.list({ limit: 99, createdAfter: seventh }).geofences.length, 5)
+  t.equal(store.list({ limit: 99, createdBefore: seventh + 1 }).geofences.length, 25)
+  t.equal(store.list({ limit: 99, createdBefore: seventh }).geofences.length, 0)
   clock.advance(60_000)
   registry.putGeofence(TEST, circle('3', { tag: 'odd' }))
   t.strictSame(
@@ -290,6 +295,12 @@ t.test('lists: newest first, filters, bounds exclusive, pages without loss', asy
     registry.deleteGeofence(TEST, registry.putGeofence(TEST, circle('x')).geofence.id)
   }
   t.equal(store.list({ limit: 99 }).geofences.length, 30, 'after many deletions')
+  const { id } = store.geofenceByPair('even', '6')!
+  t.strictSame(
+    store.list({ limit: 3, before: id }).geofences.map((one) => one.externalId),
+    ['5', '4', '3'],
+    'whatever was packed',
+  )
 })
 
 t.test('a failed transaction leaves disk and memory as they were', async (t) => {
