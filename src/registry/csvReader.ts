@@ -6,8 +6,6 @@ export interface CsvRow {
   readonly cells: readonly string[]
   /** The line of the file where it begins, counted from 1. */
   readonly line: number
-  /** How many bytes there are up to its end, in UTF-8 and without a mark. */
-  readonly end: number
   /** It holds bytes that are no text in the file's encoding. */
   readonly damaged: boolean
 }
@@ -192,7 +190,7 @@ class RowCollector {
     this.#rowEnd = bytes
     if (cells.every((cell) => cell === '')) return
     const damaged = this.#damaged && cells.some((cell) => cell.includes(REPLACEMENT))
-    this.collected.push({ cells, line, end: bytes, damaged })
+    this.collected.push({ cells, line, damaged })
   }
 }
 

@@ -57,9 +57,7 @@ t.test('what is written is read, cell for cell and line for line, however it arr
         const expected: CsvRow[] = []
         let line = 1
         for (const [i, cells] of written.entries()) {
-          const upTo = lines.slice(0, i + 1).join(lineEnd) + (last || i + 1 < lines.length ? lineEnd : '')
-          const end = Buffer.byteLength(upTo)
-          if (cells.some((cell) => cell !== '')) expected.push({ cells, line, end, damaged: false })
+          if (cells.some((cell) => cell !== '')) expected.push({ cells, line, damaged: false })
           line += lines[i]!.split(/\r\n|\r|\n/).length
         }
         const found = await read(lines.join(lineEnd) + (last ? lineEnd : ''), cuts)
