@@ -95,14 +95,7 @@ export function step(before: Stays, facts: StepFacts, now: Circumstances): StepR
     }
     changed = true
   }
-  // Who enters with buffers has not passed: that would be a visit of two halves.
-  const isEntering = ({ geofence }: Passage) =>
-    entries.some((entry) => entry.geofence.id === geofence.id) ||
-    approachingSince(approaches, geofence.id) !== undefined
-  const crossings = crossingsOf(
-    facts.passages.filter((passage) => !isEntering(passage)),
-    now,
-  )
+  const crossings = facts.passages.length === 0 ? [] : crossingsOf(facts.passages, entries, approaches, now)
   return {
     visits: changed ? stays : visits,
     approaches: sameOrSorted(before.approaches, approaches),
@@ -115,8 +108,17 @@ export function step(before: Stays, facts: StepFacts, now: Circumstances): StepR
 }
 
 /** By the time of entry, of one time by geofence id. */
-function crossingsOf(passages: readonly Passage[], now: Circumstances) {
+function crossingsOf(
+  passages: readonly Passage[],
+  entries: readonly GeofenceTransition[],
+  approaches: readonly Approach[],
+  now: Circumstances,
+) {
+  // Who enters with buffers has not passed: that would be a visit of two halves.
+  const entering = new Set(entries.map(({ geofence }) => geofence.id))
+  for (const { geofenceId } of approaches) entering.add(geofenceId)
   return passages
+    .filter(({ geofence }) => !entering.has(geofence.id))
     .map((passage) => crossingOf(passage, now))
     .filter((pair) => pair !== undefined)
     .sort(([a], [b]) => a.at!.time - b.at!.time || (a.geofence.id < b.geofence.id ? -1 : 1))
@@ -129,9 +131,17 @@ function leavingSince(visit: Visit, since: number | undefined): Visit {
   return since === undefined ? rest : { ...rest, leavingSince: since }
 }
 
+/** By halving, since they stand by id: thousands of geofences may be approached at once. */
 function approachingSince(approaches: readonly Approach[], geofenceId: string): number | undefined {
-  for (const approach of approaches) if (approach.geofenceId === geofenceId) return approach.since
-  return undefined
+  let low = 0
+  let high = approaches.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (approaches[middle]!.geofenceId < geofenceId) low = middle + 1
+    else high = middle
+  }
+  const found = approaches[low]
+  return found?.geofenceId === geofenceId ? found.since : undefined
 }
 
 function sameOrSorted(before: readonly Approach[], after: Approach[]): readonly Approach[] {

@@ -9,7 +9,14 @@ import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../registry/port.ts'
 import { FrameWriter } from './commitCodec.ts'
 import type { DeviceTable } from './deviceTable.ts'
-import { Partition, RATE_LIMITED, TOO_MANY_EVENTS, type Applied } from './partition.ts'
+import {
+  MAX_RECORDS,
+  Partition,
+  RATE_LIMITED,
+  TOO_MANY_EVENTS,
+  TOO_MANY_RECORDS,
+  type Applied,
+} from './partition.ts'
 
 /**
  * The host of the device actors: from mailbox to commit.
@@ -70,6 +77,11 @@ export interface HostCounters {
 
 /** A frame is closed when it has grown this large; what is left waits for the next. */
 const FRAME_BYTES = 4 * 1024 * 1024
+/**
+ * A batch that has taken this long is closed too: an update amid thousands of geofences takes milliseconds, and others
+ * must have their turn.
+ */
+const EVALUATION_MS = 20
 /**
  * How long a batch gathers under load. A flush costs some 60 µs of CPU, however little is in it: see
  * docs/adr/0012-gather-under-load.md for what that is worth.
@@ -144,6 +156,8 @@ export class ActorHost {
   private readonly removed: Removed[] = []
   private batchEvents: StoredEvent[] = []
   private batchBytes = 0
+  /** Of `performance.now()`. */
+  private evaluateUntil = 0
 
   constructor(parts: HostParts) {
     this.parts = parts
@@ -279,10 +293,16 @@ export class ActorHost {
     this.applyRemovals(time)
     const waiting = this.waiting
     this.waiting = []
+    this.evaluateUntil = performance.now() + EVALUATION_MS
+    const unfinished: number[] = []
     for (const number of waiting) {
-      if (writer.bytes < FRAME_BYTES) this.applyMail(number, time)
-      if (this.mailboxes[number]!.length > 0) this.waiting.push(number)
+      if (writer.bytes < FRAME_BYTES && performance.now() < this.evaluateUntil) {
+        this.applyMail(number, time)
+        if (this.mailboxes[number]!.length > 0) unfinished.push(number)
+      } else this.waiting.push(number)
     }
+    // Behind those that had no turn at all.
+    this.waiting.push(...unfinished)
     this.applyConversions(time)
     this.batchBytes = writer.bytes === empty ? 0 : writer.bytes
   }
@@ -294,7 +314,11 @@ export class ActorHost {
     const mailbox = this.mailboxes[number]!
     partition.begin(writer, time, registry.revision)
     let taken = 0
-    while (taken < mailbox.length && writer.bytes + partition.eventBytes < FRAME_BYTES) {
+    while (
+      taken < mailbox.length &&
+      writer.bytes + partition.eventBytes < FRAME_BYTES &&
+      (taken === 0 || performance.now() < this.evaluateUntil)
+    ) {
       const mail = mailbox[taken++]!
       const { update, submitter } = mail
       const { rateLimited, wantsUser } = submitter
@@ -305,6 +329,8 @@ export class ActorHost {
         this.results.push(tooFast())
       } else if (result === TOO_MANY_EVENTS) {
         this.results.push(tooManyEvents())
+      } else if (result === TOO_MANY_RECORDS) {
+        this.results.push(tooManyRecords())
       } else {
         if (result.repeated) this.counters.repeats++
         else this.counters.updates++
@@ -406,6 +432,12 @@ function tooManyEvents(): ApiError {
       param: 'metadata',
     },
   )
+}
+
+function tooManyRecords(): ApiError {
+  return new ApiError(400, `userId: The device has had ${MAX_RECORDS} users already, as many as it may.`, {
+    param: 'userId',
+  })
 }
 
 function tooFast(): ApiError {

@@ -13,6 +13,8 @@ export interface Identity {
   readonly first: number
   /** The latest time t of any record of the device, epoch milliseconds; −Infinity when it has none. */
   readonly latestTime: number
+  /** How many records the device has. */
+  readonly records: number
   /** A record of the device that has applied this very update before (G9); −1: it is new. */
   readonly repeatOf: number
 }
@@ -27,8 +29,10 @@ export function identify(table: DeviceTable, update: Sender): Identity {
   let same = -1
   let anonymous = -1
   let repeatOf = -1
+  let records = 0
   const first = table.firstOf(update.scope, update.deviceId)
   for (let row = first; row >= 0; row = table.nextOf(row)) {
+    records++
     latestTime = Math.max(latestTime, table.updatedAt[row]!)
     const { userId, installId, marks } = table.profile(row)
     // On every record of the device, because a login between sending and resending changes the record.
@@ -37,7 +41,7 @@ export function identify(table: DeviceTable, update: Sender): Identity {
     if (userId === update.userId) same = preferred(table, same, row, update)
     else if (userId === undefined) anonymous = preferred(table, anonymous, row, update)
   }
-  return { row: same >= 0 ? same : anonymous, first, latestTime, repeatOf }
+  return { row: same >= 0 ? same : anonymous, first, latestTime, records, repeatOf }
 }
 
 function isMarked(marks: readonly StreamMark[], stream: string, sequence: number): boolean {

@@ -46,14 +46,22 @@ export interface Applied {
 
 /** The device has sent more than its rate allows; nothing was changed. */
 export const RATE_LIMITED: unique symbol = Symbol('rate limited')
+/** The device has {@link MAX_RECORDS} records already; nothing was changed. */
+export const TOO_MANY_RECORDS: unique symbol = Symbol('too many records')
 /** The events of the update would be over {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
 export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
+
+/** Why an update was refused. */
+type Refusal = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS
+
+/** Users of one device, whose records each of its updates walks over: more than share any real one. */
+export const MAX_RECORDS = 1000
 
 /**
  * Bound of one update's events together, in characters of their JSON. Each repeats the user's metadata, so one update
  * with much of it amid thousands of geofences would else be a frame that no log takes.
  */
-const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
+export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
 const NO_EVENTS: readonly string[] = []
 
@@ -114,9 +122,9 @@ export class Partition {
     writer: FrameWriter,
     limited: boolean,
     wantsUser = true,
-  ): Applied | typeof RATE_LIMITED | typeof TOO_MANY_EVENTS {
+  ): Applied | Refusal {
     const { table } = this
-    const { row, first, latestTime, repeatOf } = identify(table, update)
+    const { row, first, latestTime, records, repeatOf } = identify(table, update)
     if (repeatOf >= 0) {
       const known = row >= 0 ? row : repeatOf
       return {
@@ -126,7 +134,8 @@ export class Partition {
         row: known,
       }
     }
-    const allowedAt = first >= 0 ? table.nextAllowedAt[first]! : 0
+    if (row < 0 && records >= MAX_RECORDS) return TOO_MANY_RECORDS
+    const allowedAt = first >= 0 ? this.allowedAt(first, update.receivedAt) : 0
     if (limited && update.receivedAt < allowedAt - this.earlyMs) return RATE_LIMITED
 
     const time = timeOf(update, latestTime)
@@ -155,6 +164,12 @@ export class Partition {
       repeated: false,
       row: at,
     }
+  }
+
+  /** Server time from which the device's next update may come; a clock set back must not lock devices out. */
+  private allowedAt(first: number, now: number): number {
+    const allowedAt = this.table.nextAllowedAt[first]!
+    return allowedAt > now + this.earlyMs + this.intervalMs ? 0 : allowedAt
   }
 
   /** Makes the event of a conversion; it changes no state. Returns its JSON. */

@@ -159,6 +159,14 @@ t.test('the limit of one update per second and device', async (t) => {
     },
   )
 
+  t.test('a clock that is set back locks no device out', async (t) => {
+    const { engine, send } = start()
+    applied(await send())
+    engine.clock.advance(-3_600_000)
+    applied(await send())
+    t.match(await send(), { code: 429 }, 'the limit goes on from there')
+  })
+
   t.test('a resend is acknowledged whenever it comes', async (t) => {
     const { send } = start()
     applied(await send({ stream: 's', sequence: 1 }))

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { MAX_RECORDS } from '../../src/actor/partition.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import type { Update } from '../../src/model/update.ts'
 import { findUser } from '../../src/users/userQueries.ts'
@@ -13,6 +14,7 @@ import {
   MINUTE,
   NOON,
   SALT,
+  stateOf,
 } from './kit.ts'
 
 /** What lasts from one update to the next: who, when, and the visits while geofences are edited. */
@@ -44,6 +46,17 @@ t.test('identity: records of a device', async (t) => {
   t.equal((await send({ userId: 'ann' })).split(' ')[0], two.split(' ')[0], 'of several, the latest updated')
   t.equal(await send({ userId: 'ann', installId: 'i1' }), `${id} `)
   t.equal(await send({ userId: 'ann' }), `${id} `)
+})
+
+t.test('a device has a bounded number of users', async (t) => {
+  const engine = engineWithGeofence()
+  const send = (userId: string) => engine.track(engine.update({ deviceId: 'd', ...HERE, userId }), false)
+  for (let i = 0; i < MAX_RECORDS; i++) applied(await send(`u${i}`))
+  const state = stateOf(engine.partitions)
+  t.match(await send('one more'), { code: 400, param: 'userId' })
+  t.same(stateOf(engine.partitions), state)
+  applied(await send('u7'))
+  applied(await engine.track(engine.update({ deviceId: 'another', ...HERE, userId: 'one more' }), false))
 })
 
 t.test('edits: what the next update and reads before it see', async (t) => {
