@@ -1,6 +1,9 @@
+import { checkKey } from '../api/jsonBody.ts'
 import { OperatingHoursError, parseOperatingHours } from '../model/operatingHours.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import type { Fields } from './fields.ts'
+import { parseJsonText, type Fields } from './fields.ts'
+import { hoursField } from './geofenceSchema.ts'
+import { metadataField } from './recordFields.ts'
 
 /** What the header of an import file may and must name. */
 export interface ColumnRules {
@@ -11,8 +14,11 @@ export interface ColumnRules {
   readonly oneOf?: readonly string[]
 }
 
-/** Fields that may stand in one column as JSON, or in a column for each key. */
-const DICTIONARIES: ReadonlySet<string> = new Set(['metadata', 'operatingHours'])
+/** Fields that may stand in one column as JSON, or in a column for each key, with their readers. */
+const DICTIONARIES = new Map<string, (fields: Fields) => unknown>([
+  ['metadata', metadataField],
+  ['operatingHours', hoursField],
+])
 
 /** More than anybody has keys of metadata; bounds what a row can cost. */
 const MAX_COLUMNS = 1000
@@ -66,48 +72,50 @@ export class CsvColumns {
    * @throws ApiError 400 naming the column that is no JSON where it has to be
    */
   fields(cells: readonly string[]): Fields {
-    return this.#fields(cells, () => true)
-  }
-
-  /**
-   * The column that a refused row is refused for: where the field stands in a column for each key, the first that is
-   * refused by itself.
-   * @param param the field that breaks a rule
-   * @param check throws as it did for the row
-   */
-  blamed(cells: readonly string[], param: string, check: (fields: Fields) => void): string {
-    const candidates = this.#columns.filter(({ field, key }) => field === param && key !== undefined)
-    for (const candidate of candidates) {
-      try {
-        check(this.#fields(cells, (column) => column.field !== param || column === candidate))
-      } catch (alone) {
-        if (alone instanceof ApiError && alone.param === param) return candidate.name
-      }
-    }
-    return param
-  }
-
-  /** The cell of a column; undefined where the file has no such column. */
-  cell(cells: readonly string[], name: string): string | undefined {
-    return cells[this.#columns.findIndex((column) => column.name === name)]
-  }
-
-  #fields(cells: readonly string[], wanted: (column: Column) => boolean): Fields {
     const fields: Record<string, unknown> = {}
     for (let i = 0; i < this.#columns.length; i++) {
-      const column = this.#columns[i]!
       const cell = cells[i]!
-      if (cell === '' || !wanted(column)) continue
-      const { name, field, key } = column
+      if (cell === '') continue
+      const { name, field, key } = this.#columns[i]!
       if (key === undefined) {
         fields[field] = cell
       } else {
         // Without a prototype: a key may be named as one of its members.
         const dictionary = (fields[field] ??= Object.create(null)) as Record<string, unknown>
-        dictionary[key] = field === 'operatingHours' ? parseJson(name, cell) : cell
+        dictionary[key] = valueOf(name, field, cell)
       }
     }
     return fields
+  }
+
+  /**
+   * The column that a refused row is refused for: where the field stands in a column for each key, the first that is
+   * refused by itself. Only the cell is read for that, not the row: a file may have a thousand such columns.
+   * @param param the field that breaks a rule, or the place within its JSON
+   */
+  blamed(cells: readonly string[], param: string): string {
+    const read = DICTIONARIES.get(param)
+    if (read === undefined) return this.#has(param) ? param : param.split('.', 1)[0]!
+    for (const [i, { name, field, key }] of this.#columns.entries()) {
+      const cell = cells[i]!
+      if (field !== param || key === undefined || cell === '') continue
+      try {
+        read({ [param]: { [key]: valueOf(name, field, cell) } })
+      } catch (alone) {
+        if (alone instanceof ApiError) return name
+        throw alone
+      }
+    }
+    return param
+  }
+
+  #has(name: string): boolean {
+    return this.#columns.some((column) => column.name === name)
+  }
+
+  /** The cell of a column; undefined where the file has no such column. */
+  cell(cells: readonly string[], name: string): string | undefined {
+    return cells[this.#columns.findIndex((column) => column.name === name)]
   }
 
   /** Two columns may name one day in two ways. */
@@ -131,7 +139,9 @@ function toColumn(name: string, index: number, { known }: ColumnRules): Column {
   const isKnown = known.includes(field)
   if (isKnown && dot < 0) return { name, field, key: undefined }
   if (isKnown && dot + 1 < name.length && DICTIONARIES.has(field)) {
-    return { name, field, key: name.slice(dot + 1) }
+    const key = name.slice(dot + 1)
+    checkKey([field, key])
+    return { name, field, key }
   }
   const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name
   const separator = /[;\t|]/.test(name) ? ' Columns are separated by commas.' : ''
@@ -146,10 +156,7 @@ function described(field: string): string {
   return field === 'operatingHours' ? 'operatingHours or operatingHours.{day}' : field
 }
 
-function parseJson(name: string, cell: string): unknown {
-  try {
-    return JSON.parse(cell)
-  } catch {
-    throw badParam(name, `Invalid ${name}. It must be the JSON list of [open, close] pairs.`)
-  }
+/** What a column for one key of a dictionary says. */
+function valueOf(name: string, field: string, cell: string): unknown {
+  return field === 'operatingHours' ? parseJsonText(name, cell, 'the JSON list of [open, close] pairs') : cell
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Parser } from 'csv-parse'
 import { parse } from 'csv-parse'
 
@@ -21,8 +22,10 @@ export class CsvUnreadable extends Error {
   }
 }
 
-/** Bytes that are parsed in one go: about a millisecond. */
-const PIECE_BYTES = 32 * 1024
+/** Bytes that are parsed in one go: about a millisecond, also where each is a line. */
+const PIECE_BYTES = 8 * 1024
+/** It parses this long, then others have their turn, whether rows came of it or not. */
+const SLICE_MS = 2
 /** Bytes of the longest row; a quote that is never closed makes one of all that follows. */
 const MAX_ROW_BYTES = 4 * 1024 * 1024
 
@@ -44,15 +47,24 @@ const SENTENCES: Readonly<Record<string, string>> = {
  * and line breaks, UTF-8 with or without a mark, UTF-16 with one. Blanks around an unquoted cell are dropped, and so are
  * rows without any content.
  *
- * Hands over the rows of a piece of the file at a time; no more than that and one row is ever held.
+ * Hands over the rows of a piece of the file at a time; no more than that and one row is ever held. Lets others have
+ * their turn while it parses, whatever the file holds.
  * @throws {CsvUnreadable} after all rows before it; and what `chunks` throws, as it is
  */
 export async function* readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<CsvRow[]> {
   const rows = new RowCollector()
   const decoder = new Decoder()
+  /** Of the slice: neither the wait for the next chunk nor what the caller does with the rows counts. */
+  let spentMs = 0
   for await (const chunk of chunks) {
     for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
+      if (spentMs >= SLICE_MS) {
+        await nextTurn()
+        spentMs = 0
+      }
+      const began = performance.now()
       await rows.write(decoder.decode(chunk.subarray(start, start + PIECE_BYTES)), decoder.damaged)
+      spentMs += performance.now() - began
       if (rows.collected.length > 0) yield rows.take()
       rows.check()
     }

@@ -53,7 +53,7 @@ export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition 
   const optional = {
     mode: choiceField(fields, 'mode', TRAVEL_MODES),
     metadata: metadataField(fields),
-    operatingHours: parseHours(fields),
+    operatingHours: hoursField(fields),
     stopDetection: booleanField(fields, 'stopDetection'),
     disableAfter: dateField(fields, 'disableAfter'),
     deleteAfter: dateField(fields, 'deleteAfter'),
@@ -127,7 +127,8 @@ function unnest(coordinates: readonly unknown[]): readonly unknown[] {
   return first
 }
 
-function parseHours(fields: Fields): OperatingHours | undefined {
+/** Days to their hours, or their JSON text; undefined when it has no days. */
+export function hoursField(fields: Fields): OperatingHours | undefined {
   const given = dictionaryField(fields, 'operatingHours')
   if (given === undefined) return undefined
   try {

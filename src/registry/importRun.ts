@@ -115,8 +115,9 @@ class ImportRun {
     try {
       this.#pending.push(this.#file.kind.parse(this.#columns.fields(row.cells)))
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      this.#refuse(row, error.message, error.param)
+      if (error instanceof ApiError) this.#refuse(row, error.message, error.param)
+      // The file goes on, whatever a row of it does to us.
+      else this.#refuse(row, 'The row cannot be read.')
     }
   }
 
@@ -175,7 +176,7 @@ class ImportRun {
       this.#record.moreErrors += 1
       return
     }
-    const column = param && this.#columns.blamed(cells, param, (fields) => this.#file.kind.parse(fields))
+    const column = param && this.#columns.blamed(cells, param)
     const value = column === undefined ? undefined : this.#columns.cell(cells, column)
     this.#errors.push({
       line,

@@ -1,9 +1,11 @@
 /** CSV as text: what is read of it and on which line, and the history that an import leaves. */
 import fc from 'fast-check'
 import t from 'tap'
+import { CsvColumns } from '../../src/registry/csvColumns.ts'
 import { CsvUnreadable, readCsv } from '../../src/registry/csvReader.ts'
 import type { CsvRow } from '../../src/registry/csvReader.ts'
 import { csvLine } from '../../src/registry/exportCells.ts'
+import { GEOFENCE_COLUMNS } from '../../src/registry/importKinds.ts'
 import { progressText, reportText } from '../../src/registry/importReport.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
@@ -136,6 +138,43 @@ t.test('where a file stops being CSV', async (t) => {
     t.match(found.error, { line, message: sentence })
   }
   t.equal((await read('\n'.repeat(5 * 1024 * 1024))).error, undefined, 'empty lines are no row')
+})
+
+t.test('others have their turn whatever a file holds', async (t) => {
+  for (const [file, rows] of [
+    ['\n'.repeat(3_000_000), 0],
+    [',,,,,\n'.repeat(1_000_000), 0],
+    [' , \n,\na,b\n'.repeat(300_000), 300_000],
+  ] as const) {
+    let turns = 0
+    let last = setImmediate(function count() {
+      turns += 1
+      last = setImmediate(count)
+    })
+    const found = await read(file)
+    clearImmediate(last)
+    t.equal(found.rows.length, rows)
+    t.ok(turns >= 10, `${turns} turns`)
+  }
+})
+
+t.test('a refused row of very many columns costs one reading of each of its cells', (t) => {
+  const keys = Array.from({ length: 990 }, (_, i) => `metadata.k${i}`)
+  const columns = new CsvColumns([...GEOFENCE_COLUMNS.required, 'coordinates', ...keys], GEOFENCE_COLUMNS)
+  let reads = 0
+  const counted = (cells: readonly string[]) =>
+    new Proxy(cells, {
+      get(target, name, receiver) {
+        if (typeof name === 'string' && /^\d+$/.test(name)) reads += 1
+        return Reflect.get(target, name, receiver)
+      },
+    })
+  const cells = ['d', 'circle', 't', 'e', '[1,2]', ...keys.map(() => 'v')]
+  t.equal(columns.blamed(counted(cells), 'metadata'), 'metadata', 'none by itself')
+  t.ok(reads <= cells.length, `${reads} reads`)
+  t.equal(columns.blamed(cells.with(900, 'x'.repeat(5000)), 'metadata'), 'metadata.k895')
+  t.equal(columns.blamed(cells, 'radius'), 'radius')
+  t.end()
 })
 
 t.test('the newest 1,000 imports of a kind are remembered', async (t) => {
