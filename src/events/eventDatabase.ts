@@ -1,15 +1,14 @@
 import Database from 'better-sqlite3'
 import type { ScopeId } from '../model/scope.ts'
+import { PAGE_CHARACTERS, STRETCH_CHARACTERS } from './port.ts'
 import type { EventQuery, Scopes, StoredEvent, Verdict } from './port.ts'
 
 /** "RfEv": tells an event index from any other SQLite file. */
 const APPLICATION_ID = 0x52664576
-const SCHEMA_VERSION = 2
+const SCHEMA_VERSION = 3
 /** Events removed per transaction of a prune, so that what waits behind it waits for milliseconds. */
 const PRUNE_CHUNK = 1_000
 const CACHE_KIB = 32_768
-/** Places that one query of {@link EventDatabase.read} looks at: some milliseconds. */
-const READ_STRETCH = 20_000
 /** Pages copied at a time: 256 KB. */
 const COPIED_PAGES = 64
 
@@ -31,6 +30,7 @@ const SCHEMA = `
     actualCreatedAt INTEGER NOT NULL,
     json TEXT NOT NULL
   );
+  CREATE INDEX eventsByScope ON events (scope);
   CREATE INDEX eventsByTime ON events (scope, createdAt, actualCreatedAt);
   CREATE INDEX eventsByUser ON events (scope, userId, createdAt) WHERE userId IS NOT NULL;
   CREATE INDEX eventsByDevice ON events (scope, deviceId, createdAt);
@@ -41,6 +41,12 @@ const SCHEMA = `
 
 /** Brings a file of version 1, where SQLite numbered the rows, up to date. */
 const TO_VERSION_2 = `INSERT INTO meta SELECT 'place', coalesce(max(rowid), 0) FROM events`
+/** And one of version 2, where the few events of a scope were looked for among all. */
+const TO_VERSION_3 = 'CREATE INDEX eventsByScope ON events (scope)'
+
+/** What {@link EventDatabase.read} asks for one scope: the index leads to its events, however many there are of others. */
+export const READ_OF_SCOPE = `SELECT rowid AS place, scope, json FROM events INDEXED BY eventsByScope
+  WHERE scope = ? AND rowid > ? ORDER BY rowid LIMIT ?`
 
 /** The file is no event index, or is damaged. It is left as it is: events before the log's start exist nowhere else. */
 export class EventIndexDamaged extends Error {
@@ -67,14 +73,16 @@ export class EventDatabase {
   readonly #database: Database.Database
   readonly #insert: Database.Statement
   readonly #setMeta: Database.Statement
-  readonly #read: Database.Statement<unknown[], PlacedJson>
+  readonly #readAll: Database.Statement<[number, number], PlacedJson>
+  readonly #readScope: Database.Statement<[ScopeId, number, number], PlacedJson>
   readonly #placeOf: Database.Statement<[Buffer, ScopeId], number>
   readonly #timeOf: Database.Statement<[number], number>
+  readonly #jsonAt: Database.Statement<[number], string>
   readonly #get: Database.Statement<[Buffer, ScopeId], string>
   readonly #setJson: Database.Statement
   readonly #delete: Database.Statement
   readonly #prune: Database.Statement
-  readonly #lists = new Map<string, Database.Statement<unknown[], string>>()
+  readonly #lists = new Map<string, Database.Statement<unknown[], number>>()
   #position: number
   #place: number
 
@@ -91,14 +99,15 @@ export class EventDatabase {
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     )
     this.#setMeta = database.prepare('UPDATE meta SET value = ? WHERE name = ?')
-    this.#read = database.prepare(
-      `SELECT rowid AS place, scope, json FROM events
-         WHERE rowid > ? AND rowid <= ? AND (scope = ? OR ?) ORDER BY rowid LIMIT ?`,
+    this.#readAll = database.prepare(
+      'SELECT rowid AS place, scope, json FROM events WHERE rowid > ? ORDER BY rowid LIMIT ?',
     )
+    this.#readScope = database.prepare(READ_OF_SCOPE)
     this.#placeOf = database
       .prepare<[Buffer, ScopeId], number>('SELECT rowid FROM events WHERE id = ? AND scope = ?')
       .pluck()
     this.#timeOf = database.prepare<[number], number>('SELECT createdAt FROM events WHERE rowid = ?').pluck()
+    this.#jsonAt = database.prepare<[number], string>('SELECT json FROM events WHERE rowid = ?').pluck()
     this.#get = database
       .prepare<[Buffer, ScopeId], string>('SELECT json FROM events WHERE id = ? AND scope = ?')
       .pluck()
@@ -144,15 +153,18 @@ export class EventDatabase {
     this.#place = place
   }
 
-  /** Events in the order of the log, from after a place on. */
-  read(scopes: Scopes, after: number, limit: number): PlacedJson[] {
-    const found: PlacedJson[] = []
-    // In stretches: one scope's few events must not be looked for among another's millions in one go.
-    for (let from = after; from < this.#place && found.length < limit; from += READ_STRETCH) {
-      const [scope, all] = scopes === 'all' ? [null, 1] : [scopes, 0]
-      found.push(...this.#read.all(from, from + READ_STRETCH, scope, all, limit - found.length))
+  /** Events in the order of the log, from after a place on, as {@link EventIndex.read}. */
+  read(scopes: Scopes, after: number, limit: number): PlacedJsons {
+    const rows =
+      scopes === 'all' ? this.#readAll.iterate(after, limit) : this.#readScope.iterate(scopes, after, limit)
+    const events: PlacedJson[] = []
+    let characters = 0
+    for (const row of rows) {
+      events.push(row)
+      characters += row.json.length
+      if (events.length === limit || characters >= STRETCH_CHARACTERS) return { events, place: row.place }
     }
-    return found
+    return { events, place: this.#place }
   }
 
   placeOf(scope: ScopeId, id: string): number | undefined {
@@ -165,6 +177,7 @@ export class EventDatabase {
     return this.#position
   }
 
+  /** See {@link EventIndex.list}. */
   list(scope: ScopeId, query: EventQuery): { readonly events: string[]; readonly hasMore: boolean } {
     const conditions = ['scope = ?']
     const values: unknown[] = [scope]
@@ -195,16 +208,22 @@ export class EventDatabase {
     let statement = this.#lists.get(key)
     if (statement === undefined) {
       statement = this.#database
-        .prepare<unknown[], string>(
-          `SELECT json FROM events INDEXED BY ${index} WHERE ${where} ORDER BY createdAt DESC, rowid DESC LIMIT ?`,
+        .prepare<unknown[], number>(
+          `SELECT rowid FROM events INDEXED BY ${index} WHERE ${where} ORDER BY createdAt DESC, rowid DESC LIMIT ?`,
         )
         .pluck()
       this.#lists.set(key, statement)
     }
-    const events = statement.all(...values, query.limit + 1)
-    const hasMore = events.length > query.limit
-    if (hasMore) events.pop()
-    return { events, hasMore }
+    const events: string[] = []
+    let characters = 0
+    // The places first: what is sorted, and is past the page's end, is not read.
+    for (const place of statement.all(...values, query.limit + 1)) {
+      if (events.length === query.limit || characters >= PAGE_CHARACTERS) return { events, hasMore: true }
+      const json = this.#jsonAt.get(place)!
+      events.push(json)
+      characters += json.length
+    }
+    return { events, hasMore: false }
   }
 
   get(scope: ScopeId, id: string): string | undefined {
@@ -269,6 +288,12 @@ export interface PlacedJson {
   readonly place: number
   readonly scope: ScopeId
   readonly json: string
+}
+
+/** A stretch of them, and the place up to which there are no others. */
+export interface PlacedJsons {
+  readonly events: readonly PlacedJson[]
+  readonly place: number
 }
 
 /** Events for a transaction, as a flat list of values, {@link COLUMNS} each: crosses a thread faster than objects. */
@@ -342,7 +367,9 @@ function prepareFile(database: Database.Database, file: string): void {
   database.pragma(`cache_size = -${CACHE_KIB}`)
   if (version < SCHEMA_VERSION) {
     database.transaction(() => {
-      database.exec(fresh ? SCHEMA : TO_VERSION_2)
+      if (fresh) database.exec(SCHEMA)
+      else if (version < 2) database.exec(TO_VERSION_2)
+      if (!fresh) database.exec(TO_VERSION_3)
       database.pragma(`application_id = ${APPLICATION_ID}`)
       database.pragma(`user_version = ${SCHEMA_VERSION}`)
     })()
@@ -352,7 +379,7 @@ function prepareFile(database: Database.Database, file: string): void {
     .pluck()
     .get()
   const known = database.prepare(`SELECT count(*) FROM meta WHERE typeof(value) = 'integer'`).pluck().get()
-  if (indexes !== 5 || known !== 2) throw new Error('parts of it are missing')
+  if (indexes !== 6 || known !== 2) throw new Error('parts of it are missing')
 }
 
 // Not inlined into the loop: V8 optimised the whole transaction over and over and threw it away each time.

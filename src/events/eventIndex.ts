@@ -2,16 +2,16 @@ import { Worker } from 'node:worker_threads'
 import { EVENT_INDEX_WORKER } from '../../workers/urls.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { EventIndexDamaged, EventIndexTooNew, packEvents } from './eventDatabase.ts'
-import type { PackedEvents, PlacedJson } from './eventDatabase.ts'
+import type { PackedEvents, PlacedJsons } from './eventDatabase.ts'
 import type { EventReply, EventRequest } from './eventWorker.ts'
 import type {
   CopyableEventIndex,
   CopyOptions,
   EventIndex,
   EventQuery,
-  PlacedEvent,
   Scopes,
   StoredEvent,
+  Stretch,
   Verdict,
 } from './port.ts'
 import { readEvent } from './record.ts'
@@ -158,9 +158,18 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     return this.#ask((call) => ({ do: 'list', call, scope, query }))
   }
 
-  async read(scopes: Scopes, after: number, limit: number): Promise<PlacedEvent[]> {
-    const found = await this.#ask<PlacedJson[]>((call) => ({ do: 'read', call, scopes, after, limit }))
-    return found.map(({ place, scope, json }) => ({ place, event: readEvent(scope, json) }))
+  async read(scopes: Scopes, after: number, limit: number): Promise<Stretch> {
+    const { events, place } = await this.#ask<PlacedJsons>((call) => ({
+      do: 'read',
+      call,
+      scopes,
+      after,
+      limit,
+    }))
+    return {
+      events: events.map((row) => ({ place: row.place, event: readEvent(row.scope, row.json) })),
+      place,
+    }
   }
 
   placeOf(scope: ScopeId, id: string): Promise<number | undefined> {

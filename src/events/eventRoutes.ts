@@ -4,8 +4,13 @@ import { route } from '../api/route.ts'
 import type { Route } from '../api/route.ts'
 import { Name, Page, Text } from '../api/schemas.ts'
 import { notFound } from '../runtime/errors.ts'
+import { Turns } from '../runtime/turns.ts'
 import { EventSchema } from './eventSchema.ts'
-import type { EventIndex, Verdict } from './port.ts'
+import { PAGE_CHARACTERS, type EventIndex, type Verdict } from './port.ts'
+
+/** Lists that the index makes at one time, each of some megabytes; and requests that wait for that. */
+const LISTS_AT_ONCE = 4
+const MOST_LISTS_WAITING = 200
 
 /** The Android SDK sends the names. */
 const VERIFICATIONS: Readonly<Record<string, Verdict['verification']>> = {
@@ -26,6 +31,7 @@ const EventId = Type.Object({ id: Name(256, 'The `_id` of the event.') })
 
 /** The list, one by id, its removal, and what clients say of it. */
 export function eventRoutes(index: EventIndex): Route[] {
+  const lists = new Turns(LISTS_AT_ONCE, MOST_LISTS_WAITING)
   return [
     route({
       method: 'GET',
@@ -45,16 +51,20 @@ export function eventRoutes(index: EventIndex): Route[] {
       meta: Page,
       description:
         'By `createdAt`. To be told of events, follow `GET /v1/events/stream` or have a webhook rather than asking again and ' +
-        'again; who polls uses `updatedAfter`, because events of replays come in behind newer ones.',
+        'again; who polls uses `updatedAfter`, because events of replays come in behind newer ones.\n\n' +
+        `A page has less than \`limit\`, and \`hasMore\` is true, where its events reach ${PAGE_CHARACTERS} characters.`,
       answers: { 200: Type.Object({ events: Type.Array(EventSchema) }), ...PageAnswers },
       async handler({ credentials, query }) {
         const { scope } = credentials!
-        const { events, hasMore } = await index.list(scope, {
-          userId: query.userId,
-          deviceId: query.deviceId,
-          type: query.type,
-          ...listPage(query),
-        })
+        const page = listPage(query)
+        const { events, hasMore } = await lists.take(() =>
+          index.list(scope, {
+            userId: query.userId,
+            deviceId: query.deviceId,
+            type: query.type,
+            ...page,
+          }),
+        )
         // Looked up last: an event deleted meanwhile must not pass for the end of the list.
         if (query.before !== undefined && events.length === 0) {
           if ((await index.placeOf(scope, query.before)) === undefined) throw unknownBefore()

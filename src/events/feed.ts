@@ -1,5 +1,7 @@
 import type { ScopeId } from '../model/scope.ts'
-import type { EventIndex, PlacedEvent, Scopes, StoredEvent } from './port.ts'
+import { Turns } from '../runtime/turns.ts'
+import { STRETCH_CHARACTERS } from './port.ts'
+import type { EventIndex, PlacedEvent, Scopes, StoredEvent, Stretch } from './port.ts'
 
 /**
  * The event log as its readers see it: whoever delivers events is a cursor, a place in the log that it moves on when
@@ -16,16 +18,16 @@ import type { EventIndex, PlacedEvent, Scopes, StoredEvent } from './port.ts'
 /** Bytes, about, of the events that are kept in memory. */
 const RECENT_BYTES = 32 * 1024 * 1024
 const EVENT_BYTES = 300
-
-/** Some events, and the place up to which there are no others. */
-export interface Stretch {
-  readonly events: readonly PlacedEvent[]
-  readonly place: number
-}
+/**
+ * Stretches that are read from the index at one time: after a restart all readers come back together, and neither memory
+ * nor the queue of the index's thread, where queries wait too, must be of the size of their crowd.
+ */
+const READS_AT_ONCE = 16
 
 export class EventFeed {
   readonly #index: EventIndex
   readonly #recentBytes: number
+  readonly #reads = new Turns(READS_AT_ONCE)
   /** Successive places, without a gap; those before `#first` are dropped from time to time. */
   #recent: PlacedEvent[] = []
   #first = 0
@@ -64,13 +66,16 @@ export class EventFeed {
     return this.#index.placeOf(scope, id)
   }
 
-  /** At most `limit` events from after a place on. */
-  async read(scopes: Scopes, after: number, limit: number): Promise<Stretch> {
-    const last = this.lastPlace
-    const oldest = this.#recent[this.#first]?.place ?? last + 1
+  /**
+   * At most `limit` events from after a place on, or as many as reach {@link STRETCH_CHARACTERS}.
+   * @param signal of a reader that may end while it waits: then nothing is read for it
+   */
+  async read(scopes: Scopes, after: number, limit: number, signal?: AbortSignal): Promise<Stretch> {
+    const oldest = this.#recent[this.#first]?.place ?? this.lastPlace + 1
     if (after >= oldest - 1) return this.#readRecent(scopes, after, limit)
-    const events = await this.#index.read(scopes, after, limit)
-    return { events, place: events.length < limit ? last : events.at(-1)!.place }
+    return this.#reads.take(async () =>
+      signal?.aborted ? { events: [], place: after } : this.#index.read(scopes, after, limit),
+    )
   }
 
   /**
@@ -84,7 +89,7 @@ export class EventFeed {
         await this.#more(signal)
         continue
       }
-      const stretch = await this.read(scopes, place, limit)
+      const stretch = await this.read(scopes, place, limit, signal)
       place = stretch.place
       if (!signal.aborted) yield stretch
     }
@@ -93,9 +98,12 @@ export class EventFeed {
   #readRecent(scopes: Scopes, after: number, limit: number): Stretch {
     const events: PlacedEvent[] = []
     let at = this.#first + after - (this.#recent[this.#first]?.place ?? after + 1) + 1
-    for (; at < this.#recent.length && events.length < limit; at++) {
+    let characters = 0
+    for (; at < this.#recent.length && events.length < limit && characters < STRETCH_CHARACTERS; at++) {
       const placed = this.#recent[at]!
-      if (scopes === 'all' || placed.event.scope === scopes) events.push(placed)
+      if (scopes !== 'all' && placed.event.scope !== scopes) continue
+      events.push(placed)
+      characters += placed.event.json.length
     }
     return { events, place: this.#recent[at - 1]?.place ?? after }
   }

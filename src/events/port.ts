@@ -36,6 +36,19 @@ export interface PlacedEvent {
   readonly event: StoredEvent
 }
 
+/** Some events, and the place up to which there are no others. */
+export interface Stretch {
+  readonly events: readonly PlacedEvent[]
+  readonly place: number
+}
+
+/**
+ * Characters of JSON with which a stretch ends, and a page of a list, however few events they are: one event may be of 130,000,
+ * and what readers who are slow have been handed waits in memory.
+ */
+export const STRETCH_CHARACTERS = 256 * 1024
+export const PAGE_CHARACTERS = 4_000_000
+
 /** Filter and page of an event list; bounds are exclusive, epoch milliseconds. */
 export interface EventQuery {
   /** The event after which the page begins; where there is none with that id, the page is empty. */
@@ -92,11 +105,17 @@ export interface EventIndex {
   readonly lastPlace: number
   /** Adds the events of the frame at `position`; positions ascend, one seen before is ignored. */
   add(position: number, events: readonly StoredEvent[]): void
-  /** Events in the order of the log, from after a place on; those that were deleted are left out. */
-  read(scopes: Scopes, after: number, limit: number): Promise<PlacedEvent[]>
+  /**
+   * Events in the order of the log, from after a place on; those that were deleted are left out. At most `limit`, or as
+   * many as reach {@link STRETCH_CHARACTERS}.
+   */
+  read(scopes: Scopes, after: number, limit: number): Promise<Stretch>
   /** The place of an event; undefined where there is none with that id. */
   placeOf(scope: ScopeId, id: string): Promise<number | undefined>
-  /** Newest first by createdAt, of one time the later in the log first. Each item is the event's JSON. */
+  /**
+   * Newest first by createdAt, of one time the later in the log first. Each item is the event's JSON. A page ends with the
+   * event that reaches {@link PAGE_CHARACTERS}, too.
+   */
   list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }>
   get(scope: ScopeId, id: string): Promise<string | undefined>
   /**

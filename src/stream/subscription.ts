@@ -1,6 +1,5 @@
-import type { PlacedEvent } from '../events/port.ts'
+import type { PlacedEvent, Stretch } from '../events/port.ts'
 import { wants, type EventFilter } from '../events/filter.ts'
-import type { Stretch } from '../events/feed.ts'
 import { encodeEvent, PART_BYTES, turn, type Audience, type Member, type Part } from './audience.ts'
 import { CLOSE } from './closeCodes.ts'
 import type { Patience } from './patience.ts'

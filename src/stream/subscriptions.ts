@@ -1,7 +1,8 @@
 import Type from 'typebox'
 import { Name } from '../api/schemas.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
-import type { EventFeed, Stretch } from '../events/feed.ts'
+import type { EventFeed } from '../events/feed.ts'
+import type { Stretch } from '../events/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
 import { Audience, STRETCH } from './audience.ts'
@@ -16,11 +17,6 @@ const MAX_SUBSCRIPTIONS = 100
 /** Items of one list of a filter. */
 const MAX_ITEMS = 1000
 const MAX_ID_LENGTH = 64
-/**
- * Stretches that are read at one time, from disk as a rule: after a restart all subscribers come back together, and
- * what is read for them waits in memory until it is sent.
- */
-const MAX_READS = 16
 
 const Items = Type.Optional(Type.Array(Name(256), { minItems: 1, maxItems: MAX_ITEMS }))
 
@@ -37,7 +33,7 @@ const Unsubscribe = Type.Object({ id: Name(MAX_ID_LENGTH) })
  * `subscribe` and `unsubscribe`: events as they happen, each once and in the order of the log, from now on or from
  * after an event that the client has.
  *
- * Owns: the audiences of the scopes, and how much is read at one time. Does not own: what happened (the feed).
+ * Owns: the audiences of the scopes. Does not own: what happened (the feed).
  */
 export class Subscriptions implements StreamFeatureKind, EventSource {
   readonly messages = { subscribe: Subscribe, unsubscribe: Unsubscribe }
@@ -48,8 +44,6 @@ export class Subscriptions implements StreamFeatureKind, EventSource {
   readonly #log: ErrorLog
   readonly tokens: PlaceTokens
   readonly #audiences = new Map<ScopeId, Audience>()
-  #reads = 0
-  readonly #waiting: (() => void)[] = []
 
   constructor(feed: EventFeed, log: ErrorLog, tokens: PlaceTokens) {
     this.#feed = feed
@@ -61,16 +55,8 @@ export class Subscriptions implements StreamFeatureKind, EventSource {
     return new ConnectionSubscriptions(connection, this.#feed, this)
   }
 
-  async read({ connection, place }: Subscription): Promise<Stretch> {
-    if (this.#reads === MAX_READS) await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    else this.#reads++
-    try {
-      return await this.#feed.read(connection.scope, place, STRETCH)
-    } finally {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#reads--
-      else next()
-    }
+  read({ connection, place }: Subscription): Promise<Stretch> {
+    return this.#feed.read(connection.scope, place, STRETCH)
   }
 
   join(subscription: Subscription): Audience | undefined {

@@ -4,6 +4,7 @@ import type { ActorHost } from '../actor/host.ts'
 import { route, type Answer, type Call, type Route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Name, Page, parseCoordinates, Text } from '../api/schemas.ts'
 import type { StoreSalt } from '../events/ids.ts'
+import { PAGE_CHARACTERS } from '../events/port.ts'
 import { UserSchema } from '../ingest/userSchema.ts'
 import type { Beacon } from '../model/beacon.ts'
 import { matchesMetadata } from '../model/metadata.ts'
@@ -30,6 +31,7 @@ const Id = Type.Object({ id: Name(256, '`_id`, userId or deviceId.') })
 const OneUser = Type.Object({ user: UserSchema })
 const Users = Type.Object({ users: Type.Array(UserSchema) })
 const Nothing = Type.Object({})
+const CUT = `A page has less than \`limit\`, and \`hasMore\` is true, where its users reach ${PAGE_CHARACTERS} characters.`
 
 /** Reading and removing users, who is near, who is inside, and why. */
 export function userRoutes(parts: UserParts): Route[] {
@@ -54,6 +56,7 @@ function recordRoutes(parts: UserParts): Route[] {
         ),
       }),
       meta: Page,
+      description: CUT,
       answers: { 200: Users, ...PageAnswers },
       handler: (call) => {
         const { userId, deviceId } = call.query
@@ -62,8 +65,7 @@ function recordRoutes(parts: UserParts): Route[] {
         return host.read(() => {
           const before = id === undefined ? undefined : findUserRecord(host, parts.salt, scope, id)
           if (id !== undefined && before === undefined) throw unknownBefore()
-          const { users, hasMore } = listUsers(host, scope, { userId, deviceId, before, ...page })
-          return { meta: { hasMore }, json: usersJson(parts, scope, users) }
+          return pageOf(parts, scope, listUsers(host, scope, { userId, deviceId, before, ...page }))
         })
       },
     }),
@@ -183,10 +185,7 @@ function insideRoutes(parts: UserParts): Route[] {
   // What is disabled has nobody inside: the stays end with the next updates, and are hidden until then.
   const nobody: UserPage = { users: [], hasMore: false }
   const answer = (scope: ScopeId, find: () => UserPage): Promise<Answer> =>
-    parts.host.read(() => {
-      const { users, hasMore } = find()
-      return { meta: { hasMore }, json: usersJson(parts, scope, users) }
-    })
+    parts.host.read(() => pageOf(parts, scope, find()))
   const inside = (scope: ScopeId, geofence: Geofence | undefined, limit = 100) => {
     if (geofence === undefined) throw notFound('Geofence')
     return answer(scope, () => (geofence.enabled ? usersIn(parts.host, geofence, limit) : nobody))
@@ -201,6 +200,7 @@ function insideRoutes(parts: UserParts): Route[] {
     tag: TAG,
     query,
     meta: Page,
+    description: CUT,
     answers: { 200: Users },
   } as const
   return [
@@ -253,6 +253,22 @@ function userOf(parts: UserParts, call: { readonly params: { readonly id: string
   const found = findUser(parts.host, parts.salt, scopeOf(call), call.params.id)
   if (found === undefined) throw notFound('User')
   return found
+}
+
+/** The users of a page, the first of them where all would be more than an answer should be. */
+function pageOf(parts: UserParts, scope: ScopeId, { users, hasMore }: UserPage): Answer {
+  const texts: string[] = []
+  let characters = 0
+  for (const user of users) {
+    if (characters >= PAGE_CHARACTERS) break
+    const text = userText(parts, scope, user)
+    texts.push(text)
+    characters += text.length
+  }
+  return {
+    meta: { hasMore: hasMore || texts.length < users.length },
+    json: `"users":[${texts.join(',')}]`,
+  }
 }
 
 function usersJson(parts: UserParts, scope: ScopeId, users: readonly UserRow[]): string {

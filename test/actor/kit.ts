@@ -1,4 +1,4 @@
-import type { EventIndex, PlacedEvent, Scopes, StoredEvent } from '../../src/events/port.ts'
+import type { EventIndex, Scopes, StoredEvent, Stretch } from '../../src/events/port.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import { ActorHost, type Submitter } from '../../src/actor/host.ts'
 import { Partition, type Applied } from '../../src/actor/partition.ts'
@@ -116,11 +116,12 @@ export class MemoryEvents implements EventIndex {
     return this.all.length
   }
 
-  async read(scopes: Scopes, after: number, limit: number): Promise<PlacedEvent[]> {
+  async read(scopes: Scopes, after: number, limit: number): Promise<Stretch> {
     const placed = this.all.map((event, i) => ({ place: i + 1, event }))
-    return placed
+    const events = placed
       .filter(({ place, event }) => place > after && (scopes === 'all' || event.scope === scopes))
       .slice(0, limit)
+    return { events, place: events.length < limit ? this.lastPlace : events.at(-1)!.place }
   }
 
   async placeOf(_scope: number, id: string): Promise<number | undefined> {

@@ -191,10 +191,11 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
         const expected = places(scopes).filter((place) => place > after)
         const found = await index.read(scopes, after, limit)
         t.same(
-          found,
+          found.events,
           expected.slice(0, limit).map((place) => ({ place, event: events[place - 1] })),
           `scope ${scopes}, after ${after}, at most ${limit}`,
         )
+        t.equal(found.place, expected[limit - 1] ?? 100)
       }
     }
     t.equal(await index.placeOf(0, events[99]!.id), 100)
@@ -202,11 +203,50 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.equal(await index.placeOf(0, 'x'), undefined)
 
     await index.delete(0, events[99]!.id)
-    t.same(await index.read(0, 98, 10), [])
+    t.same(await index.read(0, 98, 10), { events: [], place: 100 })
     index.add(200, [whole(1000)])
     t.equal(index.lastPlace, 101, 'a place is not given again')
-    t.equal((await index.read(0, 98, 10))[0]!.place, 101)
+    t.equal((await index.read(0, 98, 10)).events[0]!.place, 101)
   })
+
+  t.test(
+    `${name}: large events make pages and stretches short, and reading goes on after them`,
+    async (t) => {
+      const index = await open()
+      t.teardown(() => index.close())
+      // The largest that an update can make are of about this size.
+      const userId = 'x'.repeat(130_000)
+      const events = Array.from({ length: 70 }, (_, i) => whole(i, { userId }))
+      index.add(1, events)
+      const pages: number[] = []
+      const listed: string[] = []
+      for (let more = true; more;) {
+        const before = listed.length === 0 ? undefined : JSON.parse(listed.at(-1)!)._id
+        const page = await index.list(0, { limit: 1000, before })
+        pages.push(page.events.length)
+        listed.push(...page.events)
+        more = page.hasMore
+      }
+      t.same(pages, [31, 31, 8], 'pages of four million characters')
+      t.same(
+        listed.toReversed(),
+        events.map(({ json }) => json),
+      )
+      for (const scopes of [0, 'all'] as const) {
+        const read: string[] = []
+        for (let place = 0; place < 70;) {
+          const stretch = await index.read(scopes, place, 1000)
+          t.ok(stretch.events.length <= 3 && stretch.place > place, 'stretches of a quarter of a million')
+          place = stretch.place
+          read.push(...stretch.events.map((placed) => placed.event.id))
+        }
+        t.same(
+          read,
+          events.map(({ id }) => id),
+        )
+      }
+    },
+  )
 
   t.test(`${name}: prune removes what the server created before that time, in every scope`, async (t) => {
     const index = await open()

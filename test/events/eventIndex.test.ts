@@ -9,12 +9,13 @@ import {
   EventIndexDamaged,
   EventIndexTooNew,
   packEvents,
+  READ_OF_SCOPE,
 } from '../../src/events/eventDatabase.ts'
 import type { PackedEvents } from '../../src/events/eventDatabase.ts'
 import { EventIndexFailed, openEventIndex } from '../../src/events/eventIndex.ts'
 import { eventRoutes } from '../../src/events/eventRoutes.ts'
 import type { EventIndex } from '../../src/events/port.ts'
-import { event, eventIndexContract } from './contract.ts'
+import { event, eventIndexContract, whole } from './contract.ts'
 import { framesFor } from './indexingChild.ts'
 
 const unexpected = (error: Error) => t.fail(`the index failed: ${error.stack}`)
@@ -124,7 +125,7 @@ t.test('a file of version 1, where SQLite numbered the rows, is brought up to da
   await before.delete(0, event(3).id)
   await before.close()
   const database = new Database(file)
-  database.exec(`DELETE FROM meta WHERE name = 'place'`)
+  database.exec(`DELETE FROM meta WHERE name = 'place'; DROP INDEX eventsByScope`)
   database.pragma('user_version = 1')
   database.close()
 
@@ -134,6 +135,46 @@ t.test('a file of version 1, where SQLite numbered the rows, is brought up to da
   index.add(2, [event(4)])
   t.equal(await index.placeOf(0, event(2).id), 2)
   t.equal(await index.placeOf(0, event(4).id), 3)
+})
+
+t.test('what one scope reads is found by an index, in a file of version 2 too', async (t) => {
+  const file = newFile()
+  const before = await openEventIndex({ file, failed: unexpected })
+  before.add(1, [whole(1), whole(2, { scope: 1 }), whole(3)])
+  await before.close()
+  const database = new Database(file)
+  database.exec('DROP INDEX eventsByScope')
+  database.pragma('user_version = 2')
+  database.close()
+
+  const index = await openEventIndex({ file, failed: unexpected })
+  t.same((await index.read(1, 0, 10)).events, [{ place: 2, event: whole(2, { scope: 1 }) }])
+  await index.close()
+  const plan = new Database(file).prepare(`EXPLAIN QUERY PLAN ${READ_OF_SCOPE}`).all(1, 0, 10)
+  t.match(plan, [{ detail: 'SEARCH events USING INDEX eventsByScope (scope=? AND rowid>?)' }])
+})
+
+t.test('lists wait for their turns, and too many of them are refused', async (t) => {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  let underWay = 0
+  let most = 0
+  const index = {
+    list: async () => {
+      most = Math.max(most, ++underWay)
+      await released
+      underWay--
+      return { events: [], hasMore: false }
+    },
+  }
+  const ask = caller(index as unknown as EventIndex)
+  const asked = Array.from({ length: 1000 }, () => ask('GET /v1/events', {}, { limit: 1 }))
+  const settled = Promise.allSettled(asked)
+  release()
+  const refused = (await settled).flatMap((each) => (each.status === 'rejected' ? [each.reason.code] : []))
+  t.ok(refused.length > 0 && refused.length < 1000 && refused.every((code) => code === 503))
+  t.equal(most, 4)
+  await ask('GET /v1/events', {}, { limit: 1 })
 })
 
 t.test('a verdict is in the write-ahead log with all that it stands on', async (t) => {

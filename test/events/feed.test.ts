@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { EventFeed } from '../../src/events/feed.ts'
-import type { StoredEvent } from '../../src/events/port.ts'
+import type { EventIndex, StoredEvent } from '../../src/events/port.ts'
 import { MemoryEvents } from '../actor/kit.ts'
 import { whole } from './contract.ts'
 
@@ -50,6 +50,53 @@ t.test(
     )
   },
 )
+
+t.test('large events are handed out a few at a time, from memory too', async (t) => {
+  const feed = new EventFeed(new MemoryEvents())
+  feed.add(
+    1,
+    Array.from({ length: 20 }, (_, i) => whole(i, { userId: 'x'.repeat(100_000) })),
+  )
+  const seen: number[] = []
+  while (seen.length < 20) {
+    const { events, place } = await feed.read(0, seen.length, 1000)
+    t.equal(place, events.at(-1)!.place)
+    t.ok(events.length <= 3)
+    seen.push(...events.map((placed) => placed.place))
+  }
+  t.same(
+    seen,
+    Array.from({ length: 20 }, (_, i) => i + 1),
+  )
+})
+
+t.test('however many readers have fallen behind, few read at one time, and none who has gone', async (t) => {
+  const memory = new MemoryEvents()
+  let underWay = 0
+  let most = 0
+  let reads = 0
+  const index: EventIndex = Object.create(memory, {
+    read: {
+      async value(...asked: Parameters<EventIndex['read']>) {
+        reads++
+        most = Math.max(most, ++underWay)
+        await new Promise((resolve) => setImmediate(resolve))
+        underWay--
+        return memory.read(...asked)
+      },
+    },
+  })
+  const feed = new EventFeed(index, 0)
+  feed.add(1, [whole(1), whole(2)])
+  const gone = new AbortController()
+  const staying = Array.from({ length: 100 }, () => feed.read(0, 0, 10))
+  const leaving = Array.from({ length: 100 }, () => feed.read(0, 0, 10, gone.signal))
+  gone.abort()
+  for (const stretch of await Promise.all(staying)) t.equal(stretch.events.length, 2)
+  await Promise.all(leaving)
+  t.equal(most, 16)
+  t.equal(reads, 100)
+})
 
 t.test('followers are told of what comes, until they end', async (t) => {
   const feed = new EventFeed(new MemoryEvents())

@@ -1,0 +1,36 @@
+import { ApiError } from './errors.ts'
+
+/** Lets so many pieces of work go on at one time; the others wait for their turns, first come, first served. */
+export class Turns {
+  readonly #atOnce: number
+  readonly #mostWaiting: number
+  #underWay = 0
+  readonly #waiting: (() => void)[] = []
+
+  /**
+   * @param atOnce ≥ 1
+   * @param mostWaiting how many may wait
+   */
+  constructor(atOnce: number, mostWaiting = Infinity) {
+    this.#atOnce = atOnce
+    this.#mostWaiting = mostWaiting
+  }
+
+  /**
+   * Does the work when it is its turn.
+   * @throws ApiError 503 where too many wait already
+   */
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#underWay < this.#atOnce) this.#underWay++
+    else if (this.#waiting.length >= this.#mostWaiting) {
+      throw new ApiError(503, 'Too many requests at once.', { retryAfter: 1 })
+    } else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#underWay--
+      else next()
+    }
+  }
+}
