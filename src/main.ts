@@ -219,7 +219,7 @@ async function main(): Promise<void> {
       { fileLimit, maxConnections, wanted: options.maxConnections },
       'the limit of open files leaves room for fewer connections than wanted; raise it with ulimit -n',
     )
-  const subscriptions = new Subscriptions(feed, logger, new PlaceTokens(store.storeId))
+  const subscriptions = new Subscriptions(feed, logger, new PlaceTokens(store.secret))
   const watches = new Watches({ host, registry, clock })
   const streamServer = new StreamServer({
     ...options,

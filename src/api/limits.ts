@@ -9,6 +9,7 @@ import type { RateLimit, Route } from './route.ts'
  */
 const TABLE = {
   'POST /v1/track': { perSecond: 1, by: 'device' },
+  'PUT /v1/events/:id/verification': { perSecond: 10, by: 'key' },
   'GET /v1/context': { perSecond: 10, by: 'key' },
   'GET /v1/geocode/forward': { perSecond: 10, by: 'key' },
   'GET /v1/geocode/reverse': { perSecond: 10, by: 'key' },

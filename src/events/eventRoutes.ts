@@ -91,18 +91,25 @@ export function eventRoutes(index: EventIndex): Route[] {
       path: '/v1/events/:id/verification',
       auth: 'publishable',
       summary: 'Accept or reject an event',
-      description: 'Notes what a client says of the event; the last word counts.',
+      description:
+        'Notes what a client says of the event; the last word counts. A publishable key, which anybody may hold, is not ' +
+        'answered the event. Nor is it tied to a device: its word is a hint, of any event whose `_id` it knows.',
       tag: 'Events',
       params: EventId,
       body: VerdictBody,
-      answers: { 200: Type.Object({ event: EventSchema }) },
+      answers: {
+        200: Type.Object(
+          { event: Type.Optional(EventSchema) },
+          { description: 'Noted; `event` for a secret key only.' },
+        ),
+      },
       async handler({ credentials, params, body }) {
         const { verifiedPlaceId } = body
         const verification =
           VERIFICATIONS[body.verification] ?? (body.verification as Verdict['verification'])
         const event = await index.verify(credentials!.scope, params.id, { verification, verifiedPlaceId })
         if (event === undefined) throw notFound('Event')
-        return { json: `"event":${event}` }
+        return credentials!.level === 'secret' ? { json: `"event":${event}` } : {}
       },
     }),
     route({

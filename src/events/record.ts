@@ -66,10 +66,10 @@ export interface LastPlace {
   readonly accuracy: number | undefined
 }
 
-/** The event record of a conversion as JSON text; without user and place where nothing is known of the device yet. */
+/** The event record of a conversion as JSON text; without user and place it says only what its sender did. */
 export function conversionJson(
   id: string,
-  conversion: Conversion,
+  conversion: Omit<Conversion, 'deviceId'> & { readonly deviceId: string | undefined },
   user: Pick<Profile, 'id' | 'userId' | 'metadata'> | undefined,
   place: LastPlace | undefined,
 ): string {

@@ -42,6 +42,20 @@ const ConversionBody = Type.Object({
   revenue: Type.Optional(Type.Number({ description: 'Becomes `metadata.revenue`, where SDKs put it.' })),
 })
 
+/** The event as it is answered to its sender. */
+const AnsweredSchema = Type.Object(
+  {
+    ...EventSchema.properties,
+    user: Type.Object({
+      ...EventSchema.properties.user.properties,
+      deviceId: Type.Optional(
+        Type.String({ description: 'Absent where a publishable key sent the event without one.' }),
+      ),
+    }),
+  },
+  { title: 'Conversion' },
+)
+
 /** POST /v1/events: what a user did, beside where it went. */
 export function conversionRoutes(host: ActorHost): Route[] {
   return [
@@ -52,10 +66,11 @@ export function conversionRoutes(host: ActorHost): Route[] {
       tag: 'Events',
       summary: 'Send a custom event (a conversion)',
       description:
-        'Puts the event among those of the device, with its user and last location, and answers it once it is durable.',
+        'Puts the event among those of the device, with its user and last location, and answers it once it is durable: ' +
+        'whole to a secret key; to a publishable one, which anybody may hold, with no more of the user than was sent.',
       body: ConversionBody,
       answers: {
-        200: Type.Object({ event: EventSchema }),
+        200: Type.Object({ event: AnsweredSchema }),
         404: Type.Object({}, { description: 'The user was never seen on a device.' }),
       },
       async handler({ body, credentials, receivedAt }) {
@@ -75,7 +90,10 @@ export function conversionRoutes(host: ActorHost): Route[] {
           deviceId === ANONYMOUS
             ? anonymousConversion({ ...conversion, deviceId, userId: undefined })
             : await host.record({ ...conversion, deviceId }, sizeOf(conversion))
-        return { json: `"event":${event}` }
+        if (credentials!.level === 'secret' || deviceId === ANONYMOUS) return { json: `"event":${event}` }
+        const { _id } = JSON.parse(event) as { readonly _id: string }
+        const asSent = { ...conversion, deviceId: body.deviceId }
+        return { json: `"event":${conversionJson(_id, asSent, undefined, undefined)}` }
       },
     }),
   ]
@@ -86,9 +104,17 @@ type ConversionBody = Static<typeof ConversionBody>
 function nameOf({ name, type }: ConversionBody): string {
   const given = name ?? type
   if (given === undefined) throw badParam('name', 'Required.')
-  if (RESERVED.has(given))
+  if (RESERVED.has(plain(given)))
     throw badParam(name === undefined ? 'type' : 'name', 'Must not be the type of an event of the service.')
   return given
+}
+
+/** A name without what the eye does not see: case, blanks, characters without a glyph, compatibility forms. */
+function plain(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/[\p{Default_Ignorable_Code_Point}\p{C}\p{Z}\s]/gu, '')
+    .toLowerCase()
 }
 
 function metadataOf({ metadata, revenue }: ConversionBody): Metadata | undefined {

@@ -11,6 +11,8 @@ export interface Store {
   readonly folder: string
   /** 16 hexadecimal digits, random, drawn when the store was created. */
   readonly storeId: string
+  /** 64 hexadecimal digits, random, told to nobody; drawn when the store was created, or first opened by this version. */
+  readonly secret: string
   readonly partitions: number
   /** Lets go of the lock. Everything in the folder must be closed before. */
   release(): void
@@ -44,6 +46,8 @@ const LOCK_WAIT = 500
 interface Description {
   readonly format: number
   readonly storeId: string
+  /** Absent from stores made before there was one. */
+  readonly secret?: string
   readonly partitions: number
   readonly creating?: true
 }
@@ -68,8 +72,10 @@ export function openStore(folder: string, options: { partitions: number }): Stor
   }
   const release = lockStore(folder)
   try {
-    const { storeId } = readDescription(folder, partitions) ?? create(folder, partitions)
-    return { folder, storeId, partitions, release }
+    const found = readDescription(folder, partitions) ?? create(folder, partitions)
+    const secret = found.secret ?? drawSecret()
+    if (found.secret === undefined) writeDescription(folder, { ...found, secret })
+    return { folder, storeId: found.storeId, secret, partitions, release }
   } catch (error) {
     release()
     throw error
@@ -139,6 +145,11 @@ function readDescription(folder: string, partitions: number): Description | unde
       'is damaged: it must hold format 1, a storeId of 16 hex digits and partitions',
     )
   }
+  if (
+    found.secret !== undefined &&
+    !(typeof found.secret === 'string' && /^[0-9a-f]{64}$/.test(found.secret))
+  )
+    throw new StoreRefused(path, 'is damaged: its secret must be 64 hex digits')
   if (found.partitions !== partitions) {
     throw new StoreRefused(
       path,
@@ -150,14 +161,25 @@ function readDescription(folder: string, partitions: number): Description | unde
 
 /** store.json says `creating` first, so that later a log that is missing is never taken for one not yet there. */
 function create(folder: string, partitions: number): Description {
-  const path = join(folder, 'store.json')
-  const description = { format: FORMAT, storeId: randomBytes(8).toString('hex'), partitions }
-  const write = (content: Description): void => {
-    replaceFileBlocking(systemFiles, path, Buffer.from(`${JSON.stringify(content, null, 2)}\n`))
+  const description = {
+    format: FORMAT,
+    storeId: randomBytes(8).toString('hex'),
+    secret: drawSecret(),
+    partitions,
   }
-  write({ ...description, creating: true })
+  writeDescription(folder, { ...description, creating: true })
   fs.rmSync(logFolder(folder), { recursive: true, force: true })
   createLog(systemFiles, folder, description.storeId)
-  write(description)
+  writeDescription(folder, description)
   return description
+}
+
+function drawSecret(): string {
+  return randomBytes(32).toString('hex')
+}
+
+/** Durable, whole or not at all. */
+function writeDescription(folder: string, content: Description): void {
+  const bytes = Buffer.from(`${JSON.stringify(content, null, 2)}\n`)
+  replaceFileBlocking(systemFiles, join(folder, 'store.json'), bytes)
 }

@@ -11,8 +11,9 @@ const MARK = 0x52464e43
 export class PlaceTokens {
   readonly #key: Buffer
 
-  constructor(storeId: string) {
-    this.#key = createHash('sha256').update(`place ${storeId}`).digest().subarray(0, 16)
+  /** @param secret the store's: its id would not do, since the ids of events tell that */
+  constructor(secret: string) {
+    this.#key = createHash('sha256').update(`place ${secret}`).digest().subarray(0, 16)
   }
 
   /** `@` and 32 hex digits: no event's `_id` looks like it. */

@@ -45,6 +45,13 @@ t.test(`under load, RINGFENCE_SEED=${seed}`, async (t) => {
       code: 0,
       output: /Restored the backup/,
     })
+    const store = (folder: string) => readFileSync(join(folder, 'store.json'), 'utf8')
+    t.match(store(run.server.data), '"secret"')
+    t.equal(
+      store(run.server.data),
+      store(join(backups, `lost-${round}`)),
+      'what clients keep of places stays good',
+    )
     await run.server.restart()
 
     const answered = new Set(run.ledger.answered)

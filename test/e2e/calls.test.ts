@@ -102,7 +102,7 @@ t.test('conversions', async (t) => {
     metadata: { plan: 'gold' },
     ...at(here),
   })
-  const send = (body: Json) => good('POST', '/v1/events', body).then(({ event }) => event)
+  const send = (body: Json) => good('POST', '/v1/events', body, KEYS.testSecret).then(({ event }) => event)
   const bought = await send({
     name: 'bought',
     deviceId: 'buyer',
@@ -149,6 +149,31 @@ t.test('conversions', async (t) => {
     'it moves nobody',
   )
 
+  const viaApp = (body: Json) => good('POST', '/v1/events', body).then(({ event }) => event)
+  const asked = await viaApp({ name: 'asked', userId: 'anna', metadata: { n: 1 } })
+  const { _id, createdAt, actualCreatedAt } = asked
+  t.strictSame(
+    asked,
+    {
+      _id,
+      type: 'asked',
+      createdAt,
+      actualCreatedAt,
+      live: false,
+      user: { userId: 'anna' },
+      metadata: { n: 1 },
+    },
+    'an app is told no more of a user than it said',
+  )
+  t.match(
+    (await good('GET', `/v1/events/${_id}`, undefined, KEYS.testSecret)).event,
+    { ...asked, user: { userId: 'anna', deviceId: 'second' }, location: user.location },
+    'it is stored whole',
+  )
+  const named = await viaApp({ name: 'asked', deviceId: 'buyer' })
+  t.strictSame(named.user, { deviceId: 'buyer' })
+  t.notOk('location' in named)
+
   const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, i]))
   const bad = (body: Json, key: string = testPublishable) => refusal('POST', '/v1/events', body, key)
   t.equal(await bad({ deviceId: 'd' }), '400 name: Required.')
@@ -164,6 +189,8 @@ t.test('conversions', async (t) => {
     const sentence = 'Must not be the type of an event of the service.'
     t.equal(await bad({ name: type, deviceId: 'd' }), `400 name: ${sentence}`)
     t.equal(await bad({ type, deviceId: 'd' }), `400 type: ${sentence}`)
+    for (const alike of [` ${type}`, `${type}\u200b`, type.toUpperCase(), type.replace('.', '\u00ad.')])
+      t.equal(await bad({ name: alike, deviceId: 'd' }), `400 name: ${sentence}`, JSON.stringify(alike))
   }
   t.equal(
     await bad({ name: 'x', deviceId: 'd', metadata: { a: { b: 1 } } }),
@@ -194,7 +221,8 @@ t.test('a verdict and a conversion, once answered, survive kill -9', async (t) =
   await api.circle('verdicts/1', here, 100)
   const { events } = await api.track({ deviceId: 'witness', ...at(here) })
   const path = `/v1/events/${events[0]._id}/verification`
-  const verified = await good('PUT', path, { verification: 1, verifiedPlaceId: 'place-1' })
+  const verdict = (body: Json) => good('PUT', path, body, KEYS.testSecret)
+  const verified = await verdict({ verification: 1, verifiedPlaceId: 'place-1' })
   t.strictSame(verified.event, { ...events[0], verification: 1, verifiedPlaceId: 'place-1' })
   t.equal(
     await refusal('PUT', path, { verification: 1 }, livePublishable),
@@ -211,8 +239,15 @@ t.test('a verdict and a conversion, once answered, survive kill -9', async (t) =
       '400 verification: Must be one of 1, 0, -1, ACCEPT, UNVERIFY, REJECT.',
     )
   t.equal(await refusal('PUT', path, {}), '400 verification: Required.')
-  const { event } = await good('POST', '/v1/events', { name: 'bought', deviceId: 'witness' })
-  const rejected = await good('PUT', path, { verification: -1 })
+  const conversion = { name: 'bought', deviceId: 'witness' }
+  const { event } = await good('POST', '/v1/events', conversion, KEYS.testSecret)
+  const rejected = await verdict({ verification: -1 })
+  t.equal(rejected.event.verification, -1)
+  t.strictSame(
+    (await api.call('PUT', path, { verification: 'REJECT' }, testPublishable)).body,
+    { meta: { code: 200 } },
+    'a publishable key reads no events',
+  )
   await api.server.kill9()
   await api.server.restart()
   t.strictSame(
@@ -329,6 +364,34 @@ t.test('anonymous: what needs to be remembered is off', async (t) => {
     .event
   t.strictSame(event.user, { _id: 'anonymous', deviceId: 'anonymous' })
   t.equal((await api.call('GET', `/v1/events/${event._id}`)).status, 404)
+})
+
+t.test('anonymous: answers are bounded, and others have their turn', async (t) => {
+  const here = place()
+  const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, 'x'.repeat(4096)]))
+  for (let i = 0; i < 100; i++) await api.circle(`heavy/${i}`, here, 100, i < 40 ? { metadata } : {})
+  const update = (i: number) => ({
+    deviceId: 'anonymous',
+    updatedAtMs: Date.now() - 2_000_000 + i * 1000,
+    ...at(here, i % 2 ? 1000 : 0),
+  })
+  const replays = Array.from({ length: 1000 }, (_, i) => update(i))
+  const replaying = good('POST', '/v1/track/replay', { replays })
+  let between = 0
+  while (await Promise.race([replaying.then(() => false), api.call('GET', '/healthz').then(() => true)]))
+    between += 1
+  const { events, meta, user } = await replaying
+  t.ok(between > 2, `${between} others were answered meanwhile`)
+  t.equal(events.length + meta.omittedEvents, 100_000, 'what is left out is counted')
+  t.ok(events.length >= 1000 && JSON.stringify(events).length < 34 * 1024 * 1024, `${events.length} events`)
+  t.strictSame(user.geofences, [])
+
+  for (let i = 40; i < 100; i++) await api.circle(`heavy/${i}`, here, 100, { metadata })
+  for (let i = 0; i < 420; i++) await api.circle(`heavier/${i}`, here, 100, { metadata })
+  const sentence =
+    '400 deviceId: What is around the location is more than an answer to anonymous tracking may hold.'
+  t.equal(await refusal('POST', '/v1/track', update(0)), sentence)
+  t.equal(await refusal('POST', '/v1/track/replay', { replays: [update(0)] }), sentence)
 })
 
 t.test('anonymous updates are limited by address', async (t) => {

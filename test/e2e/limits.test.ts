@@ -44,6 +44,10 @@ t.test('rate limits are the table, changed by the operator', async (t) => {
     'another key',
   )
   t.ok((await passed(t, times(30, get('/v1/users', testSecret)), 30)) === 30, 'management=off')
+  const verdict = () =>
+    server.api('PUT', `/v1/events/${event._id}/verification`, { verification: 1 }, testPublishable)
+  const { event } = (await server.api('POST', '/v1/events', { name: 'x', deviceId: 'd' })).body
+  t.ok((await passed(t, times(60, verdict), 10)) < 60, 'nobody tries ids with an app’s key')
   const config = get('/v1/config', testPublishable)
   t.equal(await passed(t, times(120, config), 120), 120, 'what every device asks for is not limited by key')
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
@@ -17,16 +17,19 @@ t.test('a store is created once, and opened with what it was created with', asyn
   const folder = join(t.testdir({}), 'deep', 'data')
   const store = openStore(folder, { partitions: 64 })
   t.match(store.storeId, /^[0-9a-f]{16}$/)
+  t.match(store.secret, /^[0-9a-f]{64}$/)
   t.match(store, { folder, partitions: 64 })
   t.strictSame(JSON.parse(readFileSync(join(folder, 'store.json'), 'utf8')), {
     format: 1,
     storeId: store.storeId,
+    secret: store.secret,
     partitions: 64,
   })
   t.strictSame(readdirSync(folder), ['lock', 'log', 'store.json'])
   store.release()
   const again = openStore(folder, { partitions: 64 })
   t.equal(again.storeId, store.storeId)
+  t.equal(again.secret, store.secret)
   again.release()
   t.throws(() => openStore(folder, { partitions: 32 }), {
     name: 'StoreRefused',
@@ -39,7 +42,30 @@ t.test('a store is created once, and opened with what it was created with', asyn
   }
   const other = openStore(join(folder, '..', 'other'), { partitions: 1 })
   t.not(other.storeId, store.storeId)
+  t.not(other.secret, store.secret)
   other.release()
+})
+
+t.test('a store made before there was a secret gets one, for good', async (t) => {
+  const folder = join(t.testdir({}), 'data')
+  const { storeId, release } = openStore(folder, { partitions: 4 })
+  release()
+  const path = join(folder, 'store.json')
+  writeFileSync(path, JSON.stringify({ format: 1, storeId, partitions: 4 }))
+  const store = openStore(folder, { partitions: 4 })
+  t.equal(store.storeId, storeId)
+  t.match(store.secret, /^[0-9a-f]{64}$/)
+  t.strictSame(JSON.parse(readFileSync(path, 'utf8')), {
+    format: 1,
+    storeId,
+    partitions: 4,
+    secret: store.secret,
+  })
+  t.equal(statSync(path).mode & 0o077, 0, 'for its owner alone')
+  store.release()
+  const again = openStore(folder, { partitions: 4 })
+  t.equal(again.secret, store.secret)
+  again.release()
 })
 
 t.test('a store.json that is damaged, newer or missing is named, not guessed at', async (t) => {
@@ -58,6 +84,7 @@ t.test('a store.json that is damaged, newer or missing is named, not guessed at'
     ['[]', /is damaged: it must hold/],
     ['{"format":1,"storeId":"0123","partitions":4}', /is damaged: it must hold/],
     [`{"format":1,"storeId":"${STORE_ID}"}`, /is damaged: it must hold/],
+    [good.replace(/"secret": ".*"/, '"secret": "0123"'), /is damaged: its secret must be 64 hex digits/],
   ]
   for (const [text, reason] of REFUSED) {
     writeFileSync(path, text)

@@ -1,5 +1,8 @@
 /** Readers of events that are killed, hang up, or stall: a real server, real sockets, real kills. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { PlaceTokens } from '../../src/stream/placeTokens.ts'
 import { startServer } from '../kit/server.ts'
 import { Stream, type Message } from '../kit/stream.ts'
 
@@ -35,6 +38,12 @@ t.test('property: over kills and reconnections, each event once and in order', a
   const begun = await Stream.open(own)
   await read(begun, 0)
   begun.socket.terminate()
+  t.match(state.from, /^@/)
+  const store = JSON.parse(readFileSync(join(own.data, 'store.json'), 'utf8'))
+  const open = (key: string) =>
+    [0, 1, 2, 3].some((scope) => new PlaceTokens(key).open(scope, state.from) !== undefined)
+  t.notOk(open(store.storeId), 'not to be opened with what the ids of events tell')
+  t.ok(open(store.secret))
   const reader = (async () => {
     for (let turn = 0; !hasAll(); turn++) {
       const stream = await Stream.open(own).catch(() => undefined)
