@@ -27,7 +27,9 @@ export interface Refusal {
 }
 
 /** A count from the system costs milliseconds: under a flood it must not be asked for with every connection. */
-const CENSUS_PAUSE_MS = 1000
+const CENSUS_PAUSE_MS = 50
+/** The pause after a count is as many times as long as it took: it takes a twentieth of the time at most. */
+const CENSUS_PAUSE_FACTOR = 19
 const TELL_PAUSE_MS = 60_000
 /** Addresses that are kept between two counts. */
 const MAX_ADDRESSES = 16_384
@@ -37,16 +39,21 @@ const MAX_ADDRESSES = 16_384
  * connection again and again without ever sleeping.
  *
  * The naive way counts each address up and down. But whose connection has gone is not told. So addresses are only
- * counted up, and one that has reached its bound is counted anew by asking the system what is really open. It
- * may then be refused for up to a second longer than it must.
+ * counted up, and how many have gone is counted for all together: of an address, at least the difference is open.
+ *
+ * - Refused is only who is over its bound for certain: by that difference, or by what the system counts afresh.
+ * - Between two counts an address may be let go over its bound, by as many connections as have gone, of whomever, since
+ *   the last count. That does not add up: each count knows all that are open.
  */
 export class Connections {
   readonly #limits: ConnectionLimits
   #open = 0
   #refusals = 0
-  /** At least as many as are open. */
+  /** As of the last count, and those that have come since. */
   #perAddress = new Map<string, number>()
-  #countedAt = -Infinity
+  /** Connections that have gone since the last count. */
+  #gone = 0
+  #countAgainAt = -Infinity
   /** False: the system does not tell, and what is counted up says nothing. */
   #isCountable = true
   #toldAt = -Infinity
@@ -74,25 +81,33 @@ export class Connections {
     const count = (this.#perAddress.get(peer) ?? 0) + 1
     this.#perAddress.set(peer, count)
     if (this.#perAddress.size > MAX_ADDRESSES) this.#count()
-    if (count <= maxPerAddress) return true
-    if (this.#count() && (this.#perAddress.get(peer) ?? 0) <= maxPerAddress) return true
+    if (count <= maxPerAddress || this.#open <= maxPerAddress) return true
+    if (count - this.#gone <= maxPerAddress) {
+      if (!this.#count() || (this.#perAddress.get(peer) ?? 0) <= maxPerAddress) return true
+    }
     return this.#refuse(peer, 'address')
   }
 
   /** One connection has gone, also one that was refused. */
   disconnected(): void {
     this.#open--
-    if (this.#open === 0) this.#perAddress.clear()
+    this.#gone++
+    if (this.#open > 0) return
+    this.#perAddress.clear()
+    this.#gone = 0
   }
 
   /** Counts anew, unless that was done just now. */
   #count(): boolean {
-    const now = this.#limits.now()
-    if (now - this.#countedAt < CENSUS_PAUSE_MS) return false
-    this.#countedAt = now
-    const census = this.#limits.census()
-    this.#isCountable = census !== undefined
-    this.#perAddress = new Map(census)
+    const { now, census } = this.#limits
+    const begunAt = now()
+    if (begunAt < this.#countAgainAt) return false
+    const counts = census()
+    const endedAt = now()
+    this.#countAgainAt = endedAt + Math.max(CENSUS_PAUSE_MS, CENSUS_PAUSE_FACTOR * (endedAt - begunAt))
+    this.#isCountable = counts !== undefined
+    this.#perAddress = new Map(counts)
+    this.#gone = 0
     return true
   }
 
@@ -124,7 +139,10 @@ export function connectionsOf(port: number, textOf: (bytes: ArrayBuffer) => stri
   return counts
 }
 
-/** Lines of `slot: address:port address:port state …`, numbers in hexadecimal. */
+/** The inode of a connection that still waits to be accepted: it will come, and be counted then. */
+const NOT_ACCEPTED = '0'
+
+/** Lines of `slot: address:port address:port state … inode`, the tenth; addresses, ports and states in hexadecimal. */
 function countFile(
   file: string,
   port: number,
@@ -133,8 +151,8 @@ function countFile(
 ): void {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   for (const line of readFileSync(file, 'latin1').split('\n')) {
-    const [, local, remote, state] = line.trim().split(/ +/, 4)
-    if (local?.endsWith(suffix) !== true || !HELD_STATES.has(state!)) continue
+    const [, local, remote, state, , , , , , inode] = line.trim().split(/ +/, 10)
+    if (local?.endsWith(suffix) !== true || !HELD_STATES.has(state!) || inode === NOT_ACCEPTED) continue
     const peer = textOf(addressBytes(remote!.slice(0, remote!.indexOf(':'))))
     counts.set(peer, (counts.get(peer) ?? 0) + 1)
   }

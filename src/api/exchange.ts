@@ -254,21 +254,23 @@ export class Exchange implements Reply {
 
   send(answer: Answer): void {
     const { status = 200, stream, bytes, text } = answer
-    if (this.#answered || this.aborted) {
-      // What was opened for it must not stay open.
-      if (stream !== undefined) new StreamOut(this.#res, stream, () => undefined).letGo()
-      return
-    }
+    // A stream that nobody reads is left as it is: it holds nothing yet.
+    if (this.#answered || this.aborted) return
     let content: string
     let headers: string | undefined
     try {
       headers = headerLines(answer)
+      if (stream !== undefined && this.#isHead) {
+        this.#headAlone(status, stream.contentType, headers)
+        return
+      }
       if (stream !== undefined) {
         void this.#stream(status, stream, headers)
         return
       }
       if (bytes !== undefined) {
-        if (bytes.etag !== undefined && hasVersion(this.#ifNoneMatch, bytes.etag)) this.#notModified(headers)
+        if (bytes.etag !== undefined && hasVersion(this.#ifNoneMatch, bytes.etag))
+          this.#headAlone(304, JSON_CONTENT_TYPE, headers)
         else this.#write(status, bytes.contentType, bytes.content, headers)
         return
       }
@@ -281,14 +283,14 @@ export class Exchange implements Reply {
     this.#write(status, text === undefined ? JSON_CONTENT_TYPE : text.contentType, content, headers)
   }
 
-  #notModified(headers: string | undefined): void {
+  #headAlone(status: number, contentType: string, headers: string | undefined): void {
     const res = this.#res
     this.#beginAnswer()
     res.cork(() => {
-      writeHead(res, 304, JSON_CONTENT_TYPE, this.requestId, headers)
+      writeHead(res, status, contentType, this.requestId, headers)
       res.endWithoutBody()
     })
-    this.#settle(304)
+    this.#settle(status)
   }
 
   /** The first piece is made before the head is written: until then an error is answered like any other. */
@@ -301,17 +303,14 @@ export class Exchange implements Reply {
     this.#answered = true
     let begun = false
     try {
-      if (!this.#isHead) await out.prepare()
+      await out.prepare()
       if (!this.aborted) {
         this.#beginAnswer()
         begun = true
-        res.cork(() => {
-          writeHead(res, status, stream.contentType, this.requestId, headers)
-          if (this.#isHead) res.endWithoutBody()
-        })
-        if (!this.#isHead) await out.writeAll()
+        res.cork(() => writeHead(res, status, stream.contentType, this.requestId, headers))
+        await out.writeAll()
         // Closing with it, as other answers do in a shutdown, would cut off the end of a chunked answer.
-        if (!this.#isHead && !this.aborted) res.cork(() => res.end())
+        if (!this.aborted) res.cork(() => res.end())
       }
       this.#settle(status)
     } catch (error) {

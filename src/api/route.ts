@@ -68,7 +68,8 @@ export interface AnswerStream {
   /** Offered for saving under this name: letters, digits, `.`, `_` and `-`. */
   readonly fileName?: string
   /**
-   * Let go of (`return()`) when the client has gone. An error before the first piece is answered like any other; after
+   * Holds nothing before its first piece is asked for: HEAD asks for none, nor does who has hung up by then. Let go of
+   * (`return()`) when the client goes later. An error before the first piece is answered like any other; after
    * it, it is logged and cuts the connection, so that nobody takes a part for the whole.
    */
   readonly chunks: AsyncIterable<string | Uint8Array>

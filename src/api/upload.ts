@@ -23,7 +23,8 @@ export class Upload extends Readable {
   readonly #maxBytes: number
   #received = 0
   #waiting = false
-  /** Nothing more comes, or `res` must not be touched any more. */
+  #isWhole = false
+  /** `res` must not be touched any more. */
   #detached = false
 
   constructor(res: HttpResponse, maxBytes: number) {
@@ -36,7 +37,7 @@ export class Upload extends Readable {
 
   /** @param chunk memory of the socket: it is copied */
   receive(chunk: ArrayBuffer, isLast: boolean): void {
-    if (this.#detached || this.destroyed) return
+    if (this.#isWhole || this.#detached || this.destroyed) return
     this.#received += chunk.byteLength
     if (this.#received > this.#maxBytes) {
       this.destroy(tooLarge(this.#maxBytes))
@@ -44,7 +45,7 @@ export class Upload extends Readable {
     }
     const wantsMore = chunk.byteLength === 0 || this.push(Buffer.from(new Uint8Array(chunk)))
     if (isLast) {
-      this.#detached = true
+      this.#isWhole = true
       this.push(null)
     } else if (!wantsMore && !this.#waiting) {
       this.#waiting = true
@@ -53,16 +54,19 @@ export class Upload extends Readable {
   }
 
   override _read(): void {
-    this.#resume()
+    if (!this.#isWhole) this.#resume()
   }
 
   /** What the reader leaves is still taken from the socket, and dropped: else the next request would never come. */
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    this.#resume()
+    if (!this.#isWhole) this.#resume()
     callback(error)
   }
 
-  /** The request is answered or its client gone: `res` is out of bounds from now on. */
+  /**
+   * The request is answered or its client gone: `res` is out of bounds from now on. A socket that was asked to wait when
+   * the last piece came waits until now: going on starts its time limit, which would cut off a handler that takes longer.
+   */
   detach(error?: ApiError): void {
     if (error === undefined) this.#resume()
     this.#detached = true

@@ -103,8 +103,6 @@ export class ServerSentEvents {
 
   #chunks(credentials: Credentials, place: number, filter: EventFilter): AsyncIterable<string> {
     const ended = new AbortController()
-    this.#open.add(ended)
-    if (this.#stopped) ended.abort()
     const texts = this.#texts(credentials, place, filter, ended)
     return {
       [Symbol.asyncIterator]: () => ({
@@ -124,6 +122,9 @@ export class ServerSentEvents {
     filter: EventFilter,
     ended: AbortController,
   ): AsyncGenerator<string, undefined> {
+    // Not before the first piece is asked for: until then nobody may ever come to read, and nothing below would run.
+    this.#open.add(ended)
+    if (this.#stopped) ended.abort()
     const stretches = this.#feed.follow(credentials.scope, place, STRETCH, ended.signal)
     let refusal: string | undefined
     const holder: KeyHolder = {

@@ -1,4 +1,5 @@
 /** Bounds of connections: in all, of an address, and by the system's limit of open files. */
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Connections, connectionsOf, type ConnectionLimits } from '../../src/api/connections.ts'
 import type { Refusal } from '../../src/api/connections.ts'
@@ -72,6 +73,32 @@ t.test(
   },
 )
 
+t.test(
+  'who comes anew with every request is not counted as many, whoever else is there',
+  { skip: isLinux ? false : 'needs /proc' },
+  async (t) => {
+    const toy = await toyServer(t, { maxConnectionsPerAddress: 20 })
+    const clients = async (): Promise<number> => {
+      let served = 0
+      const client = async () => {
+        for (let i = 0; i < 30; i++) {
+          const [one] = await open(t, toy, 1)
+          if (await isServed(one!)) served++
+          one!.socket.destroy()
+        }
+      }
+      await Promise.all(Array.from({ length: 8 }, client))
+      return served
+    }
+    const [held] = await open(t, toy, 1)
+    t.equal(await clients(), 240, 'beside one that stays')
+    const others = await open(t, toy, 20, '127.0.0.2')
+    t.equal(await clients(), 240, 'beside as many of another as that may have')
+    t.equal(toy.server.refusedConnections, 0)
+    for (const one of [held!, ...others]) t.ok(await isServed(one))
+  },
+)
+
 t.test('what the system counts', { skip: isLinux ? false : 'needs /proc' }, async (t) => {
   const toy = await toyServer(t)
   const text = (bytes: ArrayBuffer) => new Uint8Array(bytes).join('.')
@@ -108,22 +135,87 @@ t.test('counting', (t) => {
     return admitted
   }
   t.strictSame([come('a'), come('a'), come('b')], [true, true, true])
-  census = new Map([['a', 3]])
-  t.strictSame([come('a'), come('a'), come('a')], [false, false, false])
-  t.equal(counts, 1, 'a flood does not count with every connection')
-  now = 1000
+  for (let i = 0; i < 50; i++) t.notOk(come('a'))
+  t.equal(counts, 0, 'a flood of whom is full for certain asks for no count')
+  connections.disconnected()
+  census = new Map([
+    ['a', 3],
+    ['b', 0],
+  ])
+  t.notOk(come('a'), 'another has gone')
+  t.equal(counts, 1)
+  connections.disconnected()
   census = new Map([['a', 1]])
-  t.ok(come('a'), 'some have gone')
+  t.ok(come('a'), 'who may be let in is, while it is too early to count')
+  t.equal(counts, 1)
+  now = 50
+  census = new Map([['a', 2]])
+  t.ok(come('proxy'))
+  connections.disconnected()
+  t.ok(come('b'))
   t.ok(come('a'))
-  t.notOk(come('a'))
+  t.equal(counts, 2)
   for (let i = 0; i < 50; i++) t.ok(come('proxy'))
-  t.equal(connections.open, 55)
-  t.equal(connections.refusals, 4)
+  t.equal(connections.open, 54)
+  t.equal(connections.refusals, 51)
 
-  now = 2000
+  now = 1000
+  connections.disconnected()
   census = undefined
   t.ok(come('a'), 'where the system does not tell, nobody is refused')
   for (let i = 0; i < 10; i++) t.ok(come('a'))
+  t.end()
+})
+
+t.test('nobody is refused wrongly, nor over the bound by more than have gone since a count', (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(2), fc.nat(20)), { maxLength: 300 }),
+      fc.integer({ min: 0, max: 20 }),
+      (steps, costMs) => {
+        const MAX = 5
+        const present: string[] = []
+        let now = 0
+        let spentMs = 0
+        let gone = 0
+        const of = (peer: string) => present.filter((one) => one === peer).length
+        const connections = new Connections({
+          max: 1000,
+          maxPerAddress: MAX,
+          exempt: () => false,
+          census: () => {
+            gone = 0
+            spentMs += costMs
+            now += costMs
+            return new Map(['a', 'b', 'c'].map((peer) => [peer, of(peer)]))
+          },
+          now: () => now,
+        })
+        const goneAtOnce = new Map<string, number>()
+        const leave = (at: number) => {
+          present.splice(at, 1)
+          gone++
+          for (const peer of 'abc') goneAtOnce.set(peer, Math.max(goneAtOnce.get(peer) ?? 0, gone))
+          connections.disconnected()
+        }
+        for (const [peer, kind, number] of steps) {
+          now += number
+          if (kind === 0 && present.length > 0) leave(number % present.length)
+          else {
+            present.push(peer)
+            if (connections.connected(peer)) {
+              if (of(peer) > MAX + (goneAtOnce.get(peer) ?? 0)) return false
+            } else {
+              if (of(peer) <= MAX) return false
+              leave(present.length - 1)
+            }
+          }
+        }
+        return spentMs <= costMs + now / 20
+      },
+    ),
+    { numRuns: Number(process.env.RINGFENCE_TEST_RUNS ?? 300) },
+  )
   t.end()
 })
 

@@ -87,6 +87,18 @@ function routes(seen: Seen): Route[] {
         return { body: { early: true } }
       },
     }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/slow-start',
+      auth: 'none',
+      upload,
+      async handler(call) {
+        await seen.gate()
+        for await (const chunk of call.upload!) seen.readBytes += (chunk as Buffer).length
+        return { body: { size: seen.readBytes } }
+      },
+    }),
     route({ ...common, method: 'POST', path: '/unread', auth: 'none', upload, handler: () => ({}) }),
     route({
       ...common,
@@ -209,6 +221,31 @@ t.test('a handler that reads slowly slows the sender, whose connection lives on'
   sender.write('GET /rows/short HTTP/1.1\r\nHost: x\r\n\r\n')
   await sender.answers(1)
   t.match(sender.received, /^HTTP\/1.1 200 /)
+})
+
+t.test('a connection serves on whose upload was whole before it was read', async (t) => {
+  const { toy, seen } = await start(t)
+  // All sizes about that of what uWebSockets.js reads at a time, and twice that.
+  for (const size of [400_000, 520_000, 600_000, 850_000, 1_040_000, 1_100_000]) {
+    let open = (): void => undefined
+    seen.gate = () => new Promise<void>((resolve) => (open = resolve))
+    seen.readBytes = 0
+    const sender = await RawConnection.open(t, toy.port)
+    for (let round = 1; round <= 2; round++) {
+      sender.write(
+        `POST /slow-start HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nContent-Length: ${size}\r\n\r\n`,
+      )
+      sender.write(Buffer.alloc(size))
+      await eventually(() => toy.server.inFlight === 1)
+      // It may all be in, or wait for the handler.
+      await sleep(20)
+      open()
+      await sender.answers(2 * round - 1)
+      sender.write('GET /script.js HTTP/1.1\r\nHost: x\r\n\r\n')
+      await sender.until(() => sender.received.split('HTTP/1.1 200 ').length > 2 * round)
+    }
+    t.equal(seen.readBytes, 2 * size, `${size} bytes`)
+  }
 })
 
 t.test('an upload that may not be is refused', async (t) => {

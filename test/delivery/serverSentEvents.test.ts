@@ -164,6 +164,14 @@ t.test('who hangs up leaves nothing behind', async (t) => {
     await until(async () => (await metric(own, 'event_readers')) === 0)
     t.equal(await metric(own, 'http_unread_bytes'), 0)
   }
+  for (let i = 0; i < 20; i++) {
+    const head = await fetch(`${own.url}/v1/events/stream`, {
+      method: 'HEAD',
+      headers: { authorization: KEYS.testSecret },
+    })
+    t.match([head.status, head.headers.get('content-type')], [200, 'text/event-stream'])
+  }
+  t.equal(await metric(own, 'event_readers'), 0, 'who asks for the head alone is no reader')
 })
 
 t.test(
