@@ -1,5 +1,6 @@
 import type { Circumstances } from '../events/transitions.ts'
 import { pointDistance } from '../geometry/distance.ts'
+import { beaconKey } from '../model/beacon.ts'
 import type { BeaconVisit } from '../model/device.ts'
 import type { BeaconTransition } from '../model/event.ts'
 import type { Update } from '../model/update.ts'
@@ -28,7 +29,9 @@ export function stepBeacons(
 ): BeaconStep {
   if (visits.length === 0 && (update.beacons === undefined || update.beacons.length === 0))
     return { visits, transitions: NO_TRANSITIONS }
-  const inRange = update.beacons?.flatMap((ranged) => directory.inRange(ranged))
+  // Each once, however often it is listed: many beacons may be alike.
+  const listed = update.beacons && new Map(update.beacons.map((ranged) => [beaconKey(ranged), ranged]))
+  const inRange = listed && [...listed.values()].flatMap((ranged) => directory.inRange(ranged))
   const idsInRange = inRange && new Set(inRange.map(({ id }) => id))
   const transitions: BeaconTransition[] = []
   const stays: BeaconVisit[] = []

@@ -74,8 +74,7 @@ export class ControlServer implements Service {
       const request = await firstLine(socket)
       if (request === undefined) return
       if ('run' in request) say({ exit: this.parts.run(request.run, (line) => say({ print: line })) })
-      else if ('hold' in request) await this.hold(request.hold, say, ended.signal)
-      else throw new Error('The server does not know this command: is it of another version?')
+      else await this.hold(request.hold, say, ended.signal)
     } catch (error) {
       logger.warn({ err: error }, 'operator refused')
       say({ refused: (error as Error).message })
@@ -105,7 +104,7 @@ function firstLine(socket: Socket): Promise<ControlRequest | undefined> {
       text += part
       if (!text.includes('\n')) return
       try {
-        resolve(JSON.parse(text) as ControlRequest)
+        resolve(requestIn(text))
       } catch (error) {
         reject(error as Error)
       }
@@ -113,4 +112,18 @@ function firstLine(socket: Socket): Promise<ControlRequest | undefined> {
     socket.on('end', () => resolve(undefined))
     socket.on('close', () => resolve(undefined))
   })
+}
+
+/** @throws Error in a sentence for the operator */
+function requestIn(text: string): ControlRequest {
+  let said: unknown
+  try {
+    said = JSON.parse(text)
+  } catch {
+    throw new Error('The command is no JSON object on one line.')
+  }
+  const { run, hold } = (said ?? {}) as { run?: unknown; hold?: unknown }
+  if (Array.isArray(run) && run.every((word) => typeof word === 'string')) return { run }
+  if (typeof hold === 'string') return { hold }
+  throw new Error('The server does not know this command: is it of another version?')
 }

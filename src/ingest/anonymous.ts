@@ -1,7 +1,7 @@
 import { stepBeacons } from '../actor/beacons.ts'
 import { step } from '../actor/device.ts'
 import { FactFinder } from '../actor/facts.ts'
-import { circumstancesOf, isTooInaccurate } from '../actor/partition.ts'
+import { circumstancesOf, isTooInaccurate, MAX_EVENT_CHARACTERS } from '../actor/partition.ts'
 import { currentBeacons, currentGeofences } from '../actor/userRecord.ts'
 import { eventJson } from '../events/record.ts'
 import type { BeaconVisit, Visit } from '../model/device.ts'
@@ -11,6 +11,7 @@ import { isLive } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import type { ScopeView } from '../registry/port.ts'
 import { newId } from '../registry/recordList.ts'
+import { ApiError } from '../runtime/errors.ts'
 
 /**
  * Anonymous tracking: an update of the deviceId `anonymous` is evaluated by the rules for every device, against the
@@ -31,10 +32,7 @@ export interface AnonymousStays {
 }
 
 export interface AnonymousResult extends AnonymousStays {
-  /** Finished JSON. */
-  readonly user: string
-  /** Finished JSON of each. */
-  readonly events: readonly string[]
+  readonly transitions: readonly Transition[]
 }
 
 /** The stays that a client names; what the registry does not know drops out by itself. */
@@ -51,9 +49,9 @@ export function anonymousStays(body: {
 
 const finder = new FactFinder()
 
-/** Evaluates one update; its `userId` does not count. */
+/** Evaluates one update; its `userId` does not count. What comes of it is written by the two functions below. */
 export function trackAnonymously(stays: AnonymousStays, update: Update, view: ScopeView): AnonymousResult {
-  const time = update.updatedAt ?? update.receivedAt
+  const time = timeOf(update)
   const settings = { ...view.settings, entryDelaySeconds: 0, exitDelaySeconds: 0 }
   const now = circumstancesOf({ ...update, userId: undefined }, time, settings)
   const among = stepBeacons(stays.beacons, view.beacons, update, now)
@@ -66,12 +64,42 @@ export function trackAnonymously(stays: AnonymousStays, update: Update, view: Sc
     visits = result.visits.map((visit) => ({ ...visit, dwelled: true }))
     transitions = [...result.transitions, ...among.transitions]
   }
-  const events = transitions.map((transition) => anonymousEvent(transition, update, time))
-  const after = { visits, beacons: among.visits }
-  return { ...after, events, user: anonymousUser(after, update, time, view) }
+  return { visits, beacons: among.visits, transitions }
 }
 
-function anonymousEvent(transition: Transition, update: Update, time: number): string {
+/**
+ * The finished JSON of each event of one update.
+ * @throws ApiError 400 where they would be over {@link MAX_EVENT_CHARACTERS} together, as for every device
+ */
+export function anonymousEvents(transitions: readonly Transition[], update: Update): string[] {
+  return bounded(transitions, (transition) => anonymousEvent(transition, update))
+}
+
+/** @throws ApiError 400 where the texts would be over {@link MAX_EVENT_CHARACTERS} together */
+function bounded<T>(items: readonly T[], textOf: (item: T) => string): string[] {
+  const texts: string[] = []
+  let characters = 0
+  for (const item of items) {
+    const text = textOf(item)
+    characters += text.length
+    if (characters > MAX_EVENT_CHARACTERS) throw tooMuchAround()
+    texts.push(text)
+  }
+  return texts
+}
+
+function tooMuchAround(): ApiError {
+  const sentence =
+    'deviceId: What is around the location is more than an answer to anonymous tracking may hold.'
+  return new ApiError(400, sentence, { param: 'deviceId' })
+}
+
+/** Epoch milliseconds. */
+function timeOf(update: Update): number {
+  return update.updatedAt ?? update.receivedAt
+}
+
+function anonymousEvent(transition: Transition, update: Update): string {
   const { duration: _, ...untimed } = transition
   return eventJson(newId(update.receivedAt), untimed, {
     live: isLive(update.scope),
@@ -82,26 +110,32 @@ function anonymousEvent(transition: Transition, update: Update, time: number): s
     foreground: update.foreground,
     stopped: update.stopped,
     replayed: update.replayed,
-    time,
+    time: timeOf(update),
     receivedAt: update.receivedAt,
   })
 }
 
-function anonymousUser(stays: AnonymousStays, update: Update, time: number, view: ScopeView): string {
-  return JSON.stringify({
+/**
+ * The user after an update, as finished JSON.
+ * @throws ApiError 400 where the geofences would be over {@link MAX_EVENT_CHARACTERS}: a client may name any
+ */
+export function anonymousUser(stays: AnonymousStays, update: Update, view: ScopeView): string {
+  const createdAt = isoDate(timeOf(update))
+  const geofences = bounded(currentGeofences(stays, view, update.receivedAt), (one) => JSON.stringify(one))
+  const beacons = bounded(currentBeacons(stays, view), (one) => JSON.stringify(one))
+  const rest = JSON.stringify({
     _id: ANONYMOUS,
     live: isLive(update.scope),
     deviceId: ANONYMOUS,
     ip: update.ip,
-    createdAt: isoDate(time),
-    geofences: currentGeofences({ visits: stays.visits }, view, update.receivedAt),
-    beacons: currentBeacons(stays, view),
+    createdAt,
     segments: [],
     topChains: [],
     location: { type: 'Point', coordinates: [update.longitude, update.latitude] },
     locationAccuracy: update.accuracy,
     foreground: update.foreground,
     stopped: update.stopped,
-    updatedAt: isoDate(time),
+    updatedAt: createdAt,
   })
+  return `${rest.slice(0, -1)},"geofences":[${geofences.join(',')}],"beacons":[${beacons.join(',')}]}`
 }

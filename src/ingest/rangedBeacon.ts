@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import type { RangedBeacon } from '../model/beacon.ts'
+import { beaconKey, type RangedBeacon } from '../model/beacon.ts'
 
 const Identifier = Type.Union([Type.String({ maxLength: 256 }), Type.Number()])
 
@@ -16,8 +16,18 @@ export const RangedBeaconBody = Type.Object({
   rssi: Type.Optional(Type.Number({ description: 'Signal strength in dBm; not used.' })),
 })
 
-/** What the scan found; undefined where it is of another type or lacks an identifier: no beacon can be meant. */
-export function rangedBeacon(body: Static<typeof RangedBeaconBody>): RangedBeacon | undefined {
+/** What the scan found, each beacon once. */
+export function rangedBeacons(bodies: readonly Static<typeof RangedBeaconBody>[]): RangedBeacon[] {
+  const beacons = new Map<string, RangedBeacon>()
+  for (const body of bodies) {
+    const beacon = rangedBeacon(body)
+    if (beacon !== undefined) beacons.set(beaconKey(beacon), beacon)
+  }
+  return [...beacons.values()]
+}
+
+/** Undefined where it is of another type or lacks an identifier: no beacon can be meant. */
+function rangedBeacon(body: Static<typeof RangedBeaconBody>): RangedBeacon | undefined {
   const { uuid, major, minor, uid, instance } = body
   const type = body.type?.toLowerCase() ?? (uid === undefined ? 'ibeacon' : 'eddystone')
   if (type === 'ibeacon' && uuid !== undefined && major !== undefined && minor !== undefined)

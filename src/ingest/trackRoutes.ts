@@ -1,15 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
 import { RateLimiter } from '../api/rateLimit.ts'
 import { LATER, route, type Answer, type Reply, type Route } from '../api/route.ts'
 import type { Update } from '../model/update.ts'
 import type { ActorHost, Submitter } from '../actor/host.ts'
-import type { Applied } from '../actor/partition.ts'
+import { MAX_EVENT_CHARACTERS, type Applied } from '../actor/partition.ts'
 import { EventSchema } from '../events/eventSchema.ts'
 import { BeaconRecord, nearbyBeaconsJson } from '../registry/beaconRecord.ts'
 import { GeofenceRecord } from '../registry/geofenceRecord.ts'
 import type { RegistryView } from '../registry/port.ts'
 import { badParam, type ApiError } from '../runtime/errors.ts'
-import { ANONYMOUS, anonymousStays, trackAnonymously } from './anonymous.ts'
+import { ANONYMOUS, anonymousEvents, anonymousStays, anonymousUser, trackAnonymously } from './anonymous.ts'
 import { nearbyGeofencesJson } from './nearby.ts'
 import { UserSchema } from './userSchema.ts'
 import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
@@ -20,8 +21,8 @@ const MAX_REPLAYS = 1000
 /** Anonymous devices share their id, so they are limited by address; behind one of those may be many. */
 const ANONYMOUS_PER_SECOND = 10
 
-/** Characters of events in a replay's answer; a text may not become longer than half a gigabyte. */
-const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
+/** Anonymous updates are evaluated this long, then others have their turn. */
+const SLICE_MS = 2
 
 /** What tracking is made of. */
 export interface TrackParts {
@@ -84,7 +85,8 @@ export function trackRoutes(parts: TrackParts): Route[] {
       meta: Type.Object({
         omittedEvents: Type.Optional(
           Type.Integer({
-            description: 'How many events are left out here, as too many; GET /v1/events has them.',
+            description:
+              'How many events are left out here, as too many; GET /v1/events has them, but those of `anonymous`.',
           }),
         ),
       }),
@@ -188,24 +190,34 @@ class ReplayExchange implements Submitter {
 
 /**
  * Evaluates anonymous updates in their order, the first against the stays that it names, and answers the user of the
- * last.
+ * last. Once the events are too many for an answer, the rest are only counted: nobody waits for a text that is dropped.
  */
-function answerAnonymously(
+async function answerAnonymously(
   registry: RegistryView,
   replays: readonly { readonly body: TrackBody; readonly update: Update }[],
-): Answer {
+): Promise<Answer> {
   const last = replays.at(-1)!
   const events: string[] = []
-  let user = ''
+  let characters = 0
+  let omitted = 0
   let stays = anonymousStays(replays[0]!.body)
+  let sliceEnd = performance.now() + SLICE_MS
   for (const { update } of replays) {
+    if (performance.now() >= sliceEnd) {
+      await nextTurn()
+      sliceEnd = performance.now() + SLICE_MS
+    }
     const result = trackAnonymously(stays, update, registry.scope(update.scope))
-    for (const event of result.events) events.push(event)
-    user = result.user
     stays = result
+    const texts = characters > MAX_EVENT_CHARACTERS ? [] : anonymousEvents(result.transitions, update)
+    for (const text of texts) characters += text.length
+    if (characters > MAX_EVENT_CHARACTERS) omitted += result.transitions.length
+    else for (const text of texts) events.push(text)
   }
+  const user = anonymousUser(stays, last.update, registry.scope(last.update.scope))
   const around = aroundJson(registry, last.update, nearbyGeofencesLimit(last.body))
-  return { json: `"events":[${events.join(',')}],"user":${user}${around}` }
+  const json = `"events":[${events.join(',')}],"user":${user}${around}`
+  return omitted === 0 ? { json } : { meta: { omittedEvents: omitted }, json }
 }
 
 /** What the answer says of the surroundings of an update, to be put behind another member. */

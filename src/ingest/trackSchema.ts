@@ -4,7 +4,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import { badParam } from '../runtime/errors.ts'
 import { checkMetadata, MetadataBody } from './metadataSchema.ts'
-import { rangedBeacon, RangedBeaconBody } from './rangedBeacon.ts'
+import { RangedBeaconBody, rangedBeacons } from './rangedBeacon.ts'
 
 /** More than a phone can hear. */
 const MAX_BEACONS = 1000
@@ -135,7 +135,7 @@ export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
     deviceOS: body.deviceOS,
     deviceMake: body.deviceMake,
     deviceModel: body.deviceModel,
-    beacons: body.beacons?.map(rangedBeacon).filter((beacon) => beacon !== undefined),
+    beacons: body.beacons && rangedBeacons(body.beacons),
     stream: body.stream,
     sequence: body.sequence,
     receivedAt: stamp.receivedAt,

@@ -1,3 +1,4 @@
+import { cleanValue } from '../api/jsonBody.ts'
 import { parseDate } from '../api/schemas.ts'
 import { badParam, outOfRange } from '../runtime/errors.ts'
 
@@ -113,11 +114,24 @@ export function listField(fields: Fields, name: string): readonly unknown[] | un
 function jsonField(fields: Fields, name: string): unknown {
   const value = present(fields, name)
   if (typeof value !== 'string') return value
+  return parseJsonText(name, value, 'valid JSON') ?? undefined
+}
+
+/**
+ * What a JSON text stands for, by the rules for what a body holds outright.
+ * @param name the field or column that is blamed
+ * @param what completes the sentence `It must be …`
+ * @throws ApiError 400 for what is no JSON; for what no body may hold, naming the place within
+ */
+export function parseJsonText(name: string, text: string, what: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(value) ?? undefined
+    value = JSON.parse(text)
   } catch {
-    throw badParam(name, `Invalid ${name}. It must be valid JSON.`)
+    throw badParam(name, `Invalid ${name}. It must be ${what}.`)
   }
+  cleanValue(value, [name], text.includes('\\u'))
+  return value
 }
 
 /**

@@ -3,9 +3,11 @@ import t from 'tap'
 import { stepBeacons } from '../../src/actor/beacons.ts'
 import { PassageFinder } from '../../src/actor/passages.ts'
 import type { Probe } from '../../src/geometry/probe.ts'
+import { updateFrom } from '../../src/ingest/trackSchema.ts'
 import type { Beacon, RangedBeacon } from '../../src/model/beacon.ts'
 import type { BeaconVisit } from '../../src/model/device.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
+import { scopeId } from '../../src/model/scope.ts'
 import type { Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 import { BeaconStore } from '../../src/registry/beaconStore.ts'
@@ -401,6 +403,35 @@ t.test('beacons', async (t) => {
     }
     if (events === '-' && was === after) t.equal(result.visits, visits, 'the same array')
   }
+})
+
+t.test('a beacon that is listed a thousand times is looked up once', (t) => {
+  const uuid = SENDS.a!.uuid!
+  const listed = Array.from({ length: 1000 }, (_, i): RangedBeacon => {
+    return {
+      type: 'ibeacon',
+      uuid: i % 2 ? uuid : uuid.replaceAll('-', '').toLowerCase(),
+      major: '1',
+      minor: '2',
+    }
+  })
+  let lookedUp = 0
+  class Counted extends BeaconStore {
+    override inRange(ranged: RangedBeacon): readonly Beacon[] {
+      lookedUp += 1
+      return super.inRange(ranged)
+    }
+  }
+  const store = new Counted()
+  for (let i = 1; i <= 50; i++) store.put(aBeacon(i, SENDS.a))
+  const update = { latitude: 0, longitude: 0, beacons: listed }
+  t.equal(stepBeacons([], store, update, circumstances('5', '-', '-')).transitions.length, 50)
+  t.equal(lookedUp, 1)
+  const beacons = listed.map((one) => ({ type: one.type, uuid: one.uuid!, major: 1, minor: '2' }))
+  const body = { deviceId: 'd', latitude: 0, longitude: 0, accuracy: 5, beacons }
+  const stamp = { scope: scopeId(1, false), ip: '127.0.0.1', receivedAt: NOON, fromSdk: false }
+  t.equal(updateFrom(body, stamp).beacons!.length, 1)
+  t.end()
 })
 
 t.test('beacons come after geofences, and with updates that are too inaccurate for those', async (t) => {

@@ -219,9 +219,19 @@ t.test('the socket', async (t) => {
       socket.end()
       return said
     }
-    t.match(await say('no JSON\n'), /^{"refused":".*JSON/)
-    t.match(await say('{"neither":1}\n'), /^{"refused":/)
-    t.match(await say('null\n'), /^{"refused":/)
+    t.equal(await say('no JSON\n'), '{"refused":"The command is no JSON object on one line."}\n')
+    const unknown = 'The server does not know this command: is it of another version?'
+    for (const text of [
+      '{"neither":1}',
+      'null',
+      '5',
+      '"run"',
+      '[]',
+      '{"run":"x"}',
+      '{"run":[1]}',
+      '{"hold":1}',
+    ])
+      t.equal(await say(`${text}\n`), `{"refused":"${unknown}"}\n`, text)
     t.match(await say('{"run":["frob"]}\n'), /^{"print":"Usage/)
     t.equal(await say('{"run":'), '')
     t.equal((await server.api('GET', '/v1/geofences')).status, 200)

@@ -564,6 +564,29 @@ t.test('sync/region: nothing that is not listed lies within', async (t) => {
   )
 })
 
+t.test('sync/region: a crowd of others is not looked at whole, and the region says so', async (t) => {
+  const here = place()
+  // Some 4 km each way; each for one user.
+  const rows = Array.from({ length: 12_000 }, (_, i) => {
+    const longitude = here[0] + ((i % 110) - 55) * 0.001
+    const latitude = here[1] + (Math.floor(i / 110) - 55) * 0.0007
+    return `home,home,${i},circle,"[${longitude},${latitude}]",50,user-${i}`
+  })
+  const csv = ['description,tag,externalId,type,coordinates,radius,userIds', ...rows].join('\n')
+  const imported = await api.call('POST', '/v1/imports/geofences', csv, KEYS.testSecret, {
+    'content-type': 'text/csv',
+  })
+  t.equal(imported.status, 200)
+  const near = await api.circle('crowd/near', [here[0], north(here[1], 300)], 100)
+  const far = await api.circle('crowd/far', [here[0], north(here[1], 9000)], 100)
+  const sync = (userId: string) =>
+    good('POST', '/v1/sync/region', { latitude: here[1], longitude: here[0], userId })
+  const { geofences, region } = await sync('nobody')
+  t.ok(region.radius > 1000 && region.radius < 8800, `looked at what is within ${region.radius} m`)
+  t.ok(ids(geofences).includes(near._id) && !ids(geofences).includes(far._id))
+  t.same(pairs((await sync(`user-${55 * 110 + 55}`)).geofences), ['home/6105', 'crowd/near'])
+})
+
 const UUID = 'e2c56db5-dffb-48d2-b060-d0f5a71096e0'
 
 t.test('config hands out the settings that clients act by', async (t) => {

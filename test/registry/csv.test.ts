@@ -1,12 +1,14 @@
 /** CSV as text: what is read of it and on which line, and the history that an import leaves. */
 import fc from 'fast-check'
 import t from 'tap'
+import { scopeId } from '../../src/model/scope.ts'
 import { CsvColumns } from '../../src/registry/csvColumns.ts'
 import { CsvUnreadable, readCsv } from '../../src/registry/csvReader.ts'
 import type { CsvRow } from '../../src/registry/csvReader.ts'
 import { csvLine } from '../../src/registry/exportCells.ts'
-import { GEOFENCE_COLUMNS } from '../../src/registry/importKinds.ts'
+import { GEOFENCE_COLUMNS, geofenceImports } from '../../src/registry/importKinds.ts'
 import { progressText, reportText } from '../../src/registry/importReport.ts'
+import { importCsv } from '../../src/registry/importRun.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
@@ -175,6 +177,33 @@ t.test('a refused row of very many columns costs one reading of each of its cell
   t.equal(columns.blamed(cells.with(900, 'x'.repeat(5000)), 'metadata'), 'metadata.k895')
   t.equal(columns.blamed(cells, 'radius'), 'radius')
   t.end()
+})
+
+t.test('a row that nobody foresaw is refused, and the file goes on', async (t) => {
+  const clock = new ManualClock(Date.UTC(2026, 0, 1))
+  const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex })
+  t.teardown(() => registry.close())
+  const kind = geofenceImports(registry)
+  const odd: typeof kind = {
+    ...kind,
+    parse(fields) {
+      if (fields['description'] === 'odd') throw new RangeError('Maximum call stack size exceeded')
+      return kind.parse(fields)
+    },
+  }
+  async function* chunks() {
+    yield Buffer.from('description,type,tag,externalId,coordinates,radius\n')
+    yield Buffer.from(['a', 'odd', 'b'].map((name, i) => `${name},circle,t,${i},"[1,2]",100\n`).join(''))
+  }
+  const { record, errors } = await importCsv(registry.imports, {
+    scope: scopeId(1, false),
+    kind: odd,
+    chunks: chunks(),
+  })
+  t.match(record, { status: 'completed', rows: 3, created: 2, refused: 1 })
+  t.strictSame(errors, [
+    { line: 3, row: 2, message: 'The row cannot be read.', column: undefined, value: undefined },
+  ])
 })
 
 t.test('the newest 1,000 imports of a kind are remembered', async (t) => {

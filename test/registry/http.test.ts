@@ -20,6 +20,9 @@ const START = Date.UTC(2026, 0, 1)
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 
+/** A list within a list, and so on. */
+const DEEP = '['.repeat(5000) + ']'.repeat(5000)
+
 interface Answered {
   readonly status: number
   readonly body: Json
@@ -387,6 +390,10 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ],
     ['operatingHours', { operatingHours: [] }],
     ['operatingHours', { operatingHours: '{' }],
+    ['operatingHours', { operatingHours: `{"Sun":${DEEP}}` }, /nested deeper than 64/],
+    ['metadata', { metadata: DEEP }, /nested deeper than 64/],
+    ['metadata.constructor', { metadata: { constructor: 1 } }, /Key not allowed/],
+    ['metadata.constructor', { metadata: '{"constructor":1}' }, /Key not allowed/],
     ['operatingHours', { operatingHours: { Someday: [] } }, /is no day/],
     ['operatingHours', { operatingHours: { Sun: [], Sunday: [] } }, /same day/],
     ['operatingHours', { operatingHours: { Sun: [['9', '17']] } }, /no time/],

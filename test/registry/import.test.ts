@@ -8,6 +8,9 @@ import { KEYS, startServer } from '../kit/server.ts'
 import { clear, CSV, HEADER, imported, records, rowsOf } from './importKit.ts'
 import type { Json, Kind } from './importKit.ts'
 
+/** A list within a list, and so on. */
+const DEEP = '['.repeat(5000) + ']'.repeat(5000)
+
 const ROOT = join(import.meta.dirname, '..', '..')
 
 const server = await startServer(t)
@@ -120,6 +123,14 @@ t.test('headers that refuse the whole file', async (t) => {
     ['geofences', `${MUST},dwelThreshold\n`, 'dwelThreshold', /not known.*dwellThreshold/],
     ['geofences', `${MUST},Radius\n`, 'Radius', /not known/],
     ['geofences', `${MUST},radius.x\n`, 'radius.x', /not known/],
+    [
+      'beacons',
+      'description,type,coordinates,enabled,metadata.prototype\n',
+      'metadata.prototype',
+      /not allowed/,
+    ],
+    ['geofences', `${MUST},metadata.constructor\n`, 'metadata.constructor', /Key not allowed/],
+    ['geofences', `${MUST},metadata.__proto__\n`, 'metadata.__proto__', /Key not allowed/],
     ['geofences', `${MUST},metadata.\n`, 'metadata.', /not known/],
     ['geofences', 'description;type;tag\n', 'description;type;tag', /separated by commas/],
     ['geofences', `${MUST},radius,radius\n`, 'radius', /stands twice/],
@@ -227,6 +238,7 @@ t.test('rows that are refused, with their line, column and reason; the others ar
     [{ disableAfter: 'soon' }, 'disableAfter', /date/, 'soon'],
     [{ dwellThreshold: '0' }, 'dwellThreshold', /greater than 0/, '0'],
     [{ type: 'isochrone' }, 'mode', /Required for an isochrone/],
+    [{ 'operatingHours.mon': DEEP }, 'operatingHours.mon', /nested deeper than 64/, '['.repeat(100)],
     [{ 'metadata.a': 'fine', 'metadata.b': long }, 'metadata.b', /at most 4096/, 'x'.repeat(100)],
     [
       { 'operatingHours.sun': '[]', 'operatingHours.mon': '9 to 5' },
@@ -262,6 +274,38 @@ t.test('rows that are refused, with their line, column and reason; the others ar
   t.equal(record.errors.length, expected.length)
   t.notOk('column' in record.errors.at(-1), 'not of a column')
   t.equal((await records(server, 'geofences')).filter(({ tag }) => tag === 'rows').length, CASES.length)
+
+  const whole = csvLine([...HEADER.trim().split(','), 'metadata', 'operatingHours'])
+  const deep = { ...good, externalId: 'deep', description: 'd' }
+  const rowOf = (metadata: string, operatingHours: string) =>
+    csvLine([
+      ...HEADER.trim()
+        .split(',')
+        .map((name) => deep[name as keyof typeof deep]),
+      metadata,
+      operatingHours,
+    ])
+  t.match(
+    await imported(
+      server,
+      'geofences',
+      whole + rowOf('', `{"Sun":${DEEP}}`) + rowOf('{"constructor":1}', '') + rowOf('{"a":1}', ''),
+    ),
+    {
+      created: 1,
+      refused: 2,
+      errors: [
+        { line: 2, column: 'operatingHours', message: /nested deeper than 64/ },
+        {
+          line: 3,
+          column: 'metadata',
+          message: /^metadata.constructor: Key not allowed/,
+          value: '{"constructor":1}',
+        },
+      ],
+    },
+    'as one column',
+  )
 
   const latin = Buffer.from(
     'description,type,tag,externalId,coordinates,radius\nCaf\xe9,circle,rows,l,"[1,2]",10\n',
