@@ -176,8 +176,11 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   /** @param frame read, or still unchecked */
   #track(id: number, bytes: number, stamp: Stamp, frame: TrackFrame | RawMessage): void {
     if (!this.#isTurn(id)) return
-    this.#parts.quotas.take(this.scope, stamp.receivedAt)
-    this.#take('type' in frame ? this.#check(id, frame, stamp) : frame, bytes)
+    const { quotas } = this.#parts
+    quotas.take(this.scope, stamp.receivedAt)
+    const isTaken = this.#take('type' in frame ? this.#check(id, frame, stamp) : frame, bytes)
+    // It comes again, and is counted then.
+    if (!isTaken) quotas.giveBack(this.scope)
   }
 
   #check(id: number, message: RawMessage, stamp: Stamp): TrackFrame {
@@ -200,14 +203,15 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     return false
   }
 
-  #take(frame: TrackFrame, frameBytes: number): void {
+  /** Whether the frame was taken; if not, the client has been told to send it again. */
+  #take(frame: TrackFrame, frameBytes: number): boolean {
     const { counters, host } = this.#parts
     const { id, updates, refusals = [] } = frame
     const bytes = frameBytes + FRAME_OVERHEAD_BYTES
     const isAlone = this.#first === this.#frames.length
     if (!isAlone && this.#inFlightBytes + bytes > MAX_IN_FLIGHT_BYTES) {
       this.#refuseBusy(id, BUSY_RETRY)
-      return
+      return false
     }
     const receipt = new FrameReceipt(this, frame, bytes)
     if (updates.length > 0) {
@@ -216,7 +220,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 503) throw error
         this.#refuseBusy(id, error.retryAfter ?? BUSY_RETRY)
-        return
+        return false
       }
     }
     this.#nextId = id + 1
@@ -228,6 +232,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     counters.updates += updates.length
     for (const { index, error } of refusals) this.updateRefused(id, index, error)
     if (receipt.isDone) this.frameDone()
+    return true
   }
 
   #refuseBusy(id: number, retryAfter: number): void {

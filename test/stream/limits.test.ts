@@ -6,6 +6,14 @@ import t from 'tap'
 import { startServer } from '../kit/server.ts'
 import { Stream } from '../kit/stream.ts'
 
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+/** `npm run projects -- …`; what it prints. */
+async function projects(data: string, ...args: readonly string[]): Promise<string> {
+  const command = [MAIN, 'projects', ...args, '--data', data]
+  return (await promisify(execFile)(process.execPath, command)).stdout
+}
+
 const at = (deviceId: string) => ({ deviceId, latitude: 50, longitude: 7, accuracy: 5 })
 
 t.test('too many updates of a device, and a project that is disabled', async (t) => {
@@ -18,11 +26,35 @@ t.test('too many updates of a device, and a project that is disabled', async (t)
     { type: 'error', id: 1, index: 1, code: 429, param: 'deviceId', retryAfter: 1 },
     { type: 'ack', id: 1 },
   ])
-  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-  await promisify(execFile)(process.execPath, [main, 'projects', 'disable', '1', '--data', strict.data])
+  await projects(strict.data, 'disable', '1')
   stream.send({ type: 'track', id: 2, updates: [at('late')] })
   t.match(await stream.next(), { type: 'error', id: 2, code: 402 })
   t.match(await stream.closed, { code: 4402 })
   const refusal = await Stream.open(strict).catch((error: unknown) => error)
   t.match(refusal, { status: 402 })
+})
+
+t.test('a frame counts as a request when it is taken, not when it is answered busy', async (t) => {
+  const BYTES = 16 * 1024 * 1024
+  const small = await startServer(t, {
+    env: { RINGFENCE_MAILBOX_BYTES: String(BYTES), RINGFENCE_MAX_BODY_BYTES: String(BYTES) },
+  })
+  const stream = await Stream.open(small, { encoding: 'json' })
+  const requests = async () =>
+    Number(/(\d+) requests this month/.exec(await projects(small.data, 'list'))![1])
+  const connected = await requests()
+  // With what the mailbox adds for each update there is never room for it.
+  const pad = ' '.repeat(16_600)
+  const updates = Array.from({ length: 1000 }, (_, i) => ({ ...at(`d${i}`), pad }))
+  for (let i = 0; i < 2; i++) {
+    stream.send({ type: 'track', id: 1, updates })
+    t.match(await stream.next(), { type: 'busy', id: 1 })
+  }
+  stream.send({ type: 'track', id: 2, updates: [at('d')] })
+  t.match(await stream.next(), { type: 'busy', id: 2 }, 'not its turn')
+  t.equal(await requests(), connected)
+  stream.send({ type: 'track', id: 1, updates: [at('d')] })
+  t.match(await stream.next(), { type: 'ack', id: 1 })
+  t.equal(await requests(), connected + 1)
+  await stream.close()
 })
