@@ -43,11 +43,19 @@ const ConversionBody = Type.Object({
 })
 
 /** The event as it is answered to its sender. */
+const { properties } = EventSchema
 const AnsweredSchema = Type.Object(
   {
-    ...EventSchema.properties,
+    _id: properties._id,
+    type: properties.type,
+    createdAt: properties.createdAt,
+    actualCreatedAt: properties.actualCreatedAt,
+    live: properties.live,
+    location: properties.location,
+    locationAccuracy: properties.locationAccuracy,
+    metadata: properties.metadata,
     user: Type.Object({
-      ...EventSchema.properties.user.properties,
+      ...properties.user.properties,
       deviceId: Type.Optional(
         Type.String({ description: 'Absent where a publishable key sent the event without one.' }),
       ),
