@@ -1062,6 +1062,47 @@ export interface components {
             /** @description Metres to the boundary, 0 inside; in searches. */
             distance?: number;
         };
+        /** Conversion */
+        Conversion: {
+            _id: string;
+            /**
+             * @description What happened; of a conversion, its name.
+             * @example user.entered_geofence
+             */
+            type: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            actualCreatedAt: string;
+            live: boolean;
+            location?: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+            };
+            /** @description Metres. */
+            locationAccuracy?: number;
+            metadata?: {
+                [key: string]: string | boolean | number;
+            };
+            user: {
+                /** @description Absent on a conversion of a device that is not known. */
+                _id?: string;
+                userId?: string;
+                /** @description Absent where a publishable key sent the event without one. */
+                deviceId?: string;
+                metadata?: {
+                    [key: string]: string | boolean | number;
+                };
+            };
+        };
         /** GeofenceDefinition */
         GeofenceDefinition: {
             /** @description Required. Display name. */
@@ -1686,7 +1727,7 @@ export interface operations {
                     "application/json": {
                         meta: {
                             code: number;
-                            /** @description How many events are left out here, as too many; GET /v1/events has them. */
+                            /** @description How many events are left out here, as too many; GET /v1/events has them, but those of `anonymous`. */
                             omittedEvents?: number;
                         };
                     } & {
@@ -1814,7 +1855,7 @@ export interface operations {
                             code: number;
                         };
                     } & {
-                        event: components["schemas"]["Event"];
+                        event: components["schemas"]["Conversion"];
                     };
                 };
             };
@@ -2532,7 +2573,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success. */
+            /** @description Noted; `event` for a secret key only. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2543,7 +2584,7 @@ export interface operations {
                             code: number;
                         };
                     } & {
-                        event: components["schemas"]["Event"];
+                        event?: components["schemas"]["Event"];
                     };
                 };
             };
