@@ -14,6 +14,8 @@ import type { RegistryView, ScopeView } from '../registry/port.ts'
 const MAX_RADIUS_METERS = 10_000
 /** Of each kind; where there are more, the region is smaller. */
 const MAX_RECORDS = 100
+/** Where so many geofences are of others, or disabled, the region ends where looking at them did. */
+const MOST_LOOKED_AT = 5000
 
 /** Clients measure on a sphere, which is half a percent off. */
 const SPHERE_MARGIN_METERS = 100
@@ -33,7 +35,7 @@ export function syncRoutes(registry: RegistryView): Route[] {
       summary: 'Get what is around a location, for an SDK to watch',
       description:
         'The enabled geofences that are meant for the user, the beacons, and the region around the location in which ' +
-        'there are no others. Its radius is 0 where more than ' +
+        'there are no others. It is smaller where many geofences of other users are near. Its radius is 0 where more than ' +
         `${MAX_RECORDS} of a kind are right here: then a client has to ask the server each time.`,
       body: Type.Object({
         latitude: Latitude,
@@ -91,9 +93,10 @@ function around(
   // One more than is told: it says where the next begins.
   const limit = MAX_RECORDS + 1
   const at = probe.set(latitude, longitude)
-  const geofences = view.index.nearest(at, limit, MAX_RADIUS_METERS + margin, accept)
+  const search = view.index.nearest(at, limit, MAX_RADIUS_METERS + margin, accept, MOST_LOOKED_AT)
+  const geofences = search.found
   const beacons = view.beacons.near(latitude, longitude, MAX_RADIUS_METERS + beaconMargin, limit)
-  const nextGeofence = (geofences[MAX_RECORDS]?.distance ?? Infinity) - margin
+  const nextGeofence = (geofences[MAX_RECORDS]?.distance ?? search.radiusMeters) - margin
   const nextBeacon = (beacons[MAX_RECORDS]?.distance ?? Infinity) - beaconMargin
   return {
     geofences: geofences.slice(0, MAX_RECORDS).map(({ geofence }) => geofence),

@@ -29,8 +29,8 @@ export function nearbyGeofencesJson(
   const at = probe.set(latitude, longitude)
   const accept = (geofence: Geofence) =>
     isMeantFor(geofence, userId) && asOf(geofence, receivedAt)?.enabled === true
-  const nearest = view.index.nearest(at, limit, MAX_NEARBY_METERS, accept, MOST_LOOKED_AT)
-  return `[${nearest.map(({ geofence, distance }) => `${openRecord(geofence)},"distance":${distance}}`).join(',')}]`
+  const { found } = view.index.nearest(at, limit, MAX_NEARBY_METERS, accept, MOST_LOOKED_AT)
+  return `[${found.map(({ geofence, distance }) => `${openRecord(geofence)},"distance":${distance}}`).join(',')}]`
 }
 
 /**

@@ -211,10 +211,10 @@ function searchRoute(registry: Registry): Route {
         (tags === undefined || tags.has(geofence.tag)) &&
         matchesMetadata(geofence.metadata, metadata)
       const { index } = registry.scope(scopeOf(call))
-      const nearest = index.nearest(probe.set(latitude, longitude), limit, radius, accept)
+      const { found } = index.nearest(probe.set(latitude, longitude), limit, radius, accept)
       return {
         body: {
-          geofences: nearest.map(({ geofence, distance }) => ({
+          geofences: found.map(({ geofence, distance }) => ({
             ...geofenceRecord(geofence, { geometry: includeGeometry }),
             distance,
           })),

@@ -5,7 +5,7 @@ import { BoundsTree } from './boundsTree.ts'
 import { CELL_DEGREES, cellsOf, edgeMeters, FINEST_LEVEL, fitCells, PAD_METERS, widen } from './cellGrid.ts'
 import type { Box, CellRange } from './cellGrid.ts'
 import { CellTable } from './cellTable.ts'
-import type { GeofenceIndex, Shaped } from './port.ts'
+import type { GeofenceIndex, Nearest, Shaped } from './port.ts'
 import { SlotMarks } from './slotMarks.ts'
 
 /** An empty cell is answered for its region of 8 by 8 cells, when that is empty too. */
@@ -155,7 +155,7 @@ class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
     radiusMeters: number | undefined,
     accept: (geofence: T) => boolean,
     mostLookedAt = Infinity,
-  ): { readonly geofence: T; readonly distance: number }[] {
+  ): Nearest<T> {
     const last = Math.min(radiusMeters ?? Infinity, HALF_GLOBE_METERS)
     const found = this.#found
     let radius = Math.min(last, FIRST_RADIUS_METERS)
@@ -178,7 +178,8 @@ class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
         if (distance <= radius) insert(results, limit, geofence, distance)
       }
       lookedAt += count
-      if (results.length === limit || radius === last || lookedAt >= mostLookedAt) return results
+      if (results.length === limit || radius === last || lookedAt >= mostLookedAt)
+        return { found: results, radiusMeters: radius }
       radius = this.#nextRadius(probe, radius, last, Math.max(CROWD, 4 * found.length))
     }
   }

@@ -7,6 +7,14 @@ export interface Shaped {
   readonly shape: Shape
 }
 
+/** What a search for the nearest found. */
+export interface Nearest<T> {
+  /** Nearest first. */
+  readonly found: readonly { readonly geofence: T; readonly distance: number }[]
+  /** How far was searched, metres: of what lies within, the nearest are all there. */
+  readonly radiusMeters: number
+}
+
 /**
  * Geofences of one scope (or other shapes) by place. Candidates are a superset of the exact answer (G6); geometry alone decides.
  * The index holds every geofence of the registry, disabled ones too: eligibility is not its business.
@@ -45,5 +53,5 @@ export interface GeofenceIndex<T extends Shaped = Geofence> {
     radiusMeters: number | undefined,
     accept: (geofence: T) => boolean,
     mostLookedAt?: number,
-  ): { readonly geofence: T; readonly distance: number }[]
+  ): Nearest<T>
 }

@@ -28,7 +28,8 @@ t.test('rate limits are the table, changed by the operator', async (t) => {
   const server = await startServer(t, {
     env: {
       RINGFENCE_RATE_LIMITS: 'on',
-      RINGFENCE_LIMITS: 'GET /v1/context=2,GET /v1/search/users=3,management=off,POST /v1/track=2',
+      RINGFENCE_LIMITS:
+        'GET /v1/context=2,GET /v1/search/users=3,POST /v1/sync/region=5,management=off,POST /v1/track=2',
     },
   })
   const get = (path: string, key: string) => () => server.api('GET', path, undefined, key)
@@ -48,6 +49,8 @@ t.test('rate limits are the table, changed by the operator', async (t) => {
     server.api('PUT', `/v1/events/${event._id}/verification`, { verification: 1 }, testPublishable)
   const { event } = (await server.api('POST', '/v1/events', { name: 'x', deviceId: 'd' })).body
   t.ok((await passed(t, times(60, verdict), 10)) < 60, 'nobody tries ids with an app’s key')
+  const region = () => server.api('POST', '/v1/sync/region', { latitude: 50, longitude: 10 }, testPublishable)
+  t.ok((await passed(t, times(30, region), 5)) < 30)
   const config = get('/v1/config', testPublishable)
   t.equal(await passed(t, times(120, config), 120), 120, 'what every device asks for is not limited by key')
 

@@ -134,6 +134,30 @@ t.test('pages by `before` meet every record once, those of one time too', async 
   t.equal(await statusOf('GET', `/v1/events?before=${first._id}`, liveSecret), 404, 'of another environment')
 })
 
+t.test('a page of large users is short, and paging goes on after it', async (t) => {
+  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]))
+  for (let i = 0; i < 40; i++)
+    await api.track({
+      deviceId: `large-${i}`,
+      userId: 'large',
+      latitude: 1,
+      longitude: 1,
+      accuracy: 5,
+      metadata,
+    })
+  const seen: string[] = []
+  const pages: number[] = []
+  for (let more = true; more;) {
+    const before = seen.length === 0 ? '' : `&before=${seen.at(-1)}`
+    const { body } = await api.call('GET', `/v1/users?userId=large&limit=1000${before}`)
+    pages.push(body.users.length)
+    seen.push(...body.users.map(({ _id }: Json) => _id))
+    more = body.meta.hasMore
+  }
+  t.equal(pages.length, 2, `pages of ${pages.join(' and ')}`)
+  t.equal(new Set(seen).size, 40)
+})
+
 t.test('a user by _id, userId and deviceId; deleting it', async (t) => {
   const here = place()
   await api.circle('one/1', here, 100)

@@ -183,7 +183,9 @@ t.test('a restart finds all of it again', async (t) => {
   t.match(registry.scope(TEST).geofenceByPair('store', 'full'), full)
   t.equal(registry.scope(LIVE).geofenceByPair('store', '1')!.description, 'twice')
   t.match(registry.scope(LIVE).settings, { beaconUids: ['x'], maxAccuracyMeters: null, maxGapSeconds: 9 })
-  const nearest = registry.scope(LIVE).index.nearest(new Probe().set(40.73, -73.99), 9, undefined, () => true)
+  const nearest = registry
+    .scope(LIVE)
+    .index.nearest(new Probe().set(40.73, -73.99), 9, undefined, () => true).found
   t.strictSame(nearest.map(({ geofence }) => geofence.externalId).toSorted(), ['1', '2'])
 })
 
