@@ -47,7 +47,7 @@ export interface Stretch {
  * and what readers who are slow have been handed waits in memory.
  */
 export const STRETCH_CHARACTERS = 256 * 1024
-export const PAGE_CHARACTERS = 4_000_000
+export const PAGE_CHARACTERS = 2_000_000
 
 /** Filter and page of an event list; bounds are exclusive, epoch milliseconds. */
 export interface EventQuery {
