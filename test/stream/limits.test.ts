@@ -40,21 +40,15 @@ t.test('a frame counts as a request when it is taken, not when it is answered bu
     env: { RINGFENCE_MAILBOX_BYTES: String(BYTES), RINGFENCE_MAX_BODY_BYTES: String(BYTES) },
   })
   const stream = await Stream.open(small, { encoding: 'json' })
-  const requests = async () =>
-    Number(/(\d+) requests this month/.exec(await projects(small.data, 'list'))![1])
-  const connected = await requests()
   // With what the mailbox adds for each update there is never room for it.
   const pad = ' '.repeat(16_600)
   const updates = Array.from({ length: 1000 }, (_, i) => ({ ...at(`d${i}`), pad }))
-  for (let i = 0; i < 2; i++) {
-    stream.send({ type: 'track', id: 1, updates })
-    t.match(await stream.next(), { type: 'busy', id: 1 })
-  }
+  stream.send({ type: 'track', id: 1, updates })
+  t.match(await stream.next(), { type: 'busy', id: 1 })
   stream.send({ type: 'track', id: 2, updates: [at('d')] })
   t.match(await stream.next(), { type: 'busy', id: 2 }, 'not its turn')
-  t.equal(await requests(), connected)
   stream.send({ type: 'track', id: 1, updates: [at('d')] })
   t.match(await stream.next(), { type: 'ack', id: 1 })
-  t.equal(await requests(), connected + 1)
+  t.match(await projects(small.data, 'list'), / 2 requests this month/, 'the connection and one frame')
   await stream.close()
 })
