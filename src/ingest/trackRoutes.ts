@@ -10,6 +10,7 @@ import { BeaconRecord, nearbyBeaconsJson } from '../registry/beaconRecord.ts'
 import { GeofenceRecord } from '../registry/geofenceRecord.ts'
 import type { RegistryView } from '../registry/port.ts'
 import { badParam, type ApiError } from '../runtime/errors.ts'
+import { Turns } from '../runtime/turns.ts'
 import { ANONYMOUS, anonymousEvents, anonymousStays, anonymousUser, trackAnonymously } from './anonymous.ts'
 import { nearbyGeofencesJson } from './nearby.ts'
 import { UserSchema } from './userSchema.ts'
@@ -20,6 +21,11 @@ const MAX_REPLAYS = 1000
 
 /** Anonymous devices share their id, so they are limited by address; behind one of those may be many. */
 const ANONYMOUS_PER_SECOND = 10
+
+/** Anonymous replays are evaluated so many at one time: each may hold {@link MAX_EVENT_CHARACTERS} until it is answered. */
+const ANONYMOUS_AT_ONCE = 2
+/** More of them are refused. */
+const MOST_ANONYMOUS_WAITING = 100
 
 /** Anonymous updates are evaluated this long, then others have their turn. */
 const SLICE_MS = 2
@@ -36,6 +42,7 @@ export interface TrackParts {
 export function trackRoutes(parts: TrackParts): Route[] {
   const { host, registry } = parts
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
+  const anonymousTurns = new Turns(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
   const answers = {
     200: Type.Object({
       user: UserSchema,
@@ -103,7 +110,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         replays.sort((a, b) => timeOf(a.update) - timeOf(b.update))
         if (stranger < 0) {
           anonymousLimit?.take(call.ip, call.receivedAt)
-          return answerAnonymously(registry, replays)
+          return anonymousTurns.take(() => answerAnonymously(registry, replays))
         }
         const updates = replays.map(({ update }) => update)
         let bytes = 0
