@@ -211,10 +211,10 @@ function searchRoute(registry: Registry): Route {
         (tags === undefined || tags.has(geofence.tag)) &&
         matchesMetadata(geofence.metadata, metadata)
       const { index } = registry.scope(scopeOf(call))
-      const { found } = index.nearest(probe.set(latitude, longitude), limit, radius, accept)
+      const { found: nearest } = index.nearest(probe.set(latitude, longitude), limit, radius, accept)
       return {
         body: {
-          geofences: found.map(({ geofence, distance }) => ({
+          geofences: nearest.map(({ geofence, distance }) => ({
             ...geofenceRecord(geofence, { geometry: includeGeometry }),
             distance,
           })),
