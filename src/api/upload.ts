@@ -47,7 +47,9 @@ export class Upload extends Readable {
     if (isLast) {
       this.#isWhole = true
       this.push(null)
-    } else if (!wantsMore && !this.#waiting) {
+    } else if (!wantsMore) {
+      // Told again for each piece: a turn of the socket goes on reading after the first, and each piece sets the time
+      // limit anew, which would end an upload whose reader is busy for longer with what it has.
       this.#waiting = true
       this.#res.pause()
     }

@@ -3,8 +3,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
+import type { HttpResponse } from 'uWebSockets.js'
 import { openApiDocument } from '../../src/api/openapi.ts'
 import { route, type Answer, type Route } from '../../src/api/route.ts'
+import { Upload } from '../../src/api/upload.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { eventually, RawConnection, toyServer, type Toy } from './toy.ts'
 
@@ -246,6 +248,22 @@ t.test('a connection serves on whose upload was whole before it was read', async
     }
     t.equal(seen.readBytes, 2 * size, `${size} bytes`)
   }
+})
+
+t.test('a socket that goes on with pieces while it was asked to wait is asked again for each', async (t) => {
+  // Each piece sets the socket's time limit, and only being asked to wait suspends it.
+  const asked: string[] = []
+  const res = { pause: () => asked.push('pause'), resume: () => asked.push('resume') }
+  const upload = new Upload(res as unknown as HttpResponse, Infinity)
+  const piece = new ArrayBuffer(512 * 1024)
+  for (let i = 0; i < 3; i++) upload.receive(piece, false)
+  t.same(asked, ['pause', 'pause', 'pause'])
+  upload.read()
+  t.same(asked.slice(3), ['resume'])
+  upload.receive(piece, false)
+  t.same(asked.slice(4), ['pause'])
+  upload.destroy()
+  t.same(asked.slice(5), ['resume'])
 })
 
 t.test('an upload that may not be is refused', async (t) => {
