@@ -118,7 +118,10 @@ async function holdsAll(server: Server): Promise<string[]> {
 t.test('SIGTERM under load: whole answers or none, exit code 0, nothing lost', async (t) => {
   const server = await Server.start({ data, env: ENV })
   t.teardown(() => server.dispose())
-  // Each event carries this, so that a list of them is larger than any socket's buffer.
+  // A list of these is larger than any socket's buffer.
+  const bulk = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]))
+  const far = { type: 'circle', description: 'far', coordinates: [100, 45], radius: 100, metadata: bulk }
+  for (let i = 0; i < 100; i++) await server.api('PUT', `/v1/geofences/bulk/${i}`, far)
   const metadata = { text: 'x'.repeat(4000), more: 'y'.repeat(4000) }
   const circle = { type: 'circle', description: 'here', coordinates: [0, 0], radius: 100, metadata }
   await server.api('PUT', '/v1/geofences/tag/here', circle)
@@ -164,7 +167,7 @@ t.test('SIGTERM under load: whole answers or none, exit code 0, nothing lost', a
   t.comment('a list that its reader takes slowly')
   const reader = connect(server.port, '127.0.0.1')
   reader.write(
-    `GET /v1/events?limit=1000 HTTP/1.1\r\nhost: here\r\nauthorization: ${KEYS.testSecret}\r\n\r\n`,
+    `GET /v1/geofences?limit=1000 HTTP/1.1\r\nhost: here\r\nauthorization: ${KEYS.testSecret}\r\n\r\n`,
   )
   await new Promise((resolve) => reader.once('readable', resolve))
   let list = Buffer.alloc(0)
