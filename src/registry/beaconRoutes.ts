@@ -1,19 +1,19 @@
 import Type from 'typebox'
 import { ListQuery, PageAnswers, recordPage } from '../api/listQuery.ts'
-import type { Call, Route } from '../api/route.ts'
+import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
 import type { Beacon } from '../model/beacon.ts'
 import { matchesMetadata } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { ApiError, notFound } from '../runtime/errors.ts'
+import { notFound } from '../runtime/errors.ts'
 import { BeaconBody } from './beaconBody.ts'
 import { BeaconRecord, beaconRecord } from './beaconRecord.ts'
-import { BeaconExists } from './beaconRegistry.ts'
 import { parseBeacon } from './beaconSchema.ts'
 import type { Fields } from './fields.ts'
 import { present } from './fields.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
+import { refusingTaken, scopeOf } from './recordHandlers.ts'
 import { Id, MetadataFilter, Nothing, PairParams, tagSet } from './recordSchemas.ts'
 import type { Registry } from './registry.ts'
 
@@ -223,10 +223,6 @@ function searchRoute(registry: Registry): Route {
   })
 }
 
-function scopeOf(call: Pick<Call<undefined, undefined, undefined>, 'credentials'>): ScopeId {
-  return call.credentials!.scope
-}
-
 function answer(beacon: Beacon) {
   return { body: { beacon: beaconRecord(beacon) } }
 }
@@ -234,14 +230,4 @@ function answer(beacon: Beacon) {
 function found(beacon: Beacon | undefined): Beacon {
   if (beacon === undefined) throw notFound('Beacon')
   return beacon
-}
-
-/** Runs an edit, with a taken pair as the answer 409. */
-function refusingTaken(edit: () => Beacon): Beacon {
-  try {
-    return edit()
-  } catch (error) {
-    if (!(error instanceof BeaconExists)) throw error
-    throw new ApiError(409, error.message, { param: 'externalId', cause: error })
-  }
 }

@@ -1,13 +1,13 @@
 import Type from 'typebox'
 import { ListQuery, PageAnswers, recordPage } from '../api/listQuery.ts'
-import type { Call, Route } from '../api/route.ts'
+import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { Geofence } from '../model/geofence.ts'
 import { matchesMetadata } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { ApiError, badParam, notFound } from '../runtime/errors.ts'
+import { badParam, notFound } from '../runtime/errors.ts'
 import type { Fields } from './fields.ts'
 import { present } from './fields.ts'
 import { GeofenceBody } from './geofenceBody.ts'
@@ -15,9 +15,9 @@ import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
 import { asOf } from './geofenceRow.ts'
 import { parseGeofence } from './geofenceSchema.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
+import { refusingTaken, scopeOf } from './recordHandlers.ts'
 import { Id, MetadataFilter, Nothing, PairParams, tagSet } from './recordSchemas.ts'
 import type { Registry } from './registry.ts'
-import { GeofenceExists } from './registry.ts'
 
 const OneGeofence = Type.Object({ geofence: GeofenceRecord })
 const Geofences = Type.Object({ geofences: Type.Array(GeofenceRecord) })
@@ -224,10 +224,6 @@ function searchRoute(registry: Registry): Route {
   })
 }
 
-function scopeOf(call: Pick<Call<undefined, undefined, undefined>, 'credentials'>): ScopeId {
-  return call.credentials!.scope
-}
-
 function answer(geofence: Geofence) {
   return { body: { geofence: geofenceRecord(geofence) } }
 }
@@ -235,14 +231,4 @@ function answer(geofence: Geofence) {
 function found(geofence: Geofence | undefined): Geofence {
   if (geofence === undefined) throw notFound('Geofence')
   return geofence
-}
-
-/** Runs an edit, with a taken pair as the answer 409. */
-function refusingTaken(edit: () => Geofence): Geofence {
-  try {
-    return edit()
-  } catch (error) {
-    if (!(error instanceof GeofenceExists)) throw error
-    throw new ApiError(409, error.message, { param: 'externalId', cause: error })
-  }
 }
