@@ -20,6 +20,8 @@ export const FLAG_STOPPED = 2
 export const FLAG_REPLAYED = 4
 /** The update was too inaccurate to touch any geofence. */
 export const FLAG_IGNORED = 8
+/** The update left the profile as it was: what that says of the stays before the last update is of an earlier one. */
+export const FLAG_SETTLED = 16
 
 const FREED_ROW_REST_MS = 2000
 const FIRST_CAPACITY = 256

@@ -12,13 +12,20 @@ import type { ScopeView } from '../registry/port.ts'
 import { stepBeacons } from './beacons.ts'
 import type { FrameWriter } from './commitCodec.ts'
 import { step } from './device.ts'
-import { DeviceTable, FLAG_FOREGROUND, FLAG_IGNORED, FLAG_REPLAYED, FLAG_STOPPED } from './deviceTable.ts'
+import {
+  DeviceTable,
+  FLAG_FOREGROUND,
+  FLAG_IGNORED,
+  FLAG_REPLAYED,
+  FLAG_SETTLED,
+  FLAG_STOPPED,
+} from './deviceTable.ts'
 import { FactFinder } from './facts.ts'
 import { identify } from './identity.ts'
 import { NOWHERE, profileAfter, saysNothingNew, type Place } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import { headUntil, userHead, userJson } from './userRecord.ts'
-import { movedMeters, NO_ZONE, zoneCosine, zoneOf, type Zone } from './zone.ts'
+import { movedMeters, NO_ZONE, zoneAfter, zoneCosine, type Zone } from './zone.ts'
 
 /**
  * The device actors of one partition: applies updates one at a time, in two tiers.
@@ -143,7 +150,7 @@ export class Partition {
     let at = row
     if (row >= 0 && this.isWithinZone(row, update, view, time)) {
       this.zoneHits++
-      this.move(row, update, view.settings, time)
+      this.move(row, update, view.settings, time, true)
       writer.moved(table, row)
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
@@ -240,14 +247,15 @@ export class Partition {
     return update.stream === undefined && saysNothingNew(table.profile(row), update)
   }
 
-  private move(row: number, update: Update, settings: Settings, time: number): void {
+  /** @param settled whether the profile stays as it is */
+  private move(row: number, update: Update, settings: Settings, time: number, settled: boolean): void {
     const { table } = this
     table.latitude[row] = update.latitude
     table.longitude[row] = update.longitude
     table.accuracy[row] = update.accuracy ?? NaN
     table.updatedAt[row] = time
     table.receivedAt[row] = update.receivedAt
-    table.flags[row] = flagsOf(update, settings)
+    table.flags[row] = flagsOf(update, settings) | (settled ? FLAG_SETTLED : 0)
   }
 
   /** The events, or undefined where they are too many: then nothing was changed. */
@@ -267,7 +275,7 @@ export class Partition {
     const events = transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, time)
     if (events === undefined) return undefined
     if (profile !== before) table.setProfile(row, update.scope, profile)
-    this.move(row, update, view.settings, time)
+    this.move(row, update, view.settings, time, profile === before)
     this.setZone(row, update, zone, view)
     if (profile === before) writer.moved(table, row)
     else writer.whole(table, row, packProfile(profile))
@@ -293,17 +301,9 @@ export class Partition {
     const from = before === NOWHERE ? undefined : this.wayFrom(row, now)
     const facts = this.finder.find(view.index, update.latitude, update.longitude, visits, now, from)
     const result = step(before, facts, now)
-    const { crossed } = result
-    const isCalm =
-      result.visits === visits &&
-      result.approaches === approaches &&
-      crossed.length === 0 &&
-      beacons.length === 0
     return {
-      place: { visits: result.visits, approaches: result.approaches, crossed, beacons },
-      zone: isCalm
-        ? zoneOf(visits, facts.visited, facts.candidates, facts.clearance, update.latitude, now)
-        : NO_ZONE,
+      place: { visits: result.visits, approaches: result.approaches, crossed: result.crossed, beacons },
+      zone: beacons.length === 0 ? zoneAfter(result.visits, visits, facts, update.latitude, now) : NO_ZONE,
       transitions:
         among.transitions.length === 0 ? result.transitions : [...result.transitions, ...among.transitions],
     }

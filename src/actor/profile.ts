@@ -9,6 +9,19 @@ export type Place = Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons
 /** Of a record that does not exist yet. */
 export const NOWHERE: Place = { visits: [], approaches: [], crossed: [], beacons: [] }
 
+/**
+ * Where the last update found the user, and what it crossed.
+ * @param settled whether that update left the profile as it was
+ */
+export function placeBefore(
+  profile: Profile,
+  settled: boolean,
+): Pick<Place, 'visits' | 'approaches' | 'crossed'> {
+  const { visits, approaches } = profile
+  if (settled) return { visits, approaches, crossed: NOWHERE.crossed }
+  return { visits: profile.visitsBefore, approaches: profile.approachesBefore, crossed: profile.crossed }
+}
+
 /** Whether the profile stays as it is: a field that the update lacks keeps its value. */
 export function saysNothingNew(p: Profile, u: Update): boolean {
   return (
@@ -68,15 +81,12 @@ export function profileAfter(
   }
 }
 
-/** Whether nobody moved, in this update and in the one before. */
 function isSamePlace(before: Profile, place: Place): boolean {
   return (
     before.visits === place.visits &&
-    before.visitsBefore === place.visits &&
     before.approaches === place.approaches &&
-    before.approachesBefore === place.approaches &&
     before.beacons === place.beacons &&
-    before.crossed.length + place.crossed.length === 0
+    place.crossed.length === 0
   )
 }
 

@@ -14,9 +14,9 @@ import {
  *
  * The zone lies wholly inside, or wholly outside, every boundary that matters, entries that are withheld included. So
  * `stopped` and `foreground` play no part in it, nor accuracy, but for the reach of buffered entries. It ends of itself
- * with a change of userId, address, or of the scope's registry or settings: those the partition compares. After an
- * update that changed the visits, and while the device is in range of a beacon, there is none. What waits for a delay
- * has the device on the far side of a boundary, so there is none either. The zone is convex in longitude and latitude,
+ * with a change of userId, address, or of the scope's registry or settings: those the partition compares. While the
+ * device is in range of a beacon there is none. What waits for a delay has the device on the far side of a boundary, so
+ * there is none either. The zone is convex in longitude and latitude,
  * so a way within it crosses nothing.
  */
 export interface Zone {
@@ -41,12 +41,42 @@ const MARGIN_METERS = 0.01
 const MAX_LATITUDE = 80
 
 /**
- * @param visits the stays after the update, unchanged by it
+ * @param visits the stays after the update
+ * @param before the stays before it; the same array where it changed none
+ * @param facts of the stays before, index by index, of all other candidates, and the metres that the index vouches for them
+ */
+export function zoneAfter(
+  visits: readonly Visit[],
+  before: readonly Visit[],
+  { visited, candidates, clearance }: ZoneFacts,
+  latitude: number,
+  now: Circumstances,
+): Zone {
+  if (visits === before) return zoneOf(visits, visited, candidates, clearance, latitude, now)
+  const others = new Map<string, Fact>()
+  for (const fact of candidates) others.set(fact.geofence.id, fact)
+  for (const fact of visited) if (fact !== undefined) others.set(fact.geofence.id, fact)
+  const stays: (Fact | undefined)[] = []
+  for (const { geofenceId } of visits) {
+    stays.push(others.get(geofenceId))
+    others.delete(geofenceId)
+  }
+  return zoneOf(visits, stays, [...others.values()], clearance, latitude, now)
+}
+
+interface ZoneFacts {
+  readonly visited: readonly (Fact | undefined)[]
+  readonly candidates: readonly Fact[]
+  readonly clearance: number
+}
+
+/**
+ * @param visits the stays after the update
  * @param visited their facts, index by index
  * @param candidates the facts of all other candidates
  * @param clearance metres that the index vouches for its candidates
  */
-export function zoneOf(
+function zoneOf(
   visits: readonly Visit[],
   visited: readonly (Fact | undefined)[],
   candidates: readonly Fact[],

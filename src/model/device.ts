@@ -57,12 +57,12 @@ export interface Profile {
   readonly createdAt: number
   /** Current stays, in the order of entry. */
   readonly visits: readonly Visit[]
-  /** The stays before the last update; the same array where it changed none. What `explain` starts from. */
+  /** The stays before the update that last changed the profile; the same array where it changed none. For `explain`. */
   readonly visitsBefore: readonly Visit[]
-  /** Entries that wait for their delay, and those before the last update: as with the visits. */
+  /** Entries that wait for their delay, and those before that update: as with the visits. */
   readonly approaches: readonly Approach[]
   readonly approachesBefore: readonly Approach[]
-  /** Geofences that the last update crossed on its way, by `_id`. */
+  /** Geofences that that update crossed on its way, by `_id`. */
   readonly crossed: readonly string[]
   /** Beacons in range, in the order of entry. */
   readonly beacons: readonly BeaconVisit[]

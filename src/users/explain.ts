@@ -1,7 +1,8 @@
 import type { Partition } from '../actor/partition.ts'
 import { circumstancesOf } from '../actor/partition.ts'
-import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_STOPPED } from '../actor/deviceTable.ts'
+import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_SETTLED, FLAG_STOPPED } from '../actor/deviceTable.ts'
 import { FactFinder } from '../actor/facts.ts'
+import { placeBefore } from '../actor/profile.ts'
 import {
   decide,
   dwellMinutes,
@@ -42,20 +43,21 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
   }
   const time = table.updatedAt[row]!
   const now = circumstancesOf(update, time, view.settings)
+  const { visits, approaches, crossed: ways } = placeBefore(profile, (flags & FLAG_SETTLED) !== 0)
   const facts = new FactFinder().find(
     view.index,
     update.latitude,
     update.longitude,
-    profile.visitsBefore,
+    visits,
     now,
     undefined,
     true,
   )
-  const since = new Map(profile.approachesBefore.map((one) => [one.geofenceId, one.since]))
-  const crossed = new Set(profile.crossed)
+  const since = new Map(approaches.map((one) => [one.geofenceId, one.since]))
+  const crossed = new Set(ways)
   const candidates: Candidate[] = []
-  for (let i = 0; i < profile.visitsBefore.length; i++) {
-    const visit = profile.visitsBefore[i]!
+  for (let i = 0; i < visits.length; i++) {
+    const visit = visits[i]!
     const fact = facts.visited[i]
     candidates.push(fact === undefined ? goneCandidate(visit) : candidate(visit, fact, now))
   }
