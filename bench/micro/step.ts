@@ -86,7 +86,7 @@ function drive(view: ScopeView, zones: boolean): Tally {
     const time = START + round * STEP_SECONDS * 1000
     const updates = drivers.map((driver, i) => updateOf(driver, i, time))
     for (const driver of drivers) driver.advance(STEP_SECONDS)
-    if (!zones) partition.table.zoneRadius.fill(0)
+    if (!zones) for (let row = 0; row < partition.table.length; row++) partition.table.endZone(row)
     const hitsBefore = partition.zoneHits
     let events = 0
     const begin = performance.now()

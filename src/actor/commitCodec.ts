@@ -90,7 +90,7 @@ export class FrameWriter {
   whole(table: DeviceTable, row: number, packed: Uint8Array): void {
     this.columns(WHOLE, table, row)
     this.reserve(8 + packed.length)
-    this.buffer.writeUInt32LE(table.scope[row]!, this.at)
+    this.buffer.writeUInt32LE(table.scope(row), this.at)
     this.buffer.writeUInt32LE(packed.length, this.at + 4)
     this.buffer.set(packed, this.at + 8)
     this.at += 8 + packed.length
@@ -123,12 +123,12 @@ export class FrameWriter {
     const { buffer, at } = this
     buffer[at] = kind
     buffer.writeUInt32LE(row, at + 1)
-    buffer[at + 5] = table.flags[row]!
-    buffer.writeDoubleLE(table.latitude[row]!, at + 6)
-    buffer.writeDoubleLE(table.longitude[row]!, at + 14)
-    buffer.writeDoubleLE(table.accuracy[row]!, at + 22)
-    buffer.writeDoubleLE(table.updatedAt[row]!, at + 30)
-    buffer.writeDoubleLE(table.receivedAt[row]!, at + 38)
+    buffer[at + 5] = table.flags(row)
+    buffer.writeDoubleLE(table.latitude(row), at + 6)
+    buffer.writeDoubleLE(table.longitude(row), at + 14)
+    buffer.writeDoubleLE(table.accuracy(row), at + 22)
+    buffer.writeDoubleLE(table.updatedAt(row), at + 30)
+    buffer.writeDoubleLE(table.receivedAt(row), at + 38)
     this.at = at + 46
     this.rows++
   }
@@ -196,12 +196,15 @@ function readRow(buffer: Buffer, at: number, table: DeviceTable | undefined, tim
     table?.setProfile(row, buffer.readUInt32LE(at + 46), unpackProfile(buffer.subarray(at + 54, next)))
   }
   if (table !== undefined) {
-    table.flags[row] = buffer[at + 5]!
-    table.latitude[row] = buffer.readDoubleLE(at + 6)
-    table.longitude[row] = buffer.readDoubleLE(at + 14)
-    table.accuracy[row] = buffer.readDoubleLE(at + 22)
-    table.updatedAt[row] = buffer.readDoubleLE(at + 30)
-    table.receivedAt[row] = buffer.readDoubleLE(at + 38)
+    table.move(
+      row,
+      buffer.readDoubleLE(at + 6),
+      buffer.readDoubleLE(at + 14),
+      buffer.readDoubleLE(at + 22),
+      buffer.readDoubleLE(at + 30),
+      buffer.readDoubleLE(at + 38),
+      buffer[at + 5]!,
+    )
   }
   return next
 }

@@ -367,7 +367,7 @@ export class ActorHost {
         this.removed.push({ removal, owner: undefined })
         continue
       }
-      this.removed.push({ removal, owner: { scope: table.scope[row]!, deviceId: profile.deviceId } })
+      this.removed.push({ removal, owner: { scope: table.scope(row), deviceId: profile.deviceId } })
       partition.begin(this.writer, time, this.parts.registry.revision)
       partition.remove(row, this.writer, time)
       partition.end(this.writer, this.batchEvents)

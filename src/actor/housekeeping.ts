@@ -85,7 +85,7 @@ export class Housekeeping implements Service {
       const { table } = partition
       let removals: Promise<boolean>[] = []
       for (let row = 0; row < table.length && !this.stopped; row++) {
-        if (!table.exists(row) || table.receivedAt[row]! >= before) continue
+        if (!table.exists(row) || table.receivedAt(row) >= before) continue
         removals.push(host.remove(partition, row, table.peek(row).id))
         if (removals.length < REMOVALS_AT_ONCE) continue
         removed += (await Promise.all(removals)).filter(Boolean).length

@@ -33,7 +33,7 @@ export function identify(table: DeviceTable, update: Sender): Identity {
   const first = table.firstOf(update.scope, update.deviceId)
   for (let row = first; row >= 0; row = table.nextOf(row)) {
     records++
-    latestTime = Math.max(latestTime, table.updatedAt[row]!)
+    latestTime = Math.max(latestTime, table.updatedAt(row))
     const { userId, installId, marks } = table.profile(row)
     // On every record of the device, because a login between sending and resending changes the record.
     if (update.stream !== undefined && isMarked(marks, update.stream, update.sequence!)) repeatOf = row
@@ -54,5 +54,5 @@ function preferred(table: DeviceTable, held: number, row: number, update: Sender
   const heldMatches = table.profile(held).installId === update.installId
   const rowMatches = table.profile(row).installId === update.installId
   if (heldMatches !== rowMatches) return rowMatches ? row : held
-  return table.updatedAt[row]! > table.updatedAt[held]! ? row : held
+  return table.updatedAt(row) > table.updatedAt(held) ? row : held
 }

@@ -164,7 +164,7 @@ export class Partition {
     // A replay takes nothing of the rate: what comes live after it must not wait for each of its updates.
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.intervalMs : allowedAt
     // A new record heads the chain of its device.
-    table.nextAllowedAt[row < 0 ? at : first] = next
+    table.setNextAllowedAt(row < 0 ? at : first, next)
     return {
       user: wantsUser ? this.userOf(at, view, update.receivedAt) : '',
       events,
@@ -175,7 +175,7 @@ export class Partition {
 
   /** Server time from which the device's next update may come; a clock set back must not lock devices out. */
   private allowedAt(first: number, now: number): number {
-    const allowedAt = this.table.nextAllowedAt[first]!
+    const allowedAt = this.table.nextAllowedAt(first)
     return allowedAt > now + this.earlyMs + this.intervalMs ? 0 : allowedAt
   }
 
@@ -184,10 +184,10 @@ export class Partition {
     const { table } = this
     const { row } = identify(table, conversion)
     const user = row < 0 ? undefined : table.profile(row)
-    const accuracy = table.accuracy[row]
+    const accuracy = table.accuracy(row)
     const place = user && {
-      latitude: table.latitude[row]!,
-      longitude: table.longitude[row]!,
+      latitude: table.latitude(row),
+      longitude: table.longitude(row),
       accuracy: Number.isNaN(accuracy) ? undefined : accuracy,
     }
     const id = this.nextEventId()
@@ -221,28 +221,24 @@ export class Partition {
   /** The public JSON of a record; `now` is the server's time. */
   userOf(row: number, view: ScopeView, now: number): string {
     const { table } = this
-    const isCurrent = table.headRevision[row] === view.revision && now < table.headUntil[row]!
-    let head = isCurrent ? table.replyHead[row] : undefined
-    if (head === undefined) {
-      head = table.replyHead[row] = userHead(table, row, view, now)
-      table.headRevision[row] = view.revision
-      table.headUntil[row] = headUntil(table.profile(row), view)
+    let head = table.replyHead[row]
+    if (head === undefined || head.revision !== view.revision || now >= head.until) {
+      const until = headUntil(table.profile(row), view)
+      head = table.replyHead[row] = { json: userHead(table, row, view, now), revision: view.revision, until }
     }
-    return userJson(table, row, head)
+    return userJson(table, row, head.json)
   }
 
   private isWithinZone(row: number, update: Update, view: ScopeView, time: number): boolean {
     const { table } = this
-    const radius = table.zoneRadius[row]!
-    if (radius === 0 || table.zoneRevision[row] !== view.revision) return false
+    const radius = table.zoneRadius(row)
+    if (radius === 0 || table.zoneRevision(row) !== view.revision) return false
     if (update.beacons !== undefined && update.beacons.length > 0) return false
-    if (time > table.zoneUntil[row]! || update.receivedAt >= table.zoneUntilReceived[row]!) return false
-    if (evaluatedAccuracy(update.accuracy) > table.zoneAccuracy[row]!) return false
-    const cosine = table.zoneCosine[row]!
+    if (time > table.zoneUntil(row) || update.receivedAt >= table.zoneUntilReceived(row)) return false
+    if (evaluatedAccuracy(update.accuracy) > table.zoneAccuracy(row)) return false
+    const cosine = table.zoneCosine(row)
     const { latitude, longitude } = update
-    if (
-      movedMeters(table.zoneLatitude[row]!, table.zoneLongitude[row]!, cosine, latitude, longitude) > radius
-    )
+    if (movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude) > radius)
       return false
     return update.stream === undefined && saysNothingNew(table.profile(row), update)
   }
@@ -250,12 +246,8 @@ export class Partition {
   /** @param settled whether the profile stays as it is */
   private move(row: number, update: Update, settings: Settings, time: number, settled: boolean): void {
     const { table } = this
-    table.latitude[row] = update.latitude
-    table.longitude[row] = update.longitude
-    table.accuracy[row] = update.accuracy ?? NaN
-    table.updatedAt[row] = time
-    table.receivedAt[row] = update.receivedAt
-    table.flags[row] = flagsOf(update, settings) | (settled ? FLAG_SETTLED : 0)
+    const flags = flagsOf(update, settings) | (settled ? FLAG_SETTLED : 0)
+    table.move(row, update.latitude, update.longitude, update.accuracy ?? NaN, time, update.receivedAt, flags)
   }
 
   /** The events, or undefined where they are too many: then nothing was changed. */
@@ -313,22 +305,16 @@ export class Partition {
   private wayFrom(row: number, now: Circumstances): Waypoint | undefined {
     const { table } = this
     const { detectCrossings, maxGapSeconds } = now.settings
-    if (!detectCrossings || (table.flags[row]! & FLAG_IGNORED) !== 0) return undefined
-    const time = table.updatedAt[row]!
+    if (!detectCrossings || (table.flags(row) & FLAG_IGNORED) !== 0) return undefined
+    const time = table.updatedAt(row)
     if (now.time - time > maxGapSeconds * 1000) return undefined
-    return { time, latitude: table.latitude[row]!, longitude: table.longitude[row]! }
+    return { time, latitude: table.latitude(row), longitude: table.longitude(row) }
   }
 
   private setZone(row: number, update: Update, zone: Zone, view: ScopeView): void {
     const { table } = this
-    table.zoneRadius[row] = zone.radiusMeters
-    table.zoneRevision[row] = view.revision
-    table.zoneLatitude[row] = update.latitude
-    table.zoneLongitude[row] = update.longitude
-    table.zoneCosine[row] = zoneCosine(update.latitude)
-    table.zoneAccuracy[row] = zone.accuracy
-    table.zoneUntil[row] = zone.until
-    table.zoneUntilReceived[row] = zone.untilReceived
+    const { latitude, longitude } = update
+    table.setZone(row, latitude, longitude, zoneCosine(latitude), zone, view.revision)
   }
 
   private emit(

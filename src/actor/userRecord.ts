@@ -11,19 +11,19 @@ import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.t
  * the tail, which every update changes. Written by hand, because it is the reply to every update.
  */
 export function userJson(table: DeviceTable, row: number, head: string): string {
-  const flags = table.flags[row]!
-  const accuracy = table.accuracy[row]!
+  const flags = table.flags(row)
+  const accuracy = table.accuracy(row)
   return (
     head +
-    table.longitude[row]! +
+    table.longitude(row) +
     ',' +
-    table.latitude[row]! +
+    table.latitude(row) +
     (accuracy === accuracy ? `]},"locationAccuracy":${accuracy},"foreground":` : ']},"foreground":') +
     ((flags & FLAG_FOREGROUND) !== 0) +
     ',"stopped":' +
     ((flags & FLAG_STOPPED) !== 0) +
     ',"updatedAt":"' +
-    isoDate(table.updatedAt[row]!) +
+    isoDate(table.updatedAt(row)) +
     '"}'
   )
 }
@@ -33,7 +33,7 @@ export function userHead(table: DeviceTable, row: number, view: ScopeView, now: 
   const profile = table.profile(row)
   const head = JSON.stringify({
     _id: profile.id,
-    live: isLive(table.scope[row]!),
+    live: isLive(table.scope(row)),
     userId: profile.userId,
     deviceId: profile.deviceId,
     description: profile.description,

@@ -151,8 +151,8 @@ async function lastDevice(host: ActorHost, scope: ScopeId, userId: string | unde
     let deviceId: string | undefined
     for (const { table } of host.partitions) {
       for (const row of table.rowsOfUser(scope, userId)) {
-        if (table.updatedAt[row]! <= latest) continue
-        latest = table.updatedAt[row]!
+        if (table.updatedAt(row) <= latest) continue
+        latest = table.updatedAt(row)
         ;({ deviceId } = table.peek(row))
       }
     }

@@ -57,7 +57,7 @@ export class WatchedScope {
   moved(table: DeviceTable, row: number, deviceId: string, now: number, changed: Set<Watch>): void {
     const found = this.#found
     found.length = 0
-    this.#areas.holding(table.latitude[row]!, table.longitude[row]!, found)
+    this.#areas.holding(table.latitude(row), table.longitude(row), found)
     if (found.length === 0 && !this.#devices.has(deviceId)) return
     const device = this.#deviceAt(table, row, deviceId)
     const position = ++this.#position
@@ -90,7 +90,7 @@ export class WatchedScope {
   look(watch: Watch, table: DeviceTable): void {
     const holds = this.#areas.tester(watch)
     for (let row = 0; row < table.length && !watch.isEnded; row++) {
-      if (table.scope[row] !== this.scope || !holds(table.latitude[row]!, table.longitude[row]!)) continue
+      if (table.scope(row) !== this.scope || !holds(table.latitude(row), table.longitude(row))) continue
       const { deviceId } = table.peek(row)
       if (row !== latestOf(table, table.firstOf(this.scope, deviceId))) continue
       const device = this.#deviceAt(table, row, deviceId)
@@ -120,10 +120,10 @@ export class WatchedScope {
   /** The device as the row has it. */
   #deviceAt(table: DeviceTable, row: number, deviceId: string): LiveDevice {
     const { id: recordId, userId } = table.peek(row)
-    const latitude = table.latitude[row]!
-    const longitude = table.longitude[row]!
-    const accuracy = table.accuracy[row]!
-    const updatedAt = table.updatedAt[row]!
+    const latitude = table.latitude(row)
+    const longitude = table.longitude(row)
+    const accuracy = table.accuracy(row)
+    const updatedAt = table.updatedAt(row)
     const known = this.#devices.get(deviceId)
     if (known !== undefined)
       return Object.assign(known, { recordId, userId, latitude, longitude, accuracy, updatedAt })
@@ -136,8 +136,8 @@ export class WatchedScope {
 function latestOf(table: DeviceTable, first: number): number {
   let latest = first
   for (let row = table.nextOf(first); row >= 0; row = table.nextOf(row)) {
-    const later = table.updatedAt[row]! - table.updatedAt[latest]!
-    if (later > 0 || (later === 0 && table.receivedAt[row]! > table.receivedAt[latest]!)) latest = row
+    const later = table.updatedAt(row) - table.updatedAt(latest)
+    if (later > 0 || (later === 0 && table.receivedAt(row) > table.receivedAt(latest))) latest = row
   }
   return latest
 }

@@ -111,7 +111,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   }
 
   moved(table: DeviceTable, row: number, deviceId: string): void {
-    const scope = this.#scopes.get(table.scope[row]!)
+    const scope = this.#scopes.get(table.scope(row))
     if (scope === undefined || scope.watches === 0) return
     scope.moved(table, row, deviceId, this.#parts.clock.now(), this.#changed)
     this.#sendSoon()

@@ -26,22 +26,22 @@ import type { ScopeView } from '../registry/port.ts'
 export function explainUser(partition: Partition, row: number, view: ScopeView) {
   const { table } = partition
   const profile = table.peek(row)
-  const flags = table.flags[row]!
-  const accuracy = table.accuracy[row]!
+  const flags = table.flags(row)
+  const accuracy = table.accuracy(row)
   const update: Update = {
-    scope: table.scope[row]!,
+    scope: table.scope(row),
     deviceId: profile.deviceId,
     userId: profile.userId,
-    latitude: table.latitude[row]!,
-    longitude: table.longitude[row]!,
+    latitude: table.latitude(row),
+    longitude: table.longitude(row),
     accuracy: Number.isNaN(accuracy) ? undefined : accuracy,
     foreground: (flags & FLAG_FOREGROUND) !== 0,
     stopped: (flags & FLAG_STOPPED) !== 0,
     replayed: (flags & FLAG_REPLAYED) !== 0,
-    receivedAt: table.receivedAt[row]!,
+    receivedAt: table.receivedAt(row),
     ip: profile.ip,
   }
-  const time = table.updatedAt[row]!
+  const time = table.updatedAt(row)
   const now = circumstancesOf(update, time, view.settings)
   const { visits, approaches, crossed: ways } = placeBefore(profile, (flags & FLAG_SETTLED) !== 0)
   const facts = new FactFinder().find(

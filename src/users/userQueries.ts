@@ -54,7 +54,7 @@ export function findUserRecord(
 ): UserRow | undefined {
   const place = locateUserRecord(salt, id)
   const partition = place && host.partitions[place.partition]
-  if (!partition?.table.exists(place!.row) || partition.table.scope[place!.row] !== scope) return undefined
+  if (!partition?.table.exists(place!.row) || partition.table.scope(place!.row) !== scope) return undefined
   return partition.table.peek(place!.row).id === id ? { partition, row: place!.row } : undefined
 }
 
@@ -63,7 +63,7 @@ export function findUser(host: ActorHost, salt: StoreSalt, scope: ScopeId, id: s
   let found: UserRow | undefined
   const consider = (partition: Partition, row: number) => {
     const { table } = partition
-    if (found === undefined || table.updatedAt[row]! > found.partition.table.updatedAt[found.row]!)
+    if (found === undefined || table.updatedAt(row) > found.partition.table.updatedAt(found.row))
       found = { partition, row }
   }
   const record = findUserRecord(host, salt, scope, id)
@@ -80,14 +80,14 @@ export function listUsers(host: ActorHost, scope: ScopeId, query: UserQuery): Us
   const { createdBefore = Infinity, createdAfter = -Infinity } = query
   const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
   const page = new Lowest<UserRow>(query.limit + 1)
-  const lastCreatedAt = before === undefined ? Infinity : before.partition.table.createdAt[before.row]!
+  const lastCreatedAt = before === undefined ? Infinity : before.partition.table.createdAt(before.row)
   const lastPartition = before === undefined ? -1 : host.partitions.indexOf(before.partition)
   const lastRow = before?.row ?? -1
   const consider = (partition: Partition, at: number, row: number) => {
     const { table } = partition
-    if (table.scope[row] !== scope) return
-    const updatedAt = table.updatedAt[row]!
-    const createdAt = table.createdAt[row]!
+    if (table.scope(row) !== scope) return
+    const updatedAt = table.updatedAt(row)
+    const createdAt = table.createdAt(row)
     if (createdAt > lastCreatedAt || createdAt >= createdBefore || createdAt <= createdAfter) return
     if (createdAt === lastCreatedAt && (at < lastPartition || (at === lastPartition && row <= lastRow)))
       return
@@ -148,12 +148,12 @@ export function usersNear(
   for (const partition of host.partitions) {
     const { table } = partition
     for (let row = 0; row < table.length; row++) {
-      if (table.scope[row] !== scope) continue
-      const lat = table.latitude[row]!
+      if (table.scope(row) !== scope) continue
+      const lat = table.latitude(row)
       if (lat < low || lat > high) continue
-      const turn = Math.abs(table.longitude[row]! - longitude)
+      const turn = Math.abs(table.longitude(row) - longitude)
       if (Math.min(turn, 360 - turn) > longitudeReach) continue
-      const distance = pointDistance(latitude, longitude, lat, table.longitude[row]!)
+      const distance = pointDistance(latitude, longitude, lat, table.longitude(row))
       if (distance > radiusMeters || !page.wants(distance) || !accept(table.peek(row))) continue
       page.offer(distance, { partition, row })
     }
@@ -190,8 +190,8 @@ function latestUsers(
   for (const partition of host.partitions) {
     const { table } = partition
     for (let row = 0; row < table.length; row++) {
-      const key = -table.updatedAt[row]!
-      if (table.scope[row] !== scope || !page.wants(key)) continue
+      const key = -table.updatedAt(row)
+      if (table.scope(row) !== scope || !page.wants(key)) continue
       if (accept(table.peek(row))) page.offer(key, { partition, row })
     }
   }

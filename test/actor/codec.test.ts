@@ -126,21 +126,16 @@ t.test('frames', async (t) => {
   })
   const fill = (table: DeviceTable, { row: at, columns, flags, scope, profile: p }: Row) => {
     table.setProfile(at, scope, p)
-    ;[
-      table.latitude[at],
-      table.longitude[at],
-      table.accuracy[at],
-      table.updatedAt[at],
-      table.receivedAt[at],
-    ] = columns as [number, number, number, number, number]
-    table.flags[at] = flags
+    table.move(at, ...(columns as [number, number, number, number, number]), flags)
   }
   const columnsOf = (table: DeviceTable, at: number) =>
-    JSON.stringify(
-      [table.latitude, table.longitude, table.accuracy, table.updatedAt, table.receivedAt].map((column) =>
-        String(column[at]),
-      ),
-    )
+    [
+      table.latitude(at),
+      table.longitude(at),
+      table.accuracy(at),
+      table.updatedAt(at),
+      table.receivedAt(at),
+    ].join()
 
   t.test('every commit, row and event comes back, in order', async () => {
     const writer = new FrameWriter()
@@ -189,8 +184,8 @@ t.test('frames', async (t) => {
           assert.equal(found.table.count, one.rows.length)
           for (const { row: at, profile: p, scope, flags } of one.rows) {
             assert.equal(columnsOf(found.table, at), columnsOf(tables[i]!, at))
-            assert.equal(found.table.scope[at], scope)
-            assert.equal(found.table.flags[at], flags)
+            assert.equal(found.table.scope(at), scope)
+            assert.equal(found.table.flags(at), flags)
             assert.equal(JSON.stringify(found.table.profile(at)), JSON.stringify(p))
           }
         })

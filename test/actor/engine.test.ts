@@ -21,7 +21,7 @@ const UPDATES = 10
 /** The profile with what the last update crossed, which it does not say itself where that update changed nothing in it. */
 function profileNow({ table }: Partition, row: number): Profile {
   const profile = table.peek(row)
-  const settled = (table.flags[row]! & FLAG_SETTLED) !== 0
+  const settled = (table.flags(row) & FLAG_SETTLED) !== 0
   return { ...profile, crossed: placeBefore(profile, settled).crossed }
 }
 

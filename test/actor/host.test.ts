@@ -236,7 +236,7 @@ t.test('nobody is told before the frame is durable, and reads see what is durabl
     engine.partitions.flatMap((partition) => {
       const { table } = partition
       return Array.from({ length: table.length }, (_, row) =>
-        table.exists(row) ? `${table.latitude[row]}` : 'removed',
+        table.exists(row) ? `${table.latitude(row)}` : 'removed',
       )
     })
   const read = (name: string) =>

@@ -342,19 +342,19 @@ export function stateOf(partitions: readonly Partition[]) {
       const { visitsBefore, ...profile } = table.peek(row)
       rows.push({
         row,
-        scope: table.scope[row],
-        latitude: table.latitude[row],
-        longitude: table.longitude[row],
-        accuracy: table.accuracy[row],
-        updatedAt: table.updatedAt[row],
-        receivedAt: table.receivedAt[row],
-        createdAt: table.createdAt[row],
-        flags: table.flags[row],
+        scope: table.scope(row),
+        latitude: table.latitude(row),
+        longitude: table.longitude(row),
+        accuracy: table.accuracy(row),
+        updatedAt: table.updatedAt(row),
+        receivedAt: table.receivedAt(row),
+        createdAt: table.createdAt(row),
+        flags: table.flags(row),
         sameDevice: [...recordsOf(table, row)].sort((a, b) => a - b),
         sameUser:
           profile.userId === undefined
             ? []
-            : [...table.rowsOfUser(table.scope[row]!, profile.userId)].sort((a, b) => a - b),
+            : [...table.rowsOfUser(table.scope(row), profile.userId)].sort((a, b) => a - b),
         profile,
         visitsBefore,
       })
@@ -365,7 +365,7 @@ export function stateOf(partitions: readonly Partition[]) {
 
 /** The records of the row's device. */
 function* recordsOf(table: Partition['table'], row: number): Iterable<number> {
-  const first = table.firstOf(table.scope[row]!, table.peek(row).deviceId)
+  const first = table.firstOf(table.scope(row), table.peek(row).deviceId)
   for (let at = first; at >= 0; at = table.nextOf(at)) yield at
 }
 

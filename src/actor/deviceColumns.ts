@@ -1,0 +1,221 @@
+import type { ScopeId } from '../model/scope.ts'
+import type { Zone } from './zone.ts'
+
+/**
+ * The numbers of the user records of one partition: 128 bytes a row, side by side.
+ *
+ * The naive way is an array per field. Then an update of one of a hundred thousand devices, which reads and writes some
+ * twenty fields of one row, waits for the memory twenty times. Here a row is two lines of the processor's cache: the
+ * first is the zone, all that most updates look at; the second is what every update writes.
+ *
+ * Owns: where a number lies, growth. Does not own: which rows are in use, what the numbers mean.
+ */
+
+const FIRST_CAPACITY = 256
+/** Cells of 8 bytes of a row, as a shift. */
+const CELLS = 4
+/** Words of 4 bytes of a row, as a shift: the last two cells are four words. */
+const WORDS = 5
+
+const ZONE_RADIUS = 0
+const ZONE_REVISION = 1
+const ZONE_UNTIL = 2
+const ZONE_UNTIL_RECEIVED = 3
+const ZONE_ACCURACY = 4
+const ZONE_LATITUDE = 5
+const ZONE_LONGITUDE = 6
+const ZONE_COSINE = 7
+const UPDATED_AT = 8
+const LATITUDE = 9
+const LONGITUDE = 10
+const ACCURACY = 11
+const RECEIVED_AT = 12
+const NEXT_ALLOWED_AT = 13
+const FLAGS = 28
+const SCOPE = 29
+const NEXT_OF_DEVICE = 30
+
+/** Of a free row. */
+const NO_SCOPE = -1
+
+export class DeviceColumns {
+  private cells = new Float64Array(FIRST_CAPACITY << CELLS)
+  /** The same memory. */
+  private words = new Int32Array(this.cells.buffer)
+  /** Apart, since only scans read it. */
+  private created = new Float64Array(FIRST_CAPACITY)
+
+  /** How many rows there is memory for. */
+  protected get capacity(): number {
+    return this.created.length
+  }
+
+  /** Time t of the last update, epoch milliseconds. */
+  updatedAt(row: number): number {
+    return this.cells[(row << CELLS) + UPDATED_AT]!
+  }
+
+  latitude(row: number): number {
+    return this.cells[(row << CELLS) + LATITUDE]!
+  }
+
+  longitude(row: number): number {
+    return this.cells[(row << CELLS) + LONGITUDE]!
+  }
+
+  /** Metres; NaN when the last update came without. */
+  accuracy(row: number): number {
+    return this.cells[(row << CELLS) + ACCURACY]!
+  }
+
+  /** Server time of the last update, epoch milliseconds. */
+  receivedAt(row: number): number {
+    return this.cells[(row << CELLS) + RECEIVED_AT]!
+  }
+
+  /** FLAG_ bits, see deviceTable.ts. */
+  flags(row: number): number {
+    return this.words[(row << WORDS) + FLAGS]!
+  }
+
+  /** Server time of the first update, epoch milliseconds; of the profile, for scans. */
+  createdAt(row: number): number {
+    return this.created[row]!
+  }
+
+  /** −1: the row is free. */
+  scope(row: number): ScopeId {
+    return this.words[(row << WORDS) + SCOPE]!
+  }
+
+  /** Writes what every update writes; `accuracy` is NaN for none. */
+  move(
+    row: number,
+    latitude: number,
+    longitude: number,
+    accuracy: number,
+    updatedAt: number,
+    receivedAt: number,
+    flags: number,
+  ): void {
+    const { cells } = this
+    const at = row << CELLS
+    cells[at + UPDATED_AT] = updatedAt
+    cells[at + LATITUDE] = latitude
+    cells[at + LONGITUDE] = longitude
+    cells[at + ACCURACY] = accuracy
+    cells[at + RECEIVED_AT] = receivedAt
+    this.words[(row << WORDS) + FLAGS] = flags
+  }
+
+  // What follows is not durable: recovery leaves it empty, the next full evaluation fills it.
+
+  /** Metres; 0: no zone. */
+  zoneRadius(row: number): number {
+    return this.cells[(row << CELLS) + ZONE_RADIUS]!
+  }
+
+  /** Of the registry that the zone was made with. */
+  zoneRevision(row: number): number {
+    return this.cells[(row << CELLS) + ZONE_REVISION]!
+  }
+
+  /** The last time t of an update that the zone holds for. */
+  zoneUntil(row: number): number {
+    return this.cells[(row << CELLS) + ZONE_UNTIL]!
+  }
+
+  /** The server time from which the zone holds no more. */
+  zoneUntilReceived(row: number): number {
+    return this.cells[(row << CELLS) + ZONE_UNTIL_RECEIVED]!
+  }
+
+  /** Metres: of a worse accuracy the zone says nothing. */
+  zoneAccuracy(row: number): number {
+    return this.cells[(row << CELLS) + ZONE_ACCURACY]!
+  }
+
+  zoneLatitude(row: number): number {
+    return this.cells[(row << CELLS) + ZONE_LATITUDE]!
+  }
+
+  zoneLongitude(row: number): number {
+    return this.cells[(row << CELLS) + ZONE_LONGITUDE]!
+  }
+
+  /** See `zoneCosine` of zone.ts. */
+  zoneCosine(row: number): number {
+    return this.cells[(row << CELLS) + ZONE_COSINE]!
+  }
+
+  setZone(
+    row: number,
+    latitude: number,
+    longitude: number,
+    cosine: number,
+    zone: Zone,
+    revision: number,
+  ): void {
+    const { cells } = this
+    const at = row << CELLS
+    cells[at + ZONE_RADIUS] = zone.radiusMeters
+    cells[at + ZONE_REVISION] = revision
+    cells[at + ZONE_UNTIL] = zone.until
+    cells[at + ZONE_UNTIL_RECEIVED] = zone.untilReceived
+    cells[at + ZONE_ACCURACY] = zone.accuracy
+    cells[at + ZONE_LATITUDE] = latitude
+    cells[at + ZONE_LONGITUDE] = longitude
+    cells[at + ZONE_COSINE] = cosine
+  }
+
+  endZone(row: number): void {
+    this.cells[(row << CELLS) + ZONE_RADIUS] = 0
+  }
+
+  /** Server time from which the rate limit lets the device's next update pass. */
+  nextAllowedAt(row: number): number {
+    return this.cells[(row << CELLS) + NEXT_ALLOWED_AT]!
+  }
+
+  setNextAllowedAt(row: number, time: number): void {
+    this.cells[(row << CELLS) + NEXT_ALLOWED_AT] = time
+  }
+
+  /** The record after this one of the same device; −1 when it is the last. */
+  nextOf(row: number): number {
+    return this.words[(row << WORDS) + NEXT_OF_DEVICE]!
+  }
+
+  protected setNextOf(row: number, next: number): void {
+    this.words[(row << WORDS) + NEXT_OF_DEVICE] = next
+  }
+
+  protected setCreatedAt(row: number, time: number): void {
+    this.created[row] = time
+  }
+
+  /** Takes a row for a record of the scope: without zone and without limit of its rate. */
+  protected take(row: number, scope: ScopeId): void {
+    this.words[(row << WORDS) + SCOPE] = scope
+    this.endZone(row)
+    this.setNextAllowedAt(row, 0)
+  }
+
+  protected free(row: number): void {
+    this.words[(row << WORDS) + SCOPE] = NO_SCOPE
+  }
+
+  /** Doubles the memory until the row fits. */
+  protected reserve(row: number): void {
+    let { capacity } = this
+    if (row < capacity) return
+    while (row >= capacity) capacity *= 2
+    const cells = new Float64Array(capacity << CELLS)
+    cells.set(this.cells)
+    const created = new Float64Array(capacity)
+    created.set(this.created)
+    this.cells = cells
+    this.words = new Int32Array(cells.buffer)
+    this.created = created
+  }
+}
