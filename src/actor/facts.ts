@@ -19,6 +19,8 @@ export class FactFinder {
   private readonly probe = new Probe()
   private readonly passageFinder = new PassageFinder()
   private readonly slots: number[] = []
+  /** Of those of {@link slots} that are out of reach, lower bounds of their distance. */
+  private readonly leasts: number[] = []
 
   /**
    * @param from where the device was before, if geofences on the way from there are to be found
@@ -33,7 +35,7 @@ export class FactFinder {
     from?: Waypoint,
     everyCandidate = false,
   ): Facts {
-    const { probe, slots } = this
+    const { probe, slots, leasts } = this
     probe.set(latitude, longitude)
     const visitedSlots: number[] = []
     const visited: (Fact | undefined)[] = []
@@ -50,12 +52,29 @@ export class FactFinder {
     const candidates: Fact[] = []
     slots.length = 0
     let clearance = index.candidates(probe, reach, slots)
-    for (const slot of slots) {
+    let others = 0
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i]!
       if (isVisited(slot)) continue
+      const least = everyCandidate ? -Infinity : index.distanceAtLeast(slot, probe)
+      if (least > reach) {
+        // Most are that far away. Now only the nearest of them has to be measured, mostly.
+        slots[others] = slot
+        leasts[others++] = least
+        continue
+      }
       const distance = index.distance(slot, probe)
       if (everyCandidate || distance <= reach) candidates.push(this.fact(index, slot, distance, now))
       else if (distance - reach < clearance && !staysIneligible(index.geofence(slot), now))
         clearance = distance - reach
+    }
+    const nearest = placeOfLeast(leasts, others)
+    for (let i = -1; i < others; i++) {
+      const at = i < 0 ? nearest : i
+      if (at < 0 || i === nearest || leasts[at]! - reach >= clearance) continue
+      const slot = slots[at]!
+      if (staysIneligible(index.geofence(slot), now)) continue
+      clearance = Math.min(clearance, index.distance(slot, probe) - reach)
     }
     let passages: readonly Passage[] = []
     if (from !== undefined) {
@@ -71,4 +90,11 @@ export class FactFinder {
     if (accuracy > Math.abs(distance)) coverage = index.coverage(slot, this.probe, accuracy)
     return { geofence: index.geofence(slot), distance, coverage }
   }
+}
+
+/** −1: there is none. */
+function placeOfLeast(values: readonly number[], count: number): number {
+  let place = -1
+  for (let i = 0; i < count; i++) if (place < 0 || values[i]! < values[place]!) place = i
+  return place
 }

@@ -1,5 +1,6 @@
 import Flatbush from 'flatbush'
-import type { Box } from './cellGrid.ts'
+import type { Probe } from '../geometry/probe.ts'
+import { boxGapMeters, type Box } from './cellGrid.ts'
 import { SlotMarks } from './slotMarks.ts'
 
 /** Up to so many additions since the tree was built are searched one by one, */
@@ -50,6 +51,13 @@ export class BoundsTree {
     box.north = this.#boxes[at + 3]!
     this.#boxes[at] = NaN
     this.#count--
+  }
+
+  /** Metres, a lower bound of the way from the point to the slot's bounds; 0 within. */
+  gapMeters(slot: number, probe: Probe): number {
+    const boxes = this.#boxes
+    const at = slot * 4
+    return boxGapMeters(boxes[at]!, boxes[at + 1]!, boxes[at + 2]!, boxes[at + 3]!, probe)
   }
 
   /** Appends the slots whose bounds meet the box, each once. */

@@ -1,4 +1,5 @@
 import { MIN_RADIUS_METERS, RADIANS } from '../geometry/distance.ts'
+import type { Probe } from '../geometry/probe.ts'
 
 /**
  * The grids that geofences are sorted into: at level ℓ the globe is 2^ℓ columns by 2^(ℓ−1) rows of equal degrees.
@@ -128,11 +129,42 @@ export function edgeMeters(
     let west = longitude + 180 - column * size
     if (west < 0) west += 360
     const east = columns * size - west
-    // The great circle from a point to the meridian Δλ away is asin(cos φ · sin Δλ); asin x ≥ x, sin x ≥ x − x³/6,
-    // and that cubic rises until √2.
-    const angle = Math.min(1.4, (west < east ? west : east) * RADIANS)
-    const across = MIN_RADIUS_METERS * cosLatitude * angle * (1 - (angle * angle) / 6)
+    const across = meridianMeters(west < east ? west : east, cosLatitude)
     if (across < meters) meters = across
   }
   return meters
+}
+
+/** Both ways at most so long, metres, and the latitude at most so high: then they make a right angle, or nearly. */
+const FLAT_METERS = 5000
+const FLAT_LATITUDE = 80
+/** Per metre of the way to a meridian: its foot lies at most tan 80° / 2R times the square of that nearer to the pole. */
+const FOOT_SHARE = 4.6e-7
+
+/** Metres, a lower bound of the way from the probe's point to a box, whose east may be past 180; 0 within. */
+export function boxGapMeters(west: number, south: number, east: number, north: number, probe: Probe): number {
+  const { latitude } = probe
+  let up = 0
+  if (latitude < south) up = (south - latitude) * LEAST_DEGREE_METERS
+  else if (latitude > north) up = (latitude - north) * LEAST_DEGREE_METERS
+  let { longitude } = probe
+  if (longitude < west && longitude + 360 <= east) longitude += 360
+  if (longitude >= west && longitude <= east) return up
+  let toWest = west - longitude
+  if (toWest < 0) toWest += 360
+  let toEast = longitude - east
+  if (toEast < 0) toEast += 360
+  const across = meridianMeters(Math.min(toWest, toEast), probe.cosLatitude)
+  if (across > FLAT_METERS || up > FLAT_METERS || Math.abs(latitude) > FLAT_LATITUDE)
+    return Math.max(across, up)
+  const along = Math.max(0, up - across * across * FOOT_SHARE)
+  return Math.max(up, 0.9999 * Math.sqrt(across * across + along * along))
+}
+
+/** Metres, a lower bound of the way to a meridian some degrees away. */
+function meridianMeters(degrees: number, cosLatitude: number): number {
+  // The great circle from a point to the meridian Δλ away is asin(cos φ · sin Δλ); asin x ≥ x, sin x ≥ x − x³/6,
+  // and that cubic rises until √2.
+  const angle = Math.min(1.4, degrees * RADIANS)
+  return MIN_RADIUS_METERS * cosLatitude * angle * (1 - (angle * angle) / 6)
 }

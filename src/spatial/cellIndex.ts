@@ -76,6 +76,10 @@ class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
     return this.#arena.distance(this.#shapes[slot]!, probe)
   }
 
+  distanceAtLeast(slot: number, probe: Probe): number {
+    return this.#tree.gapMeters(slot, probe) * (1 - KERNEL_ERROR) - KERNEL_ERROR_METERS
+  }
+
   coverage(slot: number, probe: Probe, accuracyMeters: number): number {
     return this.#arena.coverage(this.#shapes[slot]!, probe, accuracyMeters)
   }

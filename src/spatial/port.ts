@@ -39,6 +39,8 @@ export interface GeofenceIndex<T extends Shaped = Geofence> {
   geofence(slot: number): T
   /** Signed distance in metres from the probe's point to the boundary, negative inside. */
   distance(slot: number, probe: Probe): number
+  /** Metres, never more than {@link distance} answers, at a small part of its cost; ≤ 0 where the point may be inside. */
+  distanceAtLeast(slot: number, probe: Probe): number
   /** Share of the disc (probe's point, radius `accuracyMeters` > 0) that the geofence covers, 0 to 1. */
   coverage(slot: number, probe: Probe, accuracyMeters: number): number
   /**

@@ -205,6 +205,11 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
         throw new Error(`${id} is ${distances.get(id)} m away, its slot says ${distance}`)
       }
     }
+    for (const [id, distance] of distances) {
+      const least = index.distanceAtLeast(index.slotOf(id), probe)
+      if (!(least <= Math.max(0, distance)))
+        throw new Error(`${id} is at least ${least} m away, but ${distance} m`)
+    }
     const where = `${at}, reach ${reachMeters} m, clearance ${clearance} m`
     for (const [id, distance] of distances) {
       if (distance > reachMeters + clearance || ids.has(id)) continue
