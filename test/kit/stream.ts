@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Packr } from 'msgpackr'
 import protobuf from 'protobufjs'
 import { WebSocket } from 'ws'
+import type { StreamEncoding } from '../../sdk/src/index.ts'
 import { KEYS, type Server } from './server.ts'
 
 export const ENCODINGS = ['json', 'msgpack', 'protobuf'] as const
@@ -42,6 +43,15 @@ export function decode(encoding: Encoding, bytes: Buffer): Message {
     message.location = { type: 'Point', coordinates: [longitude, latitude] }
   }
   return message
+}
+
+/** What a stream of the SDK takes. */
+export function sdkEncoding(name: Encoding): StreamEncoding {
+  return {
+    protocol: `ringfence.${name}`,
+    encode: (message) => encode(name, message),
+    decode: (data: string | Uint8Array) => decode(name, Buffer.from(data as Uint8Array)),
+  }
 }
 
 export interface StreamOptions {

@@ -4,16 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer, type WebSocket as ServerSocket } from 'ws'
-import {
-  Ringfence,
-  StreamClosedError,
-  type ClientMessage,
-  type Event,
-  type Position,
-  type ServerMessage,
-} from '../../sdk/src/index.ts'
+import { Ringfence, StreamClosedError, type Event, type Position } from '../../sdk/src/index.ts'
 import { KEYS, startServer } from '../kit/server.ts'
-import { decode, encode, ENCODINGS } from '../kit/stream.ts'
+import { ENCODINGS, sdkEncoding } from '../kit/stream.ts'
 
 t.setTimeout(120_000)
 
@@ -69,14 +62,7 @@ t.test('kill -9 under load: nothing is applied twice, no event is missed or seen
   const { client, signal } = clientOf(t)
   const devices = Array.from({ length: 25 }, (_, n) => `device-${n}`)
   const each = 40
-  const streams = ENCODINGS.map((name) => {
-    const encoding = {
-      protocol: `ringfence.${name}`,
-      encode: (message: ClientMessage) => encode(name, message),
-      decode: (data: string | Uint8Array): ServerMessage => decode(name, Buffer.from(data as Uint8Array)),
-    }
-    return client.stream({ encoding, signal })
-  })
+  const streams = ENCODINGS.map((name) => client.stream({ encoding: sdkEncoding(name), signal }))
   const [events, ...others] = streams.map((stream) => stream.events())
   await Promise.all([events!.ready, ...others.map(({ ready }) => ready)])
 
