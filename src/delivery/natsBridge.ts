@@ -4,7 +4,7 @@ import type { PlacedEvent, StoredEvent } from '../events/port.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { NatsPlace } from './natsPlace.ts'
 import { BATCH_MESSAGES, NatsStream, type NatsAddress, type NatsMessage } from './natsStream.ts'
-import { addressOf, subjectOf } from './natsSubject.ts'
+import { addressOf, subjectOf } from '../model/eventSubject.ts'
 
 /** Bytes of one batch, about; all that is held of the backlog besides one stretch of the feed. */
 const BATCH_BYTES = 2 * 1024 * 1024

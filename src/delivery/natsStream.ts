@@ -3,7 +3,7 @@ import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
 import { connect, credsAuthenticator, headers, nuid } from '@nats-io/transport-node'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
-import { EVERY_SUBJECT } from './natsSubject.ts'
+import { EVERY_SUBJECT } from '../model/eventSubject.ts'
 
 const STREAM = 'EVENTS'
 

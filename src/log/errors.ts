@@ -20,3 +20,22 @@ export class LogTrimmed extends Error {
     this.name = 'LogTrimmed'
   }
 }
+
+/**
+ * Another process owns the partition: what this one has evaluated since its last durable frame is void. It must drop
+ * the partition's states and may own it again only by opening its log anew.
+ */
+export class FencedOut extends Error {
+  constructor(partition: number, owner: string) {
+    super(`Partition ${partition} has another owner: ${owner}.`)
+    this.name = 'FencedOut'
+  }
+}
+
+/** The stream of a partition could not be taken over. It may be out of reach, or several hosts want it at once. */
+export class LogUnavailable extends Error {
+  constructor(partition: number, cause: unknown) {
+    super(`The log of partition ${partition} cannot be opened: ${(cause as Error).message}`, { cause })
+    this.name = 'LogUnavailable'
+  }
+}

@@ -1,6 +1,9 @@
+import type { ScopeId } from '../model/scope.ts'
+
 /**
- * The two ports of durable state. Their one contract suite is test/log/contract.ts.
- * Embedded technologies: commitLog.ts (segments) and snapshots.ts (files).
+ * The ports of durable state. Their one contract suite is test/log/contract.ts.
+ * Embedded technologies: commitLog.ts (segments, one log for all partitions) and snapshots.ts (files).
+ * Distributed ones: jetStreamLog.ts (a log per partition) and jetStreamSnapshots.ts (an object store).
  */
 
 /** A frame read back from the log. */
@@ -10,23 +13,48 @@ export interface LogFrame {
   readonly payload: Uint8Array
 }
 
+/** An event of a frame, for logs that publish it beside the frame. */
+export interface LogEvent {
+  readonly scope: ScopeId
+  /** 24 hex. */
+  readonly id: string
+  readonly type: string
+  readonly deviceId: string
+  readonly json: string
+}
+
 /** Append-only, one writer. A frame is atomic: after recovery it is there whole or not at all. */
-export interface CommitLog {
+interface AppendLog {
   /** Position of the last durable frame; 0 when there is none. */
   readonly position: number
-  /** Bytes of all segments on disk. */
+  /** Bytes that the log takes where it is kept. */
   readonly bytes: number
   /**
    * Appends one frame out of the given parts; `done` is called once it is durable. One append is in flight at a
-   * time: calling again before `done` is a programming error. A failed write or flush never calls `done`; it calls
-   * the `failed` handler that the log was opened with, after which the process must end.
+   * time: calling again before `done` is a programming error. A frame that cannot be made durable never calls `done`;
+   * it calls the handler that the log was opened with, after which the states behind the log must not be used.
+   * @param events what the frame holds of events, in their order: a log that others subscribe to publishes them with
+   *   the frame or not at all; one that nobody does takes no notice
    */
-  append(parts: readonly Uint8Array[], done: () => void): void
+  append(parts: readonly Uint8Array[], done: () => void, events?: readonly LogEvent[]): void
+  /** Removes what only holds frames before `position`, in the background. */
+  trim(position: number): void
+  /** Waits for the append in flight. */
+  close(): Promise<void>
+}
+
+/** The log on this machine, of all partitions. */
+export interface CommitLog extends AppendLog {
   /** The frames from `position` on, in order. Throws {@link LogDamaged} with the file's name. */
   read(position: number): Iterable<LogFrame>
-  /** Unlinks segments that only hold frames before `position`. */
-  trim(position: number): void
-  close(): Promise<void>
+}
+
+/** The log of one partition on other machines, for as long as this process owns it. */
+export interface PartitionLog extends AppendLog {
+  /** Ascends with each owner of the partition. */
+  readonly epoch: number
+  /** As {@link CommitLog.read}, for what other machines hold. */
+  read(position: number): AsyncIterable<LogFrame>
 }
 
 /** The files that hold a log up to a position. They can be copied from outside for as long as nothing is trimmed. */
@@ -64,4 +92,11 @@ export interface SnapshotStore {
   newest(partition: number): Snapshot | undefined
   /** Frames before this position are needed by no kept snapshot of the partition; 0 when fewer than two are kept. */
   trimPosition(partition: number): number
+}
+
+/** As {@link SnapshotStore}, on other machines: any host may write and read those of any partition. */
+export interface SharedSnapshotStore {
+  write(partition: number, snapshot: Snapshot): Promise<void>
+  newest(partition: number): Promise<Snapshot | undefined>
+  trimPosition(partition: number): Promise<number>
 }

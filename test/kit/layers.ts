@@ -50,6 +50,8 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
   'better-sqlite3',
   'uWebSockets.js',
   '@nats-io/jetstream',
+  '@nats-io/kv',
+  '@nats-io/obj',
   '@nats-io/transport-node',
 ])
 

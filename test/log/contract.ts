@@ -1,25 +1,34 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { CommitLog, LogFrame, SnapshotStore } from '../../src/log/port.ts'
+import type {
+  CommitLog,
+  LogFrame,
+  PartitionLog,
+  SharedSnapshotStore,
+  SnapshotStore,
+} from '../../src/log/port.ts'
 
 /** How often the properties run: a multiple of a modest number. */
 export const RUNS = Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 
 /** An empty log; `open` again after `close` sees what the one before left. */
 export interface LogSubject {
-  open(): Promise<CommitLog>
+  open(): Promise<AnyLog>
 }
+
+/** What the technologies have in common, as their tests use it. */
+export type AnyLog = CommitLog | PartitionLog
 
 /** An empty snapshot store; `open` again sees what was written. */
 export interface SnapshotSubject {
-  open(): Promise<SnapshotStore>
+  open(): Promise<SnapshotStore | SharedSnapshotStore>
   /** Flips a byte of a stored snapshot. */
   damage(partition: number, position: number): Promise<void>
 }
 
 /** Appends and waits until durable. */
-export function append(log: CommitLog, ...parts: Uint8Array[]): Promise<void> {
+export function append(log: AnyLog, ...parts: Uint8Array[]): Promise<void> {
   return new Promise((resolve) => {
     log.append(parts, resolve)
   })
@@ -33,6 +42,21 @@ export function positions(frames: Iterable<LogFrame>): number[] {
   return Array.from(frames, ({ position }) => position)
 }
 
+/** Of either kind of log; payloads stay valid. */
+export async function framesOf(log: AnyLog, position: number): Promise<LogFrame[]> {
+  const found: LogFrame[] = []
+  for await (const frame of log.read(position)) found.push(frame)
+  return found
+}
+
+async function payloadsOf(log: AnyLog, position: number): Promise<Buffer[]> {
+  return payloads(await framesOf(log, position))
+}
+
+async function positionsOf(log: AnyLog, position: number): Promise<number[]> {
+  return positions(await framesOf(log, position))
+}
+
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) {
     await new Promise((resolve) => {
@@ -41,14 +65,14 @@ export async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-/** What every technology of {@link CommitLog} does. */
+/** What every technology of {@link CommitLog} and {@link PartitionLog} does. */
 export function commitLogContract(t: Test, name: string, create: (t: Test) => Promise<LogSubject>): void {
   t.test(`${name} keeps the contract of a commit log`, async (t) => {
     t.test('an empty log', async (t) => {
       const log = await (await create(t)).open()
       t.equal(log.position, 0)
-      t.strictSame(positions(log.read(0)), [])
-      t.strictSame(positions(log.read(1)), [])
+      t.strictSame(await positionsOf(log, 0), [])
+      t.strictSame(await positionsOf(log, 1), [])
       log.trim(100)
       await log.close()
       await log.close()
@@ -71,17 +95,17 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
           t.equal(log.position, i + 1)
         }
         const expected = written.map((parts) => Buffer.concat(parts))
-        t.strictSame(payloads(log.read(1)), expected)
-        t.strictSame(positions(log.read(0)), [1, 2, 3, 4, 5])
-        t.strictSame(positions(log.read(4)), [4, 5])
-        t.strictSame(positions(log.read(6)), [])
+        t.strictSame(await payloadsOf(log, 1), expected)
+        t.strictSame(await positionsOf(log, 0), [1, 2, 3, 4, 5])
+        t.strictSame(await positionsOf(log, 4), [4, 5])
+        t.strictSame(await positionsOf(log, 6), [])
         t.ok(log.bytes > 8_000)
         await log.close()
         log = await subject.open()
         t.equal(log.position, 5)
-        t.strictSame(payloads(log.read(1)), expected)
+        t.strictSame(await payloadsOf(log, 1), expected)
         await append(log, Buffer.from('six'))
-        t.strictSame(payloads(log.read(6)), [Buffer.from('six')])
+        t.strictSame(await payloadsOf(log, 6), [Buffer.from('six')])
         await log.close()
       },
     )
@@ -95,9 +119,9 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
         part.fill(0)
         t.throws(() => log.append([part], () => {}), /in flight/)
         t.equal(log.position, 0, 'not counted before it is durable')
-        t.strictSame(positions(log.read(1)), [])
+        t.strictSame(await positionsOf(log, 1), [])
         await durable
-        t.strictSame(payloads(log.read(1)), [Buffer.from('mine')])
+        t.strictSame(await payloadsOf(log, 1), [Buffer.from('mine')])
         const last = append(log, Buffer.from('last'))
         await log.close()
         await last
@@ -114,7 +138,7 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
         }
         next()
       })
-      t.equal(positions(log.read(1)).length, 50)
+      t.equal((await positionsOf(log, 1)).length, 50)
       await log.close()
     })
 
@@ -124,7 +148,7 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
       await append(log, Buffer.from('2'))
       const seen: number[] = []
       let held: Uint8Array | undefined
-      for (const { position, payload } of log.read(1)) {
+      for await (const { position, payload } of log.read(1)) {
         held ??= payload
         seen.push(position)
         if (position < 40) await append(log, Buffer.alloc(700, position))
@@ -144,14 +168,14 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
       const before = log.bytes
       log.trim(60)
       await until(() => log.bytes < before)
-      t.strictSame(positions(log.read(60)).length, 41)
-      t.throws(() => positions(log.read(1)), { name: 'LogTrimmed' })
+      t.strictSame((await positionsOf(log, 60)).length, 41)
+      await t.rejects(positionsOf(log, 1), { name: 'LogTrimmed' })
       log.trim(1_000_000)
       await append(log, Buffer.from('after'))
       await log.close()
       log = await subject.open()
       t.equal(log.position, 101, 'positions go on')
-      t.strictSame(payloads(log.read(101)), [Buffer.from('after')])
+      t.strictSame(await payloadsOf(log, 101), [Buffer.from('after')])
       await log.close()
     })
 
@@ -179,7 +203,7 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
               log = await subject.open()
             }
             const expected = steps.map((step) => Buffer.from(step.payload))
-            deepStrictEqual(payloads(log.read(from)), expected.slice(Math.max(0, from - 1)))
+            deepStrictEqual(await payloadsOf(log, from), expected.slice(Math.max(0, from - 1)))
             await log.close()
           },
         ),
@@ -189,32 +213,32 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
   })
 }
 
-/** What every technology of {@link SnapshotStore} does. */
+/** What every technology of {@link SnapshotStore} and {@link SharedSnapshotStore} does. */
 export function snapshotContract(t: Test, name: string, create: (t: Test) => Promise<SnapshotSubject>): void {
   t.test(`${name} keeps the contract of a snapshot store`, async (t) => {
     t.test('nothing is there at first', async (t) => {
       const snapshots = await (await create(t)).open()
-      t.equal(snapshots.newest(0), undefined)
-      t.equal(snapshots.trimPosition(0), 0)
+      t.equal(await snapshots.newest(0), undefined)
+      t.equal(await snapshots.trimPosition(0), 0)
     })
 
     t.test('the newest comes back, per partition, two are kept', async (t) => {
       const subject = await create(t)
       let snapshots = await subject.open()
       await snapshots.write(3, { position: 10, bytes: Buffer.from('ten') })
-      t.equal(snapshots.trimPosition(3), 0, 'one is not enough to trim by')
+      t.equal(await snapshots.trimPosition(3), 0, 'one is not enough to trim by')
       await snapshots.write(3, { position: 20, bytes: Buffer.from('twenty') })
       await snapshots.write(63, { position: 5, bytes: Buffer.alloc(0) })
-      t.equal(snapshots.trimPosition(3), 11)
+      t.equal(await snapshots.trimPosition(3), 11)
       await snapshots.write(3, { position: 30, bytes: Buffer.alloc(200_000, 30) })
       for (let round = 0; round < 2; round++) {
-        t.equal(snapshots.newest(3)?.position, 30)
-        t.strictSame(Buffer.from(snapshots.newest(3)!.bytes), Buffer.alloc(200_000, 30))
-        t.equal(snapshots.trimPosition(3), 21)
-        t.equal(snapshots.newest(63)?.position, 5)
-        t.equal(snapshots.newest(63)?.bytes.length, 0)
-        t.equal(snapshots.trimPosition(63), 0)
-        t.equal(snapshots.newest(4), undefined)
+        t.equal((await snapshots.newest(3))?.position, 30)
+        t.strictSame(Buffer.from((await snapshots.newest(3))!.bytes), Buffer.alloc(200_000, 30))
+        t.equal(await snapshots.trimPosition(3), 21)
+        t.equal((await snapshots.newest(63))?.position, 5)
+        t.equal((await snapshots.newest(63))?.bytes.length, 0)
+        t.equal(await snapshots.trimPosition(63), 0)
+        t.equal(await snapshots.newest(4), undefined)
         snapshots = await subject.open()
       }
     })
@@ -227,15 +251,15 @@ export function snapshotContract(t: Test, name: string, create: (t: Test) => Pro
       }
       await subject.damage(1, 20)
       snapshots = await subject.open()
-      t.strictSame(snapshots.newest(1), { position: 10, bytes: Buffer.from('at 10') })
-      t.equal(snapshots.trimPosition(1), 0, 'only one is whole')
+      t.strictSame(await snapshots.newest(1), { position: 10, bytes: Buffer.from('at 10') })
+      t.equal(await snapshots.trimPosition(1), 0, 'only one is whole')
       await snapshots.write(1, { position: 30, bytes: Buffer.from('at 30') })
-      t.equal(snapshots.trimPosition(1), 11, 'the two whole ones are 10 and 30')
+      t.equal(await snapshots.trimPosition(1), 11, 'the two whole ones are 10 and 30')
       await subject.damage(1, 30)
       snapshots = await subject.open()
-      t.equal(snapshots.newest(1)?.position, 10)
+      t.equal((await snapshots.newest(1))?.position, 10)
       await subject.damage(1, 10)
-      t.equal((await subject.open()).newest(1), undefined)
+      t.equal(await (await subject.open()).newest(1), undefined)
     })
   })
 }

@@ -1,4 +1,4 @@
-import { isLive, projectOf, scopeId, type ScopeId } from '../model/scope.ts'
+import { isLive, projectOf, scopeId, type ScopeId } from './scope.ts'
 
 /** What an event's subject is made of. */
 export interface Addressed {

@@ -1,0 +1,323 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FencedOut, LogDamaged, LogTrimmed, LogUnavailable } from './errors.ts'
+import type { Journal, JournalMessage } from './jetStreamPort.ts'
+import {
+  ANY_RECORD,
+  COMMIT,
+  MARK,
+  NO_FRAME,
+  OWNER,
+  eventMessage,
+  followingBatches,
+  frameBatch,
+  loneRecord,
+  ownerOf,
+  pointOf,
+  unpackMessages,
+  type LogPoint,
+} from './jetStreamRecords.ts'
+import type { LogEvent, LogFrame, PartitionLog } from './port.ts'
+
+/**
+ * The log of a partition in its JetStream stream.
+ *
+ * The naive way appends and, when no answer comes, appends again: a frame may be there twice, and an owner that was
+ * stopped for a while writes into what belongs to another by now. A lease does not help: it ends while a message is on its
+ * way. So each batch names the sequence that it must follow, the fence, and the stream takes it there or nowhere.
+ *
+ * To own a partition is to have put an `owner` record at its end: whoever appended before knows an older end and fails
+ * from then on. A batch without an answer is sent again as it was until it is known what became of it. That is safe,
+ * because of all its copies the stream can take one only.
+ *
+ * docs/protocol.md has the whole of it, with each place where a process may die.
+ *
+ * Invariants
+ * 1. Of two owners only the later one can append (G4); the earlier learns of it when it tries.
+ * 2. The stream holds each frame once, its events behind it, and frames in the order of their positions (G2, G3).
+ * 3. `done` means durable. A frame whose `done` was not called may be durable.
+ * 4. Nothing is removed before the stream of events has taken it.
+ * The tests of these: test/log/jetStreamFaults.test.ts, test/sim/jetStreamLog.test.ts.
+ */
+export interface JetStreamLogOptions {
+  readonly partition: number
+  readonly journal: Journal
+  /** Names this opening of the log; no other has the same. */
+  readonly owner: string
+  /** An event's JSON as the data of its message. */
+  readonly encode: (json: string) => Uint8Array
+  /** Called once, when another owner is known; the log accepts nothing afterwards. */
+  readonly fencedOut: (error: FencedOut) => void
+  /** Told of each attempt to append that failed; it is repeated. */
+  readonly troubled: (error: Error) => void
+  readonly pause?: (milliseconds: number) => Promise<unknown>
+}
+
+/** Between two attempts, growing from the first to the second. */
+const RETRY_MS = 20
+const MAX_RETRY_MS = 1000
+const OPEN_ATTEMPTS = 8
+/** Until the stream of events, or a replica that answers reads, is asked again whether it has caught up. */
+const BEHIND_MS = 50
+const PAGE_ATTEMPTS = 100
+
+/**
+ * Becomes the owner of the partition.
+ * @throws {LogUnavailable} also where several others try at the same time; it may be tried again
+ * @throws {LogDamaged} where what the stream holds is not what an owner wrote
+ */
+export async function openJetStreamLog(options: JetStreamLogOptions): Promise<PartitionLog> {
+  const { partition, journal, owner, pause = sleep } = options
+  let cause: unknown
+  for (let attempt = 0; attempt < OPEN_ATTEMPTS; attempt++) {
+    if (attempt > 0) await pause(retryMs(attempt))
+    try {
+      const newest = await journal.last(ANY_RECORD)
+      // An attempt before, whose answer was lost.
+      if (newest !== undefined && ownerOf(newest) === owner) {
+        return await JetStreamLog.begin(options, newest.sequence, pointOf(newest))
+      }
+      const { lastSequence } = await journal.state()
+      if (newest === undefined && lastSequence > 0) throw removed(partition)
+      const point = newest === undefined ? NO_FRAME : pointOf(newest)
+      // What the record says, not what the stream says: had somebody appended in between, both would not agree.
+      const end = newest === undefined ? 0 : newest.sequence + point.behind
+      const record = loneRecord(owner, OWNER, point)
+      const epoch = await journal.append([record], end)
+      return await JetStreamLog.begin(options, epoch, { ...point, behind: 0 })
+    } catch (error) {
+      if (error instanceof LogDamaged) throw error
+      cause = error
+      // Two that take it from each other in turn would go on for long.
+      if (error instanceof FencedOut) break
+    }
+  }
+  throw new LogUnavailable(partition, cause)
+}
+
+class JetStreamLog implements PartitionLog {
+  readonly epoch: number
+  readonly #partition: number
+  readonly #journal: Journal
+  readonly #owner: string
+  readonly #encode: (json: string) => Uint8Array
+  readonly #onFencedOut: (error: FencedOut) => void
+  readonly #troubled: (error: Error) => void
+  readonly #pause: (milliseconds: number) => Promise<unknown>
+  /** Of the last frame that is known to be durable. */
+  #point: LogPoint
+  #lastSequence: number
+  #bytes = 0
+  #inFlight = false
+  #closed = false
+  #fencedOut: FencedOut | undefined
+  /** Appends of frames and marks, one after the other; never rejects. */
+  #appends: Promise<void> = Promise.resolve()
+  /** Trims, one after the other; never rejects. */
+  #trims: Promise<void> = Promise.resolve()
+
+  private constructor(options: JetStreamLogOptions, epoch: number, point: LogPoint) {
+    this.epoch = epoch
+    this.#lastSequence = epoch + point.behind
+    this.#partition = options.partition
+    this.#journal = options.journal
+    this.#owner = options.owner
+    this.#encode = options.encode
+    this.#onFencedOut = options.fencedOut
+    this.#troubled = options.troubled
+    this.#pause = options.pause ?? sleep
+    this.#point = point
+  }
+
+  /**
+   * The log from a record of its owner on; publishes what the owner before did not come to.
+   * @param epoch the record's sequence
+   * @param point what it tells
+   */
+  static async begin(options: JetStreamLogOptions, epoch: number, point: LogPoint): Promise<JetStreamLog> {
+    const log = new JetStreamLog(options, epoch, point)
+    log.#bytes = (await log.#journal.state()).bytes
+    if (point.published < point.events) {
+      for await (const { eventBytes } of log.#frames(point.position)) {
+        await log.#publish(unpackMessages(eventBytes))
+      }
+    }
+    return log
+  }
+
+  get position(): number {
+    return this.#point.position
+  }
+
+  /** About: what others have removed is seen with the next trim. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  append(parts: readonly Uint8Array[], done: () => void, events: readonly LogEvent[] = []): void {
+    if (this.#fencedOut !== undefined)
+      throw new Error('The log has another owner.', { cause: this.#fencedOut })
+    if (this.#closed) throw new Error('The log is closed.')
+    if (this.#inFlight) throw new Error('The log has an append in flight.')
+    const { messages, following, point } = frameBatch(
+      this.#owner,
+      this.position + 1,
+      Buffer.concat(parts),
+      events.map((event) => eventMessage(event, this.#encode)),
+      this.#journal.maxDataBytes,
+    )
+    this.#inFlight = true
+    this.#enqueue(async () => {
+      await this.#store(messages)
+      if (following.length === 0) this.#point = point
+      else await this.#publish(following, point)
+      this.#inFlight = false
+      done()
+    })
+  }
+
+  async *read(position: number): AsyncGenerator<LogFrame, void, undefined> {
+    for await (const { frame } of this.#frames(position)) yield frame
+  }
+
+  trim(position: number): void {
+    this.#trims = this.#trims
+      .then(() => this.#trim(position))
+      // What was not removed now is with the next trim.
+      .catch((error) => this.#troubled(error as Error))
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#appends
+    await this.#trims
+  }
+
+  #enqueue(work: () => Promise<void>): void {
+    this.#appends = this.#appends.then(async () => {
+      if (this.#fencedOut !== undefined) return
+      try {
+        await work()
+      } catch (error) {
+        if (!(error instanceof FencedOut)) throw error
+        this.#fencedOut = error
+        this.#onFencedOut(error)
+      }
+    })
+  }
+
+  /**
+   * Stores a batch behind all that is there.
+   * @throws {FencedOut}
+   */
+  async #store(messages: readonly JournalMessage[]): Promise<void> {
+    const fence = this.#lastSequence
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.#lastSequence = await this.#journal.append(messages, fence)
+        break
+      } catch (error) {
+        this.#troubled(error as Error)
+      }
+      const newest = await this.#journal.last(ANY_RECORD).catch(() => undefined)
+      if (newest !== undefined && newest.sequence > fence) {
+        if (ownerOf(newest) !== this.#owner) throw new FencedOut(this.#partition, ownerOf(newest))
+        // It is this one's, for no other was on its way.
+        this.#lastSequence = fence + messages.length
+        break
+      }
+      await this.#pause(retryMs(attempt))
+    }
+    for (const { data } of messages) this.#bytes += data.length
+  }
+
+  /** Publishes what is left of the events of the last frame. */
+  async #publish(events: readonly JournalMessage[], from = this.#point): Promise<void> {
+    for (const { messages, point } of followingBatches(this.#owner, from, events)) {
+      await this.#store(messages)
+      this.#point = point
+    }
+  }
+
+  /** Frames with the bytes of events that did not go with them. */
+  async *#frames(position: number): AsyncGenerator<{ frame: LogFrame; eventBytes: Buffer }> {
+    let next = Math.max(1, position)
+    if (next > this.position) return
+    let sequence = await this.#sequenceOf(next)
+    let pieces: Uint8Array[] = []
+    let first = true
+    for (let attempt = 0; next <= this.position; attempt++) {
+      const page = await this.#journal.page(COMMIT, sequence)
+      if (page.length === 0) {
+        // The replica that answers may not have the newest yet.
+        if (attempt === PAGE_ATTEMPTS) throw this.#damaged(`the frame ${next} is missing`)
+        await this.#pause(BEHIND_MS)
+        continue
+      }
+      attempt = 0
+      for (const record of page) {
+        sequence = record.sequence + 1
+        const { position: found, part, parts, eventParts } = pointOf(record)
+        if (first && found > next) throw new LogTrimmed(next, found)
+        first = false
+        if (found !== next || part !== pieces.length + 1) {
+          throw this.#damaged(
+            `part ${pieces.length + 1} of frame ${next} is missing before ${record.sequence}`,
+          )
+        }
+        pieces.push(record.data)
+        if (part < parts + eventParts) continue
+        const payload = parts === 1 ? pieces[0]! : Buffer.concat(pieces.slice(0, parts))
+        yield { frame: { position: next, payload }, eventBytes: Buffer.concat(pieces.slice(parts)) }
+        pieces = []
+        next++
+      }
+    }
+  }
+
+  /** The first sequence from which on there is no frame before a position. */
+  async #sequenceOf(position: number): Promise<number> {
+    let low = 1
+    let high = this.#lastSequence
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const record = await this.#journal.next(COMMIT, middle)
+      if (record !== undefined && pointOf(record).position < position) low = record.sequence + 1
+      else high = middle
+    }
+    return low
+  }
+
+  async #trim(position: number): Promise<void> {
+    // The last frame stays: it says where positions go on.
+    const upTo = Math.min(position, this.position)
+    if (upTo <= 1 || this.#closed || this.#fencedOut !== undefined) return
+    const before = await this.#sequenceOf(upTo)
+    let mark = 0
+    await new Promise<void>((resolve) => {
+      this.#enqueue(async () => {
+        await this.#store([loneRecord(this.#owner, MARK, this.#point)])
+        mark = this.#lastSequence
+      })
+      void this.#appends.then(resolve)
+    })
+    if (mark === 0) return
+    while (!(await this.#journal.isMarkTaken(mark))) {
+      if (this.#closed) return
+      await this.#pause(BEHIND_MS)
+    }
+    await this.#journal.purge(before)
+    this.#bytes = (await this.#journal.state()).bytes
+  }
+
+  #damaged(reason: string): LogDamaged {
+    return new LogDamaged(`stream of partition ${this.#partition}`, reason)
+  }
+}
+
+function removed(partition: number): LogDamaged {
+  return new LogDamaged(`stream of partition ${partition}`, 'its records were removed, but it was in use')
+}
+
+function retryMs(attempt: number): number {
+  return Math.min(RETRY_MS * 2 ** (attempt - 1), MAX_RETRY_MS)
+}

@@ -1,0 +1,205 @@
+import {
+  DiscardPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  StorageType,
+  jetstreamManager,
+} from '@nats-io/jetstream'
+import type { JetStreamManager, StreamConfig } from '@nats-io/jetstream'
+import { Kvm } from '@nats-io/kv'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { EVERY_SUBJECT } from '../model/eventSubject.ts'
+
+/**
+ * The streams of the distributed engine: made where they are not there, brought to what the settings say where they are.
+ *
+ * | stream | holds | filled by |
+ * |---|---|---|
+ * | `P0`, `P1`, … | the log of a partition, subjects `partition.<n>.>` | its owner |
+ * | `EVENTS` | every event once, subjects `events.>`; of each partition `mark.<n>` | the server, from all of them |
+ *
+ * What must never change stands in the bucket `ringfence` under `store`.
+ */
+export interface StreamOptions {
+  /** 1 to 1024; what the store was made with. */
+  readonly partitions: number
+  /** 1, 3 or 5. */
+  readonly replicas: number
+  /** Of one partition's stream; then appends wait until it is trimmed or allowed more. -1: no bound. */
+  readonly maxPartitionBytes: number
+  /** How long `EVENTS` keeps an event; 0: for ever. */
+  readonly eventsAgeMs: number
+  /** Taken where there is no store yet: 16 hex digits. */
+  readonly newStoreId: string
+}
+
+export const EVENTS = 'EVENTS'
+const STORE_BUCKET = 'ringfence'
+const STORE_KEY = 'store'
+const FORMAT = 1
+/** The first with atomic batches. */
+const OLDEST_VERSION = [2, 12, 0] as const
+const NANOSECONDS = 1e6
+/** For an answer to the making of a stream, which a cluster agrees on. */
+const ANSWER_MS = 15_000
+/** A larger message is cut, so any server would do; below this each event could be too large. */
+const LEAST_PAYLOAD_BYTES = 512 * 1024
+
+/** The servers, or what is in them, cannot be used as they are: somebody has to change that. */
+export class ServersUnfit extends Error {
+  override readonly name = 'ServersUnfit'
+}
+
+/** What the streams are opened to. */
+export interface OpenStreams {
+  readonly manager: JetStreamManager
+  /** Of the store, for derived ids. */
+  readonly storeId: string
+}
+
+export function streamOf(partition: number): string {
+  return `P${partition}`
+}
+
+/** Of all that a partition's stream holds, without the dot. */
+export function partitionSubject(partition: number): string {
+  return `partition.${partition}`
+}
+
+/** In {@link EVENTS}. */
+export function markOf(partition: number): string {
+  return `mark.${partition}`
+}
+
+/** @throws {ServersUnfit}; other errors are worth another attempt */
+export async function openStreams(connection: NatsConnection, options: StreamOptions): Promise<OpenStreams> {
+  checkServer(connection)
+  let manager: JetStreamManager
+  try {
+    manager = await jetstreamManager(connection, { timeout: ANSWER_MS })
+  } catch (cause) {
+    if ((cause as Error).name !== 'JetStreamNotEnabled') throw cause
+    throw new ServersUnfit('The NATS servers have no JetStream for this account.', { cause })
+  }
+  const storeId = await agreeOnStore(connection, options)
+  for (let n = 0; n < options.partitions; n++) await ensureStream(manager, partitionStream(n, options))
+  await ensureStream(manager, eventsStream(options))
+  return { manager, storeId }
+}
+
+function checkServer(connection: NatsConnection): void {
+  const { version, max_payload: maxPayload } = connection.info!
+  const numbers = version.split(/[.-]/, 3).map(Number)
+  for (const [i, least] of OLDEST_VERSION.entries()) {
+    if (numbers[i]! > least) break
+    if (numbers[i]! === least) continue
+    throw new ServersUnfit(
+      `The NATS server is of version ${version}; ${OLDEST_VERSION.join('.')} or newer is needed (atomic batches).`,
+    )
+  }
+  if (maxPayload < LEAST_PAYLOAD_BYTES) {
+    throw new ServersUnfit(
+      `The NATS server takes messages of ${maxPayload} bytes at most (max_payload); ${LEAST_PAYLOAD_BYTES} are needed.`,
+    )
+  }
+}
+
+/** The store's id. The first host that comes decides for all. */
+async function agreeOnStore(connection: NatsConnection, options: StreamOptions): Promise<string> {
+  const { partitions, replicas, newStoreId } = options
+  const bucket = await new Kvm(connection).create(STORE_BUCKET, { replicas, history: 1 })
+  const mine = { format: FORMAT, partitions, storeId: newStoreId }
+  let entry = await bucket.get(STORE_KEY)
+  if (entry === null) {
+    try {
+      await bucket.create(STORE_KEY, JSON.stringify(mine))
+      return newStoreId
+    } catch (cause) {
+      entry = await bucket.get(STORE_KEY)
+      if (entry === null) throw cause
+    }
+  }
+  const store: Partial<typeof mine> = entry.json()
+  if (store.format !== FORMAT || typeof store.storeId !== 'string') {
+    throw new ServersUnfit(
+      `The NATS servers hold a store of format ${store.format}; this release reads ${FORMAT}.`,
+    )
+  }
+  if (store.partitions !== partitions) {
+    throw new ServersUnfit(
+      `The NATS servers hold a store of ${store.partitions} partitions, the settings say ${partitions}: ` +
+        'the number cannot be changed.',
+    )
+  }
+  return store.storeId
+}
+
+function partitionStream(n: number, options: StreamOptions): Partial<StreamConfig> & { name: string } {
+  return {
+    name: streamOf(n),
+    description: `The log of partition ${n} of Ringfence`,
+    subjects: [`${partitionSubject(n)}.>`],
+    storage: StorageType.File,
+    num_replicas: options.replicas,
+    max_bytes: options.maxPartitionBytes,
+    // A log that is full takes nothing more; it must never lose its beginning by itself.
+    discard: DiscardPolicy.New,
+    // The fence knows repeats; ids in memory would be for nothing.
+    duplicate_window: 1000 * NANOSECONDS,
+    allow_atomic: true,
+    allow_direct: true,
+  }
+}
+
+function eventsStream(options: StreamOptions): Partial<StreamConfig> & { name: string } {
+  return {
+    name: EVENTS,
+    description: 'Events of Ringfence, of each device in their order',
+    sources: Array.from({ length: options.partitions }, (_, n) => ({
+      name: streamOf(n),
+      subject_transforms: [
+        { src: `${partitionSubject(n)}.${EVERY_SUBJECT}`, dest: EVERY_SUBJECT },
+        { src: `${partitionSubject(n)}.mark`, dest: markOf(n) },
+      ],
+    })),
+    storage: StorageType.File,
+    num_replicas: options.replicas,
+    max_age: options.eventsAgeMs * NANOSECONDS,
+    duplicate_window: Math.min(120_000, options.eventsAgeMs || Infinity) * NANOSECONDS,
+    allow_direct: true,
+  }
+}
+
+async function ensureStream(
+  manager: JetStreamManager,
+  wanted: Partial<StreamConfig> & { name: string },
+): Promise<void> {
+  let found: StreamConfig
+  try {
+    found = (await manager.streams.info(wanted.name)).config
+  } catch (error) {
+    const isAbsent = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
+    if (!isAbsent) throw error
+    // Another host may make it meanwhile: of the same settings that is no error.
+    await manager.streams.add(wanted)
+    return
+  }
+  if (wanted.name === EVENTS && (found.subjects?.length ?? 0) > 0) {
+    throw new ServersUnfit(
+      `The stream ${EVENTS} takes messages of its own (${found.subjects?.join(', ')}), as that of an embedded ` +
+        'Ringfence does. The distributed engine needs the name: remove or rename it.',
+    )
+  }
+  if (differs(found, wanted)) await manager.streams.update(wanted.name, { ...found, ...wanted })
+}
+
+/** Whether what we set is set otherwise. */
+function differs(found: object, wanted: object): boolean {
+  return Object.entries(wanted).some(([name, value]) => {
+    const is = (found as Record<string, unknown>)[name]
+    if (typeof value !== 'object' || value === null) return is !== value && !(value === 0 && is === undefined)
+    if (typeof is !== 'object' || is === null) return true
+    if (Array.isArray(value) && (is as unknown[]).length !== value.length) return true
+    return differs(is, value)
+  })
+}
