@@ -18,7 +18,13 @@ export type {
 } from './stream/messages.ts'
 export type { PositionIterator } from './stream/positions.ts'
 export type { WebSocketConstructor } from './stream/socket.ts'
-export type { EventOptions, RingfenceStream, StreamOptions, WatchOptions } from './stream/stream.ts'
+export type {
+  EventOptions,
+  RingfenceStream,
+  StreamOptions,
+  StreamState,
+  WatchOptions,
+} from './stream/stream.ts'
 export type {
   AnswerOf,
   Beacon,

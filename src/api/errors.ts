@@ -54,6 +54,7 @@ const REASONS: Readonly<Record<number, string>> = {
   409: 'Conflict',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
+  426: 'Upgrade Required',
   429: 'Too Many Requests',
   451: 'Unavailable For Legal Reasons',
   500: 'Internal Server Error',

@@ -15,7 +15,7 @@ import { Router } from './router.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
 import type { Shared } from './shared.ts'
 import type { SocketHandler } from './socket.ts'
-import { serveSockets } from './upgrade.ts'
+import { refusalOf, serveSockets, UPGRADE_HEADERS } from './upgrade.ts'
 import { endHead, JSON_CONTENT_TYPE, writeHead } from './wire.ts'
 
 export interface ServerOptions {
@@ -69,7 +69,6 @@ export interface Server {
   readonly refusedConnections: number
 }
 
-const NO_SOCKET = 'This is a WebSocket: connect with one. /docs/guides/stream tells how.'
 const NO_SUCH_PATH = 'Not found. GET /v1/openapi.json tells the paths.'
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 const DEFAULT_MAX_HELD_BYTES = 64 * 1024 * 1024
@@ -132,14 +131,13 @@ export function createServer(options: ServerOptions): Server {
       })
     }
   }
-  const socketPaths = new Set<string>()
+  const socketHandlers = new Map<string, SocketHandler>()
   for (const handler of options.sockets ?? []) {
     for (const path of [handler.path, API_PREFIX + handler.path]) {
       const answer = (res: HttpResponse, error: unknown) => refuse(res, false, error, undefined)
       serveSockets(app, path, handler, shared, answer, disconnected)
-      app.get(path, (res) => answer(res, new ApiError(400, NO_SOCKET)))
     }
-    socketPaths.add(handler.path)
+    socketHandlers.set(handler.path, handler)
   }
   app.any('/*', dispatch)
   const connections = new Connections({
@@ -176,9 +174,10 @@ export function createServer(options: ServerOptions): Server {
     const path = url.startsWith(`${API_PREFIX}/v1/`) ? url.slice(API_PREFIX.length) : url
     const isHead = method === 'HEAD'
     const match = router.match((isHead ? 'GET' : method) as Method, path)
-    if (match === undefined && socketPaths.has(path)) {
-      // A GET is answered above.
-      if (isHead) refuse(res, true, new ApiError(400, NO_SOCKET), undefined)
+    const sockets = socketHandlers.get(path)
+    if (match === undefined && sockets !== undefined) {
+      // A GET is answered by them.
+      if (isHead) refuse(res, true, refusalOf(res, req, sockets, shared), undefined)
       else refuseMethod(res, ['GET'])
     } else if (match === undefined) {
       refuse(res, isHead, shared.draining ? shuttingDown() : new ApiError(404, NO_SUCH_PATH), undefined)
@@ -204,8 +203,9 @@ export function createServer(options: ServerOptions): Server {
 
   function refuse(res: HttpResponse, isHead: boolean, error: unknown, headers: string | undefined): void {
     const { status, json, retryAfter } = errorAnswer(error)
-    const retry = retryAfter === undefined ? headers : `Retry-After: ${retryAfter}`
-    writeHead(res, status, JSON_CONTENT_TYPE, nextRequestId(), retry)
+    const usual = status === 426 ? UPGRADE_HEADERS : headers
+    const lines = retryAfter === undefined ? usual : `Retry-After: ${retryAfter}`
+    writeHead(res, status, JSON_CONTENT_TYPE, nextRequestId(), lines)
     if (isHead) endHead(res, json)
     else res.end(json, shared.draining)
     observeUnknown(status, 0)

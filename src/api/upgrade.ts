@@ -13,9 +13,16 @@ interface UserData {
 }
 
 const PROTOCOL_HEADER = 'sec-websocket-protocol'
+/** Of RFC 6455; drafts before it had others. */
+const VERSION = '13'
+const NO_HANDSHAKE = 'This is a WebSocket: connect with one. /docs/guides/stream tells how.'
+
+/** What an answer with 426 says beside its error, as lines joined by CRLF (RFC 6455, section 4.4). */
+export const UPGRADE_HEADERS = `Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: ${VERSION}`
 
 /**
- * Lets WebSockets in on the handler's path. Who may not come is answered as any other request, before the upgrade.
+ * Lets WebSockets in on the handler's path. Who may not come is answered as any other request, before the upgrade; and
+ * as it would be then, who asks without one: browsers do not tell a page why a WebSocket was refused.
  * Pages of any origin may connect: no cookie is read, the key decides.
  *
  * uWebSockets.js answers pings, sends its own when a connection is silent for long, closes on text that is not UTF-8
@@ -32,6 +39,7 @@ export function serveSockets(
   refuse: (res: HttpResponse, error: unknown) => void,
   left: () => void,
 ): void {
+  app.get(path, (res, req) => refuse(res, refusalOf(res, req, handler, shared)))
   app.ws<UserData>(path, {
     maxPayloadLength: handler.maxMessageBytes,
     idleTimeout: handler.idleSeconds,
@@ -60,7 +68,20 @@ export function serveSockets(
   })
 }
 
-/** Credentials before quotas before limits before parameters, as for every request. */
+/** What a request is answered that asks for no upgrade. */
+export function refusalOf(
+  res: HttpResponse,
+  req: HttpRequest,
+  handler: SocketHandler,
+  shared: Shared,
+): unknown {
+  try {
+    return admitted(res, req, handler, shared, false)
+  } catch (error) {
+    return error
+  }
+}
+
 function upgrade(
   res: HttpResponse,
   req: HttpRequest,
@@ -68,6 +89,29 @@ function upgrade(
   handler: SocketHandler,
   shared: Shared,
 ): void {
+  const request = admitted(res, req, handler, shared, true)
+  const data: UserData = { request, receiver: undefined }
+  res.upgrade(
+    data,
+    req.getHeader('sec-websocket-key'),
+    // Named only where the client named some: browsers refuse a protocol that they have not offered.
+    req.getHeader(PROTOCOL_HEADER) === '' ? '' : request.protocol,
+    req.getHeader('sec-websocket-extensions'),
+    context,
+  )
+}
+
+/**
+ * Credentials before quotas before limits before parameters, as for every request.
+ * @throws ApiError why it may not come
+ */
+function admitted(
+  res: HttpResponse,
+  req: HttpRequest,
+  handler: SocketHandler,
+  shared: Shared,
+  isHandshake: boolean,
+): SocketRequest {
   if (shared.draining) throw shuttingDown()
   const authorization = req.getHeader('authorization') || publishableKey(req.getQuery('publishableKey'))
   const credentials = authenticate(authorization, 'publishable', shared.keys)
@@ -75,22 +119,19 @@ function upgrade(
   try {
     const key = authorization.slice(authorization.lastIndexOf(' ') + 1)
     handler.admit(key)
-    const request: SocketRequest = {
+    const protocol = chosenProtocol(req.getHeader(PROTOCOL_HEADER), handler.protocols)
+    if (!isHandshake) throw new ApiError(426, NO_HANDSHAKE)
+    if (req.getHeader('sec-websocket-version') !== VERSION)
+      throw new ApiError(426, `Sec-WebSocket-Version: Must be ${VERSION}.`, {
+        param: 'Sec-WebSocket-Version',
+      })
+    return {
       credentials,
       key,
       ip: requester(res, req, shared),
       fromSdk: req.getHeader('x-radar-sdk-version') !== '',
-      protocol: chosenProtocol(req.getHeader(PROTOCOL_HEADER), handler.protocols),
+      protocol,
     }
-    const data: UserData = { request, receiver: undefined }
-    res.upgrade(
-      data,
-      req.getHeader('sec-websocket-key'),
-      // Named only where the client named some: browsers refuse a protocol that they have not offered.
-      req.getHeader(PROTOCOL_HEADER) === '' ? '' : request.protocol,
-      req.getHeader('sec-websocket-extensions'),
-      context,
-    )
   } catch (error) {
     shared.quotas?.giveBack(credentials.scope)
     throw error

@@ -8,7 +8,9 @@ export const STREAM_OPERATION = {
 messages, encodings, limits and close codes are in the guide [Streams](/docs/guides/stream).
 
 Needs a key, publishable or secret, in \`Authorization\`; browsers, which cannot send headers here, name a publishable key as
-\`publishableKey\`. Subscribing without naming devices or users, and watching, need a secret key. \`@ringfence/client\` speaks it.`,
+\`publishableKey\`. Subscribing without naming devices or users, and watching, need a secret key. \`@ringfence/client\` speaks it.
+
+A plain request is answered what stands against a stream, as 429 where the key has too many; 426 where nothing does.`,
     tags: ['Streams'],
     security: [{ publishableKey: [] }],
     parameters: [
@@ -34,7 +36,7 @@ Needs a key, publishable or secret, in \`Authorization\`; browsers, which cannot
     responses: {
       101: { description: 'Switching protocols: the stream is open.' },
       ...Object.fromEntries(
-        [400, 401, 402, 403, 429, 503].map((status) => [
+        [400, 401, 402, 403, 426, 429, 503].map((status) => [
           status,
           { $ref: `#/components/responses/Error${status}` },
         ]),

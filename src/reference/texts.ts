@@ -73,6 +73,7 @@ An error says what is wrong in \`meta.message\`, and where there is one to blame
 | 405 | the path has no such method; the header \`Allow\` names those that it has |
 | 413 | the body is too large |
 | 415 | the body is of a type that is not read |
+| 426 | the path is a WebSocket |
 | 429 | too many requests; \`meta.type\` names the window, \`Retry-After\` the seconds to wait |
 | 431 | the headers are too large; not as JSON |
 | 451 | not available in the requester's country |

@@ -1,6 +1,6 @@
 /** An error that the caller of the API is told about: its answer is `{meta: {code, param?, message, type?}}`. */
 export class ApiError extends Error {
-  /** HTTP status of the interface's table, or 405, 413, 415. */
+  /** HTTP status of the interface's table, or 405, 413, 415, 426. */
   readonly code: number
   /** The offending parameter, when there is one. */
   readonly param: string | undefined

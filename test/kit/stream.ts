@@ -1,5 +1,6 @@
 /** A client of `/v1/stream` for tests, on the `ws` package: raw enough to send what no good client would. */
 import { readFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
 import { Packr } from 'msgpackr'
 import protobuf from 'protobufjs'
 import { WebSocket } from 'ws'
@@ -61,6 +62,8 @@ export interface StreamOptions {
   /** Goes behind the path, as `?publishableKey=…`. */
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Of WebSockets; 13 where it is absent. */
+  readonly protocolVersion?: 8
 }
 
 /** The refusal of an upgrade request. */
@@ -68,12 +71,15 @@ export class Refused extends Error {
   readonly status: number
   readonly body: Message
   readonly retryAfter: string | undefined
+  /** Of the protocol that the server speaks, where it says so. */
+  readonly versions: string | undefined
 
-  constructor(status: number, body: Message, retryAfter: string | undefined) {
+  constructor(status: number, body: Message, headers: IncomingHttpHeaders) {
     super(`refused with ${status}`)
     this.status = status
     this.body = body
-    this.retryAfter = retryAfter
+    this.retryAfter = headers['retry-after']
+    this.versions = headers['sec-websocket-version']
   }
 }
 
@@ -106,10 +112,11 @@ export class Stream {
 
   /** @throws Refused where the server answers anything but 101 */
   static async open(server: Pick<Server, 'url'>, options: StreamOptions = {}): Promise<Stream> {
-    const { encoding, key = KEYS.testSecret, query = '', headers = {} } = options
+    const { encoding, key = KEYS.testSecret, query = '', headers = {}, protocolVersion = 13 } = options
     const url = `${server.url.replace('http', 'ws')}/v1/stream${query}`
     const socket = new WebSocket(url, encoding === undefined ? [] : [`ringfence.${encoding}`], {
       headers: { ...(key === null ? {} : { authorization: key }), ...headers },
+      protocolVersion,
     })
     const stream = new Stream(socket, encoding ?? 'json')
     await new Promise<void>((resolve, reject) => {
@@ -119,7 +126,7 @@ export class Stream {
         let text = ''
         response.setEncoding('utf8').on('data', (part: string) => (text += part))
         response.on('end', () =>
-          reject(new Refused(response.statusCode!, JSON.parse(text), response.headers['retry-after'])),
+          reject(new Refused(response.statusCode!, JSON.parse(text), response.headers)),
         )
       })
     })

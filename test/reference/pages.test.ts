@@ -94,7 +94,7 @@ t.test('streams are in the document, have no form, and show a real stretch', asy
   const { paths, tags } = (await server.api('GET', '/v1/openapi.json')).body
   const stream = paths['/v1/stream'].get
   t.match(stream.description, '/docs/guides/stream')
-  t.ok(stream.responses[101] && stream.responses[401])
+  t.ok(stream.responses[101] && stream.responses[401] && stream.responses[426])
   t.ok(tags.some(({ name }: { name: string }) => name === 'Streams'))
   const { examples } = paths['/v1/events/stream'].get.responses[200].content['text/event-stream']
   t.match(examples.example1.value, /^: connected\n\nid: [0-9a-f]{24}\nevent: \w+\ndata: \{.*\}\n\n$/)
@@ -104,7 +104,7 @@ t.test('streams are in the document, have no form, and show a real stretch', asy
       t.equal(mayTry(path, method), !['/v1/stream', '/v1/events/stream'].includes(path), `${method} ${path}`)
   // Who comes without an upgrade is told what is there.
   const plain = await server.api('GET', '/v1/stream')
-  t.equal(plain.status, 400)
+  t.equal(plain.status, 426)
   t.match(plain.body.meta.message, '/docs/guides/stream')
 })
 

@@ -4,7 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer, type WebSocket as ServerSocket } from 'ws'
-import { Ringfence, StreamClosedError, type Event, type Position } from '../../sdk/src/index.ts'
+import {
+  Ringfence,
+  StreamClosedError,
+  type Event,
+  type Position,
+  type StreamState,
+} from '../../sdk/src/index.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { ENCODINGS, sdkEncoding } from '../kit/stream.ts'
 
@@ -18,7 +24,8 @@ function update(deviceId: string, n: number) {
   return { deviceId, latitude: n % 2 === 0 ? latitude : latitude + 1, longitude, accuracy: 5 }
 }
 
-const server = await startServer(t)
+const MAX_STREAMS = 6
+const server = await startServer(t, { env: { RINGFENCE_MAX_STREAMS_PER_KEY: String(MAX_STREAMS) } })
 await clientOf(t).client.putGeofence('t', '1', {
   description: 'Here',
   type: 'circle',
@@ -185,9 +192,44 @@ t.test('a key that is not good ends the stream for good', async (t) => {
   }
 })
 
+t.test('a stream tells why it has to wait', async (t) => {
+  for (const options of [{}, { WebSocket }]) {
+    const ended = new AbortController()
+    t.teardown(() => ended.abort())
+    const { signal } = ended
+    const client = new Ringfence({ url: server.url, key: KEYS.livePublishable, ...options })
+    const states: StreamState[] = []
+    const is = (status: StreamState['status']) => until(() => states.at(-1)?.status === status)
+    const first = Array.from({ length: MAX_STREAMS }, () => client.stream({ signal }))
+    await Promise.all(first.map((stream, n) => stream.track(update(`first ${n}`, 0))))
+    const stream = client.stream({ signal, onStateChange: (state) => states.push(state) })
+    const tracked = stream.track(update('waits', 0))
+    await is('waiting')
+    const error = { name: 'RingfenceError', status: 429, message: /^Too many streams/ }
+    t.match(states, [{ status: 'waiting', error }])
+    await first[0]!.close()
+    await tracked
+    await is('open')
+    await stream.close()
+    ended.abort()
+    t.same(
+      states.filter(({ status }) => status === 'closed'),
+      [{ status: 'closed' }],
+    )
+  }
+  const states: StreamState[] = []
+  const key = `prj_test_sk_${'9'.repeat(40)}`
+  const stream = new Ringfence({ url: server.url, key }).stream({
+    onStateChange: (state) => states.push(state),
+  })
+  await t.rejects(stream.track(update('x', 0)), { name: 'RingfenceError', status: 401 })
+  t.match(states, [{ status: 'closed', error: { name: 'RingfenceError', status: 401 } }])
+})
+
 t.test('a watched area tells who enters, moves and leaves, over a kill -9', async (t) => {
   const { client, signal } = clientOf(t)
-  const stream = client.stream({ signal })
+  let state: StreamState | undefined
+  const stream = client.stream({ signal, onStateChange: (now) => (state = now) })
   const near = (deviceId: string, meters: number) =>
     stream.track({ deviceId, latitude: meters / 111_000, longitude: 0, accuracy: 5 })
   await client.putGeofence('watched', '1', {
@@ -211,6 +253,7 @@ t.test('a watched area tells who enters, moves and leaves, over a kill -9', asyn
   t.equal(await next(), 'b leave')
   await server.kill9()
   t.equal(await next(), 'a leave')
+  t.match(state, { status: 'waiting', error: { name: 'ConnectionError' } })
   await server.restart()
   t.equal(await next(), 'a enter')
   const bad = stream.watch({ type: 'circle', center: [0, 99], radius: 1 })

@@ -47,8 +47,16 @@ t.test('who may connect', async (t) => {
   })
   await refused('no such subprotocol', 400, { headers: { 'sec-websocket-protocol': 'ringfence.xml' } })
   const plain = await server.api('GET', '/v1/stream')
-  t.match(plain, { status: 400, body: { meta: { code: 400 } } }, 'no WebSocket')
-  t.equal((await server.api('HEAD', '/v1/stream')).status, 400)
+  t.match(plain, { status: 426, body: { meta: { code: 426 } } }, 'no WebSocket')
+  t.equal(plain.headers.get('upgrade'), 'websocket')
+  t.equal((await server.api('HEAD', '/v1/stream')).status, 426)
+  t.equal(
+    (await server.api('GET', '/v1/stream', undefined, null)).status,
+    401,
+    'what would be told a WebSocket',
+  )
+  const draft = await refused('the version of a draft', 426, { protocolVersion: 8 })
+  t.match(draft, { body: { meta: { param: 'Sec-WebSocket-Version' } }, versions: '13' })
   const post = await server.api('POST', '/api/v1/stream', {})
   t.strictSame([post.status, post.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
 

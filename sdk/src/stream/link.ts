@@ -1,5 +1,5 @@
 import { backoffMs } from '../backoff.ts'
-import { RingfenceError } from '../errors.ts'
+import { ConnectionError, RingfenceError } from '../errors.ts'
 import type { StreamEncoding } from './encoding.ts'
 import type { ClientMessage, ServerMessage } from './messages.ts'
 import type { Socket } from './socket.ts'
@@ -19,15 +19,19 @@ const SILENCE_MS = 15_000
 /** Why the server closes for good, by the code of its close frame, as a status. */
 const FINAL_CODES: Readonly<Record<number, number>> = { 4401: 401, 4402: 402 }
 const FINAL_STATUSES: ReadonlySet<number> = new Set([401, 402, 403])
+/** What a plain request is answered while nothing stands against a stream. */
+const UPGRADE_REQUIRED = 426
 
 export interface LinkParts {
   readonly encoding: StreamEncoding
   open(): Socket
-  /** Rejects with RingfenceError where the key is not good: browsers do not tell why a connection was refused. */
-  checkKey(signal: AbortSignal): Promise<void>
+  /** Rejects with what a plain request is answered: WebSockets do not tell why a connection was refused. */
+  ask(signal: AbortSignal): Promise<void>
   opened(): void
   received(message: ServerMessage): void
   lost(): void
+  /** It will connect again after a while. */
+  waiting(reason: ConnectionError | RingfenceError): void
   /** It will not connect any more. */
   failed(error: unknown): void
 }
@@ -48,6 +52,11 @@ export class Link {
 
   get isOpen(): boolean {
     return this.#isOpen
+  }
+
+  /** It was closed, or has failed. */
+  get hasEnded(): boolean {
+    return this.#ended.signal.aborted
   }
 
   connect(): void {
@@ -95,33 +104,37 @@ export class Link {
     })
     on('close', ({ code, reason }: { readonly code: number; readonly reason: string }) => {
       const status = FINAL_CODES[code]
-      if (status === undefined) this.#gone()
-      else this.#fail(new RingfenceError(status, reason))
+      if (status !== undefined) this.#fail(new RingfenceError(status, reason))
+      else
+        this.#gone(new ConnectionError(`The connection was closed: ${code} ${reason}`.trimEnd(), undefined))
     })
     // Node 22 sends no close where it could not connect.
-    on('error', () => this.#gone())
+    on('error', (cause: unknown) => this.#gone(new ConnectionError('The connection failed.', cause)))
   }
 
-  #gone(): void {
-    if (this.#drop()) this.#connectLater()
-    else void this.#connectIfKeyIsGood()
+  #gone(reason: ConnectionError): void {
+    if (this.#drop()) this.#connectLater(reason)
+    else void this.#connectUnlessRefused(reason)
   }
 
-  async #connectIfKeyIsGood(): Promise<void> {
+  async #connectUnlessRefused(reason: ConnectionError | RingfenceError): Promise<void> {
     try {
-      await this.#parts.checkKey(AbortSignal.any([this.#ended.signal, AbortSignal.timeout(SILENCE_MS)]))
+      await this.#parts.ask(AbortSignal.any([this.#ended.signal, AbortSignal.timeout(SILENCE_MS)]))
     } catch (error) {
       if (error instanceof RingfenceError && FINAL_STATUSES.has(error.status)) {
         this.#fail(error)
         return
       }
+      if (error instanceof ConnectionError) reason = error
+      if (error instanceof RingfenceError && error.status !== UPGRADE_REQUIRED) reason = error
     }
-    this.#connectLater()
+    this.#connectLater(reason)
   }
 
-  #connectLater(): void {
+  #connectLater(reason: ConnectionError | RingfenceError): void {
     if (this.#ended.signal.aborted) return
     this.#timer = setTimeout(() => this.connect(), backoffMs(this.#attempt++, BASE_MS, CAP_MS))
+    this.#parts.waiting(reason)
   }
 
   #watchSilence(): void {
@@ -129,7 +142,7 @@ export class Link {
     this.#isAsked = false
     this.#timer = setInterval(() => {
       if (this.#isAsked || !this.#isOpen) {
-        this.#gone()
+        this.#gone(new ConnectionError('The server does not answer.', undefined))
         return
       }
       this.#isAsked = true

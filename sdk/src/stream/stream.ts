@@ -1,5 +1,5 @@
 import { callOnce } from '../http.ts'
-import { StreamClosedError } from '../errors.ts'
+import { StreamClosedError, type ConnectionError, type RingfenceError } from '../errors.ts'
 import type { Update } from '../types.ts'
 import { JSON_ENCODING, type StreamEncoding } from './encoding.ts'
 import { EventIterator } from './events.ts'
@@ -22,7 +22,20 @@ export interface StreamOptions {
   readonly encoding?: StreamEncoding | undefined
   /** Ends it at once, without waiting for what is not acknowledged. */
   readonly signal?: AbortSignal | undefined
+  /** Told whenever the connection comes, goes, or cannot be made. */
+  readonly onStateChange?: ((state: StreamState) => void) | undefined
 }
+
+/** How it is about the connection of a stream. */
+export type StreamState =
+  | { readonly status: 'open' }
+  /**
+   * It connects again by itself, soon. `error` is what the server answered, as a RingfenceError with status 429 where the
+   * key has too many streams, or that it could not be reached, or how the connection ended.
+   */
+  | { readonly status: 'waiting'; readonly error: RingfenceError | ConnectionError }
+  /** For good: by `close()`, or, with an error, by what all that waits is rejected with. */
+  | { readonly status: 'closed'; readonly error?: unknown }
 
 export interface EventOptions {
   /** The `_id` of an event to go on after; absent: from now on. */
@@ -48,6 +61,7 @@ export class RingfenceStream {
   readonly #listeners = new Set<Listener>()
   readonly #byName = new Map<string, Listener>()
   readonly #host: ListenerHost
+  readonly #onStateChange: (state: StreamState) => void
   #names = 0
   /** Why nothing more is taken. */
   #end: { readonly error: unknown } | undefined
@@ -63,16 +77,18 @@ export class RingfenceStream {
 
   constructor(
     { url, key, WebSocket }: StreamTarget,
-    { encoding = JSON_ENCODING, signal }: StreamOptions = {},
+    { encoding = JSON_ENCODING, signal, onStateChange = () => {} }: StreamOptions = {},
   ) {
+    this.#onStateChange = onStateChange
     this.#link = new Link({
       encoding,
       open: () => openSocket(url, key, encoding.protocol, WebSocket),
-      checkKey: async (ended) =>
-        void (await callOnce(url, key, { method: 'GET', path: '/v1/config', signal: ended })),
+      ask: async (ended) =>
+        void (await callOnce(url, key, { method: 'GET', path: '/v1/stream', signal: ended })),
       opened: () => this.#opened(),
       received: (message) => this.#received(message),
       lost: () => this.#lost(),
+      waiting: (error) => this.#onStateChange({ status: 'waiting', error }),
       failed: (error) => this.#fail(error),
     })
     const link = this.#link
@@ -90,6 +106,7 @@ export class RingfenceStream {
       remove: (listener) => void this.#listeners.delete(listener),
     }
     onAbort(signal, (reason) => {
+      if (link.hasEnded) return
       link.close()
       this.#fail(reason)
     })
@@ -139,6 +156,7 @@ export class RingfenceStream {
     await this.#when(() => this.#outbox.isEmpty)
     this.#link.close()
     this.#endListeners({})
+    this.#onStateChange({ status: 'closed' })
   }
 
   #add<T extends Listener>(listener: T, signal: AbortSignal | undefined): T {
@@ -157,6 +175,7 @@ export class RingfenceStream {
   #opened(): void {
     for (const listener of this.#listeners) listener.opened()
     this.#pump()
+    this.#onStateChange({ status: 'open' })
   }
 
   #lost(): void {
@@ -234,6 +253,7 @@ export class RingfenceStream {
     this.#outbox.fail(error)
     for (const { reject } of this.#waiting.splice(0)) reject(error)
     this.#endListeners({ error })
+    this.#onStateChange({ status: 'closed', error })
   }
 
   #endListeners(end: { readonly error?: unknown }): void {
