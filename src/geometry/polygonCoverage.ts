@@ -5,16 +5,8 @@ import { addFarPieces } from './polygonFarCoverage.ts'
 import { polygonContains } from './polygonInside.ts'
 import { WGS84_A, WGS84_E2 } from './probe.ts'
 import type { Probe } from './probe.ts'
-import {
-  FLAG_GLOBAL,
-  NODE_SIZE,
-  POLYGON_EDGES,
-  POLYGON_FLAGS,
-  POLYGON_LEAVES,
-  POLYGON_NODES,
-  leafStart,
-  verticesOf,
-} from './shapeLayout.ts'
+import { FLAG_GLOBAL, box, flagsOf, leastCosine, leavesOf, loadBox, loadRun, run } from './shapeLayout.ts'
+import type { ShapeWords } from './shapeLayout.ts'
 
 /** The local frame serves while (radius / Earth radius)·tan φ stays below this: what it leaves out is its square. */
 const FRAME_BEND = 0.03
@@ -30,26 +22,26 @@ const mapped = new Float64Array(2)
  * @param accuracyMeters radius of the disc, > 0
  */
 export function polygonCoverage(
-  store: Float64Array,
-  ref: number,
+  words: ShapeWords,
+  shape: number,
   probe: Probe,
   accuracyMeters: number,
 ): number {
   const bend = (accuracyMeters / MEAN_RADIUS_METERS) * Math.abs(probe.sinLatitude / probe.cosLatitude)
   const local =
-    (store[ref + POLYGON_FLAGS]! & FLAG_GLOBAL) === 0 &&
+    (flagsOf(words, shape) & FLAG_GLOBAL) === 0 &&
     Math.abs(probe.latitude) <= FRAME_LATITUDE &&
     bend < FRAME_BEND &&
     accuracyMeters < FRAME_RADIUS_METERS
   resetOverlap()
   const radius2 = local
-    ? addNearPieces(store, ref, probe, accuracyMeters)
-    : addFarPieces(store, ref, probe, accuracyMeters)
-  if (overlapIsUndecided()) return polygonContains(store, ref, probe) ? 1 : 0
+    ? addNearPieces(words, shape, probe, accuracyMeters)
+    : addFarPieces(words, shape, probe, accuracyMeters)
+  if (overlapIsUndecided()) return polygonContains(words, shape, probe) ? 1 : 0
   const share = overlapShare(radius2)
   if (share === share) return share
   // all or nothing: all when the boundary only touches the disc's edge and the point is inside
-  return polygonDistance(store, ref, probe) < -accuracyMeters / 2 ? 1 : 0
+  return polygonDistance(words, shape, probe) < -accuracyMeters / 2 ? 1 : 0
 }
 
 /**
@@ -58,12 +50,9 @@ export function polygonCoverage(
  * Edges are straight in longitude and latitude, so curved here: they are cut where that matters.
  * @returns the disc's radius squared in the frame
  */
-function addNearPieces(store: Float64Array, ref: number, probe: Probe, radius: number): number {
-  const edges = store[ref + POLYGON_EDGES]!
-  const leaves = store[ref + POLYGON_LEAVES]! | 0
-  const nodes = ref + POLYGON_NODES
-  const vertices = verticesOf(ref, leaves)
-  const lon = longitudeNear(store, ref, probe.longitude)
+function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: number): number {
+  const leaves = leavesOf(words, shape)
+  const lon = longitudeNear(words, shape, probe.longitude)
   const lat = probe.latitude
   const sinLat = probe.sinLatitude
   const cosLat = probe.cosLatitude
@@ -81,19 +70,21 @@ function addNearPieces(store: Float64Array, ref: number, probe: Probe, radius: n
   stack[top++] = 0
   while (top > 0) {
     const node = stack[--top]!
-    if (boxBound2(store, nodes + NODE_SIZE * node, lon, lat, cosLat) > boundary2) continue
+    loadBox(words, shape, node)
+    const gapLon = Math.max(box[0]! - lon, lon - box[2]!)
+    const gapLat = Math.max(box[1]! - lat, lat - box[3]!)
+    if (boxBound2(gapLon, gapLat, cosLat * leastCosine(box[1]!, box[3]!)) > boundary2) continue
     if (node < leaves - 1) {
       stack[top++] = 2 * node + 1
       stack[top++] = 2 * node + 2
       continue
     }
-    const leaf = node - (leaves - 1)
-    const last = vertices + 2 * leafStart(leaf + 1, leaves, edges)
-    for (let v = vertices + 2 * leafStart(leaf, leaves, edges); v < last; v += 2) {
-      const u0 = store[v]! - lon
-      const v0 = store[v + 1]! - lat
-      const du = store[v + 2]! - store[v]!
-      const dv = store[v + 3]! - store[v + 1]!
+    const last = 2 * loadRun(words, shape, node - (leaves - 1))
+    for (let v = 0; v < last; v += 2) {
+      const u0 = run[v]! - lon
+      const v0 = run[v + 1]! - lat
+      const du = run[v + 2]! - run[v]!
+      const dv = run[v + 3]! - run[v + 1]!
       // the part of the edge that the linear frame sees within 1.1 radii; the rest cannot meet the disc
       const ax = kx0 * u0
       const ay = ky * v0
@@ -117,7 +108,7 @@ function addNearPieces(store: Float64Array, ref: number, probe: Probe, radius: n
       for (let i = 1; i <= pieces; i++) {
         const t = from + (i * span) / pieces
         // a vertex must map to the same numbers from both of its edges
-        if (i === pieces && to === 1) toFrame(store[v + 2]! - lon, store[v + 3]! - lat, n, ky, sinLat, cosLat)
+        if (i === pieces && to === 1) toFrame(run[v + 2]! - lon, run[v + 3]! - lat, n, ky, sinLat, cosLat)
         else toFrame(u0 + t * du, v0 + t * dv, n, ky, sinLat, cosLat)
         addPiece(x, y, mapped[0]!, mapped[1]!, radius2)
         x = mapped[0]!

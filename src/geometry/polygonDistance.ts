@@ -4,15 +4,17 @@ import { polygonContains } from './polygonInside.ts'
 import { WGS84_A, WGS84_E2 } from './probe.ts'
 import type { Probe } from './probe.ts'
 import {
+  BOX_PARTS,
   FLAG_GLOBAL,
-  NODE_SIZE,
-  POLYGON_EDGES,
-  POLYGON_FLAGS,
-  POLYGON_LEAVES,
+  POLYGON_BOX,
   POLYGON_NODES,
-  leafStart,
-  verticesOf,
+  flagsOf,
+  leastCosine,
+  leavesOf,
+  loadRun,
+  run,
 } from './shapeLayout.ts'
+import type { ShapeWords } from './shapeLayout.ts'
 
 /** Up to here the local frame is exact enough, metres: mid-latitude errors stay below 10⁻⁴ at 80°. */
 const NEAR_METERS = 50_000
@@ -31,20 +33,20 @@ const stackBound = new Float64Array(64)
  * each in a frame at the probe, without trigonometry; what is far away, near a pole or wider than half the Earth goes
  * to the spherical search of `polygonFarDistance.ts`.
  */
-export function polygonDistance(store: Float64Array, ref: number, probe: Probe): number {
+export function polygonDistance(words: ShapeWords, shape: number, probe: Probe): number {
   let distance = Infinity
-  if ((store[ref + POLYGON_FLAGS]! & FLAG_GLOBAL) === 0 && Math.abs(probe.latitude) <= FRAME_LATITUDE) {
-    distance = nearBoundary(store, ref, probe)
+  if ((flagsOf(words, shape) & FLAG_GLOBAL) === 0 && Math.abs(probe.latitude) <= FRAME_LATITUDE) {
+    distance = nearBoundary(words, shape, probe)
   }
-  if (distance === Infinity) distance = farBoundary(store, ref, probe)
+  if (distance === Infinity) distance = farBoundary(words, shape, probe)
   if (distance < ON_BOUNDARY_METERS) return 0
-  return polygonContains(store, ref, probe) ? -distance : distance
+  return polygonContains(words, shape, probe) ? -distance : distance
 }
 
 /** The probe's longitude, turned to within ±180° of a polygon's middle. Degrees. */
-export function longitudeNear(store: Float64Array, ref: number, longitude: number): number {
-  const root = ref + POLYGON_NODES
-  const middle = (store[root]! + store[root + 2]!) / 2
+export function longitudeNear({ doubles }: ShapeWords, shape: number, longitude: number): number {
+  const root = shape + POLYGON_BOX
+  const middle = (doubles[root]! + doubles[root + 2]!) / 2
   const offset = longitude - middle
   if (offset > 180 || offset < -180) return longitude - 360 * Math.round(offset / 360)
   return longitude
@@ -54,28 +56,21 @@ export function longitudeNear(store: Float64Array, ref: number, longitude: numbe
  * Metres that no point of a box can be closer than, squared. By the haversine formula, hav δ = hav Δφ +
  * cos φ₁ cos φ₂ hav Δλ with each term at its least in the box, sin x ≥ x − x³/6, and the ellipsoid's smallest radius of
  * curvature: its metric in geodetic latitude and longitude is nowhere smaller than that sphere's.
+ * @param gapLon degrees of longitude to the box, ≤ 0 where it spans the probe's
+ * @param gapLat degrees of latitude, likewise
+ * @param cosines of the probe's latitude and the least of the box, multiplied
  */
-export function boxBound2(
-  store: Float64Array,
-  box: number,
-  lon: number,
-  lat: number,
-  cosLat: number,
-): number {
-  const west = store[box]! - lon
-  const east = lon - store[box + 2]!
-  const south = store[box + 1]! - lat
-  const north = lat - store[box + 3]!
-  const gapLon = (west > east ? west : east) * (RADIANS / 2)
-  const gapLat = (south > north ? south : north) * (RADIANS / 2)
+export function boxBound2(gapLon: number, gapLat: number, cosines: number): number {
   let hav = 0
   if (gapLat > 0) {
-    const s = gapLat - (gapLat * gapLat * gapLat) / 6
+    const x = gapLat * (RADIANS / 2)
+    const s = x - (x * x * x) / 6
     hav = s * s
   }
   if (gapLon > 0) {
-    const s = gapLon - (gapLon * gapLon * gapLon) / 6
-    hav += s * s * cosLat * store[box + 4]!
+    const x = gapLon * (RADIANS / 2)
+    const s = x - (x * x * x) / 6
+    hav += s * s * cosines
   }
   return 4 * MIN_RADIUS_METERS * MIN_RADIUS_METERS * hav
 }
@@ -87,12 +82,17 @@ export function boxBound2(
  * Projections: A Working Manual, 1987, for M and N). On an edge, straight in longitude and latitude, the nearest point
  * is first sought in the linear frame of the probe, then moved by one Newton step on the mid-latitude distance.
  */
-function nearBoundary(store: Float64Array, ref: number, probe: Probe): number {
-  const edges = store[ref + POLYGON_EDGES]!
-  const leaves = store[ref + POLYGON_LEAVES]! | 0
-  const nodes = ref + POLYGON_NODES
-  const vertices = verticesOf(ref, leaves)
-  const lon = longitudeNear(store, ref, probe.longitude)
+function nearBoundary(words: ShapeWords, shape: number, probe: Probe): number {
+  const { doubles, shorts } = words
+  const leaves = leavesOf(words, shape)
+  const root = shape + POLYGON_BOX
+  const west = doubles[root]!
+  const south = doubles[root + 1]!
+  const north = doubles[root + 3]!
+  const stepX = (doubles[root + 2]! - west) / BOX_PARTS
+  const stepY = (north - south) / BOX_PARTS
+  const nodes = 4 * (shape + POLYGON_NODES)
+  const lon = longitudeNear(words, shape, probe.longitude)
   const lat = probe.latitude
   const sinLat = probe.sinLatitude
   const cosLat = probe.cosLatitude
@@ -105,13 +105,24 @@ function nearBoundary(store: Float64Array, ref: number, probe: Probe): number {
   let found = false
   let top = 0
   let node = 0
-  let bound = boxBound2(store, nodes, lon, lat, cosLat)
+  let bound = 0
+  const toWest = west - lon
+  const toSouth = south - lat
+  const cosines = cosLat * leastCosine(south, north)
   for (;;) {
     if (bound < best2) {
       if (node < leaves - 1) {
-        const left = nodes + NODE_SIZE * (2 * node + 1)
-        const boundLeft = boxBound2(store, left, lon, lat, cosLat)
-        const boundRight = boxBound2(store, left + NODE_SIZE, lon, lat, cosLat)
+        const left = nodes + 4 * (2 * node + 1)
+        const boundLeft = boxBound2(
+          Math.max(toWest + shorts[left]! * stepX, -toWest - shorts[left + 2]! * stepX),
+          Math.max(toSouth + shorts[left + 1]! * stepY, -toSouth - shorts[left + 3]! * stepY),
+          cosines,
+        )
+        const boundRight = boxBound2(
+          Math.max(toWest + shorts[left + 4]! * stepX, -toWest - shorts[left + 6]! * stepX),
+          Math.max(toSouth + shorts[left + 5]! * stepY, -toSouth - shorts[left + 7]! * stepY),
+          cosines,
+        )
         const nearer = boundLeft <= boundRight ? 1 : 2
         stackNode[top] = 2 * node + 3 - nearer
         stackBound[top++] = nearer === 1 ? boundRight : boundLeft
@@ -119,13 +130,12 @@ function nearBoundary(store: Float64Array, ref: number, probe: Probe): number {
         bound = nearer === 1 ? boundLeft : boundRight
         continue
       }
-      const leaf = node - (leaves - 1)
-      const last = vertices + 2 * leafStart(leaf + 1, leaves, edges)
-      for (let v = vertices + 2 * leafStart(leaf, leaves, edges); v < last; v += 2) {
-        const u0 = store[v]! - lon
-        const v0 = store[v + 1]! - lat
-        const du = store[v + 2]! - store[v]!
-        const dv = store[v + 3]! - store[v + 1]!
+      const last = 2 * loadRun(words, shape, node - (leaves - 1))
+      for (let v = 0; v < last; v += 2) {
+        const u0 = run[v]! - lon
+        const v0 = run[v + 1]! - lat
+        const du = run[v + 2]! - run[v]!
+        const dv = run[v + 3]! - run[v + 1]!
         const ax = kx0 * u0
         const ay = ky * v0
         const bx = kx0 * du

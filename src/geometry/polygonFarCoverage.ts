@@ -3,14 +3,8 @@ import { addPiece } from './discOverlap.ts'
 import { wrappedBoxBound2 } from './polygonFarDistance.ts'
 import { WGS84_A, WGS84_E2 } from './probe.ts'
 import type { Probe } from './probe.ts'
-import {
-  NODE_SIZE,
-  POLYGON_EDGES,
-  POLYGON_LEAVES,
-  POLYGON_NODES,
-  leafStart,
-  verticesOf,
-} from './shapeLayout.ts'
+import { box, leavesOf, loadBox, loadRun, run } from './shapeLayout.ts'
+import type { ShapeWords } from './shapeLayout.ts'
 
 /** Largest deviation of an edge from a straight piece, as a share of the disc's radius. */
 const SAGITTA = 1e-4
@@ -29,11 +23,8 @@ const mapped = new Float64Array(3)
  * 1987, chapter 24), edges halved until a straight piece does.
  * @returns the disc's radius squared in the frame
  */
-export function addFarPieces(store: Float64Array, ref: number, probe: Probe, accuracyMeters: number): number {
-  const edges = store[ref + POLYGON_EDGES]!
-  const leaves = store[ref + POLYGON_LEAVES]! | 0
-  const nodes = ref + POLYGON_NODES
-  const vertices = verticesOf(ref, leaves)
+export function addFarPieces(words: ShapeWords, shape: number, probe: Probe, accuracyMeters: number): number {
+  const leaves = leavesOf(words, shape)
   const half = Math.min(Math.PI / 2, accuracyMeters / (2 * MEAN_RADIUS_METERS))
   const radius = 2 * MEAN_RADIUS_METERS * Math.sin(half)
   setFrame(probe)
@@ -41,22 +32,22 @@ export function addFarPieces(store: Float64Array, ref: number, probe: Probe, acc
   stack[top++] = 0
   while (top > 0) {
     const node = stack[--top]!
-    if (wrappedBoxBound2(store, nodes + NODE_SIZE * node, probe) > 1.01 * radius * radius) continue
+    loadBox(words, shape, node)
+    if (wrappedBoxBound2(box, probe) > 1.01 * radius * radius) continue
     if (node < leaves - 1) {
       stack[top++] = 2 * node + 1
       stack[top++] = 2 * node + 2
       continue
     }
-    const leaf = node - (leaves - 1)
-    const last = vertices + 2 * leafStart(leaf + 1, leaves, edges)
-    for (let v = vertices + 2 * leafStart(leaf, leaves, edges); v < last; v += 2) {
-      const lonB = store[v + 2]!
-      const latB = store[v + 3]!
+    const last = 2 * loadRun(words, shape, node - (leaves - 1))
+    for (let v = 0; v < last; v += 2) {
+      const lonB = run[v + 2]!
+      const latB = run[v + 3]!
       toFrame(lonB, latB, probe)
       const bx = mapped[0]!
       const by = mapped[1]!
-      toFrame(store[v]!, store[v + 1]!, probe)
-      addEdge(probe, radius, 0, store[v]!, store[v + 1]!, mapped[0]!, mapped[1]!, lonB, latB, bx, by)
+      toFrame(run[v]!, run[v + 1]!, probe)
+      addEdge(probe, radius, 0, run[v]!, run[v + 1]!, mapped[0]!, mapped[1]!, lonB, latB, bx, by)
     }
   }
   return radius * radius

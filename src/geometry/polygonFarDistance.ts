@@ -1,21 +1,25 @@
-import { MIN_RADIUS_METERS, RADIANS, surfaceDistance } from './distance.ts'
+import { MIN_RADIUS_METERS, RADIANS, gridLongitude, surfaceDistance } from './distance.ts'
 import { WGS84_A, WGS84_E2 } from './probe.ts'
 import type { Probe } from './probe.ts'
 import {
   FLAG_SEAM,
-  NODE_SIZE,
-  POLYGON_EDGES,
-  POLYGON_FLAGS,
-  POLYGON_LEAVES,
-  POLYGON_NODES,
-  leafStart,
-  verticesOf,
+  POLYGON_BOX,
+  box,
+  flagsOf,
+  leastCosine,
+  leavesOf,
+  loadBox,
+  loadRun,
+  run,
 } from './shapeLayout.ts'
+import type { ShapeWords } from './shapeLayout.ts'
 
 /** An edge is searched in pieces of at most this, degrees: within one the distance has a single minimum. */
 const PIECE_DEGREES = 2
 /** No degree of longitude or latitude is longer, metres. */
 const MAX_METERS_PER_DEGREE = 111_700
+/** No `leastCosine` is that much less than the cosine. */
+const COSINE_ERROR = 0.001
 
 /** From pole to pole: what a polygon without a boundary, the whole Earth, answers. */
 const HALF_MERIDIANS_METERS = 20_003_931
@@ -31,13 +35,10 @@ const nearest = new Float64Array(3)
  * Earth, edges round the whole Earth. Correct rather than fast: the same branch and bound as the near search, but
  * edges are followed in Earth-centred coordinates and the nearest point is where the chord is perpendicular to them.
  */
-export function farBoundary(store: Float64Array, ref: number, probe: Probe): number {
-  const edges = store[ref + POLYGON_EDGES]!
-  const leaves = store[ref + POLYGON_LEAVES]! | 0
-  const nodes = ref + POLYGON_NODES
-  const vertices = verticesOf(ref, leaves)
-  const seam = (store[ref + POLYGON_FLAGS]! & FLAG_SEAM) !== 0
-  const west = store[nodes]!
+export function farBoundary(words: ShapeWords, shape: number, probe: Probe): number {
+  const leaves = leavesOf(words, shape)
+  const seam = (flagsOf(words, shape) & FLAG_SEAM) !== 0
+  const west = words.doubles[shape + POLYGON_BOX]!
   let best2 = Infinity
   let top = 0
   stackNode[top] = 0
@@ -46,9 +47,10 @@ export function farBoundary(store: Float64Array, ref: number, probe: Probe): num
     const node = stackNode[--top]!
     if (stackBound[top]! >= best2) continue
     if (node < leaves - 1) {
-      const left = nodes + NODE_SIZE * (2 * node + 1)
-      const boundLeft = farBoxBound2(store, left, probe)
-      const boundRight = farBoxBound2(store, left + NODE_SIZE, probe)
+      loadBox(words, shape, 2 * node + 1)
+      const boundLeft = farBoxBound2(box, probe)
+      loadBox(words, shape, 2 * node + 2)
+      const boundRight = farBoxBound2(box, probe)
       const nearer = boundLeft <= boundRight ? 1 : 2
       stackNode[top] = 2 * node + 3 - nearer
       stackBound[top++] = nearer === 1 ? boundRight : boundLeft
@@ -56,23 +58,22 @@ export function farBoundary(store: Float64Array, ref: number, probe: Probe): num
       stackBound[top++] = nearer === 1 ? boundLeft : boundRight
       continue
     }
-    const leaf = node - (leaves - 1)
-    const last = vertices + 2 * leafStart(leaf + 1, leaves, edges)
-    for (let v = vertices + 2 * leafStart(leaf, leaves, edges); v < last; v += 2) {
-      if (seam && isSeam(store, v, west)) continue
-      best2 = nearestOnEdge(store, v, probe, best2)
+    const last = 2 * loadRun(words, shape, node - (leaves - 1))
+    for (let v = 0; v < last; v += 2) {
+      if (seam && isSeam(v, west)) continue
+      best2 = nearestOnEdge(v, probe, best2)
     }
   }
   if (best2 === Infinity) return HALF_MERIDIANS_METERS
   return surfaceDistance(probe.x, probe.y, probe.z, nearest[0]!, nearest[1]!, nearest[2]!)
 }
 
-/** Whether an edge of a ring round the Earth lies where its ends meet, or is no more than the pole. */
-function isSeam(store: Float64Array, v: number, west: number): boolean {
-  const lon = store[v]!
-  const lat = store[v + 1]!
-  if (Math.abs(lat) === 90 && lat === store[v + 3]!) return true
-  return lon === store[v + 2]! && (lon === west || lon === west + 360)
+/** Whether an edge of the run, of a ring round the Earth, lies where its ends meet, or is no more than the pole. */
+function isSeam(v: number, west: number): boolean {
+  const lon = gridLongitude(run[v]!)
+  const lat = run[v + 1]!
+  if (Math.abs(lat) === 90 && lat === run[v + 3]!) return true
+  return lon === gridLongitude(run[v + 2]!) && (lon === west || lon === west + 360)
 }
 
 /**
@@ -80,36 +81,35 @@ function isSeam(store: Float64Array, v: number, west: number): boolean {
  * for the chord too: a ball of the smallest radius of curvature rolls freely inside the ellipsoid (W. Blaschke, Kreis und
  * Kugel, 1916), so chords between points of given normals are no shorter than on that ball.
  */
-export function wrappedBoxBound2(store: Float64Array, box: number, probe: Probe): number {
-  const west = store[box]!
-  const width = store[box + 2]! - west
+export function wrappedBoxBound2(box: Float64Array, probe: Probe): number {
+  const west = box[0]!
+  const width = box[2]! - west
   let past = probe.longitude - west
   past -= 360 * Math.floor(past / 360)
   const gapLon = past <= width ? 0 : Math.min(past - width, 360 - past) * (RADIANS / 2)
-  const gapLat =
-    Math.max(store[box + 1]! - probe.latitude, probe.latitude - store[box + 3]!, 0) * (RADIANS / 2)
+  const gapLat = Math.max(box[1]! - probe.latitude, probe.latitude - box[3]!, 0) * (RADIANS / 2)
   const sinLon = gapLon - (gapLon * gapLon * gapLon) / 6
   const sinLat = gapLat - (gapLat * gapLat * gapLat) / 6
-  const hav = sinLat * sinLat + sinLon * sinLon * probe.cosLatitude * store[box + 4]!
+  const hav = sinLat * sinLat + sinLon * sinLon * probe.cosLatitude * leastCosine(box[1]!, box[3]!)
   return 4 * MIN_RADIUS_METERS * MIN_RADIUS_METERS * hav
 }
 
 /** The better of the two bounds: no point of the box has a shorter squared chord to the probe. */
-export function farBoxBound2(store: Float64Array, box: number, probe: Probe): number {
-  return Math.max(wrappedBoxBound2(store, box, probe), centerBound2(store, box, probe))
+export function farBoxBound2(box: Float64Array, probe: Probe): number {
+  return Math.max(wrappedBoxBound2(box, probe), centerBound2(box, probe))
 }
 
 /**
  * The squared chord to the middle of a box less the way from there to its corners: the better bound for a small box far
  * away, of which the other one, some thousandths too low, cannot tell the near side from the far one.
  */
-function centerBound2(store: Float64Array, box: number, probe: Probe): number {
-  const width = store[box + 2]! - store[box]!
-  const height = store[box + 3]! - store[box + 1]!
+function centerBound2(box: Float64Array, probe: Probe): number {
+  const width = box[2]! - box[0]!
+  const height = box[3]! - box[1]!
   // the cosine of latitude changes by no more than the latitude
-  const cosine = Math.min(1, store[box + 4]! + height * RADIANS)
+  const cosine = Math.min(1, leastCosine(box[1]!, box[3]!) + COSINE_ERROR + height * RADIANS)
   const toCorner = (MAX_METERS_PER_DEGREE * (width * cosine + height)) / 2
-  moveTo(store[box]! + width / 2, store[box + 1]! + height / 2, 0, 0, probe)
+  moveTo(box[0]! + width / 2, box[1]! + height / 2, 0, 0, probe)
   const chord = Math.sqrt(at[3]!) - toCorner
   return chord > 0 ? chord * chord : 0
 }
@@ -151,12 +151,12 @@ function keepNearest(best2: number): number {
   return at[3]!
 }
 
-/** The least squared chord from the probe to the edge that begins at index v, or best2 where that is less. */
-function nearestOnEdge(store: Float64Array, v: number, probe: Probe, best2: number): number {
-  const lon = store[v]!
-  const lat = store[v + 1]!
-  const dLon = store[v + 2]! - lon
-  const dLat = store[v + 3]! - lat
+/** The least squared chord from the probe to the edge of the run that begins at index v, or best2 where that is less. */
+function nearestOnEdge(v: number, probe: Probe, best2: number): number {
+  const lon = run[v]!
+  const lat = run[v + 1]!
+  const dLon = run[v + 2]! - lon
+  const dLat = run[v + 3]! - lat
   const whole = MAX_METERS_PER_DEGREE * (Math.abs(dLon) + Math.abs(dLat))
   moveTo(lon, lat, dLon, dLat, probe)
   let best = keepNearest(best2)

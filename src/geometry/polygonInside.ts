@@ -1,13 +1,19 @@
 import { gridLongitude } from './distance.ts'
 import {
-  NODE_SIZE,
-  POLYGON_EDGES,
-  POLYGON_LEAVES,
+  BOX_PARTS,
+  FLAG_NORTH_POLE,
+  POLYGON_BOX,
   POLYGON_NODES,
-  POLYGON_POLE,
+  edgesOf,
+  flagsOf,
   leafStart,
-  verticesOf,
+  leavesOf,
+  leavesUnder,
+  loadRun,
+  run,
+  vertexLongitude,
 } from './shapeLayout.ts'
+import type { ShapeWords } from './shapeLayout.ts'
 import type { Probe } from './probe.ts'
 
 /** Degrees; ten micrometres from the pole. */
@@ -23,51 +29,65 @@ const stack = new Int32Array(64)
  * and one wholly north of the point counts only whether its two ends are on different sides of the meridian.
  * Points on the boundary may come out either way; the caller treats distance 0 as inside.
  */
-export function polygonContains(store: Float64Array, ref: number, probe: Probe): boolean {
-  const root = ref + POLYGON_NODES
-  const west = store[root]!
-  const east = store[root + 2]!
+export function polygonContains(words: ShapeWords, shape: number, probe: Probe): boolean {
+  const root = shape + POLYGON_BOX
+  const west = words.doubles[root]!
+  const east = words.doubles[root + 2]!
   // the north pole is inside a ring round it: one more crossing there
-  let crossings = store[ref + POLYGON_POLE] === 1 ? 1 : 0
+  let crossings = (flagsOf(words, shape) & FLAG_NORTH_POLE) !== 0 ? 1 : 0
   // an edge along the north pole itself passes north of the pole too
   const lat = Math.min(probe.latitude, NORTHERNMOST)
   const turned = gridLongitude(probe.longitude)
   let lon = turned - 360 * Math.floor((turned - west) / 360)
-  for (; lon <= east; lon += 360) crossings += crossingsNorth(store, ref, lon, lat)
+  for (; lon <= east; lon += 360) crossings += crossingsNorth(words, shape, lon, lat)
   return (crossings & 1) === 1
 }
 
-function crossingsNorth(store: Float64Array, ref: number, lon: number, lat: number): number {
-  const edges = store[ref + POLYGON_EDGES]!
-  const leaves = store[ref + POLYGON_LEAVES]! | 0
-  const nodes = ref + POLYGON_NODES
-  const vertices = verticesOf(ref, leaves)
+function crossingsNorth(words: ShapeWords, shape: number, lon: number, lat: number): number {
+  const { doubles, shorts } = words
+  const edges = edgesOf(words, shape)
+  const leaves = leavesOf(words, shape)
+  const root = shape + POLYGON_BOX
+  const rootWest = doubles[root]!
+  const rootSouth = doubles[root + 1]!
+  const stepX = (doubles[root + 2]! - rootWest) / BOX_PARTS
+  const stepY = (doubles[root + 3]! - rootSouth) / BOX_PARTS
   let crossings = 0
   let top = 0
   stack[top++] = 0
   while (top > 0) {
     const node = stack[--top]!
-    const box = nodes + NODE_SIZE * node
-    if (store[box]! > lon || store[box + 2]! <= lon || store[box + 3]! < lat) continue
-    if (store[box + 1]! <= lat && node < leaves - 1) {
+    let south = rootSouth
+    if (node === 0) {
+      if (rootWest > lon || doubles[root + 2]! <= lon || doubles[root + 3]! < lat) continue
+    } else {
+      const box = 4 * (shape + POLYGON_NODES + node)
+      if (rootWest + shorts[box]! * stepX > lon || rootWest + shorts[box + 2]! * stepX <= lon) continue
+      if (rootSouth + shorts[box + 3]! * stepY < lat) continue
+      south += shorts[box + 1]! * stepY
+    }
+    if (south <= lat && node < leaves - 1) {
       stack[top++] = 2 * node + 1
       stack[top++] = 2 * node + 2
       continue
     }
-    const span = leaves >> (31 - Math.clz32(node + 1))
-    const leaf = (node + 1) * span - leaves
-    const first = vertices + 2 * leafStart(leaf, leaves, edges)
-    const last = vertices + 2 * leafStart(leaf + span, leaves, edges)
-    if (store[box + 1]! > lat) {
-      if (store[first]! > lon !== store[last]! > lon) crossings++
+    if (south > lat) {
+      const count = leavesUnder(node, leaves)
+      const leaf = (node + 1) * count - leaves
+      const first = vertexLongitude(words, shape, leafStart(leaf, leaves, edges))
+      const last = vertexLongitude(words, shape, leafStart(leaf + count, leaves, edges))
+      if (first > lon !== last > lon) crossings++
       continue
     }
-    for (let v = first; v < last; v += 2) {
-      const lonA = store[v]!
-      const lonB = store[v + 2]!
-      if (lonA > lon === lonB > lon) continue
-      const latA = store[v + 1]!
-      if (latA + ((lon - lonA) / (lonB - lonA)) * (store[v + 3]! - latA) > lat) crossings++
+    const last = 2 * loadRun(words, shape, node - (leaves - 1))
+    let lonA = gridLongitude(run[0]!)
+    for (let v = 0; v < last; v += 2) {
+      const lonB = gridLongitude(run[v + 2]!)
+      if (lonA > lon !== lonB > lon) {
+        const latA = run[v + 1]!
+        if (latA + ((lon - lonA) / (lonB - lonA)) * (run[v + 3]! - latA) > lat) crossings++
+      }
+      lonA = lonB
     }
   }
   return crossings

@@ -1,42 +1,89 @@
+import { RADIANS, gridLongitude } from './distance.ts'
+
 /**
- * How a prepared shape lies in a Float64 store (`ref` is the index of its first value).
+ * How a prepared shape lies in a chunk of memory, counted in words of 8 bytes from `at`, its first word.
  *
- * Circle, 8 values: kind, size, centre x, y, z (Earth-centred), radius, centre latitude, centre longitude.
+ * Every shape: word 0, kind and flags (ints), size in words.
+ * Circle, 7 words: radius, latitude and longitude of the centre as given, the centre x, y, z (Earth-centred).
+ * Polygon: word 1, edges n and leaves L (ints); words 2 to 5, west, south, east, north of all; 2L − 2 boxes of a word;
+ * n + 1 vertices in ring order, the inside to the left of every edge.
  *
- * Polygon: kind, size, edges n, leaves L, pole, flags, 0, 0; 2L − 1 nodes of 5 values: west, south, east, north,
- * smallest cosine of latitude; n + 1 vertices of 2 values: longitude, latitude. The chain of edges in ring order is cut
- * into L (a power of two) runs of about {@link LEAF_EDGES} edges; over the runs stands a complete binary tree of
- * their boxes, node i with the children 2i + 1 and 2i + 2, so neither pointers nor sorting are needed. Box and vertices
- * are in degrees, continuous in longitude, the inside to the left of every edge.
+ * Vertices are as they were given, so that nothing has to be kept beside them: in ten-millionths of degrees, a word
+ * each, where each number is one (seven decimals, a centimetre, are what maps come with), else as two doubles. Rings
+ * that had to be unwrapped, or repeat a position, are the exception: what was given follows the vertices.
+ *
+ * The chain of edges is cut into L (a power of two) runs of at most {@link LEAF_EDGES} edges; over the runs stands a
+ * complete binary tree of their boxes, node i with the children 2i + 1 and 2i + 2, so neither pointers nor sorting are
+ * needed. Boxes are fractions of the box of all, rounded outwards: a bound that is a five-thousandth of a percent of
+ * the polygon too low finds the same edges.
  */
-export const KIND = 0
-export const SIZE = 1
+export interface ShapeWords {
+  /** Word `at` of each shape's doubles. */
+  readonly doubles: Float64Array
+  /** The same bytes: word `at` begins at 2·at. */
+  readonly ints: Int32Array
+  /** The same bytes: word `at` begins at 4·at. */
+  readonly shorts: Uint16Array
+}
+
 export const CIRCLE = 1
 export const POLYGON = 2
-
-export const CIRCLE_X = 2
-export const CIRCLE_Y = 3
-export const CIRCLE_Z = 4
-export const CIRCLE_RADIUS = 5
-export const CIRCLE_LATITUDE = 6
-export const CIRCLE_LONGITUDE = 7
-export const CIRCLE_SIZE = 8
-
-export const POLYGON_EDGES = 2
-export const POLYGON_LEAVES = 3
-/** 1 encloses the north pole, −1 the south pole, 0 none. */
-export const POLYGON_POLE = 4
-export const POLYGON_FLAGS = 5
-export const POLYGON_NODES = 8
-export const NODE_SIZE = 5
+const KIND_MASK = 3
 
 /** Too wide for one local frame, or round a pole: every question takes the spherical path. */
-export const FLAG_GLOBAL = 1
+export const FLAG_GLOBAL = 4
 /** Spans exactly 360°; its two ends lie on each other and are no boundary. */
-export const FLAG_SEAM = 2
+export const FLAG_SEAM = 8
+export const FLAG_NORTH_POLE = 16
+export const FLAG_SOUTH_POLE = 32
+/** Vertices are whole ten-millionths of degrees. */
+export const FLAG_DECIMAL = 64
+/** The ring was given the other way round. */
+export const FLAG_REVERSED = 128
+/** The ring as given follows the vertices: its number of positions, then two doubles for each. */
+export const FLAG_GIVEN = 256
 
-/** Edges per leaf of the tree; the number of leaves is the next power of two. */
+export const CIRCLE_RADIUS = 1
+export const CIRCLE_LATITUDE = 2
+export const CIRCLE_LONGITUDE = 3
+export const CIRCLE_X = 4
+export const CIRCLE_Y = 5
+export const CIRCLE_Z = 6
+export const CIRCLE_WORDS = 7
+
+export const POLYGON_BOX = 2
+/** Node i, from 1 on, is in word i after this one. */
+export const POLYGON_NODES = 5
+
+/** Parts of a degree that decimal vertices are counted in. */
+export const DECIMALS = 1e7
+/** One less than the largest fraction, so that it lies beyond the box of all however the product is rounded. */
+export const BOX_PARTS = 65_534
+
+/** Edges per leaf of the tree, at most; the number of leaves is the next power of two. */
 const LEAF_EDGES = 8
+
+/** The flags of a shape, its kind among them. */
+export function flagsOf({ ints }: ShapeWords, at: number): number {
+  return ints[2 * at]!
+}
+
+export function isCircle({ ints }: ShapeWords, at: number): boolean {
+  return (ints[2 * at]! & KIND_MASK) === CIRCLE
+}
+
+/** Words that a shape takes. */
+export function sizeOf({ ints }: ShapeWords, at: number): number {
+  return ints[2 * at + 1]!
+}
+
+export function edgesOf({ ints }: ShapeWords, at: number): number {
+  return ints[2 * at + 2]!
+}
+
+export function leavesOf({ ints }: ShapeWords, at: number): number {
+  return ints[2 * at + 3]!
+}
 
 /** Leaves for that many edges: a power of two. */
 export function leavesFor(edges: number): number {
@@ -50,7 +97,85 @@ export function leafStart(leaf: number, leaves: number, edges: number): number {
   return Math.floor((leaf * edges) / leaves)
 }
 
-/** The index of a polygon's first vertex value. */
-export function verticesOf(ref: number, leaves: number): number {
-  return ref + POLYGON_NODES + NODE_SIZE * (2 * leaves - 1)
+/** How many leaves are under a node; the first is (node + 1) · count − L. */
+export function leavesUnder(node: number, leaves: number): number {
+  return leaves >> (31 - Math.clz32(node + 1))
+}
+
+/** The word of a polygon's first vertex. */
+export function verticesOf(at: number, leaves: number): number {
+  return at + POLYGON_NODES + 2 * leaves - 1
+}
+
+/** Degrees: longitude and latitude of the vertices of one run, in turn, as {@link loadRun} left them. */
+export const run = new Float64Array(2 * (LEAF_EDGES + 1))
+
+/** Fills {@link run} with the vertices of a leaf. @returns how many edges it has */
+export function loadRun(words: ShapeWords, at: number, leaf: number): number {
+  const { doubles, ints } = words
+  const edges = ints[2 * at + 2]!
+  const leaves = ints[2 * at + 3]!
+  const first = leafStart(leaf, leaves, edges)
+  const count = leafStart(leaf + 1, leaves, edges) - first
+  const vertices = verticesOf(at, leaves)
+  if ((ints[2 * at]! & FLAG_DECIMAL) !== 0) {
+    const from = 2 * (vertices + first)
+    for (let i = 0; i <= 2 * count; i += 2) {
+      run[i] = ints[from + i]! / DECIMALS
+      run[i + 1] = ints[from + i + 1]! / DECIMALS
+    }
+  } else {
+    const from = vertices + 2 * first
+    for (let i = 0; i <= 2 * count; i += 2) {
+      run[i] = doubles[from + i]!
+      run[i + 1] = doubles[from + i + 1]!
+    }
+  }
+  return count
+}
+
+/** Degrees: the longitude of one vertex, see {@link gridLongitude}. */
+export function vertexLongitude({ doubles, ints }: ShapeWords, at: number, vertex: number): number {
+  const vertices = verticesOf(at, ints[2 * at + 3]!)
+  return gridLongitude(
+    (ints[2 * at]! & FLAG_DECIMAL) !== 0
+      ? ints[2 * (vertices + vertex)]! / DECIMALS
+      : doubles[vertices + 2 * vertex]!,
+  )
+}
+
+/** Degrees: west, south, east, north of one node, as {@link loadBox} left them. */
+export const box = new Float64Array(4)
+
+/** Fills {@link box} with bounds of a node: those of the root are exact, others a little wide. */
+export function loadBox({ doubles, shorts }: ShapeWords, at: number, node: number): void {
+  const root = at + POLYGON_BOX
+  const west = doubles[root]!
+  const south = doubles[root + 1]!
+  const east = doubles[root + 2]!
+  const north = doubles[root + 3]!
+  if (node === 0) {
+    box[0] = west
+    box[1] = south
+    box[2] = east
+    box[3] = north
+    return
+  }
+  const stepX = (east - west) / BOX_PARTS
+  const stepY = (north - south) / BOX_PARTS
+  const from = 4 * (at + POLYGON_NODES + node)
+  box[0] = west + shorts[from]! * stepX
+  box[1] = south + shorts[from + 1]! * stepY
+  box[2] = west + shorts[from + 2]! * stepX
+  box[3] = south + shorts[from + 3]! * stepY
+}
+
+/**
+ * No more than the cosine of any latitude between two, 0 to 1, within a thousandth: the series of the cosine, ended after
+ * a term that is subtracted.
+ */
+export function leastCosine(south: number, north: number): number {
+  const x = Math.max(-south, north) * RADIANS
+  const square = x * x
+  return Math.max(0, 1 - square * (1 / 2 - square * (1 / 24 - square / 720)))
 }

@@ -1,94 +1,231 @@
-import type { Shape } from '../model/geofence.ts'
-import { RADIANS } from './distance.ts'
+import type { Position, Shape } from '../model/geofence.ts'
+import { gridLongitude } from './distance.ts'
 import { Probe } from './probe.ts'
 import { normalizeRing } from './ring.ts'
 import type { NormalizedRing } from './ring.ts'
 import * as layout from './shapeLayout.ts'
 
 const probe = new Probe()
+/** What {@link prepareShape} answers, made anew where it is too small: making it takes longer than filling it. */
+let scratch = wordsOf(1024)
+/** West, south, east, north of each node of a tree, in turn. */
+let boxes = new Float64Array(1024)
 
-/** A shape's values as {@link layout} describes them, ready to be copied into a store. */
-export function prepareShape(shape: Shape): Float64Array {
-  if (shape.kind === 'polygon') return preparePolygon(normalizeRing(shape.ring))
+/** A shape's words as {@link layout} describes them, to be copied into a chunk before the next call. */
+export function prepareShape(shape: Shape): layout.ShapeWords {
+  if (shape.kind === 'polygon') return preparePolygon(shape.ring)
   if (!(shape.radius > 0)) throw new RangeError(`a circle's radius must be positive: ${shape.radius}`)
   const [longitude, latitude] = shape.center
   probe.set(latitude, longitude)
-  const values = new Float64Array(layout.CIRCLE_SIZE)
-  values[layout.KIND] = layout.CIRCLE
-  values[layout.SIZE] = layout.CIRCLE_SIZE
-  values[layout.CIRCLE_X] = probe.x
-  values[layout.CIRCLE_Y] = probe.y
-  values[layout.CIRCLE_Z] = probe.z
-  values[layout.CIRCLE_RADIUS] = shape.radius
-  values[layout.CIRCLE_LATITUDE] = latitude
-  values[layout.CIRCLE_LONGITUDE] = longitude
-  return values
+  const words = scratchOf(layout.CIRCLE_WORDS)
+  words.ints[0] = layout.CIRCLE
+  words.ints[1] = layout.CIRCLE_WORDS
+  words.doubles[layout.CIRCLE_RADIUS] = shape.radius
+  words.doubles[layout.CIRCLE_LATITUDE] = latitude
+  words.doubles[layout.CIRCLE_LONGITUDE] = longitude
+  words.doubles[layout.CIRCLE_X] = probe.x
+  words.doubles[layout.CIRCLE_Y] = probe.y
+  words.doubles[layout.CIRCLE_Z] = probe.z
+  return words
 }
 
-function preparePolygon(ring: NormalizedRing): Float64Array {
-  const { longitudes, latitudes, pole } = ring
-  const edges = longitudes.length - 1
+/** The shape as it was given, bit for bit: the inverse of {@link prepareShape}. */
+export function shapeOf(words: layout.ShapeWords, at: number): Shape {
+  const { doubles, ints } = words
+  if (layout.isCircle(words, at)) {
+    const center = [doubles[at + layout.CIRCLE_LONGITUDE]!, doubles[at + layout.CIRCLE_LATITUDE]!] as const
+    return { kind: 'circle', center, radius: doubles[at + layout.CIRCLE_RADIUS]! }
+  }
+  const flags = layout.flagsOf(words, at)
+  let from = layout.verticesOf(at, layout.leavesOf(words, at))
+  let positions = layout.edgesOf(words, at) + 1
+  const ring: Position[] = []
+  if ((flags & layout.FLAG_DECIMAL) !== 0) {
+    for (let i = 2 * from; i < 2 * (from + positions); i += 2) {
+      ring.push([ints[i]! / layout.DECIMALS, ints[i + 1]! / layout.DECIMALS])
+    }
+  } else {
+    if ((flags & layout.FLAG_GIVEN) !== 0) {
+      from += 2 * positions + 1
+      positions = ints[2 * from - 2]!
+    }
+    for (let i = from; i < from + 2 * positions; i += 2) ring.push([doubles[i]!, doubles[i + 1]!])
+  }
+  if ((flags & layout.FLAG_REVERSED) !== 0) ring.reverse()
+  return { kind: 'polygon', ring }
+}
+
+/** Whether the shape is the one that was prepared there. Different spellings of 0 are the same. */
+export function isPrepared(words: layout.ShapeWords, at: number, shape: Shape): boolean {
+  const prepared = shapeOf(words, at)
+  if (prepared.kind === 'circle') {
+    return shape.kind === 'circle' && shape.radius === prepared.radius && isAt(shape.center, prepared.center)
+  }
+  if (shape.kind !== 'polygon' || shape.ring.length !== prepared.ring.length) return false
+  return prepared.ring.every((position, i) => isAt(position, shape.ring[i]!))
+}
+
+function isAt(a: Position, b: Position): boolean {
+  return a[0] === b[0] && a[1] === b[1]
+}
+
+/** The scratch words, or larger ones. */
+function scratchOf(size: number): layout.ShapeWords {
+  if (scratch.doubles.length < size) scratch = wordsOf(2 * size)
+  return scratch
+}
+
+function wordsOf(size: number): layout.ShapeWords {
+  const doubles = new Float64Array(size)
+  return { doubles, ints: new Int32Array(doubles.buffer), shorts: new Uint16Array(doubles.buffer) }
+}
+
+function preparePolygon(given: readonly Position[]): layout.ShapeWords {
+  const ring = normalizeRing(given)
+  const edges = ring.longitudes.length - 1
   const leaves = layout.leavesFor(edges)
   const vertices = layout.verticesOf(0, leaves)
-  const values = new Float64Array(vertices + 2 * (edges + 1))
-  values[layout.KIND] = layout.POLYGON
-  values[layout.SIZE] = values.length
-  values[layout.POLYGON_EDGES] = edges
-  values[layout.POLYGON_LEAVES] = leaves
-  values[layout.POLYGON_POLE] = pole
-  for (let i = 0; i <= edges; i++) {
-    values[vertices + 2 * i] = longitudes[i]!
-    values[vertices + 2 * i + 1] = latitudes[i]!
+  let flags = layout.POLYGON | vertexFlags(given, ring)
+  let size = vertices + (edges + 1) * ((flags & layout.FLAG_DECIMAL) !== 0 ? 1 : 2)
+  if ((flags & layout.FLAG_GIVEN) !== 0) size += 1 + 2 * given.length
+  const words = scratchOf(size)
+  const { doubles, ints, shorts } = words
+  writeVertices(words, vertices, flags, given, ring)
+  fillBoxes(ring, leaves)
+  const box = [boxes[0]!, boxes[1]!, boxes[2]!, boxes[3]!] as const
+  for (let i = 0; i < 4; i++) doubles[layout.POLYGON_BOX + i] = box[i]!
+  for (let node = 1; node <= 2 * leaves - 2; node++) {
+    const to = 4 * (layout.POLYGON_NODES + node)
+    shorts[to] = partBelow(box[0], box[2], boxes[4 * node]!)
+    shorts[to + 1] = partBelow(box[1], box[3], boxes[4 * node + 1]!)
+    shorts[to + 2] = partAbove(box[0], box[2], boxes[4 * node + 2]!)
+    shorts[to + 3] = partAbove(box[1], box[3], boxes[4 * node + 3]!)
   }
-  for (let node = 2 * leaves - 2; node >= 0; node--) {
-    const at = layout.POLYGON_NODES + layout.NODE_SIZE * node
-    if (node >= leaves - 1) fillLeaf(values, at, ring, leaves, node - (leaves - 1))
-    else fillParent(values, at, node)
-  }
-  const root = layout.POLYGON_NODES
-  const width = values[root + 2]! - values[root]!
-  let flags = 0
-  if (pole !== 0 || width > 180) flags |= layout.FLAG_GLOBAL
-  if (pole === 0 && width === 360 && seamIsPaired(ring, values[root]!)) flags |= layout.FLAG_SEAM
-  values[layout.POLYGON_FLAGS] = flags
-  return values
+  const width = box[2] - box[0]
+  if (ring.pole !== 0 || width > 180) flags |= layout.FLAG_GLOBAL
+  if (ring.pole === 1) flags |= layout.FLAG_NORTH_POLE
+  if (ring.pole === -1) flags |= layout.FLAG_SOUTH_POLE
+  if (ring.pole === 0 && width === 360 && seamIsPaired(ring, box[0])) flags |= layout.FLAG_SEAM
+  ints[0] = flags
+  ints[1] = size
+  ints[2] = edges
+  ints[3] = leaves
+  return words
 }
 
-function fillLeaf(
-  values: Float64Array,
-  at: number,
-  ring: NormalizedRing,
-  leaves: number,
-  leaf: number,
-): void {
+/** How the vertices are kept: see {@link layout}. */
+function vertexFlags(given: readonly Position[], ring: NormalizedRing): number {
+  const reversed = !isAsGiven(given, ring, false)
+  if (reversed && !isAsGiven(given, ring, true)) return layout.FLAG_GIVEN
+  const flags = reversed ? layout.FLAG_REVERSED : 0
+  for (let i = 0; i < given.length; i++) {
+    const position = given[i]!
+    if (!isDecimal(position[0]) || !isDecimal(position[1])) return flags
+  }
+  return flags | layout.FLAG_DECIMAL
+}
+
+/** Whether the vertices are the positions as given, from the first or from the last. */
+function isAsGiven(given: readonly Position[], ring: NormalizedRing, reversed: boolean): boolean {
   const { longitudes, latitudes } = ring
-  const edges = longitudes.length - 1
-  const end = layout.leafStart(leaf + 1, leaves, edges)
-  let west = Infinity
-  let south = Infinity
-  let east = -Infinity
-  let north = -Infinity
-  for (let i = layout.leafStart(leaf, leaves, edges); i <= end; i++) {
-    west = Math.min(west, longitudes[i]!)
-    east = Math.max(east, longitudes[i]!)
-    south = Math.min(south, latitudes[i]!)
-    north = Math.max(north, latitudes[i]!)
+  const count = given.length
+  if (longitudes.length !== count) return false
+  for (let i = 0; i < count; i++) {
+    const position = given[reversed ? count - 1 - i : i]!
+    if (longitudes[i] !== gridLongitude(position[0]) || latitudes[i] !== position[1]) return false
   }
-  values[at] = west
-  values[at + 1] = south
-  values[at + 2] = east
-  values[at + 3] = north
-  values[at + 4] = Math.max(0, Math.cos(Math.max(Math.abs(south), Math.abs(north)) * RADIANS))
+  return true
 }
 
-function fillParent(values: Float64Array, at: number, node: number): void {
-  const left = layout.POLYGON_NODES + layout.NODE_SIZE * (2 * node + 1)
-  const right = left + layout.NODE_SIZE
-  values[at] = Math.min(values[left]!, values[right]!)
-  values[at + 1] = Math.min(values[left + 1]!, values[right + 1]!)
-  values[at + 2] = Math.max(values[left + 2]!, values[right + 2]!)
-  values[at + 3] = Math.max(values[left + 3]!, values[right + 3]!)
-  values[at + 4] = Math.min(values[left + 4]!, values[right + 4]!)
+/** Whether a number is one of ten-millionths, exactly, and an Int32 of them. */
+function isDecimal(degrees: number): boolean {
+  const parts = Math.round(degrees * layout.DECIMALS)
+  return (parts | 0) === parts && Object.is(parts / layout.DECIMALS, degrees) && !Object.is(parts, -0)
+}
+
+function writeVertices(
+  { doubles, ints }: layout.ShapeWords,
+  at: number,
+  flags: number,
+  given: readonly Position[],
+  ring: NormalizedRing,
+): void {
+  if ((flags & layout.FLAG_GIVEN) === 0) {
+    const reversed = (flags & layout.FLAG_REVERSED) !== 0
+    const isInDecimals = (flags & layout.FLAG_DECIMAL) !== 0
+    for (let i = 0; i < given.length; i++) {
+      const [lon, lat] = given[reversed ? given.length - 1 - i : i]!
+      if (isInDecimals) {
+        ints[2 * (at + i)] = Math.round(lon * layout.DECIMALS)
+        ints[2 * (at + i) + 1] = Math.round(lat * layout.DECIMALS)
+      } else {
+        doubles[at + 2 * i] = lon
+        doubles[at + 2 * i + 1] = lat
+      }
+    }
+    return
+  }
+  let to = at
+  for (let i = 0; i < ring.longitudes.length; i++) {
+    doubles[to++] = ring.longitudes[i]!
+    doubles[to++] = ring.latitudes[i]!
+  }
+  ints[2 * to] = given.length
+  to++
+  for (const [lon, lat] of given) {
+    doubles[to++] = lon
+    doubles[to++] = lat
+  }
+}
+
+function fillBoxes({ longitudes, latitudes }: NormalizedRing, leaves: number): void {
+  const edges = longitudes.length - 1
+  const size = 4 * (2 * leaves - 1)
+  if (boxes.length < size) boxes = new Float64Array(2 * size)
+  for (let node = 2 * leaves - 2; node >= 0; node--) {
+    let west = Infinity
+    let south = Infinity
+    let east = -Infinity
+    let north = -Infinity
+    if (node >= leaves - 1) {
+      const leaf = node - (leaves - 1)
+      const end = layout.leafStart(leaf + 1, leaves, edges)
+      for (let i = layout.leafStart(leaf, leaves, edges); i <= end; i++) {
+        west = Math.min(west, longitudes[i]!)
+        south = Math.min(south, latitudes[i]!)
+        east = Math.max(east, longitudes[i]!)
+        north = Math.max(north, latitudes[i]!)
+      }
+    } else {
+      const left = 4 * (2 * node + 1)
+      west = Math.min(boxes[left]!, boxes[left + 4]!)
+      south = Math.min(boxes[left + 1]!, boxes[left + 5]!)
+      east = Math.max(boxes[left + 2]!, boxes[left + 6]!)
+      north = Math.max(boxes[left + 3]!, boxes[left + 7]!)
+    }
+    boxes[4 * node] = west
+    boxes[4 * node + 1] = south
+    boxes[4 * node + 2] = east
+    boxes[4 * node + 3] = north
+  }
+}
+
+/** The largest part of the way from `low` to `high` that is read back as no more than `value`. */
+function partBelow(low: number, high: number, value: number): number {
+  const step = (high - low) / layout.BOX_PARTS
+  if (step === 0) return 0
+  let part = Math.min(layout.BOX_PARTS, Math.floor((value - low) / step))
+  while (part > 0 && low + part * step > value) part--
+  return part
+}
+
+/** The smallest part of the way from `low` to `high` that is read back as no less than `value`. */
+function partAbove(low: number, high: number, value: number): number {
+  const step = (high - low) / layout.BOX_PARTS
+  if (step === 0) return 0
+  let part = Math.max(0, Math.ceil((value - low) / step))
+  while (part <= layout.BOX_PARTS && low + part * step < value) part++
+  return part
 }
 
 /** Whether every edge on the western end of a 360° wide ring lies on one at its eastern end, so that neither bounds. */

@@ -5,6 +5,7 @@ import { boxBound2 } from '../../src/geometry/polygonDistance.ts'
 import { farBoxBound2 } from '../../src/geometry/polygonFarDistance.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
+import { leastCosine } from '../../src/geometry/shapeLayout.ts'
 import type { Position, Shape } from '../../src/model/geofence.ts'
 import { boundaryDistance, contains, direct, karney } from './oracle.ts'
 import type { Point } from './oracle.ts'
@@ -287,24 +288,20 @@ t.test('bounds of boxes are never above the distance to a point in them', async 
       fc.constantFrom(0, 90, 180, 270, 33, 211),
       (corner, width, height, x, y, meters, bearing) => {
         const north = Math.min(90, corner.latitude + height)
-        const farthest = Math.max(Math.abs(corner.latitude), north)
-        const minCos = Math.max(0, Math.cos((farthest * Math.PI) / 180))
-        const box = Float64Array.of(
-          corner.longitude,
-          corner.latitude,
-          corner.longitude + width,
-          north,
-          minCos,
-        )
+        const [west, south, east] = [corner.longitude, corner.latitude, corner.longitude + width]
+        const box = Float64Array.of(west, south, east, north)
         const latitude = corner.latitude + y * (north - corner.latitude)
         const longitude = corner.longitude + x * width
         const from = direct(latitude, longitude, bearing, meters)
         const inBox = new Probe().set(latitude, longitude)
         probe.set(from.latitude, from.longitude)
         const chord2 = (probe.x - inBox.x) ** 2 + (probe.y - inBox.y) ** 2 + (probe.z - inBox.z) ** 2
-        if (farBoxBound2(box, 0, probe) > chord2 * (1 + 1e-9) + 1e-6) throw new Error('far bound is too high')
+        if (farBoxBound2(box, probe) > chord2 * (1 + 1e-9) + 1e-6) throw new Error('far bound is too high')
         const turn = 360 * Math.round((from.longitude - longitude) / 360)
-        const near2 = boxBound2(box, 0, from.longitude - turn, from.latitude, probe.cosLatitude)
+        const [lon, lat] = [from.longitude - turn, from.latitude]
+        const gapLon = Math.max(west - lon, lon - east)
+        const gapLat = Math.max(south - lat, lat - north)
+        const near2 = boxBound2(gapLon, gapLat, probe.cosLatitude * leastCosine(south, north))
         if (near2 > (meters + 1e-6) ** 2 * (1 + 1e-9)) throw new Error('near bound is too high')
       },
     ),
