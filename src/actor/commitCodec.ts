@@ -1,6 +1,5 @@
 import type { ScopeId } from '../model/scope.ts'
 import type { DeviceTable } from './deviceTable.ts'
-import { unpackProfile } from './profileCodec.ts'
 
 /**
  * Commits as bytes. A frame of the log is one flush: the commits of every partition that had mail.
@@ -193,7 +192,7 @@ function readRow(buffer: Buffer, at: number, table: DeviceTable | undefined, tim
   if (kind === WHOLE) {
     const length = buffer.readUInt32LE(at + 50)
     next = at + 54 + length
-    table?.setProfile(row, buffer.readUInt32LE(at + 46), unpackProfile(buffer.subarray(at + 54, next)))
+    table?.setPacked(row, buffer.readUInt32LE(at + 46), buffer.subarray(at + 54, next))
   }
   if (table !== undefined) {
     table.move(

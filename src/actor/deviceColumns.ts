@@ -33,7 +33,10 @@ const RECEIVED_AT = 12
 const NEXT_ALLOWED_AT = 13
 const FLAGS = 28
 const SCOPE = 29
-const NEXT_OF_DEVICE = 30
+
+/** The chains that a row is part of, each by the word that holds the next row. */
+export const OF_DEVICE = 30
+export const OF_USER = 31
 
 /** Of a free row. */
 const NO_SCOPE = -1
@@ -181,13 +184,13 @@ export class DeviceColumns {
     this.cells[(row << CELLS) + NEXT_ALLOWED_AT] = time
   }
 
-  /** The record after this one of the same device; −1 when it is the last. */
-  nextOf(row: number): number {
-    return this.words[(row << WORDS) + NEXT_OF_DEVICE]!
+  /** The row after this one in a chain, see {@link OF_DEVICE}; −1 when it is the last. */
+  protected next(chain: number, row: number): number {
+    return this.words[(row << WORDS) + chain]!
   }
 
-  protected setNextOf(row: number, next: number): void {
-    this.words[(row << WORDS) + NEXT_OF_DEVICE] = next
+  protected setNext(chain: number, row: number, next: number): void {
+    this.words[(row << WORDS) + chain] = next
   }
 
   protected setCreatedAt(row: number, time: number): void {

@@ -1,19 +1,20 @@
 import type { Profile } from '../model/device.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { DeviceColumns } from './deviceColumns.ts'
-import { packProfile, unpackProfile } from './profileCodec.ts'
+import { DeviceColumns, OF_DEVICE, OF_USER } from './deviceColumns.ts'
+import { nameHash } from './nameHash.ts'
+import { ProfileStore } from './profileStore.ts'
+import { RowIndex } from './rowIndex.ts'
 
 /**
- * The user records of one partition: numbers in columns (deviceColumns.ts), the rest as a profile object while the
- * device is active and as packed bytes while it is idle.
+ * The user records of one partition: numbers in columns (deviceColumns.ts), the rest as profiles (profileStore.ts).
  *
- * Owns: rows, their reuse, look-ups by device, by user and by row, packing.
+ * Owns: rows, their reuse, look-ups by device, by user and by row.
  * Does not own: what an update means, durability.
  *
  * Invariants
  * 1. A row number names one record as long as it lives; a freed row is not reused within the same second, so that
  *    the id derived from (second, partition, row) stays unique.
- * 2. The records of one device form a chain through `nextOfDevice`, headed by its entry in the look-up.
+ * 2. The records of one device form a chain, headed by its entry in the look-up; so do those of a user who has a userId.
  */
 
 export const FLAG_FOREGROUND = 1
@@ -42,21 +43,32 @@ export class DeviceTable extends DeviceColumns {
   /** Records that exist. */
   count = 0
 
-  private readonly profiles: (Profile | Uint8Array | undefined)[] = []
+  private readonly profiles = new ProfileStore()
   /** Dropped whenever the profile changes. */
   readonly replyHead: (ReplyHead | undefined)[] = []
-  private readonly byDevice = new Map<ScopeId, Map<string, number>>()
-  private readonly byUser = new Map<ScopeId, Map<string, number[]>>()
+  /** The heads of the chains. */
+  private readonly devices = new RowIndex()
+  private readonly users = new RowIndex()
   private readonly freed: { readonly row: number; readonly at: number }[] = []
 
   /** The first record of the device; −1 when it has none. */
   firstOf(scope: ScopeId, deviceId: string): number {
-    return this.byDevice.get(scope)?.get(deviceId) ?? -1
+    const slot = this.deviceSlot(scope, deviceId, nameHash(scope, deviceId))
+    return slot < 0 ? -1 : this.devices.row(slot)
+  }
+
+  /** The record after this one of the same device; −1 when it is the last. */
+  nextOf(row: number): number {
+    return this.next(OF_DEVICE, row)
   }
 
   /** The records of a user, in no order. */
   rowsOfUser(scope: ScopeId, userId: string): readonly number[] {
-    return this.byUser.get(scope)?.get(userId) ?? []
+    const rows: number[] = []
+    const slot = this.userSlot(scope, userId, nameHash(scope, userId))
+    for (let row = slot < 0 ? -1 : this.users.row(slot); row >= 0; row = this.next(OF_USER, row))
+      rows.push(row)
+    return rows
   }
 
   exists(row: number): boolean {
@@ -65,16 +77,12 @@ export class DeviceTable extends DeviceColumns {
 
   /** The profile, unpacked and kept so. */
   profile(row: number): Profile {
-    const held = this.profiles[row]
-    if (held === undefined) throw new Error(`device row ${row} is free`)
-    if (!(held instanceof Uint8Array)) return held
-    return (this.profiles[row] = unpackProfile(held))
+    return this.profiles.get(row)
   }
 
   /** The profile, without keeping an idle one unpacked: for scans. */
   peek(row: number): Profile {
-    const held = this.profiles[row]
-    return held instanceof Uint8Array ? unpackProfile(held) : this.profile(row)
+    return this.profiles.peek(row)
   }
 
   /** A row number for a new record; `now` is the server's time. */
@@ -94,30 +102,27 @@ export class DeviceTable extends DeviceColumns {
 
   /** Puts a record into a row, new or replaced; the caller writes the columns of position and time. */
   setProfile(row: number, scope: ScopeId, profile: Profile): void {
-    this.reserve(row)
-    for (; this.length <= row; this.length++) this.free(this.length)
-    const existing = this.exists(row) ? this.profile(row) : undefined
-    if (existing === undefined) {
-      this.count++
-      this.take(row, scope)
-      this.link(row, scope, profile.deviceId)
-    }
-    if (existing === undefined || existing.userId !== profile.userId) {
-      if (existing?.userId !== undefined) this.unlinkUser(row, scope, existing.userId)
-      if (profile.userId !== undefined) this.linkUser(row, scope, profile.userId)
-    }
-    this.setCreatedAt(row, profile.createdAt)
-    this.profiles[row] = profile
-    this.replyHead[row] = undefined
+    const isNew = this.open(row, scope)
+    const userBefore = isNew ? undefined : this.profiles.userId(row)
+    this.profiles.set(row, profile)
+    this.relink(row, scope, isNew, userBefore)
+  }
+
+  /** As {@link setProfile}, for a packed profile, which is copied and stays packed: a start has a million of them. */
+  setPacked(row: number, scope: ScopeId, packed: Uint8Array): void {
+    const isNew = this.open(row, scope)
+    const userBefore = isNew ? undefined : this.profiles.userId(row)
+    this.profiles.setPacked(row, packed)
+    this.relink(row, scope, isNew, userBefore)
   }
 
   /** Removes a record; `now` is the server's time. */
   remove(row: number, now: number): void {
     const scope = this.scope(row)
-    const profile = this.profile(row)
-    this.unlink(row, scope, profile.deviceId)
-    if (profile.userId !== undefined) this.unlinkUser(row, scope, profile.userId)
-    this.profiles[row] = undefined
+    this.unlink(this.devices, OF_DEVICE, row, nameHash(scope, this.profiles.deviceId(row)))
+    const userId = this.profiles.userId(row)
+    if (userId !== undefined) this.unlink(this.users, OF_USER, row, nameHash(scope, userId))
+    this.profiles.delete(row)
     this.replyHead[row] = undefined
     this.free(row)
     this.count--
@@ -134,57 +139,84 @@ export class DeviceTable extends DeviceColumns {
   packIdle(before: number): number {
     let packed = 0
     for (let row = 0; row < this.length; row++) {
-      const held = this.profiles[row]
-      if (held === undefined || held instanceof Uint8Array || this.receivedAt(row) >= before) continue
-      this.profiles[row] = packProfile(held)
+      if (!this.exists(row) || this.receivedAt(row) >= before || !this.profiles.pack(row)) continue
       this.replyHead[row] = undefined
       packed++
     }
     return packed
   }
 
-  /** The profile as bytes, without unpacking an idle one. */
+  /** The profile as bytes, without unpacking an idle one; they are valid until the next call. */
   packedProfile(row: number): Uint8Array {
-    const held = this.profiles[row]!
-    return held instanceof Uint8Array ? held : packProfile(held)
+    return this.profiles.packed(row)
   }
 
-  private link(row: number, scope: ScopeId, deviceId: string): void {
-    const devices = mapOf(this.byDevice, scope)
-    this.setNextOf(row, devices.get(deviceId) ?? -1)
-    devices.set(deviceId, row)
-  }
-
-  private unlink(row: number, scope: ScopeId, deviceId: string): void {
-    const devices = this.byDevice.get(scope)!
-    const next = this.nextOf(row)
-    let at = devices.get(deviceId)!
-    if (at === row) {
-      if (next < 0) devices.delete(deviceId)
-      else devices.set(deviceId, next)
-      return
+  /** Makes room for a record; returns whether it is a new one. */
+  private open(row: number, scope: ScopeId): boolean {
+    this.reserve(row)
+    for (; this.length <= row; this.length++) {
+      this.free(this.length)
+      this.profiles.delete(this.length)
     }
-    while (this.nextOf(at) !== row) at = this.nextOf(at)
-    this.setNextOf(at, next)
+    if (this.exists(row)) return false
+    this.count++
+    this.take(row, scope)
+    return true
   }
 
-  private linkUser(row: number, scope: ScopeId, userId: string): void {
-    const users = mapOf(this.byUser, scope)
-    const rows = users.get(userId)
-    if (rows === undefined) users.set(userId, [row])
-    else rows.push(row)
+  /** Brings chains, columns and replies in line with the profile that was put. */
+  private relink(row: number, scope: ScopeId, isNew: boolean, userBefore: string | undefined): void {
+    const { profiles } = this
+    const userId = profiles.userId(row)
+    if (userId !== userBefore && userBefore !== undefined)
+      this.unlink(this.users, OF_USER, row, nameHash(scope, userBefore))
+    if (userId !== userBefore && userId !== undefined) {
+      const hash = nameHash(scope, userId)
+      this.link(this.users, OF_USER, row, this.userSlot(scope, userId, hash), hash)
+    }
+    if (isNew) {
+      const deviceId = profiles.deviceId(row)
+      const hash = nameHash(scope, deviceId)
+      this.link(this.devices, OF_DEVICE, row, this.deviceSlot(scope, deviceId, hash), hash)
+    }
+    this.setCreatedAt(row, profiles.createdAt(row))
+    this.replyHead[row] = undefined
   }
 
-  private unlinkUser(row: number, scope: ScopeId, userId: string): void {
-    const users = this.byUser.get(scope)!
-    const rows = users.get(userId)!.filter((other) => other !== row)
-    if (rows.length === 0) users.delete(userId)
-    else users.set(userId, rows)
+  /** The slot of the device's first record; −1 when it has none. */
+  private deviceSlot(scope: ScopeId, deviceId: string, hash: number): number {
+    const { devices, profiles } = this
+    for (let slot = devices.find(hash); slot >= 0; slot = devices.findAfter(slot, hash)) {
+      const row = devices.row(slot)
+      if (this.scope(row) === scope && profiles.isOfDevice(row, deviceId)) return slot
+    }
+    return -1
   }
-}
 
-function mapOf<V>(maps: Map<ScopeId, Map<string, V>>, scope: ScopeId): Map<string, V> {
-  let map = maps.get(scope)
-  if (map === undefined) maps.set(scope, (map = new Map()))
-  return map
+  private userSlot(scope: ScopeId, userId: string, hash: number): number {
+    const { users, profiles } = this
+    for (let slot = users.find(hash); slot >= 0; slot = users.findAfter(slot, hash)) {
+      const row = users.row(slot)
+      if (this.scope(row) === scope && profiles.isOfUser(row, userId)) return slot
+    }
+    return -1
+  }
+
+  /** Puts the row before those of its chain, or begins one. */
+  private link(index: RowIndex, chain: number, row: number, slot: number, hash: number): void {
+    this.setNext(chain, row, slot < 0 ? -1 : index.row(slot))
+    if (slot < 0) index.add(row, hash)
+    else index.setRow(slot, row)
+  }
+
+  private unlink(index: RowIndex, chain: number, row: number, hash: number): void {
+    const next = this.next(chain, row)
+    for (let slot = index.find(hash); slot >= 0; slot = index.findAfter(slot, hash)) {
+      let at = index.row(slot)
+      if (at === row) return next < 0 ? index.remove(slot) : index.setRow(slot, next)
+      while (at >= 0 && this.next(chain, at) !== row) at = this.next(chain, at)
+      if (at >= 0) return this.setNext(chain, at, next)
+    }
+    throw new Error(`device row ${row} is in no chain`)
+  }
 }

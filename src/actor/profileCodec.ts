@@ -7,7 +7,7 @@ import type { Approach, BeaconVisit, Profile, Visit } from '../model/device.ts'
  */
 const packr = new Packr({ useRecords: false, variableMapSize: true })
 
-/** The bytes are the caller's own. */
+/** The bytes are valid until the next call. */
 export function packProfile(p: Profile): Uint8Array {
   const fields: unknown[] = [
     p.id,
@@ -36,8 +36,7 @@ export function packProfile(p: Profile): Uint8Array {
       p.beacons.map(({ beaconId, enteredAt }) => [beaconId, enteredAt]),
     )
   }
-  // A copy of its own size: msgpackr answers a view into a large shared buffer, which would be kept alive whole.
-  return new Uint8Array(packr.pack(fields))
+  return packr.pack(fields)
 }
 
 type PackedVisit = [geofenceId: string, enteredAt: number, dwelled: boolean, leavingSince?: number]

@@ -1,0 +1,212 @@
+import type { Profile } from '../model/device.ts'
+import { createdAtOf, deviceIdField, isText, readText, userIdField } from './packedFields.ts'
+import { packProfile, unpackProfile } from './profileCodec.ts'
+
+/**
+ * The profiles of one partition by row: an object while the device is active, packed bytes while it is idle.
+ *
+ * The naive way keeps the bytes of each idle device in an array of their own: two hundred bytes of objects around a hundred
+ * and fifty of profile, and a million of them for the garbage collector to walk over. Here they lie behind one another in
+ * chunks, and a row holds the number of their place.
+ *
+ * Owns: packing, the chunks. Does not own: which rows there are, look-ups.
+ *
+ * Invariants
+ * 1. An entry of a chunk is in use as long as its row holds its place.
+ * 2. Of every chunk but the last at least half is in use: else what is in use moves on, and the chunk goes.
+ */
+
+const CHUNK_BYTES = 64 * 1024
+/** Before each packed profile: its row and its bytes, u32 each. */
+const HEADER_BYTES = 8
+
+/** A longer profile has a chunk of its own. */
+interface Chunk {
+  readonly bytes: Buffer
+  /** Of the entries, in use or not. */
+  end: number
+  /** Of the entries in use. */
+  used: number
+}
+
+export class ProfileStore {
+  /** Of a packed one its place: the chunk's number times {@link CHUNK_BYTES}, plus the offset of its entry. */
+  private readonly held: (Profile | number | undefined)[] = []
+  /** By number; of those that are gone the number is used again. */
+  private readonly chunks: (Chunk | undefined)[] = []
+  private readonly freeNumbers: number[] = []
+  /** The chunk that is being filled; −1: none. */
+  private last = -1
+
+  /** The profile, unpacked and kept so. Throws where there is none. */
+  get(row: number): Profile {
+    const held = this.held[row]
+    if (typeof held === 'object') return held
+    const profile = this.unpack(row, held)
+    this.set(row, profile)
+    return profile
+  }
+
+  /** The profile, without keeping an idle one unpacked. Throws where there is none. */
+  peek(row: number): Profile {
+    const held = this.held[row]
+    return typeof held === 'object' ? held : this.unpack(row, held)
+  }
+
+  set(row: number, profile: Profile): void {
+    const held = this.held[row]
+    this.held[row] = profile
+    if (typeof held === 'number') this.drop(held)
+  }
+
+  /** Puts a packed profile, which is copied. */
+  setPacked(row: number, packed: Uint8Array): void {
+    const held = this.held[row]
+    if (typeof held === 'number') {
+      const chunk = this.chunkOf(held)
+      const at = held % CHUNK_BYTES
+      // In a tail of the log most rows come again as long as they were.
+      if (entryBytes(chunk.bytes.readUInt32LE(at + 4)) === entryBytes(packed.length)) {
+        chunk.bytes.writeUInt32LE(packed.length, at + 4)
+        chunk.bytes.set(packed, at + HEADER_BYTES)
+        return
+      }
+      // Before the new one is appended, which may move what is in use.
+      this.delete(row)
+    }
+    this.held[row] = this.append(row, packed)
+  }
+
+  delete(row: number): void {
+    const held = this.held[row]
+    this.held[row] = undefined
+    if (typeof held === 'number') this.drop(held)
+  }
+
+  /** Packs the profile; returns whether it was not yet. */
+  pack(row: number): boolean {
+    const held = this.held[row]
+    if (typeof held !== 'object') return false
+    this.held[row] = this.append(row, packProfile(held))
+    return true
+  }
+
+  /** The profile as bytes; they are valid until the next call. */
+  packed(row: number): Uint8Array {
+    const held = this.held[row]
+    return typeof held === 'number' ? this.bytesAt(held) : packProfile(this.peek(row))
+  }
+
+  deviceId(row: number): string {
+    const held = this.held[row]
+    if (typeof held !== 'number') return this.peek(row).deviceId
+    const { bytes } = this.chunkOf(held)
+    return readText(bytes, deviceIdField(bytes, profileAt(held)))!
+  }
+
+  userId(row: number): string | undefined {
+    const held = this.held[row]
+    if (typeof held !== 'number') return this.peek(row).userId
+    const { bytes } = this.chunkOf(held)
+    return readText(bytes, userIdField(bytes, profileAt(held)))
+  }
+
+  /** Epoch milliseconds. */
+  createdAt(row: number): number {
+    const held = this.held[row]
+    if (typeof held !== 'number') return this.peek(row).createdAt
+    return createdAtOf(this.chunkOf(held).bytes, profileAt(held))
+  }
+
+  isOfDevice(row: number, deviceId: string): boolean {
+    const held = this.held[row]
+    if (typeof held !== 'number') return this.peek(row).deviceId === deviceId
+    const { bytes } = this.chunkOf(held)
+    return isText(bytes, deviceIdField(bytes, profileAt(held)), deviceId)
+  }
+
+  isOfUser(row: number, userId: string): boolean {
+    const held = this.held[row]
+    if (typeof held !== 'number') return this.peek(row).userId === userId
+    const { bytes } = this.chunkOf(held)
+    return isText(bytes, userIdField(bytes, profileAt(held)), userId)
+  }
+
+  private unpack(row: number, held: Profile | number | undefined): Profile {
+    if (typeof held !== 'number') throw new Error(`device row ${row} is free`)
+    return unpackProfile(this.bytesAt(held))
+  }
+
+  private bytesAt(place: number): Uint8Array {
+    const { bytes } = this.chunkOf(place)
+    const from = profileAt(place)
+    return bytes.subarray(from, from + bytes.readUInt32LE(from - 4))
+  }
+
+  private chunkOf(place: number): Chunk {
+    return this.chunks[Math.floor(place / CHUNK_BYTES)]!
+  }
+
+  /** Returns the entry's place. */
+  private append(row: number, packed: Uint8Array): number {
+    const size = entryBytes(packed.length)
+    if (size > CHUNK_BYTES) return this.write(this.newChunk(size), row, packed)
+    while (this.last < 0 || this.chunks[this.last]!.end + size > CHUNK_BYTES) {
+      const full = this.last
+      this.last = this.newChunk(CHUNK_BYTES)
+      // What was freed of it while it was being filled.
+      if (full >= 0) this.tidy(full)
+    }
+    return this.write(this.last, row, packed)
+  }
+
+  private write(number: number, row: number, packed: Uint8Array): number {
+    const chunk = this.chunks[number]!
+    const { bytes, end } = chunk
+    bytes.writeUInt32LE(row, end)
+    bytes.writeUInt32LE(packed.length, end + 4)
+    bytes.set(packed, end + HEADER_BYTES)
+    chunk.end += entryBytes(packed.length)
+    chunk.used += entryBytes(packed.length)
+    return number * CHUNK_BYTES + end
+  }
+
+  /** Returns its number. */
+  private newChunk(size: number): number {
+    const number = this.freeNumbers.pop() ?? this.chunks.length
+    this.chunks[number] = { bytes: Buffer.allocUnsafeSlow(size), end: 0, used: 0 }
+    return number
+  }
+
+  /** The entry at a place is in use no more. */
+  private drop(place: number): void {
+    const chunk = this.chunkOf(place)
+    chunk.used -= entryBytes(chunk.bytes.readUInt32LE((place % CHUNK_BYTES) + 4))
+    const number = Math.floor(place / CHUNK_BYTES)
+    if (number !== this.last) this.tidy(number)
+  }
+
+  /** Empties a chunk of which less than half is in use. */
+  private tidy(number: number): void {
+    const { bytes, end, used } = this.chunks[number]!
+    if (2 * used >= end) return
+    for (let at = 0; at < end; at += entryBytes(bytes.readUInt32LE(at + 4))) {
+      const row = bytes.readUInt32LE(at)
+      if (this.held[row] !== number * CHUNK_BYTES + at) continue
+      const from = at + HEADER_BYTES
+      this.held[row] = this.append(row, bytes.subarray(from, from + bytes.readUInt32LE(at + 4)))
+    }
+    this.chunks[number] = undefined
+    this.freeNumbers.push(number)
+  }
+}
+
+/** Where the profile of the entry at a place begins in its chunk. */
+function profileAt(place: number): number {
+  return (place % CHUNK_BYTES) + HEADER_BYTES
+}
+
+/** Of an entry in its chunk: a multiple of 8, so that one whose length changes a little can stay. */
+function entryBytes(profileBytes: number): number {
+  return (profileBytes + HEADER_BYTES + 7) & ~7
+}
