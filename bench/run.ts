@@ -21,6 +21,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   index: 'micro/index.ts',
   geometry: 'micro/geometry.ts',
   commit: 'micro/commit.ts',
+  events: 'micro/events.ts',
   quality: 'quality.ts',
   sizes: 'sizes.ts',
   recover: 'recover.ts',

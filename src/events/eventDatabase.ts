@@ -1,62 +1,18 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import type { ScopeId } from '../model/scope.ts'
+import { openEventTables } from './eventTables.ts'
+import { OwnedEvents, type Found } from './ownedEvents.ts'
 import { PAGE_CHARACTERS, STRETCH_CHARACTERS } from './port.ts'
 import type { EventQuery, Scopes, StoredEvent, Verdict } from './port.ts'
 
-/** "RfEv": tells an event index from any other SQLite file. */
-const APPLICATION_ID = 0x52664576
-const SCHEMA_VERSION = 3
 /** Events removed per transaction of a prune, so that what waits behind it waits for milliseconds. */
 const PRUNE_CHUNK = 1_000
-const CACHE_KIB = 32_768
 /** Pages copied at a time: 256 KB. */
 const COPIED_PAGES = 64
-
-/**
- * The row number of an event is its place in the order of the log: given by us, never twice, so that a reader's cursor
- * stays true whatever is deleted. Among events of one time it tells which came later; every index ends in it by
- * itself. The ids tell nothing: they are mixed with the store's.
- */
-const SCHEMA = `
-  CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-  CREATE TABLE events (
-    id BLOB NOT NULL UNIQUE,
-    scope INTEGER NOT NULL,
-    type TEXT NOT NULL,
-    deviceId TEXT NOT NULL,
-    userId TEXT,
-    userRecordId TEXT NOT NULL,
-    createdAt INTEGER NOT NULL,
-    actualCreatedAt INTEGER NOT NULL,
-    json TEXT NOT NULL
-  );
-  CREATE INDEX eventsByScope ON events (scope);
-  CREATE INDEX eventsByTime ON events (scope, createdAt, actualCreatedAt);
-  CREATE INDEX eventsByUser ON events (scope, userId, createdAt) WHERE userId IS NOT NULL;
-  CREATE INDEX eventsByDevice ON events (scope, deviceId, createdAt);
-  CREATE INDEX eventsByType ON events (scope, type, createdAt);
-  CREATE INDEX eventsByServerTime ON events (actualCreatedAt);
-  INSERT INTO meta VALUES ('position', 0), ('place', 0);
-`
-
-/** Brings a file of version 1, where SQLite numbered the rows, up to date. */
-const TO_VERSION_2 = `INSERT INTO meta SELECT 'place', coalesce(max(rowid), 0) FROM events`
-/** And one of version 2, where the few events of a scope were looked for among all. */
-const TO_VERSION_3 = 'CREATE INDEX eventsByScope ON events (scope)'
 
 /** What {@link EventDatabase.read} asks for one scope: the index leads to its events, however many there are of others. */
 export const READ_OF_SCOPE = `SELECT rowid AS place, scope, json FROM events INDEXED BY eventsByScope
   WHERE scope = ? AND rowid > ? ORDER BY rowid LIMIT ?`
-
-/** The file is no event index, or is damaged. It is left as it is: events before the log's start exist nowhere else. */
-export class EventIndexDamaged extends Error {
-  override readonly name = 'EventIndexDamaged'
-}
-
-/** The file was written by a newer version of this program. */
-export class EventIndexTooNew extends Error {
-  override readonly name = 'EventIndexTooNew'
-}
 
 /**
  * The SQLite side of the event index, synchronous; one connection, one owner.
@@ -71,7 +27,9 @@ export class EventIndexTooNew extends Error {
  */
 export class EventDatabase {
   readonly #database: Database.Database
-  readonly #insert: Database.Statement
+  readonly #owned: OwnedEvents
+  readonly #insertOne: Database.Statement
+  readonly #insertMany: Database.Statement
   readonly #setMeta: Database.Statement
   readonly #readAll: Database.Statement<[number, number], PlacedJson>
   readonly #readScope: Database.Statement<[ScopeId, number, number], PlacedJson>
@@ -87,17 +45,15 @@ export class EventDatabase {
   #place: number
 
   /**
-   * Opens or creates the file.
+   * Opens or creates the file, and brings an older one up to date.
+   * @param progress told how many of the places of an older file are done, and of how many, after each some thousands
    * @throws {@link EventIndexDamaged}, {@link EventIndexTooNew}
    */
-  constructor(file: string) {
-    this.#database = open(file)
+  constructor(file: string, progress: (done: number, places: number) => void = () => {}) {
+    this.#database = openEventTables(file)
     const database = this.#database
-    this.#insert = database.prepare(
-      `INSERT INTO events
-         (id, scope, type, deviceId, userId, userRecordId, createdAt, actualCreatedAt, json, rowid)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-    )
+    this.#insertOne = insertOf(database, 1)
+    this.#insertMany = insertOf(database, MANY)
     this.#setMeta = database.prepare('UPDATE meta SET value = ? WHERE name = ?')
     this.#readAll = database.prepare(
       'SELECT rowid AS place, scope, json FROM events WHERE rowid > ? ORDER BY rowid LIMIT ?',
@@ -119,6 +75,8 @@ export class EventDatabase {
     const meta = database.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck()
     this.#position = meta.get('position')!
     this.#place = meta.get('place')!
+    this.#owned = new OwnedEvents(database)
+    this.#owned.putIn(this.#place, (owned) => progress(owned, this.#place))
   }
 
   /** Log position up to which every event is here, in the last committed transaction. */
@@ -132,16 +90,18 @@ export class EventDatabase {
   }
 
   /**
-   * Adds events, each at the place after the one before, and moves the position, in one transaction. An id that is
-   * known is ignored, but for its place.
-   * @param rows see {@link packEvents}
+   * Adds events and moves the position, in one transaction. An id that is known is ignored, but for its place.
+   * @param rows see {@link packEvents}; their places go on from {@link place}
    */
   add(position: number, rows: PackedEvents): void {
     const database = this.#database
-    let place = this.#place
+    const place = (rows.at(-COLUMNS) as number | undefined) ?? this.#place
     database.exec('BEGIN')
     try {
-      for (let i = 0; i < rows.length; i += COLUMNS) insertRow(this.#insert, rows, i, ++place)
+      let at = 0
+      for (; at + MANY * COLUMNS <= rows.length; at += MANY * COLUMNS)
+        this.#insertMany.run(rows.slice(at, at + MANY * COLUMNS))
+      for (; at < rows.length; at += COLUMNS) this.#insertOne.run(rows.slice(at, at + COLUMNS))
       this.#setMeta.run(position, 'position')
       this.#setMeta.run(place, 'place')
       database.exec('COMMIT')
@@ -151,6 +111,7 @@ export class EventDatabase {
     }
     this.#position = position
     this.#place = place
+    this.#owned.putInMany(place)
   }
 
   /** Events in the order of the log, from after a place on, as {@link EventIndex.read}. */
@@ -179,30 +140,61 @@ export class EventDatabase {
 
   /** See {@link EventIndex.list}. */
   list(scope: ScopeId, query: EventQuery): { readonly events: string[]; readonly hasMore: boolean } {
-    const conditions = ['scope = ?']
-    const values: unknown[] = [scope]
-    const narrow = (condition: string, value: unknown): void => {
-      if (value === undefined) return
-      conditions.push(condition)
-      values.push(value)
-    }
-    narrow('userId = ?', query.userId)
-    narrow('deviceId = ?', query.deviceId)
-    narrow('type = ?', query.type)
-    narrow('createdAt < ?', query.createdBefore)
-    narrow('createdAt > ?', query.createdAfter)
-    narrow('actualCreatedAt < ?', query.updatedBefore)
-    narrow('actualCreatedAt > ?', query.updatedAfter)
+    let cursor: Found | undefined
     if (query.before !== undefined) {
       const place = this.placeOf(scope, query.before)
       if (place === undefined) return { events: [], hasMore: false }
-      const time = this.#timeOf.get(place)!
-      // The first alone would do for an index to begin there.
-      narrow('createdAt <= ?', time)
-      conditions.push('(createdAt < ? OR rowid < ?)')
-      values.push(time, place)
+      cursor = { place, createdAt: this.#timeOf.get(place)! }
     }
-    const where = conditions.join(' AND ')
+    const places =
+      query.userId === undefined && query.deviceId === undefined
+        ? this.#placesOfAll(scope, query, cursor)
+        : this.#placesOfOwner(scope, query, cursor)
+    const events: string[] = []
+    let characters = 0
+    // The places first: what is sorted, and is past the page's end, is not read.
+    for (const place of places) {
+      if (events.length === query.limit || characters >= PAGE_CHARACTERS) return { events, hasMore: true }
+      const json = this.#jsonAt.get(place)!
+      events.push(json)
+      characters += json.length
+    }
+    return { events, hasMore: false }
+  }
+
+  #placesOfOwner(scope: ScopeId, query: EventQuery, cursor: Found | undefined): number[] {
+    this.#owned.putIn(this.#place)
+    const conditions = new Conditions()
+    const isUser = query.userId !== undefined
+    if (isUser) conditions.add('e.deviceId = ?', query.deviceId)
+    conditions.add('e.type = ?', query.type)
+    conditions.add('e.actualCreatedAt < ?', query.updatedBefore)
+    conditions.add('e.actualCreatedAt > ?', query.updatedAfter)
+    const { createdBefore, createdAfter } = query
+    return this.#owned.find({
+      scope,
+      isUser,
+      owner: query.userId ?? query.deviceId!,
+      createdBefore,
+      createdAfter,
+      cursor,
+      ...conditions,
+      limit: query.limit + 1,
+    })
+  }
+
+  #placesOfAll(scope: ScopeId, query: EventQuery, cursor: Found | undefined): number[] {
+    const conditions = new Conditions()
+    conditions.add('scope = ?', scope)
+    conditions.add('type = ?', query.type)
+    conditions.add('createdAt < ?', query.createdBefore)
+    conditions.add('createdAt > ?', query.createdAfter)
+    conditions.add('actualCreatedAt < ?', query.updatedBefore)
+    conditions.add('actualCreatedAt > ?', query.updatedAfter)
+    // The first alone would do for an index to begin there.
+    conditions.add('createdAt <= ?', cursor?.createdAt)
+    conditions.add('(createdAt < ? OR rowid < ?)', cursor?.createdAt, cursor?.place)
+    const where = conditions.conditions.join(' AND ')
     const index = indexFor(query)
     const key = `${index} ${where}`
     let statement = this.#lists.get(key)
@@ -214,16 +206,7 @@ export class EventDatabase {
         .pluck()
       this.#lists.set(key, statement)
     }
-    const events: string[] = []
-    let characters = 0
-    // The places first: what is sorted, and is past the page's end, is not read.
-    for (const place of statement.all(...values, query.limit + 1)) {
-      if (events.length === query.limit || characters >= PAGE_CHARACTERS) return { events, hasMore: true }
-      const json = this.#jsonAt.get(place)!
-      events.push(json)
-      characters += json.length
-    }
-    return { events, hasMore: false }
+    return statement.all(...conditions.values, query.limit + 1)
   }
 
   get(scope: ScopeId, id: string): string | undefined {
@@ -247,7 +230,9 @@ export class EventDatabase {
 
   /** Removes some of the events that the server created before that time; returns how many, 0 when none are left. */
   pruneSome(before: number): number {
-    return this.#prune.run(before).changes
+    const { changes } = this.#prune.run(before)
+    if (changes === 0) this.#owned.forgetBlocks()
+    return changes
   }
 
   /** Runs a change that is on the disk when it returns. */
@@ -299,12 +284,15 @@ export interface PlacedJsons {
 /** Events for a transaction, as a flat list of values, {@link COLUMNS} each: crosses a thread faster than objects. */
 export type PackedEvents = (string | number | null)[]
 
-const COLUMNS = 9
+const COLUMNS = 10
+/** Events that one statement inserts: a quarter less than one by one. */
+const MANY = 40
 
-/** Appends events to a packed list, in the order of the table's columns. */
-export function packEvents(events: readonly StoredEvent[], into: PackedEvents): void {
+/** Appends events to a packed list, each at the place after the one before; `place` is that before the first. */
+export function packEvents(events: readonly StoredEvent[], place: number, into: PackedEvents): void {
   for (const event of events) {
     into.push(
+      ++place,
       event.id,
       event.scope,
       event.type,
@@ -318,10 +306,20 @@ export function packEvents(events: readonly StoredEvent[], into: PackedEvents): 
   }
 }
 
+/** Conditions of a query and their values; one whose value is undefined is not asked for. */
+class Conditions {
+  readonly conditions: string[] = []
+  readonly values: unknown[] = []
+
+  add(condition: string, ...values: unknown[]): void {
+    if (values[0] === undefined) return
+    this.conditions.push(condition)
+    this.values.push(...values)
+  }
+}
+
 /** SQLite would choose by shape of the query alone: it keeps no statistics here. */
 function indexFor(query: EventQuery): string {
-  if (query.userId !== undefined) return 'eventsByUser'
-  if (query.deviceId !== undefined) return 'eventsByDevice'
   // Somebody who polls asks for the last minutes of server time, where in the order of createdAt all could be in between.
   if (query.updatedAfter !== undefined) return 'eventsByServerTime'
   if (query.type !== undefined) return 'eventsByType'
@@ -332,68 +330,11 @@ function isEventId(id: string): boolean {
   return /^[0-9a-f]{24}$/.test(id)
 }
 
-function open(file: string): Database.Database {
-  let database: Database.Database | undefined
-  try {
-    database = new Database(file)
-    prepareFile(database, file)
-    return database
-  } catch (error) {
-    database?.close()
-    if (error instanceof EventIndexDamaged || error instanceof EventIndexTooNew) throw error
-    throw new EventIndexDamaged(`The event index ${file} cannot be opened: ${(error as Error).message}.`, {
-      cause: error,
-    })
-  }
-}
+const INSERT =
+  'INSERT INTO events (rowid, id, scope, type, deviceId, userId, userRecordId, createdAt, actualCreatedAt, json) VALUES '
 
-function prepareFile(database: Database.Database, file: string): void {
-  const application = database.pragma('application_id', { simple: true }) as number
-  const version = database.pragma('user_version', { simple: true }) as number
-  const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
-  const fresh = application === 0 && version === 0 && tables === 0
-  if (!fresh && application !== APPLICATION_ID) {
-    throw new EventIndexDamaged(`The file ${file} is not an event index.`)
-  }
-  if (version > SCHEMA_VERSION) {
-    throw new EventIndexTooNew(
-      `The event index ${file} has format ${version}; this version of Ringfence reads up to ${SCHEMA_VERSION}.`,
-    )
-  }
-  database.pragma('journal_mode = WAL')
-  database.pragma('synchronous = NORMAL')
-  // Checkpoints are made on purpose, by checkpoint(): the durable position depends on them.
-  database.pragma('wal_autocheckpoint = 0')
-  database.pragma(`cache_size = -${CACHE_KIB}`)
-  if (version < SCHEMA_VERSION) {
-    database.transaction(() => {
-      if (fresh) database.exec(SCHEMA)
-      else if (version < 2) database.exec(TO_VERSION_2)
-      if (!fresh) database.exec(TO_VERSION_3)
-      database.pragma(`application_id = ${APPLICATION_ID}`)
-      database.pragma(`user_version = ${SCHEMA_VERSION}`)
-    })()
-  }
-  const indexes = database
-    .prepare(`SELECT count(*) FROM sqlite_schema WHERE name LIKE 'eventsBy%'`)
-    .pluck()
-    .get()
-  const known = database.prepare(`SELECT count(*) FROM meta WHERE typeof(value) = 'integer'`).pluck().get()
-  if (indexes !== 6 || known !== 2) throw new Error('parts of it are missing')
-}
-
-// Not inlined into the loop: V8 optimised the whole transaction over and over and threw it away each time.
-function insertRow(insert: Database.Statement, rows: PackedEvents, i: number, place: number): void {
-  insert.run(
-    Buffer.from(rows[i] as string, 'hex'),
-    rows[i + 1],
-    rows[i + 2],
-    rows[i + 3],
-    rows[i + 4],
-    rows[i + 5],
-    rows[i + 6],
-    rows[i + 7],
-    rows[i + 8],
-    place,
-  )
+/** Inserts so many packed events. */
+function insertOf(database: Database.Database, events: number): Database.Statement<unknown[]> {
+  const rows = Array.from({ length: events }, () => '(?, unhex(?), ?, ?, ?, ?, ?, ?, ?, ?)')
+  return database.prepare(`${INSERT} ${rows.join(', ')} ON CONFLICT (id) DO NOTHING`)
 }

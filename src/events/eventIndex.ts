@@ -1,8 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { EVENT_INDEX_WORKER } from '../../workers/urls.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { EventIndexDamaged, EventIndexTooNew, packEvents } from './eventDatabase.ts'
+import { packEvents } from './eventDatabase.ts'
 import type { PackedEvents, PlacedJsons } from './eventDatabase.ts'
+import { EventIndexDamaged, EventIndexTooNew } from './eventTables.ts'
 import type { EventReply, EventRequest } from './eventWorker.ts'
 import type {
   CopyableEventIndex,
@@ -145,7 +146,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
       this.#batches.push(batch)
     }
     batch.position = position
-    packEvents(events, batch.rows)
+    packEvents(events, this.lastPlace, batch.rows)
     this.lastPlace += events.length
     let bytes = 0
     for (const event of events) bytes += EVENT_BYTES + event.json.length

@@ -1,0 +1,172 @@
+import type Database from 'better-sqlite3'
+import type { ScopeId } from '../model/scope.ts'
+
+/**
+ * The events of a device, and of a user, found among all.
+ *
+ * The naive way is an index by device and time. Devices send in any order, so each event falls on another page of it:
+ * of 13 µs that an event cost, 4 went into writing those pages, twice, for some 30 bytes each. Here the events of 32,768
+ * successive places, a block, make an index of their own, small enough to be rewritten; and they are put in there some
+ * thousands at a time, in its order. A query looks into the blocks whose times can still matter, newest first: mostly
+ * few, and never more than there are.
+ *
+ * Owns: the tables `owners` and `blocks`, and up to which place they are complete (`owned` in `meta`).
+ * Does not own: events; those that are deleted leave by a trigger.
+ *
+ * Invariant: every event up to `owned` has a row for its device, one for its user where it has one, and lies within the
+ * times of its block; there are no other rows (test/events/contract.ts: lists what an array would).
+ */
+
+/** 2^15 places make a block: some 1.5 MB of rows. */
+const BLOCK_BITS = 15
+/** Events that wait to be put in, at most. */
+const WAITING_EVENTS = 8_192
+/** Milliseconds beyond any time that JavaScript knows. */
+const END_OF_TIME = 1e16
+
+export const OWNERS_SCHEMA = `
+  CREATE TABLE owners (
+    block INTEGER NOT NULL,
+    scope INTEGER NOT NULL,
+    isUser INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    createdAt INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    PRIMARY KEY (block, scope, isUser, owner, createdAt, place)
+  ) WITHOUT ROWID;
+  CREATE TABLE blocks (block INTEGER PRIMARY KEY, oldest INTEGER NOT NULL, newest INTEGER NOT NULL);
+  CREATE TRIGGER eventDeleted AFTER DELETE ON events BEGIN
+    DELETE FROM owners WHERE block = old.rowid >> ${BLOCK_BITS} AND scope = old.scope AND isUser = 0
+      AND owner = old.deviceId AND createdAt = old.createdAt AND place = old.rowid;
+    DELETE FROM owners WHERE block = old.rowid >> ${BLOCK_BITS} AND scope = old.scope AND isUser = 1
+      AND owner = old.userId AND createdAt = old.createdAt AND place = old.rowid;
+  END;
+  INSERT INTO meta VALUES ('owned', 0);
+`
+
+/** Whose events are asked for, and what else is asked of them. */
+export interface OwnedQuery {
+  readonly scope: ScopeId
+  readonly isUser: boolean
+  /** The id of the device or user. */
+  readonly owner: string
+  /** Exclusive bounds, epoch milliseconds. */
+  readonly createdBefore?: number | undefined
+  readonly createdAfter?: number | undefined
+  /** The event that the list goes on after. */
+  readonly cursor?: Found | undefined
+  /** Conditions on the columns of the event, `e`, and their values. */
+  readonly conditions: readonly string[]
+  readonly values: readonly unknown[]
+  readonly limit: number
+}
+
+/** An event's place, and when it happened: what lists are ordered by. */
+export interface Found {
+  readonly place: number
+  readonly createdAt: number
+}
+
+export class OwnedEvents {
+  readonly #database: Database.Database
+  readonly #putIn: (from: number, to: number) => void
+  readonly #forgetBlocks: Database.Statement
+  readonly #blocks: Database.Statement<[number, number], { readonly block: number; readonly newest: number }>
+  readonly #finds = new Map<string, Database.Statement<unknown[], Found>>()
+  #owned: number
+
+  constructor(database: Database.Database) {
+    this.#database = database
+    const events = 'FROM events WHERE rowid > @from AND rowid <= @to'
+    const addOwners = database.prepare(
+      `INSERT INTO owners
+         SELECT rowid >> ${BLOCK_BITS}, scope, 0, deviceId, createdAt, rowid ${events}
+         UNION ALL
+         SELECT rowid >> ${BLOCK_BITS}, scope, 1, userId, createdAt, rowid ${events} AND userId IS NOT NULL
+         ORDER BY 1, 2, 3, 4, 5, 6`,
+    )
+    const addBlocks = database.prepare(
+      `INSERT INTO blocks
+         SELECT rowid >> ${BLOCK_BITS}, min(createdAt), max(createdAt) ${events} GROUP BY 1
+         ON CONFLICT (block) DO UPDATE SET
+           oldest = min(oldest, excluded.oldest), newest = max(newest, excluded.newest)`,
+    )
+    const setOwned = database.prepare(`UPDATE meta SET value = ? WHERE name = 'owned'`)
+    this.#putIn = database.transaction((from: number, to: number) => {
+      addOwners.run({ from, to })
+      addBlocks.run({ from, to })
+      setOwned.run(to)
+    })
+    this.#forgetBlocks = database.prepare(
+      `DELETE FROM blocks WHERE block < (SELECT min(rowid) >> ${BLOCK_BITS} FROM events)`,
+    )
+    this.#blocks = database.prepare(
+      'SELECT block, newest FROM blocks WHERE oldest < ? AND newest > ? ORDER BY newest DESC',
+    )
+    this.#owned = database.prepare<[], number>(`SELECT value FROM meta WHERE name = 'owned'`).pluck().get()!
+  }
+
+  /** Puts events in, now that the last is at `place`, where enough of them wait. */
+  putInMany(place: number): void {
+    if (place - this.#owned >= WAITING_EVENTS) this.putIn(place)
+  }
+
+  /**
+   * Puts in all that wait up to a place, some thousands in a transaction.
+   * @param progress called after each with the place up to which it is done
+   */
+  putIn(place: number, progress: (owned: number) => void = () => {}): void {
+    while (this.#owned < place) {
+      const to = Math.min(place, this.#owned + WAITING_EVENTS)
+      this.#putIn(this.#owned, to)
+      this.#owned = to
+      progress(to)
+    }
+  }
+
+  /** Forgets the blocks before that of the first event; rows leave with their events. */
+  forgetBlocks(): void {
+    this.#forgetBlocks.run()
+  }
+
+  /** The places of the events that are asked for and put in, by createdAt and then place, descending. */
+  find(query: OwnedQuery): number[] {
+    const { limit } = query
+    const cursorTime = query.cursor?.createdAt ?? END_OF_TIME
+    const cursorPlace = query.cursor?.place ?? END_OF_TIME
+    const before = Math.min(query.createdBefore ?? END_OF_TIME, cursorTime + 1)
+    const after = query.createdAfter ?? -END_OF_TIME
+    const statement = this.#statementFor(query.conditions)
+    const { scope, isUser, owner, values } = query
+    let found: Found[] = []
+    for (const { block, newest } of this.#blocks.all(before, after)) {
+      if (found.length === limit && found[limit - 1]!.createdAt > newest) break
+      const key = [block, scope, isUser ? 1 : 0, owner]
+      const rows = statement.all(...key, before, after, cursorTime, cursorPlace, ...values, limit)
+      if (rows.length > 0) found = found.concat(rows).toSorted(byTime).slice(0, limit)
+    }
+    return found.map(({ place }) => place)
+  }
+
+  #statementFor(conditions: readonly string[]): Database.Statement<unknown[], Found> {
+    const key = conditions.join(' AND ')
+    let statement = this.#finds.get(key)
+    if (statement === undefined) {
+      // CROSS: the events are looked up by the rows, whatever the conditions.
+      const events = key === '' ? '' : 'CROSS JOIN events e ON e.rowid = o.place'
+      statement = this.#database.prepare(
+        `SELECT o.place, o.createdAt FROM owners o ${events}
+           WHERE o.block = ? AND o.scope = ? AND o.isUser = ? AND o.owner = ?
+             AND o.createdAt < ? AND o.createdAt > ? AND (o.createdAt < ? OR o.place < ?)
+             ${key === '' ? '' : `AND ${key}`}
+           ORDER BY o.createdAt DESC, o.place DESC LIMIT ?`,
+      )
+      this.#finds.set(key, statement)
+    }
+    return statement
+  }
+}
+
+function byTime(a: Found, b: Found): number {
+  return b.createdAt - a.createdAt || b.place - a.place
+}
