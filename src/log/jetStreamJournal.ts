@@ -37,13 +37,13 @@ export class JetStreamJournal implements Journal {
   }
 
   /** @throws BatchRefused, or what the client says where no answer came */
-  async append(messages: readonly JournalMessage[], after: number): Promise<number> {
+  async append(messages: readonly JournalMessage[], after?: number): Promise<number> {
     const batch = messages.length > 1 ? nuid.next() : undefined
     for (const [i, message] of messages.entries()) {
       const subject = `${this.#prefix}.${message.subject}`
       const head = headers()
       for (const [name, value] of Object.entries(message.headers)) head.set(name, value)
-      if (i === 0) head.set('Nats-Expected-Last-Sequence', String(after))
+      if (i === 0 && after !== undefined) head.set('Nats-Expected-Last-Sequence', String(after))
       if (batch !== undefined) {
         head.set('Nats-Batch-Id', batch)
         head.set('Nats-Batch-Sequence', String(i + 1))
@@ -65,9 +65,8 @@ export class JetStreamJournal implements Journal {
     throw new RangeError('A batch has at least one message.')
   }
 
-  async state(): Promise<{ readonly lastSequence: number; readonly bytes: number }> {
-    const { state } = await this.#manager.streams.info(this.#stream)
-    return { lastSequence: state.last_seq, bytes: state.bytes }
+  async bytes(): Promise<number> {
+    return (await this.#manager.streams.info(this.#stream)).state.bytes
   }
 
   async last(subject: string): Promise<KeptMessage | undefined> {

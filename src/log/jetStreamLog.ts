@@ -2,11 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FencedOut, LogDamaged, LogTrimmed, LogUnavailable } from './errors.ts'
 import type { Journal, JournalMessage } from './jetStreamPort.ts'
 import {
+  ANY_CLAIM,
   ANY_RECORD,
   COMMIT,
   MARK,
   NO_FRAME,
   OWNER,
+  claimRecord,
   eventMessage,
   followingBatches,
   frameBatch,
@@ -25,9 +27,9 @@ import type { LogEvent, LogFrame, PartitionLog } from './port.ts'
  * stopped for a while writes into what belongs to another by now. A lease does not help: it ends while a message is on its
  * way. So each batch names the sequence that it must follow, the fence, and the stream takes it there or nowhere.
  *
- * To own a partition is to have put an `owner` record at its end: whoever appended before knows an older end and fails
- * from then on. A batch without an answer is sent again as it was until it is known what became of it. That is safe,
- * because of all its copies the stream can take one only.
+ * To own a partition is to have put a claim at its end: whoever appended before knows an older end and fails from then on.
+ * A batch without an answer is sent again as it was until it is known what became of it. That is safe, because of all its
+ * copies the stream can take one only.
  *
  * docs/protocol.md has the whole of it, with each place where a process may die.
  *
@@ -61,37 +63,66 @@ const BEHIND_MS = 50
 const PAGE_ATTEMPTS = 100
 
 /**
- * Becomes the owner of the partition.
- * @throws {LogUnavailable} also where several others try at the same time; it may be tried again
- * @throws {LogDamaged} where what the stream holds is not what an owner wrote
+ * Becomes the owner of the partition: claims it, sees how far the log is, and says so.
+ * @throws {LogUnavailable} also where another claims it at the same time; it may be tried again
  */
 export async function openJetStreamLog(options: JetStreamLogOptions): Promise<PartitionLog> {
-  const { partition, journal, owner, pause = sleep } = options
-  let cause: unknown
-  for (let attempt = 0; attempt < OPEN_ATTEMPTS; attempt++) {
-    if (attempt > 0) await pause(retryMs(attempt))
+  const { partition, journal } = options
+  try {
+    // What cannot be read is left to its owner.
+    const newest = await journal.last(ANY_RECORD)
+    if (newest !== undefined) pointOf(newest)
+    const claim = await claimPartition(options)
+    return await JetStreamLog.begin(options, claim, await pointBefore(claim, options))
+  } catch (error) {
+    if (error instanceof LogDamaged) throw error
+    throw new LogUnavailable(partition, error)
+  }
+}
+
+/** Shuts everybody else out; answers the claim's sequence. It has no fence, or a busy owner would always be faster. */
+async function claimPartition({ journal, owner, pause = sleep }: JetStreamLogOptions): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
     try {
-      const newest = await journal.last(ANY_RECORD)
-      // An attempt before, whose answer was lost.
-      if (newest !== undefined && ownerOf(newest) === owner) {
-        return await JetStreamLog.begin(options, newest.sequence, pointOf(newest))
-      }
-      const { lastSequence } = await journal.state()
-      if (newest === undefined && lastSequence > 0) throw removed(partition)
-      const point = newest === undefined ? NO_FRAME : pointOf(newest)
-      // What the record says, not what the stream says: had somebody appended in between, both would not agree.
-      const end = newest === undefined ? 0 : newest.sequence + point.behind
-      const record = loneRecord(owner, OWNER, point)
-      const epoch = await journal.append([record], end)
-      return await JetStreamLog.begin(options, epoch, { ...point, behind: 0 })
+      return await journal.append([claimRecord(owner)])
     } catch (error) {
-      if (error instanceof LogDamaged) throw error
-      cause = error
-      // Two that take it from each other in turn would go on for long.
-      if (error instanceof FencedOut) break
+      const newest = await journal.last(ANY_CLAIM).catch(() => undefined)
+      if (newest !== undefined && ownerOf(newest) === owner) return newest.sequence
+      if (attempt === OPEN_ATTEMPTS) throw error
+      await pause(retryMs(attempt))
     }
   }
-  throw new LogUnavailable(partition, cause)
+}
+
+/**
+ * How far the log is. Whoever answers may not have the newest yet, so the record that it has is held against the claim:
+ * between the two there is nothing but claims.
+ */
+async function pointBefore(
+  claim: number,
+  { journal, pause = sleep }: JetStreamLogOptions,
+): Promise<LogPoint> {
+  for (let attempt = 1; ; attempt++) {
+    const newest = await journal.last(ANY_RECORD)
+    const point = newest === undefined ? NO_FRAME : pointOf(newest)
+    const end = newest === undefined ? 0 : newest.sequence + point.behind
+    if (end > claim) throw new Error('another host was faster')
+    if (end === claim - 1) return point
+    if ((await claimsBetween(journal, end, claim)) === claim - 1 - end) return point
+    if (attempt === OPEN_ATTEMPTS)
+      throw new Error(`of what is before ${claim}, messages after ${end} are missing`)
+    await pause(retryMs(attempt))
+  }
+}
+
+async function claimsBetween(journal: Journal, after: number, before: number): Promise<number> {
+  let count = 0
+  for (let sequence = after + 1; ;) {
+    const page = await journal.page(ANY_CLAIM, sequence)
+    for (const claim of page) if (claim.sequence < before) count++
+    sequence = (page.at(-1)?.sequence ?? before) + 1
+    if (sequence >= before) return count
+  }
 }
 
 class JetStreamLog implements PartitionLog {
@@ -115,9 +146,9 @@ class JetStreamLog implements PartitionLog {
   /** Trims, one after the other; never rejects. */
   #trims: Promise<void> = Promise.resolve()
 
-  private constructor(options: JetStreamLogOptions, epoch: number, point: LogPoint) {
-    this.epoch = epoch
-    this.#lastSequence = epoch + point.behind
+  private constructor(options: JetStreamLogOptions, claim: number, point: LogPoint) {
+    this.epoch = claim
+    this.#lastSequence = claim
     this.#partition = options.partition
     this.#journal = options.journal
     this.#owner = options.owner
@@ -128,14 +159,11 @@ class JetStreamLog implements PartitionLog {
     this.#point = point
   }
 
-  /**
-   * The log from a record of its owner on; publishes what the owner before did not come to.
-   * @param epoch the record's sequence
-   * @param point what it tells
-   */
-  static async begin(options: JetStreamLogOptions, epoch: number, point: LogPoint): Promise<JetStreamLog> {
-    const log = new JetStreamLog(options, epoch, point)
-    log.#bytes = (await log.#journal.state()).bytes
+  /** The log right behind its owner's claim; publishes what the owner before did not come to. */
+  static async begin(options: JetStreamLogOptions, claim: number, point: LogPoint): Promise<JetStreamLog> {
+    const log = new JetStreamLog(options, claim, point)
+    await log.#store([loneRecord(options.owner, OWNER, point)])
+    log.#bytes = await log.#journal.bytes()
     if (point.published < point.events) {
       for await (const { eventBytes } of log.#frames(point.position)) {
         await log.#publish(unpackMessages(eventBytes))
@@ -225,6 +253,10 @@ class JetStreamLog implements PartitionLog {
         this.#lastSequence = fence + messages.length
         break
       }
+      const claim = await this.#journal.last(ANY_CLAIM).catch(() => undefined)
+      if (claim !== undefined && claim.sequence > fence) {
+        throw new FencedOut(this.#partition, ownerOf(claim))
+      }
       await this.#pause(retryMs(attempt))
     }
     for (const { data } of messages) this.#bytes += data.length
@@ -306,16 +338,12 @@ class JetStreamLog implements PartitionLog {
       await this.#pause(BEHIND_MS)
     }
     await this.#journal.purge(before)
-    this.#bytes = (await this.#journal.state()).bytes
+    this.#bytes = await this.#journal.bytes()
   }
 
   #damaged(reason: string): LogDamaged {
     return new LogDamaged(`stream of partition ${this.#partition}`, reason)
   }
-}
-
-function removed(partition: number): LogDamaged {
-  return new LogDamaged(`stream of partition ${partition}`, 'its records were removed, but it was in use')
 }
 
 function retryMs(attempt: number): number {

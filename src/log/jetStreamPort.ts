@@ -28,11 +28,12 @@ export interface Journal {
    * the last once they are durable. A rejection says nothing: they may be stored, may never be, or may be still on
    * their way.
    * @param messages 1 to {@link MAX_BATCH_MESSAGES}
+   * @param after where it is left out, they are stored behind whatever is there
    */
-  append(messages: readonly JournalMessage[], after: number): Promise<number>
-  /** What the stream holds now. */
-  state(): Promise<{ readonly lastSequence: number; readonly bytes: number }>
-  /** The newest message of a subject, `*` for any record. */
+  append(messages: readonly JournalMessage[], after?: number): Promise<number>
+  /** Bytes that the stream takes. */
+  bytes(): Promise<number>
+  /** The newest message of a subject, of which a `*` stands for any one token. */
   last(subject: string): Promise<KeptMessage | undefined>
   /** The first message of a subject at or behind a sequence. */
   next(subject: string, sequence: number): Promise<KeptMessage | undefined>

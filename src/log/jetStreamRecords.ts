@@ -7,14 +7,15 @@ import type { LogEvent } from './port.ts'
  *
  * | subject | what |
  * |---|---|
- * | `owner` | somebody owns the partition from here on |
+ * | `claim.…` | somebody takes the partition: all others fail from here on |
+ * | `owner` | who claimed it has seen how far the log is |
  * | `commit` | a frame, or a part of one |
  * | `more` | events of the last frame follow, which had no place in its batch |
  * | `mark` | the log asks how far the stream of events is |
  * | `events.…` | an event; `Nats-Msg-Id` is its id |
  *
- * All but events are records. A batch begins with records, each of which tells by whom it is, up to where the log is, and
- * where its batch ends: so the newest record alone is all that a new owner has to know.
+ * All but claims and events are records. A batch begins with records, each of which tells by whom it is, up to where the log
+ * is, and where its batch ends: so the newest record alone is all that a new owner has to know.
  *
  * A frame is one batch: its bytes in parts that fit into a message, then its events. Where that is more than a batch may
  * hold, the events too are written as bytes, behind the frame's, and published by batches of their own that follow: the
@@ -25,6 +26,7 @@ export const COMMIT = 'commit'
 export const MORE = 'more'
 export const MARK = 'mark'
 export const ANY_RECORD = '*'
+export const ANY_CLAIM = 'claim.*'
 
 const OWNER_HEADER = 'Ringfence-Owner'
 const LOG_HEADER = 'Ringfence-Log'
@@ -66,6 +68,7 @@ export interface FrameBatch {
   readonly point: LogPoint
 }
 
+/** By whom a record or a claim is. */
 export function ownerOf(record: KeptMessage): string {
   return record.header(OWNER_HEADER)
 }
@@ -88,9 +91,14 @@ export function pointOf(record: KeptMessage): LogPoint {
   }
 }
 
+/** Of two tokens, so that {@link ANY_RECORD} does not find it. */
+export function claimRecord(owner: string): JournalMessage {
+  return { subject: 'claim.owner', headers: { [OWNER_HEADER]: owner }, data: NOTHING }
+}
+
 /** A record that is a batch of its own; `point` is the log's. */
 export function loneRecord(owner: string, subject: string, point: LogPoint): JournalMessage {
-  return record(owner, subject, { ...point, part: 0, behind: 0 }, NOTHING)
+  return recordMessage(owner, subject, { ...point, part: 0, behind: 0 }, NOTHING)
 }
 
 /**
@@ -122,7 +130,7 @@ export function frameBatch(
   }
   const records = chunks.map((data, i) => {
     const behind = chunks.length - 1 - i + inBatch.length
-    return record(owner, COMMIT, { ...whole, part: i + 1, behind }, data)
+    return recordMessage(owner, COMMIT, { ...whole, part: i + 1, behind }, data)
   })
   return {
     messages: [...records, ...inBatch],
@@ -141,7 +149,7 @@ export function* followingBatches(
     const some = events.slice(from, from + MAX_BATCH_MESSAGES - 1)
     from += some.length
     const then = { ...point, part: 0, behind: 0, published: from }
-    const head = record(owner, MORE, { ...then, behind: some.length }, NOTHING)
+    const head = recordMessage(owner, MORE, { ...then, behind: some.length }, NOTHING)
     yield { messages: [head, ...some], point: then }
   }
 }
@@ -186,7 +194,7 @@ function packMessages(messages: readonly JournalMessage[]): Buffer {
   return Buffer.concat(pieces)
 }
 
-function record(owner: string, subject: string, point: LogPoint, data: Uint8Array): JournalMessage {
+function recordMessage(owner: string, subject: string, point: LogPoint, data: Uint8Array): JournalMessage {
   const { position, part, parts, eventParts, published, events, behind } = point
   const log = [FORMAT, position, part, parts, eventParts, published, events, behind].join(' ')
   return { subject, headers: { [OWNER_HEADER]: owner, [LOG_HEADER]: log }, data }

@@ -90,9 +90,8 @@ export async function openStreams(connection: NatsConnection, options: StreamOpt
 function checkServer(connection: NatsConnection): void {
   const { version, max_payload: maxPayload } = connection.info!
   const numbers = version.split(/[.-]/, 3).map(Number)
-  for (const [i, least] of OLDEST_VERSION.entries()) {
-    if (numbers[i]! > least) break
-    if (numbers[i]! === least) continue
+  const differing = OLDEST_VERSION.findIndex((least, i) => numbers[i] !== least)
+  if (differing >= 0 && !(numbers[differing]! > OLDEST_VERSION[differing]!)) {
     throw new ServersUnfit(
       `The NATS server is of version ${version}; ${OLDEST_VERSION.join('.')} or newer is needed (atomic batches).`,
     )

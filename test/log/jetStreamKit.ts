@@ -4,6 +4,7 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Test } from 'tap'
 import { JetStreamJournal } from '../../src/log/jetStreamJournal.ts'
+import type { Journal } from '../../src/log/jetStreamPort.ts'
 import { openJetStreamLog, type JetStreamLogOptions } from '../../src/log/jetStreamLog.ts'
 import { openStreams, type StreamOptions } from '../../src/log/jetStreamStreams.ts'
 import type { LogEvent, PartitionLog } from '../../src/log/port.ts'
@@ -71,6 +72,36 @@ export function openLog(
   })
 }
 
+export interface Owner {
+  readonly log: PartitionLog
+  /** Resolves to true once the frame is durable, to false when another owner is known. */
+  commit(frame: string, events?: readonly LogEvent[]): Promise<boolean>
+}
+
+/** As {@link openLog}, for one that may lose the partition and whose servers may fail. */
+export async function openOwner(
+  streams: Pick<Streams, 'connection' | 'manager'>,
+  partition: number,
+  options: Partial<JetStreamLogOptions> = {},
+): Promise<Owner> {
+  let lose: (lost: false) => void
+  const lost = new Promise<false>((resolve) => (lose = resolve))
+  const log = await openLog(streams, partition, {
+    fencedOut: () => lose(false),
+    troubled: () => {},
+    ...options,
+  })
+  return {
+    log,
+    commit(frame, events = []) {
+      const durable = new Promise<true>((resolve) => {
+        log.append([Buffer.from(frame)], () => resolve(true), events)
+      })
+      return Promise.race([durable, lost])
+    },
+  }
+}
+
 let eventIds = 0
 
 /** An event of a device with its number `n`. */
@@ -88,4 +119,25 @@ export function commit(
   return new Promise((resolve) => {
     log.append([Buffer.from(frame as string)], resolve, events)
   })
+}
+
+/** A journal of which some is otherwise. */
+export function journalWith(journal: Journal, changes: Partial<Journal>): Journal {
+  return {
+    maxDataBytes: journal.maxDataBytes,
+    append: (messages, after) => journal.append(messages, after),
+    bytes: () => journal.bytes(),
+    last: (subject) => journal.last(subject),
+    next: (subject, sequence) => journal.next(subject, sequence),
+    page: (subject, sequence) => journal.page(subject, sequence),
+    isMarkTaken: (sequence) => journal.isMarkTaken(sequence),
+    purge: (before) => journal.purge(before),
+    ...changes,
+  }
+}
+
+/** Numbers from 0 to 1 that a seed tells. */
+export function drawer(seed: number): () => number {
+  let state = seed
+  return () => (state = (state * 48_271) % 0x7fffffff) / 0x7fffffff
 }
