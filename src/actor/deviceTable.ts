@@ -109,11 +109,14 @@ export class DeviceTable extends DeviceColumns {
   }
 
   /** As {@link setProfile}, for a packed profile, which is copied and stays packed: a start has a million of them. */
-  setPacked(row: number, scope: ScopeId, packed: Uint8Array): void {
+  setPacked(row: number, scope: ScopeId, packed: Buffer): void {
     const isNew = this.open(row, scope)
-    const userBefore = isNew ? undefined : this.profiles.userId(row)
+    // Of a record that is there and stays its user's, nothing else changes.
+    const isKnown = !isNew && this.profiles.isOfUserIn(row, packed)
+    const userBefore = isNew || isKnown ? undefined : this.profiles.userId(row)
     this.profiles.setPacked(row, packed)
-    this.relink(row, scope, isNew, userBefore)
+    if (isKnown) this.replyHead[row] = undefined
+    else this.relink(row, scope, isNew, userBefore)
   }
 
   /** Removes a record; `now` is the server's time. */

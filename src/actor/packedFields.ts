@@ -61,6 +61,13 @@ export function isText(bytes: Buffer, field: number, text: string): boolean {
   return length === text.length
 }
 
+/** Whether two fields hold the same bytes. */
+export function isSameField(a: Buffer, fieldA: number, b: Buffer, fieldB: number): boolean {
+  const length = fieldAfter(a, fieldA) - fieldA
+  for (let i = 0; i < length; i++) if (a[fieldA + i] !== b[fieldB + i]) return false
+  return true
+}
+
 function readNumber(bytes: Buffer, field: number): number {
   const head = bytes[field]!
   if (head === FLOAT_64) return bytes.readDoubleBE(field + 1)

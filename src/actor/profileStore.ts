@@ -1,5 +1,5 @@
 import type { Profile } from '../model/device.ts'
-import { createdAtOf, deviceIdField, isText, readText, userIdField } from './packedFields.ts'
+import { createdAtOf, deviceIdField, isSameField, isText, readText, userIdField } from './packedFields.ts'
 import { packProfile, unpackProfile } from './profileCodec.ts'
 
 /**
@@ -130,6 +130,15 @@ export class ProfileStore {
     if (typeof held !== 'number') return this.peek(row).userId === userId
     const { bytes } = this.chunkOf(held)
     return isText(bytes, userIdField(bytes, profileAt(held)), userId)
+  }
+
+  /** Whether the record is of the user, or of the none, that the packed profile names. */
+  isOfUserIn(row: number, packed: Buffer): boolean {
+    const held = this.held[row]
+    const field = userIdField(packed, 0)
+    if (typeof held !== 'number') return this.peek(row).userId === readText(packed, field)
+    const { bytes } = this.chunkOf(held)
+    return isSameField(bytes, userIdField(bytes, profileAt(held)), packed, field)
   }
 
   private unpack(row: number, held: Profile | number | undefined): Profile {

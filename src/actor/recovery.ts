@@ -54,8 +54,11 @@ export function recover(
     get table() {
       return partition!.table
     },
+    get wantsEvents() {
+      return position > events.durablePosition
+    },
     event(event: CommittedEvent): void {
-      if (position > events.durablePosition) frameEvents.push(readEvent(event.scope, event.json))
+      frameEvents.push(readEvent(event.scope, event.json))
     },
   }
 

@@ -56,11 +56,12 @@ export function writeAll(files: Files, descriptor: number, bytes: Uint8Array, po
   }
 }
 
-/** The whole file as bytes. */
-export function readWhole(files: Files, path: string): Buffer {
+/** The whole file as bytes; in `room` where they fit into it. */
+export function readWhole(files: Files, path: string, room: Buffer = Buffer.alloc(0)): Buffer {
   const descriptor = files.open(path, 'r')
   try {
-    const bytes = Buffer.allocUnsafe(files.size(descriptor))
+    const size = files.size(descriptor)
+    const bytes = size <= room.length ? room.subarray(0, size) : Buffer.allocUnsafe(size)
     const read = readAt(files, descriptor, bytes, 0)
     return bytes.subarray(0, read)
   } finally {

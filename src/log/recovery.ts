@@ -100,12 +100,15 @@ export function recover(files: Files, folder: string, storeId: string): Recovere
   const segments: Segment[] = []
   let next = manifest.oldest
   let tail: Tail = { lastFrame: undefined, torn: false }
+  // One for all: fresh memory for each would take longer than to read them.
+  let buffer: Buffer = Buffer.alloc(0)
   for (const first of used) {
     if (first !== next) {
       throw new LogDamaged(segmentPath(folder, next), `is missing, or frames ${next} to ${first - 1} are`)
     }
     const segment = new Segment(folder, first)
-    const bytes = readWhole(files, segment.path)
+    const bytes = readWhole(files, segment.path, buffer)
+    if (bytes.length > buffer.length) buffer = bytes
     checkSegmentHeader(bytes, segment.path, storeId, first)
     const scanned = scan(bytes, segment, seed, first === manifest.newest)
     next = scanned.next

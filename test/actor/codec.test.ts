@@ -174,6 +174,7 @@ t.test('frames', async (t) => {
           get table() {
             return read.at(-1)!.table
           },
+          wantsEvents: true,
           event: (event) => read.at(-1)!.events.push(event),
         })
         assert.equal(read.length, standing.length)
@@ -195,7 +196,7 @@ t.test('frames', async (t) => {
   })
 
   const tooMuch = (bytes: Uint8Array) => () =>
-    readFrame(bytes, { commit: () => true, table: new DeviceTable(), event: () => {} })
+    readFrame(bytes, { commit: () => true, table: new DeviceTable(), wantsEvents: true, event: () => {} })
 
   t.test('a large event grows the buffer, and the next frame is whole', async (t) => {
     const writer = new FrameWriter()
@@ -208,6 +209,7 @@ t.test('frames', async (t) => {
       readFrame(writer.take(), {
         commit: () => true,
         table: new DeviceTable(),
+        wantsEvents: true,
         event: (event) => found.push(event.json),
       })
       t.ok(found.length === 1 && found[0] === json)

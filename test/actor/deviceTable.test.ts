@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { DeviceTable } from '../../src/actor/deviceTable.ts'
+import { nameHash } from '../../src/actor/nameHash.ts'
+import { createdAtOf, deviceIdField, isText, readText, userIdField } from '../../src/actor/packedFields.ts'
+import { packProfile } from '../../src/actor/profileCodec.ts'
+import { RowIndex } from '../../src/actor/rowIndex.ts'
+import type { Profile } from '../../src/model/device.ts'
+import { runs, TIMEOUT } from './kit.ts'
+
+t.setTimeout(TIMEOUT)
+
+/** Few names, so that they meet; some are no ASCII, of every length that MessagePack writes in another way. */
+const NAMES = [
+  'a',
+  'b',
+  'ab',
+  'ä',
+  '\u{1f69a}',
+  'x'.repeat(31),
+  'x'.repeat(32),
+  'y'.repeat(300),
+  'é'.repeat(70_000),
+]
+const name = fc.constantFrom(...NAMES)
+
+function aProfile(change: Partial<Profile>): Profile {
+  const visits = [{ geofenceId: '0'.repeat(24), enteredAt: 5, dwelled: false }]
+  return {
+    id: 'f'.repeat(24),
+    deviceId: 'a',
+    ip: '127.0.0.1',
+    createdAt: 1_700_000_000_000,
+    visits,
+    visitsBefore: visits,
+    approaches: [],
+    approachesBefore: [],
+    crossed: [],
+    beacons: [],
+    marks: [],
+    ...change,
+  }
+}
+
+interface Put {
+  readonly kind: 'put' | 'putPacked'
+  readonly row: number
+  readonly scope: number
+  readonly deviceId: string
+  readonly userId: string | undefined
+  readonly description: string | undefined
+}
+type Step = Put | { readonly kind: 'unpack' | 'remove'; readonly row: number } | { readonly kind: 'packIdle' }
+
+const row = fc.nat({ max: 40 })
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('put' as const, 'putPacked' as const),
+      row,
+      scope: fc.constantFrom(2, 3),
+      deviceId: name,
+      userId: fc.option(name, { nil: undefined }),
+      // Of some kilobytes, so that a few rows fill a chunk.
+      description: fc.option(
+        fc.nat({ max: 30_000 }).map((length) => 'd'.repeat(length)),
+        { nil: undefined },
+      ),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('unpack' as const, 'remove' as const), row }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'packIdle' as const }) },
+)
+
+interface Known {
+  readonly scope: number
+  readonly profile: Profile
+}
+
+t.test('a table finds and holds its records as plain maps do', async () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
+      const table = new DeviceTable()
+      const known = new Map<number, Known>()
+      steps.forEach((one, time) => {
+        if (one.kind === 'put' || one.kind === 'putPacked') put(table, known, one, time)
+        else if (one.kind === 'packIdle') table.packIdle(Infinity)
+        else if (known.has(one.row)) {
+          if (one.kind === 'unpack') table.profile(one.row)
+          else table.remove(one.row, time)
+          if (one.kind === 'remove') known.delete(one.row)
+        }
+      })
+      same(table, known)
+    }),
+    runs(60),
+  )
+})
+
+/** A record keeps its device and its scope as long as it lives. */
+function put(table: DeviceTable, known: Map<number, Known>, one: Put, time: number): void {
+  const before = known.get(one.row)
+  const scope = before?.scope ?? one.scope
+  const profile = aProfile({
+    deviceId: before?.profile.deviceId ?? one.deviceId,
+    userId: one.userId,
+    description: one.description,
+    createdAt: before?.profile.createdAt ?? time * 1e9,
+  })
+  if (one.kind === 'put') table.setProfile(one.row, scope, profile)
+  else table.setPacked(one.row, scope, Buffer.from(packProfile(profile)))
+  known.set(one.row, { scope, profile })
+}
+
+function same(table: DeviceTable, known: ReadonlyMap<number, Known>): void {
+  assert.equal(table.count, known.size)
+  for (let at = 0; at < table.length; at++) assert.equal(table.exists(at), known.has(at))
+  for (const [at, { scope, profile }] of known) {
+    assert.equal(table.scope(at), scope)
+    assert.equal(table.createdAt(at), profile.createdAt)
+    const found = Buffer.from(packProfile(table.peek(at)))
+    assert.ok(found.equals(packProfile(profile)))
+    assert.ok(found.equals(table.packedProfile(at)))
+  }
+  for (const scope of [2, 3, 4]) {
+    for (const one of NAMES) {
+      const rows = (wanted: (profile: Profile) => boolean) =>
+        [...known].filter(([, each]) => each.scope === scope && wanted(each.profile)).map(([at]) => at)
+      const chain = []
+      for (let at = table.firstOf(scope, one); at >= 0; at = table.nextOf(at)) chain.push(at)
+      assert.deepEqual(ascending(chain), ascending(rows((profile) => profile.deviceId === one)))
+      assert.deepEqual(
+        ascending(table.rowsOfUser(scope, one)),
+        ascending(rows((profile) => profile.userId === one)),
+      )
+    }
+  }
+}
+
+function ascending(rows: readonly number[]): number[] {
+  return [...rows].sort((a, b) => a - b)
+}
+
+t.test('fields of a packed profile are read where they lie', async () => {
+  const metadata = fc.dictionary(
+    fc.string(),
+    fc.oneof(fc.string(), fc.boolean(), fc.double(), fc.integer()),
+    {
+      maxKeys: 40,
+      noNullPrototype: true,
+    },
+  )
+  const fields = fc.record({
+    deviceId: name,
+    userId: fc.option(name, { nil: undefined }),
+    installId: fc.option(name, { nil: undefined }),
+    metadata: fc.option(metadata, { nil: undefined }),
+    createdAt: fc.oneof(
+      fc.constantFrom(0, 1, 127, 128, 255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32),
+      fc.nat(),
+      fc.maxSafeNat(),
+    ),
+    // Fifteen fields, or more than fit into the shortest head of an array.
+    crossed: fc.constantFrom([], ['1']),
+  })
+  fc.assert(
+    fc.property(fields, fc.nat({ max: 9 }), name, (given, before, other) => {
+      const packed = packProfile(aProfile(given))
+      const bytes = Buffer.concat([Buffer.alloc(before, 0xc1), packed])
+      assert.equal(readText(bytes, deviceIdField(bytes, before)), given.deviceId)
+      assert.equal(readText(bytes, userIdField(bytes, before)), given.userId)
+      assert.equal(createdAtOf(bytes, before), given.createdAt)
+      assert.equal(isText(bytes, deviceIdField(bytes, before), other), given.deviceId === other)
+      assert.equal(isText(bytes, userIdField(bytes, before), other), given.userId === other)
+    }),
+    runs(200),
+  )
+})
+
+/** HalfSipHash over bytes, as its authors write it. */
+function halfSipHash(
+  bytes: Buffer,
+  [key0, key1]: readonly [number, number],
+  rounds: number,
+  last: number,
+): number {
+  let [v0, v1, v2, v3] = [key0, key1, 0x6c796765 ^ key0, 0x74656462 ^ key1]
+  const turn = (value: number, by: number) => (value << by) | (value >>> (32 - by))
+  const mix = (count: number) => {
+    for (let i = 0; i < count; i++) {
+      v0 = (v0 + v1) | 0
+      v1 = turn(v1, 5) ^ v0
+      v0 = turn(v0, 16)
+      v2 = (v2 + v3) | 0
+      v3 = turn(v3, 8) ^ v2
+      v0 = (v0 + v3) | 0
+      v3 = turn(v3, 7) ^ v0
+      v2 = (v2 + v1) | 0
+      v1 = turn(v1, 13) ^ v2
+      v2 = turn(v2, 16)
+    }
+  }
+  const whole = bytes.length - (bytes.length % 4)
+  const tail = Buffer.alloc(4)
+  bytes.copy(tail, 0, whole)
+  tail[3] = bytes.length & 255
+  for (const word of [
+    ...Array.from({ length: whole / 4 }, (_, i) => bytes.readInt32LE(i * 4)),
+    tail.readInt32LE(),
+  ]) {
+    v3 ^= word
+    mix(rounds)
+    v0 ^= word
+  }
+  v2 ^= 0xff
+  mix(last)
+  return v1 ^ v3
+}
+
+t.test('names are hashed as HalfSipHash says', async (t) => {
+  // The authors' vectors of HalfSipHash-2-4: key 00 01 … 07, messages of 0, 1, 2, … bytes 00 01 02 …
+  const vectors = ['a9359f5b', '27475ab8', 'fa62a603', '8afee704', '2a6e4689']
+  vectors.forEach((hex, length) => {
+    const found = Buffer.alloc(4)
+    found.writeInt32LE(
+      halfSipHash(Buffer.from(Array.from({ length }, (_, i) => i)), [0x03020100, 0x07060504], 2, 4),
+    )
+    t.equal(found.toString('hex'), hex)
+  })
+  const word = fc.integer()
+  fc.assert(
+    fc.property(
+      fc.nat(),
+      fc.string({ unit: 'binary', maxLength: 40 }),
+      word,
+      word,
+      (scope, text, key0, key1) => {
+        const bytes = Buffer.concat([Buffer.alloc(4), Buffer.from(text, 'utf16le')])
+        bytes.writeInt32LE(scope | 0)
+        assert.equal(nameHash(scope, text, key0, key1), halfSipHash(bytes, [key0, key1], 1, 3))
+      },
+    ),
+    runs(300),
+  )
+  t.not(nameHash(2, 'a'), nameHash(2, 'a', 1, 2), 'the key of a process is its own')
+})
+
+t.test('rows are found by their hash, also where hashes meet', async () => {
+  // Few hashes, at the end of the slots too, so that searches run into each other and around.
+  const hash = fc.oneof(fc.integer({ min: -4, max: 3 }), fc.constantFrom(62, 63, 64, 126, 127, 128))
+  const op = fc.record({ add: fc.boolean(), hash, pick: fc.nat() })
+  fc.assert(
+    fc.property(fc.array(op, { maxLength: 200 }), (ops) => {
+      const index = new RowIndex()
+      const known = new Map<number, number>()
+      const slotsOf = (of: number) => {
+        const slots = []
+        for (let slot = index.find(of); slot >= 0; slot = index.findAfter(slot, of)) slots.push(slot)
+        return slots
+      }
+      ops.forEach((one, at) => {
+        const rows = [...known.keys()]
+        if (one.add || rows.length === 0) {
+          index.add(at, one.hash)
+          known.set(at, one.hash)
+        } else {
+          const gone = rows[one.pick % rows.length]!
+          const slot = slotsOf(known.get(gone)!).find((each) => index.row(each) === gone)!
+          index.remove(slot)
+          known.delete(gone)
+        }
+      })
+      for (const of of new Set(ops.map((one) => one.hash)))
+        assert.deepEqual(
+          ascending(slotsOf(of).map((slot) => index.row(slot))),
+          ascending([...known].filter(([, each]) => each === of).map(([at]) => at)),
+        )
+    }),
+    runs(200),
+  )
+})
