@@ -1,5 +1,6 @@
 import type { Profile } from '../model/device.ts'
 import type { ScopeId } from '../model/scope.ts'
+import type { Sender } from '../model/update.ts'
 import { DeviceColumns, OF_DEVICE, OF_USER } from './deviceColumns.ts'
 import { nameHash } from './nameHash.ts'
 import { ProfileStore } from './profileStore.ts'
@@ -46,6 +47,8 @@ export class DeviceTable extends DeviceColumns {
   private readonly profiles = new ProfileStore()
   /** Dropped whenever the profile changes. */
   readonly replyHead: (ReplyHead | undefined)[] = []
+  /** Who sent the last update of a record that is its device's only one. */
+  private readonly senders: (Sender | undefined)[] = []
   /** The heads of the chains. */
   private readonly devices = new RowIndex()
   private readonly users = new RowIndex()
@@ -60,6 +63,21 @@ export class DeviceTable extends DeviceColumns {
   /** The record after this one of the same device; −1 when it is the last. */
   nextOf(row: number): number {
     return this.next(OF_DEVICE, row)
+  }
+
+  /** The device's only record, whose last update came of this very sender; −1: it is to be looked for. */
+  rowOf(sender: Sender | undefined): number {
+    if (sender === undefined) return -1
+    const { row } = sender
+    return row >= 0 && row < this.senders.length && this.senders[row] === sender ? row : -1
+  }
+
+  /** Notes who sent the last update of a record; undefined: no shared sender, or the device has other records. */
+  remember(row: number, sender: Sender | undefined): void {
+    if (sender === undefined) return this.forget(row)
+    while (this.senders.length < row) this.senders.push(undefined)
+    sender.row = row
+    this.senders[row] = sender
   }
 
   /** The records of a user, in no order. */
@@ -127,6 +145,7 @@ export class DeviceTable extends DeviceColumns {
     if (userId !== undefined) this.unlink(this.users, OF_USER, row, nameHash(scope, userId))
     this.profiles.delete(row)
     this.replyHead[row] = undefined
+    this.forget(row)
     this.free(row)
     this.count--
     this.freed.push({ row, at: now })
@@ -144,6 +163,7 @@ export class DeviceTable extends DeviceColumns {
     for (let row = 0; row < this.length; row++) {
       if (!this.exists(row) || this.receivedAt(row) >= before || !this.profiles.pack(row)) continue
       this.replyHead[row] = undefined
+      this.forget(row)
       packed++
     }
     return packed
@@ -152,6 +172,10 @@ export class DeviceTable extends DeviceColumns {
   /** The profile as bytes, without unpacking an idle one; they are valid until the next call. */
   packedProfile(row: number): Uint8Array {
     return this.profiles.packed(row)
+  }
+
+  private forget(row: number): void {
+    if (row < this.senders.length) this.senders[row] = undefined
   }
 
   /** Makes room for a record; returns whether it is a new one. */
@@ -181,6 +205,8 @@ export class DeviceTable extends DeviceColumns {
       const deviceId = profiles.deviceId(row)
       const hash = nameHash(scope, deviceId)
       this.link(this.devices, OF_DEVICE, row, this.deviceSlot(scope, deviceId, hash), hash)
+      // None of several records of a device is the only one.
+      for (let other = row; other >= 0; other = this.nextOf(other)) this.forget(other)
     }
     this.setCreatedAt(row, profiles.createdAt(row))
     this.replyHead[row] = undefined

@@ -3,6 +3,7 @@ import { ApiError } from '../runtime/errors.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import type { EventIndex, StoredEvent } from '../events/port.ts'
 import type { CommitLog } from '../log/port.ts'
+import { deviceHash } from '../model/deviceHash.ts'
 import type { Conversion } from '../model/event.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
@@ -166,7 +167,7 @@ export class ActorHost {
 
   /** The partition that all updates of a device go through. */
   partitionOf(deviceId: string): Partition {
-    return this.parts.partitions[partitionNumber(deviceId, this.parts.partitions.length)]!
+    return this.parts.partitions[deviceHash(deviceId) % this.parts.partitions.length]!
   }
 
   /**
@@ -241,7 +242,8 @@ export class ActorHost {
   }
 
   private post(mail: Mail): void {
-    const number = partitionNumber(mail.update.deviceId, this.mailboxes.length)
+    const { sender, deviceId } = mail.update
+    const number = (sender?.deviceHash ?? deviceHash(deviceId)) % this.mailboxes.length
     const mailbox = this.mailboxes[number]!
     if (mailbox.length === 0) this.waiting.push(number)
     mailbox.push(mail)
@@ -411,13 +413,6 @@ export class ActorHost {
       observer.moved(this.partitionOf(deviceId).table, result.row, deviceId)
     }
   }
-}
-
-/** FNV-1a over the UTF-16 units of the device's id; the partition of a device never changes in a store. */
-function partitionNumber(deviceId: string, partitions: number): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < deviceId.length; i++) hash = Math.imul(hash ^ deviceId.charCodeAt(i), 0x01000193)
-  return (hash >>> 0) % partitions
 }
 
 function overloaded(): ApiError {

@@ -21,7 +21,7 @@ import {
   FLAG_STOPPED,
 } from './deviceTable.ts'
 import { FactFinder } from './facts.ts'
-import { identify } from './identity.ts'
+import { identify, type Identity } from './identity.ts'
 import { NOWHERE, profileAfter, saysNothingNew, type Place } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import { headUntil, userHead, userJson } from './userRecord.ts'
@@ -131,14 +131,16 @@ export class Partition {
     wantsUser = true,
   ): Applied | Refusal {
     const { table } = this
-    const { row, first, latestTime, records, repeatOf } = identify(table, update)
+    const known = update.stream === undefined ? table.rowOf(update.sender) : -1
+    const { row, first, latestTime, records, repeatOf } =
+      known < 0 ? identify(table, update) : this.onlyRecord(known)
     if (repeatOf >= 0) {
-      const known = row >= 0 ? row : repeatOf
+      const own = row >= 0 ? row : repeatOf
       return {
-        user: wantsUser ? this.userOf(known, view, update.receivedAt) : '',
+        user: wantsUser ? this.userOf(own, view, update.receivedAt) : '',
         events: NO_EVENTS,
         repeated: true,
-        row: known,
+        row: own,
       }
     }
     if (row < 0 && records >= MAX_RECORDS) return TOO_MANY_RECORDS
@@ -148,7 +150,7 @@ export class Partition {
     const time = timeOf(update, latestTime)
     let events = NO_EVENTS
     let at = row
-    if (row >= 0 && this.isWithinZone(row, update, view, time)) {
+    if (row >= 0 && this.isWithinZone(row, update, view, time, known >= 0)) {
       this.zoneHits++
       this.move(row, update, view.settings, time, true)
       writer.moved(table, row)
@@ -161,6 +163,8 @@ export class Partition {
       }
       events = made
     }
+    const isOnly = records === (row < 0 ? 0 : 1)
+    if (known < 0) table.remember(at, isOnly ? update.sender : undefined)
     // A replay takes nothing of the rate: what comes live after it must not wait for each of its updates.
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.intervalMs : allowedAt
     // A new record heads the chain of its device.
@@ -171,6 +175,11 @@ export class Partition {
       repeated: false,
       row: at,
     }
+  }
+
+  /** As {@link identify} answers for the only record of a device. */
+  private onlyRecord(row: number): Identity {
+    return { row, first: row, latestTime: this.table.updatedAt(row), records: 1, repeatOf: -1 }
   }
 
   /** Server time from which the device's next update may come; a clock set back must not lock devices out. */
@@ -229,7 +238,14 @@ export class Partition {
     return userJson(table, row, head.json)
   }
 
-  private isWithinZone(row: number, update: Update, view: ScopeView, time: number): boolean {
+  /** @param repeats whether the update says of the device what the one before said */
+  private isWithinZone(
+    row: number,
+    update: Update,
+    view: ScopeView,
+    time: number,
+    repeats: boolean,
+  ): boolean {
     const { table } = this
     const radius = table.zoneRadius(row)
     if (radius === 0 || table.zoneRevision(row) !== view.revision) return false
@@ -240,7 +256,7 @@ export class Partition {
     const { latitude, longitude } = update
     if (movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude) > radius)
       return false
-    return update.stream === undefined && saysNothingNew(table.profile(row), update)
+    return repeats || (update.stream === undefined && saysNothingNew(table.profile(row), update))
   }
 
   /** @param settled whether the profile stays as it is */

@@ -4,8 +4,31 @@ import type { ScopeId } from './scope.ts'
 
 export type DeviceType = 'iOS' | 'Android' | 'Web'
 
+/**
+ * Who sends updates and what they say of the device: all that one update repeats of the one before. The updates of a
+ * stream share it (src/stream/senders.ts), so whoever meets the same object again has nothing to compare.
+ */
+export interface Sender {
+  readonly scope: ScopeId
+  readonly deviceId: string
+  /** Of {@link deviceId}, see deviceHash.ts. */
+  readonly deviceHash: number
+  readonly userId: string | undefined
+  readonly installId: string | undefined
+  readonly deviceType: DeviceType | undefined
+  readonly deviceOS: string | undefined
+  readonly deviceMake: string | undefined
+  readonly deviceModel: string | undefined
+  /** The requester's address. */
+  readonly ip: string
+  /** Where a device table may find its record: a hint, which the table checks. */
+  row: number
+}
+
 /** One validated location update, stamped with server time, requester address and scope. */
 export interface Update {
+  /** What of the fields below it shares with other updates; absent: nothing. */
+  readonly sender?: Sender | undefined
   readonly scope: ScopeId
   readonly deviceId: string
   readonly userId?: string | undefined

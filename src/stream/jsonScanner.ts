@@ -1,6 +1,6 @@
 import type { Stamp } from '../ingest/trackSchema.ts'
 import { FRAME, frameFields, updateFields } from './fieldNames.ts'
-import { FIRST_HASH, nextHash, texts } from './texts.ts'
+import { endHash, FIRST_HASH, nextHash, texts } from './texts.ts'
 import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
 
@@ -26,6 +26,9 @@ const MAX_EXACT = 2 ** 53
 const draft = new TrackDraft()
 let bytes: Buffer = Buffer.alloc(0)
 let at = 0
+/** Of the text that was read last: where it ends, and its hash. */
+let textEnd = 0
+let textHash = 0
 
 /**
  * The frame that a usual `track` in JSON holds; undefined for everything else, right or wrong.
@@ -34,7 +37,7 @@ let at = 0
 export function scanJsonTrack(message: Buffer, stamp: Stamp): TrackFrame | undefined {
   bytes = message
   at = 0
-  draft.beginFrame()
+  draft.beginFrame(message)
   return readFrame(stamp) ? draft.endFrame() : undefined
 }
 
@@ -92,8 +95,8 @@ function readUpdate(): boolean {
     if (field === 0) return false
     const byte = bytes[at]
     if (byte === QUOTE) {
-      const text = readText()
-      if (text === undefined || !draft.text(field, text)) return false
+      const start = at + 1
+      if (!skipText() || !draft.text(field, start, textEnd, textHash)) return false
     } else if (byte === LETTER_F || byte === LETTER_T) {
       const value = readBoolean()
       if (value === undefined || !draft.boolean(field, value)) return false
@@ -117,23 +120,30 @@ function readName(names: typeof updateFields): number {
   return field
 }
 
-/** Printable ASCII without escapes. */
 function readText(): string | undefined {
-  if (!take(QUOTE)) return undefined
+  skipSpace()
+  const start = at + 1
+  return skipText() ? texts.find(bytes, start, textEnd, textHash) : undefined
+}
+
+/** Printable ASCII without escapes, from its quote on. */
+function skipText(): boolean {
   const buffer = bytes
-  const start = at
   const end = buffer.length
+  if (buffer[at] !== QUOTE) return false
   let hash = FIRST_HASH
-  for (let i = start; i < end; i++) {
+  for (let i = at + 1; i < end; i++) {
     const byte = buffer[i]!
     if (byte === QUOTE) {
       at = i + 1
-      return texts.find(buffer, start, i, hash)
+      textEnd = i
+      textHash = endHash(hash)
+      return true
     }
-    if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return undefined
+    if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return false
     hash = nextHash(hash, byte)
   }
-  return undefined
+  return false
 }
 
 function readBoolean(): boolean | undefined {

@@ -1,6 +1,6 @@
 import type { Stamp } from '../ingest/trackSchema.ts'
 import { FRAME, frameFields, updateFields } from './fieldNames.ts'
-import { texts } from './texts.ts'
+import { hashText, texts } from './texts.ts'
 import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
 
@@ -28,7 +28,7 @@ export function scanMsgpackTrack(message: Buffer, stamp: Stamp): TrackFrame | un
   bytes = message
   view = new DataView(message.buffer, message.byteOffset, message.length)
   at = 0
-  draft.beginFrame()
+  draft.beginFrame(message)
   return readFrame(stamp) && at === message.length ? draft.endFrame() : undefined
 }
 
@@ -79,8 +79,11 @@ function readUpdate(): boolean {
       at++
       if (!draft.boolean(field, byte === TRUE)) return false
     } else if ((byte & 0xe0) === FIX_TEXT || byte === TEXT_8 || byte === TEXT_16) {
-      const text = readText()
-      if (text === undefined || !draft.text(field, text)) return false
+      const length = readTextLength()
+      if (length < 0) return false
+      at += length
+      const hash = hashText(bytes, at - length, at)
+      if (hash < 0 || !draft.text(field, at - length, at, hash)) return false
     } else if (!draft.number(field, readNumber())) return false
   }
   return true
@@ -107,7 +110,8 @@ function readText(): string | undefined {
   const length = readTextLength()
   if (length < 0) return undefined
   at += length
-  return texts.read(bytes, at - length, at)
+  const hash = hashText(bytes, at - length, at)
+  return hash < 0 ? undefined : texts.find(bytes, at - length, at, hash)
 }
 
 /** The bytes of a text, all of which are there; −1: it is none. */

@@ -1,7 +1,8 @@
 import type { Stamp } from '../ingest/trackSchema.ts'
-import { texts } from './texts.ts'
-import { FIELD, TrackDraft } from './trackDraft.ts'
+import { hashText, texts } from './texts.ts'
+import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
+import { FIELD } from './updateFields.ts'
 
 /** Wire types of protobuf: the low three bits of a tag. */
 const VARINT = 0
@@ -53,7 +54,7 @@ export function scanProtobufTrack(message: Buffer, stamp: Stamp): TrackFrame | u
   bytes = message
   view = new DataView(message.buffer, message.byteOffset, message.length)
   at = 0
-  draft.beginFrame()
+  draft.beginFrame(message)
   if (readVarint() !== CLIENT_TRACK || readVarint() !== message.length - at) return undefined
   return readTrack(stamp) ? draft.endFrame() : undefined
 }
@@ -114,8 +115,11 @@ function readUpdateField(field: number, wireType: number): boolean {
       at += 8
       return draft.number(field, view.getFloat64(at - 8, true))
     case BYTES: {
-      const text = readText()
-      return text !== undefined && draft.text(field, text)
+      const length = readVarint()
+      if (!(length <= bytes.length - at)) return false
+      at += length
+      const hash = hashText(bytes, at - length, at)
+      return hash >= 0 && draft.text(field, at - length, at, hash)
     }
     case VARINT: {
       const value = readVarint()
@@ -132,7 +136,8 @@ function readText(): string | undefined {
   const length = readVarint()
   if (!(length <= bytes.length - at)) return undefined
   at += length
-  return texts.read(bytes, at - length, at)
+  const hash = hashText(bytes, at - length, at)
+  return hash < 0 ? undefined : texts.find(bytes, at - length, at, hash)
 }
 
 /** A number of up to 49 bits, which is all that a double holds exactly in whole groups; NaN for anything else. */

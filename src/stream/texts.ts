@@ -11,6 +11,22 @@ export function nextHash(hash: number, byte: number): number {
   return Math.imul(hash ^ byte, 0x01000193)
 }
 
+/** The hash of a text, 31 bits, out of what {@link nextHash} has made of all its characters. */
+export function endHash(hash: number): number {
+  return hash & 0x7fffffff
+}
+
+/** The hash of a text, 31 bits; −1 where one is no printable ASCII character. */
+export function hashText(bytes: Buffer, start: number, end: number): number {
+  let hash = FIRST_HASH
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i]!
+    if (byte < 0x20 || byte > 0x7e) return -1
+    hash = nextHash(hash, byte)
+  }
+  return endHash(hash)
+}
+
 /**
  * Makes texts of bytes and keeps the short ones, because senders send the same few names over and over: a text that
  * exists needs no memory and no garbage collection. Of two texts that share a slot, it holds the later one.
@@ -18,18 +34,10 @@ export function nextHash(hash: number, byte: number): number {
 class Texts {
   readonly #kept: (string | undefined)[] = Array.from({ length: SLOTS })
 
-  /** The text of `bytes` from `start` to `end`; undefined where one is no printable ASCII character. */
-  read(bytes: Buffer, start: number, end: number): string | undefined {
-    let hash = FIRST_HASH
-    for (let i = start; i < end; i++) {
-      const byte = bytes[i]!
-      if (byte < 0x20 || byte > 0x7e) return undefined
-      hash = nextHash(hash, byte)
-    }
-    return this.find(bytes, start, end, hash)
-  }
-
-  /** As {@link read}, where all that has been looked at already. */
+  /**
+   * The text of `bytes` from `start` to `end`, printable ASCII characters all.
+   * @param hash of the text
+   */
   find(bytes: Buffer, start: number, end: number, hash: number): string {
     const length = end - start
     if (length === 0) return ''

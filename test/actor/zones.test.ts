@@ -5,9 +5,10 @@ import { FrameWriter } from '../../src/actor/commitCodec.ts'
 import { Partition, type Applied } from '../../src/actor/partition.ts'
 import { snapshotOf } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
+import { deviceHash } from '../../src/model/deviceHash.ts'
 import type { Geofence, Shape } from '../../src/model/geofence.ts'
 import type { Settings } from '../../src/model/settings.ts'
-import type { Update } from '../../src/model/update.ts'
+import type { Sender, Update } from '../../src/model/update.ts'
 import { Engine, MINUTE, runs, SALT, TIMEOUT } from './kit.ts'
 import {
   moved,
@@ -23,10 +24,27 @@ import {
 
 t.setTimeout(TIMEOUT)
 
+/** Senders by what they say, as those of streams are kept. */
+class Senders {
+  private readonly kept = new Map<string, Sender>()
+
+  /** The update as a stream would bring it, if one could. */
+  sent(update: Update): Update {
+    if (update.description !== undefined || update.metadata !== undefined) return update
+    const { scope, deviceId, userId, installId, deviceType, deviceOS, deviceMake, deviceModel, ip } = update
+    const texts = { scope, deviceId, userId, installId, deviceType, deviceOS, deviceMake, deviceModel, ip }
+    const key = JSON.stringify(texts)
+    const sender = this.kept.get(key) ?? { ...texts, deviceHash: deviceHash(deviceId), row: -1 }
+    this.kept.set(key, sender)
+    return { ...update, sender }
+  }
+}
+
 /** One partition that is driven by hand, an update per commit. */
 class Driven {
   readonly partition = new Partition(3, SALT)
   readonly events: StoredEvent[] = []
+  readonly senders = new Senders()
   private readonly writer = new FrameWriter()
   private readonly engine: Engine
 
@@ -61,8 +79,9 @@ class Driven {
   }
 }
 
+/** The first is driven with senders, the twin without. */
 function sameAnswers(one: Driven, twin: Driven, update: Update, before: () => void): void {
-  const a = one.apply(update)
+  const a = one.apply(one.senders.sent(update))
   before()
   const b = twin.apply(update)
   if (JSON.stringify(a.applied) !== JSON.stringify(b.applied) || !a.frame.equals(b.frame))
