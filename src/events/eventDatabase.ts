@@ -7,8 +7,8 @@ import type { EventQuery, Scopes, StoredEvent, Verdict } from './port.ts'
 
 /** Events removed per transaction of a prune, so that what waits behind it waits for milliseconds. */
 const PRUNE_CHUNK = 1_000
-/** Pages copied at a time: 256 KB. */
-const COPIED_PAGES = 64
+/** Copied at a time. */
+const COPIED_BYTES = 256 * 1024
 
 /** What {@link EventDatabase.read} asks for one scope: the index leads to its events, however many there are of others. */
 export const READ_OF_SCOPE = `SELECT rowid AS place, scope, json FROM events INDEXED BY eventsByScope
@@ -255,7 +255,7 @@ export class EventDatabase {
     await this.#database.backup(file, {
       progress: ({ totalPages, remainingPages }) => {
         step((totalPages - remainingPages) * pageBytes, totalPages * pageBytes)
-        return COPIED_PAGES
+        return COPIED_BYTES / pageBytes
       },
     })
     return this.#position

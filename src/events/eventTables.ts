@@ -7,6 +7,8 @@ import { OWNERS_SCHEMA } from './ownedEvents.ts'
 const APPLICATION_ID = 0x52664576
 const SCHEMA_VERSION = 4
 const CACHE_KIB = 32_768
+/** Of a new file. Events come one behind the other: with pages of 4 KB a sixth of their cost is writing twice as many. */
+const PAGE_BYTES = 8192
 
 /**
  * The row number of an event is its place in the order of the log: given by us, never twice, so that a reader's cursor
@@ -85,6 +87,7 @@ function prepareFile(database: Database.Database, file: string): void {
       `The event index ${file} has format ${version}; this version of Ringfence reads up to ${SCHEMA_VERSION}.`,
     )
   }
+  if (fresh) database.pragma(`page_size = ${PAGE_BYTES}`)
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = NORMAL')
   // Checkpoints are made on purpose, by checkpoint(): the durable position depends on them.
