@@ -11,14 +11,16 @@ import type { DeviceTable } from './deviceTable.ts'
  *   MOVED    flags u8 · latitude · longitude · accuracy · updatedAt · receivedAt (f64 each)
  *   WHOLE    as MOVED · scope u32 · length u32 · profile (profileCodec.ts)
  *   REMOVED  nothing
+ *   NUMBERED as MOVED · sequence f64: the profile's newest mark has come to that number
  * event    scope u32 · length u32 · JSON
  * ```
- * Little-endian. Rows are applied as data, in order, never evaluated again.
+ * Little-endian. Version 1 has no NUMBERED. Rows are applied as data, in order, never evaluated again.
  */
-const VERSION = 1
+const VERSION = 2
 const MOVED = 1
 const WHOLE = 2
 const REMOVED = 3
+const NUMBERED = 4
 
 const FIRST_BYTES = 64 * 1024
 /** A writer that a burst has grown past this starts small again. */
@@ -84,6 +86,14 @@ export class FrameWriter {
   /** The row's columns of position, times and flags; its profile is as it was. */
   moved(table: DeviceTable, row: number): void {
     this.columns(MOVED, table, row)
+  }
+
+  /** As {@link moved}, with the number of the newest mark. */
+  numbered(table: DeviceTable, row: number): void {
+    this.columns(NUMBERED, table, row)
+    this.reserve(8)
+    this.view.setFloat64(this.at, table.sequence(row), true)
+    this.at += 8
   }
 
   /** The whole row. */
@@ -167,7 +177,7 @@ export function readFrame(payload: Uint8Array, visitor: FrameVisitor): void {
   const buffer = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
   const view = viewOf(payload)
   const version = buffer[0]
-  if (version !== VERSION)
+  if (version !== 1 && version !== VERSION)
     throw new Error(`frame version ${version} is not ${VERSION}: written by a newer release?`)
   const time = view.getFloat64(1, true)
   let at = 9
@@ -209,11 +219,16 @@ function readRow(
     table?.remove(row, time)
     return at + 5
   }
-  if (kind !== MOVED && kind !== WHOLE) throw new Error(`row of kind ${kind} at byte ${at}`)
+  if (kind !== MOVED && kind !== WHOLE && kind !== NUMBERED)
+    throw new Error(`row of kind ${kind} at byte ${at}`)
   let next = at + 46
   if (kind === WHOLE) {
     next = at + 54 + view.getUint32(at + 50, true)
     table?.setPacked(row, view.getUint32(at + 46, true), buffer.subarray(at + 54, next))
+  }
+  if (kind === NUMBERED) {
+    next = at + 54
+    table?.setSequence(row, view.getFloat64(at + 46, true))
   }
   table?.move(
     row,

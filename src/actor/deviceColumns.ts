@@ -47,6 +47,8 @@ export class DeviceColumns {
   private words = new Int32Array(this.cells.buffer)
   /** Apart, since only scans read it. */
   private created = new Float64Array(FIRST_CAPACITY)
+  /** Apart, since only streams that number their updates use it. */
+  private sequences = new Float64Array(FIRST_CAPACITY)
 
   /** How many rows there is memory for. */
   protected get capacity(): number {
@@ -109,6 +111,15 @@ export class DeviceColumns {
     cells[at + ACCURACY] = accuracy
     cells[at + RECEIVED_AT] = receivedAt
     this.words[(row << WORDS) + FLAGS] = flags
+  }
+
+  /** The sequence number of the newest mark; −1: what the profile says of it. */
+  sequence(row: number): number {
+    return this.sequences[row]!
+  }
+
+  setSequence(row: number, sequence: number): void {
+    this.sequences[row] = sequence
   }
 
   // What follows is not durable: recovery leaves it empty, the next full evaluation fills it.
@@ -217,8 +228,11 @@ export class DeviceColumns {
     cells.set(this.cells)
     const created = new Float64Array(capacity)
     created.set(this.created)
+    const sequences = new Float64Array(capacity)
+    sequences.set(this.sequences)
     this.cells = cells
     this.words = new Int32Array(cells.buffer)
     this.created = created
+    this.sequences = sequences
   }
 }

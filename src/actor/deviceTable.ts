@@ -49,6 +49,8 @@ export class DeviceTable extends DeviceColumns {
   readonly replyHead: (ReplyHead | undefined)[] = []
   /** Who sent the last update of a record that is its device's only one. */
   private readonly senders: (Sender | undefined)[] = []
+  /** The stream of that update. */
+  private readonly streams: (string | undefined)[] = []
   /** The heads of the chains. */
   private readonly devices = new RowIndex()
   private readonly users = new RowIndex()
@@ -65,19 +67,31 @@ export class DeviceTable extends DeviceColumns {
     return this.next(OF_DEVICE, row)
   }
 
-  /** The device's only record, whose last update came of this very sender; −1: it is to be looked for. */
-  rowOf(sender: Sender | undefined): number {
+  /**
+   * The device's only record, whose last update came of this very sender, and in the same stream below this number if in
+   * any; −1: it is to be looked for.
+   */
+  rowOf(sender: Sender | undefined, stream: string | undefined, sequence: number | undefined): number {
     if (sender === undefined) return -1
     const { row } = sender
-    return row >= 0 && row < this.senders.length && this.senders[row] === sender ? row : -1
+    if (row < 0 || row >= this.senders.length || this.senders[row] !== sender) return -1
+    if (stream === undefined) return row
+    return this.streams[row] === stream && sequence! > this.sequence(row) ? row : -1
   }
 
-  /** Notes who sent the last update of a record; undefined: no shared sender, or the device has other records. */
-  remember(row: number, sender: Sender | undefined): void {
+  /**
+   * Notes who sent the last update of a record, and in which stream.
+   * @param sender undefined: it is no shared one, or the device has other records
+   */
+  remember(row: number, sender: Sender | undefined, stream: string | undefined): void {
     if (sender === undefined) return this.forget(row)
-    while (this.senders.length < row) this.senders.push(undefined)
+    while (this.senders.length < row) {
+      this.senders.push(undefined)
+      this.streams.push(undefined)
+    }
     sender.row = row
     this.senders[row] = sender
+    this.streams[row] = stream
   }
 
   /** The records of a user, in no order. */
@@ -95,11 +109,13 @@ export class DeviceTable extends DeviceColumns {
 
   /** The profile, unpacked and kept so. */
   profile(row: number): Profile {
+    this.settleMark(row)
     return this.profiles.get(row)
   }
 
   /** The profile, without keeping an idle one unpacked: for scans. */
   peek(row: number): Profile {
+    this.settleMark(row)
     return this.profiles.peek(row)
   }
 
@@ -123,6 +139,7 @@ export class DeviceTable extends DeviceColumns {
     const isNew = this.open(row, scope)
     const userBefore = isNew ? undefined : this.profiles.userId(row)
     this.profiles.set(row, profile)
+    this.setSequence(row, -1)
     this.relink(row, scope, isNew, userBefore)
   }
 
@@ -133,6 +150,7 @@ export class DeviceTable extends DeviceColumns {
     const isKnown = !isNew && this.profiles.isOfUserIn(row, packed)
     const userBefore = isNew || isKnown ? undefined : this.profiles.userId(row)
     this.profiles.setPacked(row, packed)
+    this.setSequence(row, -1)
     if (isKnown) this.replyHead[row] = undefined
     else this.relink(row, scope, isNew, userBefore)
   }
@@ -161,7 +179,9 @@ export class DeviceTable extends DeviceColumns {
   packIdle(before: number): number {
     let packed = 0
     for (let row = 0; row < this.length; row++) {
-      if (!this.exists(row) || this.receivedAt(row) >= before || !this.profiles.pack(row)) continue
+      if (!this.exists(row) || this.receivedAt(row) >= before) continue
+      this.settleMark(row)
+      if (!this.profiles.pack(row)) continue
       this.replyHead[row] = undefined
       this.forget(row)
       packed++
@@ -171,7 +191,21 @@ export class DeviceTable extends DeviceColumns {
 
   /** The profile as bytes, without unpacking an idle one; they are valid until the next call. */
   packedProfile(row: number): Uint8Array {
+    this.settleMark(row)
     return this.profiles.packed(row)
+  }
+
+  /** Writes the newest mark's number into the profile, where its column is ahead. An idle profile stays packed. */
+  private settleMark(row: number): void {
+    const sequence = this.sequence(row)
+    if (!(sequence >= 0) || !this.exists(row)) return
+    const profile = this.profiles.peek(row)
+    const mark = profile.marks.at(-1)
+    if (mark === undefined || mark.sequence >= sequence) return
+    const isIdle = this.profiles.isPacked(row)
+    const marks = [...profile.marks.slice(0, -1), { stream: mark.stream, sequence }]
+    this.profiles.set(row, { ...profile, marks })
+    if (isIdle) this.profiles.pack(row)
   }
 
   private forget(row: number): void {

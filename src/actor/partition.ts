@@ -22,7 +22,7 @@ import {
 } from './deviceTable.ts'
 import { FactFinder } from './facts.ts'
 import { identify, type Identity } from './identity.ts'
-import { NOWHERE, profileAfter, saysNothingNew, type Place } from './profile.ts'
+import { goesOn, NOWHERE, profileAfter, saysNothingNew, type Place } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import { headUntil, userHead, userJson } from './userRecord.ts'
 import { movedMeters, NO_ZONE, zoneAfter, zoneCosine, type Zone } from './zone.ts'
@@ -131,7 +131,7 @@ export class Partition {
     wantsUser = true,
   ): Applied | Refusal {
     const { table } = this
-    const known = update.stream === undefined ? table.rowOf(update.sender) : -1
+    const known = table.rowOf(update.sender, update.stream, update.sequence)
     const { row, first, latestTime, records, repeatOf } =
       known < 0 ? identify(table, update) : this.onlyRecord(known)
     if (repeatOf >= 0) {
@@ -153,7 +153,7 @@ export class Partition {
     if (row >= 0 && this.isWithinZone(row, update, view, time, known >= 0)) {
       this.zoneHits++
       this.move(row, update, view.settings, time, true)
-      writer.moved(table, row)
+      this.write(row, update, writer)
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
       const made = this.evaluate(at, update, view, time, writer)
@@ -164,7 +164,7 @@ export class Partition {
       events = made
     }
     const isOnly = records === (row < 0 ? 0 : 1)
-    if (known < 0) table.remember(at, isOnly ? update.sender : undefined)
+    if (known < 0) table.remember(at, isOnly ? update.sender : undefined, update.stream)
     // A replay takes nothing of the rate: what comes live after it must not wait for each of its updates.
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.intervalMs : allowedAt
     // A new record heads the chain of its device.
@@ -256,7 +256,9 @@ export class Partition {
     const { latitude, longitude } = update
     if (movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude) > radius)
       return false
-    return repeats || (update.stream === undefined && saysNothingNew(table.profile(row), update))
+    if (repeats) return true
+    const profile = table.profile(row)
+    return goesOn(profile, update) && saysNothingNew(profile, update)
   }
 
   /** @param settled whether the profile stays as it is */
@@ -285,9 +287,20 @@ export class Partition {
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.move(row, update, view.settings, time, profile === before)
     this.setZone(row, update, zone, view)
-    if (profile === before) writer.moved(table, row)
-    else writer.whole(table, row, packProfile(profile))
+    if (profile === before) this.write(row, update, writer)
+    else {
+      writer.whole(table, row, packProfile(profile))
+      if (update.sequence !== undefined) table.setSequence(row, update.sequence)
+    }
     return events
+  }
+
+  /** Makes durable that the row has moved, and nothing else. */
+  private write(row: number, update: Update, writer: FrameWriter): void {
+    const { table } = this
+    if (update.sequence === undefined) return writer.moved(table, row)
+    table.setSequence(row, update.sequence)
+    writer.numbered(table, row)
   }
 
   /** Where the update leads, what happens on the way, and how far the next may go without a look at the world. */

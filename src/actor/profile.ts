@@ -47,7 +47,12 @@ function sameMetadata(a: Metadata, b: Metadata | undefined): boolean {
   return keys === Object.keys(b).length
 }
 
-/** The profile after an update; the same object where nothing in it changes. */
+/** Whether the update is of the newest mark's stream, or of none: then its profile need not change for the marks. */
+export function goesOn({ marks }: Profile, { stream }: Update): boolean {
+  return stream === undefined || marks.at(-1)?.stream === stream
+}
+
+/** The profile after an update; the same object where nothing in it changes but the newest mark's number. */
 export function profileAfter(
   before: Profile | undefined,
   update: Update,
@@ -55,7 +60,7 @@ export function profileAfter(
   newId: () => string,
 ): Profile {
   const { visits, approaches } = before ?? NOWHERE
-  if (before !== undefined && update.stream === undefined && isSamePlace(before, place)) {
+  if (before !== undefined && goesOn(before, update) && isSamePlace(before, place)) {
     if (saysNothingNew(before, update)) return before
   }
   return {

@@ -83,6 +83,10 @@ export class ProfileStore {
     if (typeof held === 'number') this.drop(held)
   }
 
+  isPacked(row: number): boolean {
+    return typeof this.held[row] === 'number'
+  }
+
   /** Packs the profile; returns whether it was not yet. */
   pack(row: number): boolean {
     const held = this.held[row]

@@ -106,6 +106,8 @@ t.test('frames', async (t) => {
     readonly flags: number
     readonly scope: number
     readonly profile: Profile
+    /** Of the newest mark, when it moved again. */
+    readonly number: number | undefined
   }
   const number = fc.double({ noDefaultInfinity: true })
   const row: fc.Arbitrary<Row> = fc.record({
@@ -114,6 +116,7 @@ t.test('frames', async (t) => {
     flags: fc.integer({ min: 0, max: 7 }),
     scope: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
     profile,
+    number: fc.option(fc.maxSafeNat(), { nil: undefined }),
   })
   const commit = fc.record({
     partition: fc.integer({ min: 0, max: MAX_PARTITIONS - 1 }),
@@ -150,6 +153,9 @@ t.test('frames', async (t) => {
           for (const each of one.rows) {
             fill(table, each)
             writer.whole(table, each.row, packProfile(each.profile))
+            if (each.number === undefined) continue
+            table.setSequence(each.row, each.number)
+            writer.numbered(table, each.row)
           }
           for (const event of one.events) writer.event(event)
           if (!writer.endCommit()) continue
@@ -183,11 +189,16 @@ t.test('frames', async (t) => {
           assert.equal(found.head, `${one.partition} ${one.sequence} ${one.revision}`)
           assert.equal(JSON.stringify(found.events), JSON.stringify(one.events))
           assert.equal(found.table.count, one.rows.length)
-          for (const { row: at, profile: p, scope, flags } of one.rows) {
+          for (const { row: at, profile: p, scope, flags, number: n } of one.rows) {
             assert.equal(columnsOf(found.table, at), columnsOf(tables[i]!, at))
             assert.equal(found.table.scope(at), scope)
             assert.equal(found.table.flags(at), flags)
-            assert.equal(JSON.stringify(found.table.profile(at)), JSON.stringify(p))
+            const marks = p.marks.map((mark, place) =>
+              place === p.marks.length - 1 ? { ...mark, sequence: Math.max(mark.sequence, n ?? 0) } : mark,
+            )
+            const expected = JSON.stringify({ ...p, marks })
+            assert.equal(JSON.stringify(unpackProfile(found.table.packedProfile(at))), expected)
+            assert.equal(JSON.stringify(found.table.profile(at)), expected)
           }
         })
       }),
@@ -224,7 +235,7 @@ t.test('frames', async (t) => {
     writer.endCommit()
     const frame = Uint8Array.from(writer.take())
     t.doesNotThrow(tooMuch(frame))
-    t.throws(tooMuch(Uint8Array.from([2, ...frame.subarray(1)])), /frame version 2 is not 1.*newer/)
+    t.throws(tooMuch(Uint8Array.from([3, ...frame.subarray(1)])), /frame version 3 is not 2.*newer/)
     for (let end = 10; end < frame.length; end++) t.throws(tooMuch(frame.subarray(0, end)), `cut at ${end}`)
   })
 })

@@ -169,6 +169,10 @@ const THEMES: Readonly<Record<string, Theme>> = {
     }),
     hits: 0.2,
   },
+  'numbered in streams': {
+    change: (random, habits) => ({ ...habits, stream: random.pick([undefined, 'a', 'b', 'c']) }),
+    hits: 0.2,
+  },
   settings: {
     change: (random, habits, { world }) => {
       world.set(0, randomSettings(random))
@@ -327,7 +331,9 @@ t.test('zones change nothing but the work', async (t) => {
         for (let i = 0; i < 250; i++) {
           clock.advance(theme.pace?.(random) ?? 1000)
           if (random.chance(0.08)) habits = theme.change(random, habits, engine, place)
-          const update = engine.update({ deviceId: 'd', ...walk(), ...habits })
+          // Now and then a number that has been.
+          const sequence = habits.stream === undefined ? undefined : i - (random.chance(0.05) ? 3 : 0)
+          const update = engine.update({ deviceId: 'd', ...walk(), ...habits, sequence })
           sameAnswers(zoned, plain, update, () => endZones(plain.partition))
           if (random.chance(0.2)) {
             clock.advance(theme.pace?.(random) ?? 1000)

@@ -88,7 +88,7 @@ class RowReader implements Committed {
   readonly #timesOfRow = new Map<string, number[]>()
 
   frame(bytes: Buffer): void {
-    if (bytes[0] !== 1) throw new Error(`frame version ${bytes[0]}, this reader knows 1`)
+    if (bytes[0] !== 2) throw new Error(`frame version ${bytes[0]}, this reader knows 2`)
     let at = 9
     while (at < bytes.length) {
       const partition = bytes.readUInt16LE(at)
@@ -107,9 +107,9 @@ class RowReader implements Committed {
   /** Returns where the next begins. */
   #row(bytes: Buffer, at: number, partition: number): number {
     const kind = bytes[at]
-    if (kind !== 1 && kind !== 2) throw new Error(`row of kind ${kind}: nothing was removed`)
+    if (kind !== 1 && kind !== 2 && kind !== 4) throw new Error(`row of kind ${kind}: nothing was removed`)
     const row = `${partition}/${bytes.readUInt32LE(at + 1)}`
-    let end = at + 46
+    let end = at + (kind === 4 ? 54 : 46)
     if (kind === 2) {
       end = at + 54 + bytes.readUInt32LE(at + 50)
       if (!this.#timesOfRow.has(row)) {
