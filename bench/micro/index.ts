@@ -69,9 +69,7 @@ function measure(size: number) {
   const putNs = (timed(() => edits.forEach((geofence) => index.put(geofence))) / edits.length) * 1e6
 
   const arena = new ShapeArena()
-  const shapes = Array.from({ length: size }, (_, i) =>
-    arena.add(index.geofence(index.slotOf(idOf(i))).shape),
-  )
+  const shapes = Array.from({ length: size }, (_, i) => arena.add(index.shape(index.slotOf(idOf(i)))))
   const tree = new Flatbush(size)
   const treeBuildMs = timed(() => {
     for (const shape of shapes) {

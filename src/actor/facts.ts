@@ -65,15 +65,14 @@ export class FactFinder {
       }
       const distance = index.distance(slot, probe)
       if (everyCandidate || distance <= reach) candidates.push(this.fact(index, slot, distance, now))
-      else if (distance - reach < clearance && !staysIneligible(index.geofence(slot), now))
-        clearance = distance - reach
+      else if (distance - reach < clearance && mayConcern(index, slot, now)) clearance = distance - reach
     }
     const nearest = placeOfLeast(leasts, others)
     for (let i = -1; i < others; i++) {
       const at = i < 0 ? nearest : i
       if (at < 0 || i === nearest || leasts[at]! - reach >= clearance) continue
       const slot = slots[at]!
-      if (staysIneligible(index.geofence(slot), now)) continue
+      if (!mayConcern(index, slot, now)) continue
       clearance = Math.min(clearance, index.distance(slot, probe) - reach)
     }
     let passages: readonly Passage[] = []
@@ -90,6 +89,11 @@ export class FactFinder {
     if (accuracy > Math.abs(distance)) coverage = index.coverage(slot, this.probe, accuracy)
     return { geofence: index.geofence(slot), distance, coverage }
   }
+}
+
+/** Whether the geofence could touch the device: most concern everybody, and are not looked at for it. */
+function mayConcern(index: GeofenceIndex, slot: number, now: Circumstances): boolean {
+  return index.isUnrestricted(slot) || !staysIneligible(index.geofence(slot), now)
 }
 
 /** −1: there is none. */

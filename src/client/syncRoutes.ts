@@ -4,7 +4,7 @@ import { Latitude, Longitude, Text } from '../api/schemas.ts'
 import { isMeantFor } from '../events/transitions.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { Beacon } from '../model/beacon.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
 import { BeaconRecord, beaconRecord } from '../registry/beaconRecord.ts'
 import { GeofenceRecord, geofenceRecord } from '../registry/geofenceRecord.ts'
 import { asOf } from '../registry/geofenceRow.ts'
@@ -57,7 +57,7 @@ export function syncRoutes(registry: RegistryView): Route[] {
       handler: ({ body, credentials, receivedAt }) => {
         const { latitude, longitude } = body
         const view = registry.scope(credentials!.scope)
-        const accept = (geofence: Geofence) =>
+        const accept = (geofence: GeofenceProperties) =>
           isMeantFor(geofence, body.userId || undefined) && asOf(geofence, receivedAt)?.enabled === true
         const { geofences, beacons, radiusMeters } = around(view, latitude, longitude, accept)
         return {
@@ -86,7 +86,7 @@ function around(
   view: ScopeView,
   latitude: number,
   longitude: number,
-  accept: (geofence: Geofence) => boolean,
+  accept: (geofence: GeofenceProperties) => boolean,
 ): Surroundings {
   const margin = view.settings.bufferEntries ? BUFFER_MARGIN_METERS : SPHERE_MARGIN_METERS
   const beaconMargin = BEACON_RANGE_METERS + SPHERE_MARGIN_METERS
@@ -99,7 +99,9 @@ function around(
   const nextGeofence = (geofences[MAX_RECORDS]?.distance ?? search.radiusMeters) - margin
   const nextBeacon = (beacons[MAX_RECORDS]?.distance ?? Infinity) - beaconMargin
   return {
-    geofences: geofences.slice(0, MAX_RECORDS).map(({ geofence }) => geofence),
+    geofences: geofences
+      .slice(0, MAX_RECORDS)
+      .map(({ geofence, slot }) => ({ ...geofence, shape: view.index.shape(slot) })),
     beacons: beacons.slice(0, MAX_RECORDS).map(({ beacon }) => beacon),
     radiusMeters: Math.max(0, Math.min(MAX_RADIUS_METERS, nextGeofence, nextBeacon)),
   }

@@ -5,7 +5,7 @@ import { GeofenceContextSchema } from '../events/eventSchema.ts'
 import { geofenceContext } from '../events/record.ts'
 import { isMeantFor } from '../events/transitions.ts'
 import { Probe } from '../geometry/probe.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import { asOf } from '../registry/geofenceRow.ts'
 import type { RegistryView, ScopeView } from '../registry/port.ts'
 
@@ -53,7 +53,7 @@ function geofencesAround(
   longitude: number,
   userId: string | undefined,
   now: number,
-): Geofence[] {
+): GeofenceProperties[] {
   const { index } = view
   probe.set(latitude, longitude)
   const slots: number[] = []

@@ -1,10 +1,10 @@
 import type { GeofenceTransition, Waypoint } from '../model/event.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import { ineligibility, needsStop, operatingAt, type Circumstances } from './transitions.ts'
 
 /** A geofence that lies on the way between two updates, both outside it. */
 export interface Passage {
-  readonly geofence: Geofence
+  readonly geofence: GeofenceProperties
   /** Where the way first touches it, and where it leaves it for good. */
   readonly entered: Waypoint
   readonly exited: Waypoint
@@ -46,7 +46,7 @@ export function crossingOf(
   ]
 }
 
-function operating(geofence: Geofence, time: number) {
+function operating(geofence: GeofenceProperties, time: number) {
   const currentlyOperating = operatingAt(geofence, time)
   return currentlyOperating === undefined ? {} : { currentlyOperating }
 }

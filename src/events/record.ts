@@ -1,6 +1,6 @@
 import type { Beacon } from '../model/beacon.ts'
 import type { Conversion, Transition } from '../model/event.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { Profile } from '../model/device.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
@@ -92,7 +92,7 @@ export function conversionJson(
 }
 
 /** A geofence as it appears in user context and in events. */
-export function geofenceContext(geofence: Geofence) {
+export function geofenceContext(geofence: GeofenceProperties) {
   return {
     _id: geofence.id,
     tag: geofence.tag,

@@ -1,6 +1,6 @@
 import type { Visit } from '../model/device.ts'
 import type { GeofenceEventType } from '../model/event.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Settings } from '../model/settings.ts'
 import { entryConfidence, exitConfidence } from '../geometry/confidence.ts'
 import { isOpen } from '../model/operatingHours.ts'
@@ -20,7 +20,7 @@ import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
 
 /** What geometry says of a geofence for this update. */
 export interface Fact {
-  readonly geofence: Geofence
+  readonly geofence: GeofenceProperties
   /** Signed metres to the boundary, negative inside. */
   readonly distance: number
   /** Share of the accuracy disc that it covers, 0 to 1. */
@@ -81,7 +81,7 @@ export interface Decision {
 }
 
 /** The first failing rule of eligibility, in the order of evaluation.md; undefined when the geofence may make events. */
-export function ineligibility(geofence: Geofence, now: Circumstances): Ineligibility | undefined {
+export function ineligibility(geofence: GeofenceProperties, now: Circumstances): Ineligibility | undefined {
   if (!geofence.enabled) return 'disabled'
   if (geofence.disableAfter !== undefined && now.receivedAt >= geofence.disableAfter) return 'expired'
   if (geofence.deleteAfter !== undefined && now.receivedAt >= geofence.deleteAfter) return 'expired'
@@ -92,17 +92,17 @@ export function ineligibility(geofence: Geofence, now: Circumstances): Ineligibi
 }
 
 /** Whether the geofence is for this user: for all, or the user is among `userIds` united with `userId`. */
-export function isMeantFor(geofence: Geofence, userId: string | undefined): boolean {
+export function isMeantFor(geofence: GeofenceProperties, userId: string | undefined): boolean {
   if (geofence.userIds === undefined && geofence.userId === undefined) return true
   if (userId === undefined) return false
   return geofence.userId === userId || (geofence.userIds?.includes(userId) ?? false)
 }
 
 // Geofences are immutable, so what their text says is read once.
-const parsedRanges = new WeakMap<Geofence, IpRanges>()
+const parsedRanges = new WeakMap<GeofenceProperties, IpRanges>()
 
 /** Whether the geofence is for requests from this address: from all, or from one in its ranges. */
-export function isMeantForAddress(geofence: Geofence, ip: string): boolean {
+export function isMeantForAddress(geofence: GeofenceProperties, ip: string): boolean {
   if (geofence.ip === undefined) return true
   let ranges = parsedRanges.get(geofence)
   if (ranges === undefined) parsedRanges.set(geofence, (ranges = parseIpRanges(geofence.ip)))
@@ -110,13 +110,13 @@ export function isMeantForAddress(geofence: Geofence, ip: string): boolean {
 }
 
 /** Whether time t lies within the geofence's operating hours; undefined when it has none. */
-export function operatingAt(geofence: Geofence, time: number): boolean | undefined {
+export function operatingAt(geofence: GeofenceProperties, time: number): boolean | undefined {
   if (geofence.operatingHours === undefined) return undefined
   return isOpen(geofence.operatingHours, geofence.timeZone, time)
 }
 
 /** Minutes after which a stay makes a dwell event; undefined when it never does. */
-export function dwellMinutes(geofence: Geofence, settings: Settings): number | undefined {
+export function dwellMinutes(geofence: GeofenceProperties, settings: Settings): number | undefined {
   if (!settings.dwellEvents) return undefined
   return geofence.dwellThreshold ?? settings.dwellThreshold ?? undefined
 }
@@ -192,7 +192,7 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
 }
 
 /** Stop detection is on: an entry needs the device to have stopped or its app to be in the foreground. */
-export function needsStop(geofence: Geofence, settings: Settings): boolean {
+export function needsStop(geofence: GeofenceProperties, settings: Settings): boolean {
   return geofence.stopDetection ?? settings.stopDetection
 }
 

@@ -5,7 +5,16 @@ import { addFarPieces } from './polygonFarCoverage.ts'
 import { polygonContains } from './polygonInside.ts'
 import { WGS84_A, WGS84_E2 } from './probe.ts'
 import type { Probe } from './probe.ts'
-import { FLAG_GLOBAL, box, flagsOf, leastCosine, leavesOf, loadBox, loadRun, run } from './shapeLayout.ts'
+import {
+  FLAG_GLOBAL,
+  flagsOf,
+  leastCosine,
+  leavesOf,
+  loadNode,
+  loadRun,
+  nodeBox,
+  run,
+} from './shapeLayout.ts'
 import type { ShapeWords } from './shapeLayout.ts'
 
 /** The local frame serves while (radius / Earth radius)·tan φ stays below this: what it leaves out is its square. */
@@ -70,10 +79,10 @@ function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: n
   stack[top++] = 0
   while (top > 0) {
     const node = stack[--top]!
-    loadBox(words, shape, node)
-    const gapLon = Math.max(box[0]! - lon, lon - box[2]!)
-    const gapLat = Math.max(box[1]! - lat, lat - box[3]!)
-    if (boxBound2(gapLon, gapLat, cosLat * leastCosine(box[1]!, box[3]!)) > boundary2) continue
+    loadNode(words, shape, node)
+    const gapLon = Math.max(nodeBox[0]! - lon, lon - nodeBox[2]!)
+    const gapLat = Math.max(nodeBox[1]! - lat, lat - nodeBox[3]!)
+    if (boxBound2(gapLon, gapLat, cosLat * leastCosine(nodeBox[1]!, nodeBox[3]!)) > boundary2) continue
     if (node < leaves - 1) {
       stack[top++] = 2 * node + 1
       stack[top++] = 2 * node + 2

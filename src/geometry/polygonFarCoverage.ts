@@ -3,7 +3,7 @@ import { addPiece } from './discOverlap.ts'
 import { wrappedBoxBound2 } from './polygonFarDistance.ts'
 import { WGS84_A, WGS84_E2 } from './probe.ts'
 import type { Probe } from './probe.ts'
-import { box, leavesOf, loadBox, loadRun, run } from './shapeLayout.ts'
+import { leavesOf, loadNode, loadRun, nodeBox, run } from './shapeLayout.ts'
 import type { ShapeWords } from './shapeLayout.ts'
 
 /** Largest deviation of an edge from a straight piece, as a share of the disc's radius. */
@@ -32,8 +32,8 @@ export function addFarPieces(words: ShapeWords, shape: number, probe: Probe, acc
   stack[top++] = 0
   while (top > 0) {
     const node = stack[--top]!
-    loadBox(words, shape, node)
-    if (wrappedBoxBound2(box, probe) > 1.01 * radius * radius) continue
+    loadNode(words, shape, node)
+    if (wrappedBoxBound2(nodeBox, probe) > 1.01 * radius * radius) continue
     if (node < leaves - 1) {
       stack[top++] = 2 * node + 1
       stack[top++] = 2 * node + 2

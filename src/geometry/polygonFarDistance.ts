@@ -4,12 +4,12 @@ import type { Probe } from './probe.ts'
 import {
   FLAG_SEAM,
   POLYGON_BOX,
-  box,
   flagsOf,
   leastCosine,
   leavesOf,
-  loadBox,
+  loadNode,
   loadRun,
+  nodeBox,
   run,
 } from './shapeLayout.ts'
 import type { ShapeWords } from './shapeLayout.ts'
@@ -47,10 +47,10 @@ export function farBoundary(words: ShapeWords, shape: number, probe: Probe): num
     const node = stackNode[--top]!
     if (stackBound[top]! >= best2) continue
     if (node < leaves - 1) {
-      loadBox(words, shape, 2 * node + 1)
-      const boundLeft = farBoxBound2(box, probe)
-      loadBox(words, shape, 2 * node + 2)
-      const boundRight = farBoxBound2(box, probe)
+      loadNode(words, shape, 2 * node + 1)
+      const boundLeft = farBoxBound2(nodeBox, probe)
+      loadNode(words, shape, 2 * node + 2)
+      const boundRight = farBoxBound2(nodeBox, probe)
       const nearer = boundLeft <= boundRight ? 1 : 2
       stackNode[top] = 2 * node + 3 - nearer
       stackBound[top++] = nearer === 1 ? boundRight : boundLeft

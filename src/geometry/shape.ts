@@ -58,3 +58,14 @@ export function shapeRadius(shape: Shape): number {
   for (const [x, y] of shape.ring) farthest = Math.max(farthest, pointDistance(lat, lon, y, x))
   return farthest
 }
+
+/** Whether two shapes are made of the same numbers. */
+export function isSameShape(a: Shape, b: Shape): boolean {
+  if (a.kind === 'circle') return b.kind === 'circle' && a.radius === b.radius && isAt(a.center, b.center)
+  if (b.kind === 'circle' || a.ring.length !== b.ring.length) return false
+  return a.ring.every((position, i) => isAt(position, b.ring[i]!))
+}
+
+function isAt(a: Position, b: Position): boolean {
+  return a[0] === b[0] && a[1] === b[1]
+}

@@ -7,7 +7,8 @@ import { polygonCoverage } from './polygonCoverage.ts'
 import { ON_BOUNDARY_METERS, polygonDistance } from './polygonDistance.ts'
 import type { Probe } from './probe.ts'
 import * as layout from './shapeLayout.ts'
-import { isPrepared, prepareShape, shapeOf } from './shapePreparation.ts'
+import { isSameShape } from './shape.ts'
+import { prepareShape, shapeOf } from './shapePreparation.ts'
 
 /** First words of the first chunk: the format's name and version, so that a reader of the bytes can refuse others. */
 const MAGIC = 0x52464e43
@@ -87,7 +88,7 @@ export class ShapeArena {
 
   /** Whether a shape is the one that it was given. */
   isSame(ref: number, shape: Shape): boolean {
-    return isPrepared(this.#chunk(ref), ref & (CHUNK_WORDS - 1), shape)
+    return isSameShape(this.shape(ref), shape)
   }
 
   /** See {@link shapeDistance}. */

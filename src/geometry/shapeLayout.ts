@@ -144,30 +144,30 @@ export function vertexLongitude({ doubles, ints }: ShapeWords, at: number, verte
   )
 }
 
-/** Degrees: west, south, east, north of one node, as {@link loadBox} left them. */
-export const box = new Float64Array(4)
+/** Degrees: west, south, east, north of one node, as {@link loadNode} left them. */
+export const nodeBox = new Float64Array(4)
 
-/** Fills {@link box} with bounds of a node: those of the root are exact, others a little wide. */
-export function loadBox({ doubles, shorts }: ShapeWords, at: number, node: number): void {
+/** Fills {@link nodeBox} with bounds of a node: those of the root are exact, others a little wide. */
+export function loadNode({ doubles, shorts }: ShapeWords, at: number, node: number): void {
   const root = at + POLYGON_BOX
   const west = doubles[root]!
   const south = doubles[root + 1]!
   const east = doubles[root + 2]!
   const north = doubles[root + 3]!
   if (node === 0) {
-    box[0] = west
-    box[1] = south
-    box[2] = east
-    box[3] = north
+    nodeBox[0] = west
+    nodeBox[1] = south
+    nodeBox[2] = east
+    nodeBox[3] = north
     return
   }
   const stepX = (east - west) / BOX_PARTS
   const stepY = (north - south) / BOX_PARTS
   const from = 4 * (at + POLYGON_NODES + node)
-  box[0] = west + shorts[from]! * stepX
-  box[1] = south + shorts[from + 1]! * stepY
-  box[2] = west + shorts[from + 2]! * stepX
-  box[3] = south + shorts[from + 3]! * stepY
+  nodeBox[0] = west + shorts[from]! * stepX
+  nodeBox[1] = south + shorts[from + 1]! * stepY
+  nodeBox[2] = west + shorts[from + 2]! * stepX
+  nodeBox[3] = south + shorts[from + 3]! * stepY
 }
 
 /**

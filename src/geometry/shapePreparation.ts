@@ -55,20 +55,6 @@ export function shapeOf(words: layout.ShapeWords, at: number): Shape {
   return { kind: 'polygon', ring }
 }
 
-/** Whether the shape is the one that was prepared there. Different spellings of 0 are the same. */
-export function isPrepared(words: layout.ShapeWords, at: number, shape: Shape): boolean {
-  const prepared = shapeOf(words, at)
-  if (prepared.kind === 'circle') {
-    return shape.kind === 'circle' && shape.radius === prepared.radius && isAt(shape.center, prepared.center)
-  }
-  if (shape.kind !== 'polygon' || shape.ring.length !== prepared.ring.length) return false
-  return prepared.ring.every((position, i) => isAt(position, shape.ring[i]!))
-}
-
-function isAt(a: Position, b: Position): boolean {
-  return a[0] === b[0] && a[1] === b[1]
-}
-
 /** The scratch words, or larger ones. */
 function scratchOf(size: number): layout.ShapeWords {
   if (scratch.doubles.length < size) scratch = wordsOf(2 * size)

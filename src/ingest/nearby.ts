@@ -1,10 +1,11 @@
 import { isMeantFor } from '../events/transitions.ts'
 import { Probe } from '../geometry/probe.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'
 import { geofenceRecord } from '../registry/geofenceRecord.ts'
 import { asOf } from '../registry/geofenceRow.ts'
 import type { ScopeView } from '../registry/port.ts'
+import type { GeofenceIndex } from '../spatial/port.ts'
 
 /** How far around an update geofences are looked for: farther than a device gets before its next one. */
 const MAX_NEARBY_METERS = 100_000
@@ -27,10 +28,10 @@ export function nearbyGeofencesJson(
 ): string {
   const { latitude, longitude, userId, receivedAt } = update
   const at = probe.set(latitude, longitude)
-  const accept = (geofence: Geofence) =>
+  const accept = (geofence: GeofenceProperties) =>
     isMeantFor(geofence, userId) && asOf(geofence, receivedAt)?.enabled === true
   const { found } = view.index.nearest(at, limit, MAX_NEARBY_METERS, accept, MOST_LOOKED_AT)
-  return `[${found.map(({ geofence, distance }) => `${openRecord(geofence)},"distance":${distance}}`).join(',')}]`
+  return `[${found.map(({ geofence, slot, distance }) => `${openRecord(view.index, geofence, slot)},"distance":${distance}}`).join(',')}]`
 }
 
 /**
@@ -38,14 +39,15 @@ export function nearbyGeofencesJson(
  * a crowd of devices asks for the same few with each update. What was not asked for during a whole generation is
  * forgotten, so that memory is bounded however many geofences there are.
  */
-let young = new Map<Geofence, string>()
-let old = new Map<Geofence, string>()
+let young = new Map<GeofenceProperties, string>()
+let old = new Map<GeofenceProperties, string>()
 let youngCharacters = 0
 
-function openRecord(geofence: Geofence): string {
+function openRecord(index: GeofenceIndex, geofence: GeofenceProperties, slot: number): string {
   let text = young.get(geofence)
   if (text !== undefined) return text
-  text = old.get(geofence) ?? JSON.stringify(geofenceRecord(geofence)).slice(0, -1)
+  text = old.get(geofence)
+  text ??= JSON.stringify(geofenceRecord({ ...geofence, shape: index.shape(slot) })).slice(0, -1)
   if (youngCharacters + text.length > KEPT_CHARACTERS) {
     old = young
     young = new Map()

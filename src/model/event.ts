@@ -1,5 +1,5 @@
 import type { Beacon } from './beacon.ts'
-import type { Geofence } from './geofence.ts'
+import type { GeofenceProperties } from './geofence.ts'
 import type { Metadata } from './metadata.ts'
 import type { ScopeId } from './scope.ts'
 
@@ -24,7 +24,7 @@ interface Happening {
 
 export interface GeofenceTransition extends Happening {
   readonly type: GeofenceEventType
-  readonly geofence: Geofence
+  readonly geofence: GeofenceProperties
   readonly beacon?: undefined
   /** Present on geofences with operating hours: whether t lies within them. */
   readonly currentlyOperating?: boolean

@@ -18,10 +18,10 @@ export type Shape =
   | { readonly kind: 'polygon'; /** 4 to 2,000, first equals last. */ readonly ring: readonly Position[] }
 
 /**
- * A geofence as the registry holds it: validated, immutable, replaced whole by an edit.
- * Optional fields are absent when the definition leaves them at their default.
+ * A geofence but for its shape: what rules, events and filters read of it. Optional fields are absent when the definition
+ * leaves them at their default.
  */
-export interface Geofence {
+export interface GeofenceProperties {
   /** 24 hex, given at creation, kept by edits. */
   readonly id: string
   readonly scope: ScopeId
@@ -29,7 +29,6 @@ export interface Geofence {
   readonly externalId: string
   readonly description: string
   readonly type: GeofenceType
-  readonly shape: Shape
   readonly mode?: TravelMode
   readonly enabled: boolean
   readonly metadata?: Metadata
@@ -55,4 +54,9 @@ export interface Geofence {
   readonly createdAt: number
   /** Epoch milliseconds. */
   readonly updatedAt: number
+}
+
+/** A geofence as the registry holds it: validated, immutable, replaced whole by an edit. */
+export interface Geofence extends GeofenceProperties {
+  readonly shape: Shape
 }

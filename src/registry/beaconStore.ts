@@ -3,7 +3,7 @@ import { beaconKey } from '../model/beacon.ts'
 import { BeaconGrid } from '../spatial/beaconGrid.ts'
 import type { NearBeacon } from '../spatial/beaconGrid.ts'
 import type { BeaconDirectory } from './port.ts'
-import { RecordList } from './recordList.ts'
+import { ObjectRecords } from './objectRecords.ts'
 
 const NONE: readonly Beacon[] = []
 
@@ -14,7 +14,7 @@ const NONE: readonly Beacon[] = []
  */
 export class BeaconStore implements BeaconDirectory {
   /** Changed by {@link put} and {@link remove} only. */
-  readonly records = new RecordList<Beacon>()
+  readonly records = new ObjectRecords<Beacon>()
   /** By what they send. */
   readonly #byKey = new Map<string, Beacon[]>()
   readonly #grid = new BeaconGrid()

@@ -38,7 +38,7 @@ export function exportRoutes(registry: Registry): Route[] {
       columns: GEOFENCE_COLUMNS.known.filter((column) => column !== 'address'),
       cells: geofenceCells,
       feature: geofenceFeature,
-      records: (scope) => registry.scope(scope).records.inOrder(),
+      records: (scope) => registry.scope(scope).wholeInOrder(),
       asOf,
     }),
     routeOf({

@@ -4,7 +4,7 @@ import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
 import { Probe } from '../geometry/probe.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
 import { matchesMetadata } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
@@ -108,12 +108,12 @@ function readRoutes(registry: Registry): Route[] {
         const { geofences, hasMore } = store.list({
           tag,
           externalId,
-          ...recordPage(call.query, (id) => store.records.get(id) !== undefined),
+          ...recordPage(call.query, (id) => store.records.has(id)),
           accept: metadata && ((geofence) => matchesMetadata(geofence.metadata, metadata)),
         })
         return {
           meta: { hasMore },
-          body: { geofences: geofences.map((geofence) => geofenceRecord(geofence)) },
+          body: { geofences: geofences.map((geofence) => geofenceRecord(store.withShape(geofence))) },
         }
       },
     }),
@@ -125,7 +125,10 @@ function readRoutes(registry: Registry): Route[] {
       summary: 'Get a geofence by its id',
       params: Id,
       answers: { 200: OneGeofence },
-      handler: (call) => answer(found(registry.scope(scopeOf(call)).geofence(call.params.id))),
+      handler: (call) => {
+        const store = registry.scope(scopeOf(call))
+        return answer(store.withShape(found(store.geofence(call.params.id))))
+      },
     }),
     route({
       method: 'GET',
@@ -137,14 +140,15 @@ function readRoutes(registry: Registry): Route[] {
       answers: { 200: OneGeofence },
       handler: (call) => {
         const { tag, externalId } = call.params
-        return answer(found(registry.scope(scopeOf(call)).geofenceByPair(tag, externalId)))
+        const store = registry.scope(scopeOf(call))
+        return answer(store.withShape(found(store.geofenceByPair(tag, externalId))))
       },
     }),
   ]
 }
 
 function deleteRoutes(registry: Registry): Route[] {
-  const remove = (scope: ScopeId, geofence: Geofence | undefined) => {
+  const remove = (scope: ScopeId, geofence: GeofenceProperties | undefined) => {
     registry.deleteGeofence(scope, found(geofence).id)
     return {}
   }
@@ -206,7 +210,7 @@ function searchRoute(registry: Registry): Route {
         throw badParam('limit', sentence)
       }
       const tags = tagSet(call.query.tags)
-      const accept = (geofence: Geofence) =>
+      const accept = (geofence: GeofenceProperties) =>
         asOf(geofence, call.receivedAt)?.enabled === true &&
         (tags === undefined || tags.has(geofence.tag)) &&
         matchesMetadata(geofence.metadata, metadata)
@@ -214,8 +218,8 @@ function searchRoute(registry: Registry): Route {
       const { found: nearest } = index.nearest(probe.set(latitude, longitude), limit, radius, accept)
       return {
         body: {
-          geofences: nearest.map(({ geofence, distance }) => ({
-            ...geofenceRecord(geofence, { geometry: includeGeometry }),
+          geofences: nearest.map(({ geofence, slot, distance }) => ({
+            ...geofenceRecord({ ...geofence, shape: index.shape(slot) }, { geometry: includeGeometry }),
             distance,
           })),
         },
@@ -228,7 +232,7 @@ function answer(geofence: Geofence) {
   return { body: { geofence: geofenceRecord(geofence) } }
 }
 
-function found(geofence: Geofence | undefined): Geofence {
+function found<T extends GeofenceProperties>(geofence: T | undefined): T {
   if (geofence === undefined) throw notFound('Geofence')
   return geofence
 }

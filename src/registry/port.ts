@@ -1,5 +1,5 @@
 import type { Beacon, RangedBeacon } from '../model/beacon.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Webhook } from '../model/webhook.ts'
@@ -30,13 +30,15 @@ export interface ScopeView {
   readonly beacons: BeaconDirectory
   readonly index: GeofenceIndex
   /** By `_id`; undefined when absent or past `deleteAfter`. */
-  geofence(id: string): Geofence | undefined
+  geofence(id: string): GeofenceProperties | undefined
 }
 
 /** A scope as the user endpoints read it. */
 export interface ScopeDirectory extends ScopeView {
   /** Undefined when absent or past `deleteAfter`. */
-  geofenceByPair(tag: string, externalId: string): Geofence | undefined
+  geofenceByPair(tag: string, externalId: string): GeofenceProperties | undefined
+  /** The whole of a geofence that is there. */
+  withShape(geofence: GeofenceProperties): Geofence
   beaconByPair(tag: string, externalId: string): Beacon | undefined
 }
 

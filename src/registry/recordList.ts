@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { nameHash } from '../runtime/nameHash.ts'
+import { RowIndex } from '../runtime/rowIndex.ts'
 
 /** What a definition may be referenced by: the pair counts where both are there. */
 export interface Referenced {
@@ -44,37 +46,57 @@ export interface Part {
   alongside(outcomes: readonly { readonly created: boolean }[]): void
 }
 
-/** A place in the order of creation, for one `_id`. */
-interface Entry<T> {
-  /** Rises from one to the next. */
-  readonly place: number
-  /** Undefined once it is deleted. */
-  record: T | undefined
+/** Where the records of one kind lie: each in a slot, which it keeps as long as it is there. */
+export interface RecordShelf<T> {
+  readonly size: number
+  /** −1: unknown. */
+  slotOf(id: string): number
+  get(slot: number): T
+  /** Epoch milliseconds. */
+  createdAt(slot: number): number
+  /** Epoch milliseconds. */
+  updatedAt(slot: number): number
+  hasTag(slot: number, tag: string): boolean
+  hasExternalId(slot: number, externalId: string): boolean
 }
 
 /**
- * The records of one kind in one scope: by id, by pair, and newest first.
+ * The records of one kind in one scope: by pair, and newest first. The records themselves lie on a shelf, perhaps as bytes;
+ * this holds numbers alone.
  *
- * Invariants: `#byId` holds every record, `#byPair` those with a tag and an externalId, at most one for each pair;
- * `#order` holds the entries of `#byId` by creation, and empty ones until it is packed. Creation times never fall in it;
- * many records may share one, and are then in the order in which they were created.
+ * Invariants: `#places` has a place in the order of creation for every slot in use; an entry of the order stands for its
+ * slot as long as that has its place. `#byPair` holds those with a tag and an externalId, at most one for each pair.
+ * Creation times never fall in the order; many records may share one, and are then in the order in which they were created.
  */
 export class RecordList<T extends Listed> {
-  readonly #byId = new Map<string, Entry<T>>()
-  readonly #byPair = new Map<string, T>()
-  #order: Entry<T>[] = []
+  readonly #shelf: RecordShelf<T>
+  readonly #byPair = new RowIndex()
+  #order = new Order(FIRST_ENTRIES)
+  /** By slot; 0: it is free. */
+  #places = new Uint32Array(FIRST_ENTRIES)
+  #lastPlace = 0
   #lastCreatedAt = 0
 
+  constructor(shelf: RecordShelf<T>) {
+    this.#shelf = shelf
+  }
+
   get size(): number {
-    return this.#byId.size
+    return this.#shelf.size
+  }
+
+  has(id: string): boolean {
+    return this.#shelf.slotOf(id) >= 0
   }
 
   get(id: string): T | undefined {
-    return this.#byId.get(id)?.record
+    const slot = this.#shelf.slotOf(id)
+    return slot < 0 ? undefined : this.#shelf.get(slot)
   }
 
   byPair(tag: string, externalId: string): T | undefined {
-    return this.#byPair.get(pairOf(tag, externalId))
+    const entry = this.#entryOf(tag, externalId)
+    return entry < 0 ? undefined : this.#shelf.get(this.#byPair.row(entry))
   }
 
   /**
@@ -87,16 +109,21 @@ export class RecordList<T extends Listed> {
   ): { records: T[]; hasMore: boolean } {
     const { createdBefore = Infinity, createdAfter = -Infinity } = query
     const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
+    const shelf = this.#shelf
+    const { slots, places, end } = this.#order
     const records: T[] = []
-    const end = query.before === undefined ? this.#order.length : this.#positionOf(query.before)
-    for (let i = end - 1; i >= 0; i--) {
-      const stored = this.#order[i]?.record
-      if (stored === undefined || stored.createdAt >= createdBefore) continue
-      if (stored.createdAt <= createdAfter) break
-      if (query.tag !== undefined && stored.tag !== query.tag) continue
-      if (query.externalId !== undefined && stored.externalId !== query.externalId) continue
-      if (stored.updatedAt >= updatedBefore || stored.updatedAt <= updatedAfter) continue
-      const record = asOf(stored)
+    const last = query.before === undefined ? end : this.#positionOf(query.before)
+    for (let i = last - 1; i >= 0; i--) {
+      const slot = slots[i]!
+      if (this.#places[slot] !== places[i]) continue
+      const createdAt = shelf.createdAt(slot)
+      if (createdAt >= createdBefore) continue
+      if (createdAt <= createdAfter) break
+      if (query.tag !== undefined && !shelf.hasTag(slot, query.tag)) continue
+      if (query.externalId !== undefined && !shelf.hasExternalId(slot, query.externalId)) continue
+      const updatedAt = shelf.updatedAt(slot)
+      if (updatedAt >= updatedBefore || updatedAt <= updatedAfter) continue
+      const record = asOf(shelf.get(slot))
       if (record === undefined || query.accept?.(record) === false) continue
       if (records.length === query.limit) return { records, hasMore: true }
       records.push(record)
@@ -106,12 +133,11 @@ export class RecordList<T extends Listed> {
 
   /** All that are there when they are reached, oldest first; of what changes meanwhile, new ones are left out. */
   *inOrder(): Generator<T> {
-    // Packing replaces the list, so that positions in this one stay.
-    const order = this.#order
-    const count = order.length
-    for (let i = 0; i < count; i++) {
-      const record = order[i]?.record
-      if (record !== undefined) yield record
+    // Growing and packing replace the order, so that positions in this one stay.
+    const { slots, places, end } = this.#order
+    for (let i = 0; i < end; i++) {
+      const slot = slots[i]!
+      if (this.#places[slot] === places[i]) yield this.#shelf.get(slot)
     }
   }
 
@@ -121,17 +147,18 @@ export class RecordList<T extends Listed> {
    * the clock was set back since the last one.
    * @param build makes a record of a definition, an id and a creation time
    */
-  draft<D extends Referenced>(
+  draft<D extends Referenced, R extends T>(
     definitions: readonly D[],
     now: number,
-    build: (definition: D, id: string, createdAt: number) => T,
-  ): Draft<T>[] {
-    const drafts: Draft<T>[] = []
+    build: (definition: D, id: string, createdAt: number) => R,
+  ): Draft<R>[] {
+    const drafts: Draft<R>[] = []
     const drafted = new Map<string, T>()
     const createdAt = Math.max(this.#lastCreatedAt, now)
     for (const definition of definitions) {
-      const pair = pairKey(definition)
-      const before = (pair === undefined ? undefined : drafted.get(pair)) ?? this.#holderOf(definition)
+      const { tag, externalId } = definition
+      const pair = tag === undefined || externalId === undefined ? undefined : `${tag}\0${externalId}`
+      const before = pair === undefined ? undefined : (drafted.get(pair) ?? this.byPair(tag!, externalId!))
       const record = build(definition, before?.id ?? newId(now), before?.createdAt ?? createdAt)
       if (pair !== undefined) drafted.set(pair, record)
       drafts.push({ record, created: before === undefined })
@@ -139,58 +166,95 @@ export class RecordList<T extends Listed> {
     return drafts
   }
 
-  /**
-   * Adds it or replaces the one with its id. New ones come in the order of createdAt, and no other has its pair.
-   * @returns the one that it replaced
-   */
-  put(record: T): T | undefined {
-    const entry = this.#byId.get(record.id)
-    const before = entry?.record
-    if (entry === undefined || before === undefined) {
-      const added = { place: (this.#order.at(-1)?.place ?? 0) + 1, record }
-      this.#byId.set(record.id, added)
-      this.#order.push(added)
-      this.#lastCreatedAt = Math.max(this.#lastCreatedAt, record.createdAt)
-    } else {
-      const pair = pairKey(before)
-      if (pair !== undefined) this.#byPair.delete(pair)
-      entry.record = record
-    }
-    const pair = pairKey(record)
-    if (pair !== undefined) this.#byPair.set(pair, record)
-    return before
+  /** Before the record in a slot is replaced or taken from the shelf: forgets its pair. */
+  unpair(slot: number): void {
+    const { tag, externalId } = this.#shelf.get(slot)
+    if (tag !== undefined && externalId !== undefined) this.#byPair.remove(this.#entryOf(tag, externalId))
   }
 
-  /** Removes and returns the one with that id; undefined where there is none. */
-  remove(id: string): T | undefined {
-    const entry = this.#byId.get(id)
-    const record = entry?.record
-    if (entry === undefined || record === undefined) return undefined
-    entry.record = undefined
-    this.#byId.delete(id)
-    const pair = pairKey(record)
-    if (pair !== undefined) this.#byPair.delete(pair)
-    if (this.#order.length > 2 * this.#byId.size + 64) this.#order = this.#order.filter((one) => one.record)
-    return record
+  /** After a record was put on the shelf: new ones come in the order of createdAt, and no other has its pair. */
+  added(slot: number, { tag, externalId, createdAt }: T): void {
+    if (tag !== undefined && externalId !== undefined) this.#byPair.add(slot, hashOfPair(tag, externalId))
+    if (slot >= this.#places.length) this.#grow(slot)
+    if (this.#places[slot] !== 0) return
+    if (this.#order.isFull) this.#order = this.#order.packed(this.#places)
+    this.#places[slot] = ++this.#lastPlace
+    this.#order.add(slot, this.#lastPlace)
+    this.#lastCreatedAt = Math.max(this.#lastCreatedAt, createdAt)
+  }
+
+  /** After the record in a slot was taken from the shelf. */
+  removed(slot: number): void {
+    this.#places[slot] = 0
   }
 
   /** Where a record stands in the order; it is there. */
   #positionOf(id: string): number {
-    const { place } = this.#byId.get(id)!
+    const place = this.#places[this.#shelf.slotOf(id)]!
+    const { places, end } = this.#order
     let low = 0
-    let high = this.#order.length
+    let high = end
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.#order[middle]!.place < place) low = middle + 1
+      if (places[middle]! < place) low = middle + 1
       else high = middle
     }
     return low
   }
 
-  #holderOf(definition: Referenced): T | undefined {
-    const pair = pairKey(definition)
-    return pair === undefined ? undefined : this.#byPair.get(pair)
+  /** The entry of a pair in the look-up; −1: there is none. */
+  #entryOf(tag: string, externalId: string): number {
+    const hash = hashOfPair(tag, externalId)
+    for (let entry = this.#byPair.find(hash); entry >= 0; entry = this.#byPair.findAfter(entry, hash)) {
+      const slot = this.#byPair.row(entry)
+      if (this.#shelf.hasExternalId(slot, externalId) && this.#shelf.hasTag(slot, tag)) return entry
+    }
+    return -1
   }
+
+  #grow(slot: number): void {
+    const places = new Uint32Array(Math.max(slot + 1, 2 * this.#places.length))
+    places.set(this.#places)
+    this.#places = places
+  }
+}
+
+const FIRST_ENTRIES = 64
+
+/** Slots in the order of creation, each with the place that it had; the places rise. */
+class Order {
+  readonly slots: Int32Array
+  readonly places: Uint32Array
+  end = 0
+
+  constructor(entries: number) {
+    this.slots = new Int32Array(entries)
+    this.places = new Uint32Array(entries)
+  }
+
+  get isFull(): boolean {
+    return this.end === this.slots.length
+  }
+
+  add(slot: number, place: number): void {
+    this.slots[this.end] = slot
+    this.places[this.end++] = place
+  }
+
+  /** The entries whose slots still have their places, with room for as many more. */
+  packed(placeOfSlot: Uint32Array): Order {
+    let inUse = 0
+    for (let i = 0; i < this.end; i++) if (placeOfSlot[this.slots[i]!] === this.places[i]) inUse++
+    const order = new Order(Math.max(FIRST_ENTRIES, 2 * inUse))
+    for (let i = 0; i < this.end; i++) {
+      if (placeOfSlot[this.slots[i]!] === this.places[i]) order.add(this.slots[i]!, this.places[i]!)
+    }
+    return order
+  }
+}
+
+function hashOfPair(tag: string, externalId: string): number {
+  return nameHash(nameHash(0, tag), externalId)
 }
 
 /** Of this process: two that made records in the same second would else make the same ids. */
@@ -205,14 +269,4 @@ export function newId(now: number): string {
   counter = (counter + 1) & 0xffffff
   const seconds = Math.floor(now / 1000) >>> 0
   return seconds.toString(16).padStart(8, '0') + PROCESS + counter.toString(16).padStart(6, '0')
-}
-
-/** Undefined where there is no whole pair. */
-function pairKey({ tag, externalId }: Referenced): string | undefined {
-  return tag === undefined || externalId === undefined ? undefined : pairOf(tag, externalId)
-}
-
-/** Tags and external ids hold no NUL, so that pairs do not run into each other. */
-function pairOf(tag: string, externalId: string): string {
-  return `${tag}\0${externalId}`
 }

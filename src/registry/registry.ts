@@ -1,6 +1,6 @@
 import tzLookup from '@photostructure/tz-lookup'
 import { shapeCenter } from '../geometry/shape.ts'
-import type { Geofence, Shape } from '../model/geofence.ts'
+import type { Geofence, GeofenceProperties, Shape } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import { DEFAULT_SETTINGS } from '../model/settings.ts'
@@ -22,9 +22,9 @@ import { WebhookRegistry } from './webhookRegistry.ts'
 /** The pair is taken by another geofence of the scope. */
 export class GeofenceExists extends Error {
   override name = 'GeofenceExists'
-  readonly geofence: Geofence
+  readonly geofence: GeofenceProperties
 
-  constructor(geofence: Geofence) {
+  constructor(geofence: GeofenceProperties) {
     super(`A geofence with tag ${geofence.tag} and externalId ${geofence.externalId} exists already.`)
     this.geofence = geofence
   }
@@ -203,7 +203,7 @@ export class Registry implements RegistryView {
   sweep(): void {
     const now = this.#clock.now()
     if (now < this.#nextDue) return
-    const due: { store: ScopeStore; before: Geofence; after: Geofence | undefined }[] = []
+    const due: { store: ScopeStore; before: GeofenceProperties; after: Geofence | undefined }[] = []
     let next = Infinity
     for (const store of this.#scopes.values()) {
       for (const before of store.dated()) {
@@ -213,7 +213,7 @@ export class Registry implements RegistryView {
           continue
         }
         const after = asOf(before, now)
-        due.push({ store, before, after: after && { ...after, updatedAt: now } })
+        due.push({ store, before, after: after && store.withShape({ ...after, updatedAt: now }) })
         next = Math.min(next, after?.deleteAfter ?? Infinity)
       }
     }

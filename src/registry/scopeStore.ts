@@ -1,5 +1,5 @@
 import type { Beacon } from '../model/beacon.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
 import type { Settings } from '../model/settings.ts'
 import { DEFAULT_SETTINGS } from '../model/settings.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -7,13 +7,14 @@ import type { GeofenceIndex } from '../spatial/port.ts'
 import { BeaconStore } from './beaconStore.ts'
 import { asOf, dueAt } from './geofenceRow.ts'
 import type { ScopeDirectory } from './port.ts'
-import type { RecordQuery } from './recordList.ts'
+import type { RecordQuery, RecordShelf } from './recordList.ts'
 import { RecordList } from './recordList.ts'
 
 /**
  * One scope in memory, the image of its rows. Owns no durability: the registry changes it after SQLite has.
  *
- * Invariants: `records` and `index` hold the same geofences; `#dated` holds those for which {@link dueAt} is set.
+ * Invariants: `records` and `index` hold the same geofences, in the same slots; `#dated` holds those for which
+ * {@link dueAt} is set.
  */
 export class ScopeStore implements ScopeDirectory {
   settings: Settings = DEFAULT_SETTINGS
@@ -21,12 +22,13 @@ export class ScopeStore implements ScopeDirectory {
   readonly index: GeofenceIndex
   readonly beacons = new BeaconStore()
   /** The geofences as they are written down; {@link geofence} and {@link list} say how they stand now. */
-  readonly records = new RecordList<Geofence>()
+  readonly records: RecordList<GeofenceProperties>
   readonly #clock: Clock
-  readonly #dated = new Map<string, Geofence>()
+  readonly #dated = new Set<number>()
 
   constructor(index: GeofenceIndex, clock: Clock, revision: number) {
     this.index = index
+    this.records = new RecordList(shelfOf(index))
     this.#clock = clock
     this.revision = revision
   }
@@ -36,14 +38,18 @@ export class ScopeStore implements ScopeDirectory {
     return this.records.size
   }
 
-  geofence(id: string): Geofence | undefined {
+  geofence(id: string): GeofenceProperties | undefined {
     const geofence = this.records.get(id)
     return geofence === undefined ? undefined : asOf(geofence, this.#clock.now())
   }
 
-  geofenceByPair(tag: string, externalId: string): Geofence | undefined {
+  geofenceByPair(tag: string, externalId: string): GeofenceProperties | undefined {
     const geofence = this.records.byPair(tag, externalId)
     return geofence === undefined ? undefined : asOf(geofence, this.#clock.now())
+  }
+
+  withShape(geofence: GeofenceProperties): Geofence {
+    return { ...geofence, shape: this.index.shape(this.index.slotOf(geofence.id)) }
   }
 
   beaconByPair(tag: string, externalId: string): Beacon | undefined {
@@ -51,28 +57,53 @@ export class ScopeStore implements ScopeDirectory {
   }
 
   /** Newest first by createdAt. */
-  list(query: RecordQuery<Geofence>): { geofences: Geofence[]; hasMore: boolean } {
+  list(query: RecordQuery<GeofenceProperties>): { geofences: GeofenceProperties[]; hasMore: boolean } {
     const now = this.#clock.now()
     const { records, hasMore } = this.records.list(query, (geofence) => asOf(geofence, now))
     return { geofences: records, hasMore }
   }
 
+  /** All that are there when they are reached, oldest first, as they are written down. */
+  *wholeInOrder(): Generator<Geofence> {
+    for (const geofence of this.records.inOrder()) yield this.withShape(geofence)
+  }
+
   /** Those with a date, due or not. */
-  dated(): Iterable<Geofence> {
-    return this.#dated.values()
+  *dated(): Generator<GeofenceProperties> {
+    for (const slot of this.#dated) yield this.index.geofence(slot)
   }
 
   /** Adds it or replaces the one with its id. New ones come in the order of createdAt. */
   put(geofence: Geofence): void {
-    this.records.put(geofence)
-    if (dueAt(geofence) === undefined) this.#dated.delete(geofence.id)
-    else this.#dated.set(geofence.id, geofence)
-    this.index.put(geofence)
+    const known = this.index.slotOf(geofence.id)
+    if (known >= 0) this.records.unpair(known)
+    const slot = this.index.put(geofence)
+    this.records.added(slot, geofence)
+    if (dueAt(geofence) === undefined) this.#dated.delete(slot)
+    else this.#dated.add(slot)
   }
 
-  remove(geofence: Geofence): void {
-    this.records.remove(geofence.id)
-    this.#dated.delete(geofence.id)
-    this.index.remove(geofence.id)
+  /** Unknown ids are ignored. */
+  remove({ id }: Pick<GeofenceProperties, 'id'>): void {
+    const slot = this.index.slotOf(id)
+    if (slot < 0) return
+    this.records.unpair(slot)
+    this.index.remove(id)
+    this.records.removed(slot)
+    this.#dated.delete(slot)
+  }
+}
+
+function shelfOf(index: GeofenceIndex): RecordShelf<GeofenceProperties> {
+  return {
+    get size() {
+      return index.size
+    },
+    slotOf: (id) => index.slotOf(id),
+    get: (slot) => index.geofence(slot),
+    createdAt: (slot) => index.createdAt(slot),
+    updatedAt: (slot) => index.updatedAt(slot),
+    hasTag: (slot, tag) => index.hasTag(slot, tag),
+    hasExternalId: (slot, externalId) => index.hasExternalId(slot, externalId),
   }
 }

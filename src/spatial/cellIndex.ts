@@ -1,11 +1,14 @@
 import type { Probe } from '../geometry/probe.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
-import type { Geofence, Shape } from '../model/geofence.ts'
+import type { GeofenceProperties, Shape } from '../model/geofence.ts'
 import { BoundsTree } from './boundsTree.ts'
 import { CELL_DEGREES, cellsOf, edgeMeters, FINEST_LEVEL, fitCells, PAD_METERS, widen } from './cellGrid.ts'
 import type { Box, CellRange } from './cellGrid.ts'
 import { CellTable } from './cellTable.ts'
-import type { GeofenceIndex, Nearest, Shaped } from './port.ts'
+import { GeofenceShelf } from './geofenceShelf.ts'
+import type { GeofenceIndex, Named, Nearest, ShapeIndex } from './port.ts'
+import { ObjectShelf } from './shelf.ts'
+import type { Shelf } from './shelf.ts'
 import { SlotMarks } from './slotMarks.ts'
 
 /** An empty cell is answered for its region of 8 by 8 cells, when that is empty too. */
@@ -27,8 +30,13 @@ const CROWD_EDGE_METERS = 10
 const HALF_GLOBE_METERS = 20_100_000
 
 /** An empty index of the geofences of one scope, kept in memory as hierarchical cells. */
-export function createGeofenceIndex<T extends Shaped = Geofence>(): GeofenceIndex<T> {
-  return new CellIndex<T>()
+export function createGeofenceIndex(): GeofenceIndex {
+  return new GeofenceCells(new GeofenceShelf())
+}
+
+/** An empty index of other things that have shapes. */
+export function createShapeIndex<T extends Named>(): ShapeIndex<T> {
+  return new CellIndex<T>(new ObjectShelf())
 }
 
 /**
@@ -39,12 +47,10 @@ export function createGeofenceIndex<T extends Shaped = Geofence>(): GeofenceInde
  *
  * Searches wider than the padding look into several cells, or, wider still, into an R-tree of the bounds.
  */
-class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
-  readonly #slots = new Map<string, number>()
-  readonly #geofences: (T | undefined)[] = []
+class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements ShapeIndex<T> {
+  protected readonly shelf: S
   /** Arena reference by slot. */
-  readonly #shapes: number[] = []
-  readonly #freeSlots: number[] = []
+  #shapes = new Int32Array(64)
   #arena = new ShapeArena()
   readonly #tree = new BoundsTree()
   readonly #table = new CellTable()
@@ -60,16 +66,24 @@ class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
   readonly #found: number[] = []
   readonly #marks = new SlotMarks()
 
+  constructor(shelf: S) {
+    this.shelf = shelf
+  }
+
   get size(): number {
-    return this.#slots.size
+    return this.shelf.size
   }
 
   slotOf(id: string): number {
-    return this.#slots.get(id) ?? -1
+    return this.shelf.slotOf(id)
   }
 
   geofence(slot: number): T {
-    return this.#geofences[slot]!
+    return this.shelf.get(slot)
+  }
+
+  shape(slot: number): Shape {
+    return this.#arena.shape(this.#shapes[slot]!)
   }
 
   distance(slot: number, probe: Probe): number {
@@ -84,30 +98,29 @@ class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
     return this.#arena.coverage(this.#shapes[slot]!, probe, accuracyMeters)
   }
 
-  put(geofence: T): void {
-    const known = this.#slots.get(geofence.id)
-    if (known !== undefined && sameShape(this.#geofences[known]!.shape, geofence.shape)) {
-      this.#geofences[known] = geofence
-      return
-    }
+  put(geofence: T & { readonly shape: Shape }): number {
+    const known = this.shelf.slotOf(geofence.id)
+    if (known >= 0 && this.#arena.isSame(this.#shapes[known]!, geofence.shape))
+      return this.shelf.put(geofence)
     // First, since it refuses a shape that is none.
     const shape = this.#arena.add(geofence.shape)
-    if (known !== undefined) this.#drop(geofence.id, known)
-    const slot = this.#freeSlots.pop() ?? this.#geofences.length
-    this.#geofences[slot] = geofence
-    this.#slots.set(geofence.id, slot)
+    if (known >= 0) this.#takeOut(known)
+    const slot = this.shelf.put(geofence)
+    if (slot >= this.#shapes.length) this.#grow(slot)
     this.#shapes[slot] = shape
     const box = this.#box
     join(this.#arena.bounds(shape), box)
     this.#tree.set(slot, box)
     this.#fillCells(slot, box)
     this.#repackWhenHalfIsWaste()
+    return slot
   }
 
   remove(id: string): void {
-    const slot = this.#slots.get(id)
-    if (slot === undefined) return
-    this.#drop(id, slot)
+    const slot = this.shelf.slotOf(id)
+    if (slot < 0) return
+    this.#takeOut(slot)
+    this.shelf.remove(slot)
     this.#repackWhenHalfIsWaste()
   }
 
@@ -171,15 +184,16 @@ class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
       else this.#tree.search(this.#boxAround(probe, radius), found)
       // Where an eighth of all was not enough, or the whole globe is meant, one scan is cheaper than more searches.
       const all = radius === HALF_GLOBE_METERS || (last === HALF_GLOBE_METERS && found.length * 8 > this.size)
-      const count = all ? this.#geofences.length : found.length
+      const count = all ? this.shelf.end : found.length
       if (all) radius = last
       for (let i = 0; i < count; i++) {
         const slot = all ? i : found[i]!
-        const geofence = this.#geofences[slot]
-        if (geofence === undefined || !accept(geofence)) continue
+        if (!this.shelf.has(slot)) continue
+        const geofence = this.shelf.get(slot)
+        if (!accept(geofence)) continue
         const distance = Math.max(0, this.distance(slot, probe))
         // What is farther may have nearer ones that this radius does not reach.
-        if (distance <= radius) insert(results, limit, geofence, distance)
+        if (distance <= radius) insert(results, limit, { geofence, slot, distance })
       }
       lookedAt += count
       if (results.length === limit || radius === last || lookedAt >= mostLookedAt)
@@ -228,7 +242,7 @@ class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
     }
 
     const marks = this.#marks
-    marks.clear(this.#geofences.length)
+    marks.clear(this.shelf.end)
     const table = this.#table
     const pool = table.pool
     const entries = table.entries
@@ -264,13 +278,17 @@ class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
     return clearance * (1 - KERNEL_ERROR)
   }
 
-  #drop(id: string, slot: number): void {
-    this.#slots.delete(id)
-    this.#geofences[slot] = undefined
-    this.#freeSlots.push(slot)
+  /** Takes the shape of a slot out of all but the shelf. */
+  #takeOut(slot: number): void {
     this.#arena.remove(this.#shapes[slot]!)
     this.#tree.clear(slot, this.#box)
     this.#emptyCells(slot, this.#box)
+  }
+
+  #grow(slot: number): void {
+    const shapes = new Int32Array(Math.max(slot + 1, 2 * this.#shapes.length))
+    shapes.set(this.#shapes)
+    this.#shapes = shapes
   }
 
   #fillCells(slot: number, box: Box): void {
@@ -308,12 +326,35 @@ class CellIndex<T extends Shaped> implements GeofenceIndex<T> {
   }
 
   #repackWhenHalfIsWaste(): void {
-    if (this.#arena.wastedBytes * 2 <= this.#arena.usedBytes) return
+    if (!this.#arena.wasteful) return
     const arena = new ShapeArena()
-    for (const slot of this.#slots.values()) {
-      this.#shapes[slot] = arena.copy(this.#arena, this.#shapes[slot]!)
+    for (let slot = 0; slot < this.shelf.end; slot++) {
+      if (this.shelf.has(slot)) this.#shapes[slot] = arena.copy(this.#arena, this.#shapes[slot]!)
     }
     this.#arena = arena
+  }
+}
+
+/** The index of a scope's geofences, and the questions to their shelf. */
+class GeofenceCells extends CellIndex<GeofenceProperties, GeofenceShelf> implements GeofenceIndex {
+  isUnrestricted(slot: number): boolean {
+    return this.shelf.isUnrestricted(slot)
+  }
+
+  createdAt(slot: number): number {
+    return this.shelf.createdAt(slot)
+  }
+
+  updatedAt(slot: number): number {
+    return this.shelf.updatedAt(slot)
+  }
+
+  hasTag(slot: number, tag: string): boolean {
+    return this.shelf.hasTag(slot, tag)
+  }
+
+  hasExternalId(slot: number, externalId: string): boolean {
+    return this.shelf.hasExternalId(slot, externalId)
   }
 }
 
@@ -344,40 +385,27 @@ function join(parts: readonly Readonly<Box>[], box: Box): void {
 
 interface Near<T> {
   readonly geofence: T
+  readonly slot: number
   readonly distance: number
 }
 
 /** Keeps the `limit` nearest in order: by distance, then id. */
-function insert<T extends Shaped>(nearest: Near<T>[], limit: number, geofence: T, distance: number): void {
+function insert<T extends Named>(nearest: Near<T>[], limit: number, one: Near<T>): void {
   let low = 0
   let high = nearest.length
   while (low < high) {
     const middle = (low + high) >> 1
     const other = nearest[middle]!
-    if (other.distance < distance || (other.distance === distance && other.geofence.id < geofence.id)) {
+    if (
+      other.distance < one.distance ||
+      (other.distance === one.distance && other.geofence.id < one.geofence.id)
+    ) {
       low = middle + 1
     } else {
       high = middle
     }
   }
   if (low === limit) return
-  nearest.splice(low, 0, { geofence, distance })
+  nearest.splice(low, 0, one)
   if (nearest.length > limit) nearest.pop()
-}
-
-function sameShape(a: Shape, b: Shape): boolean {
-  if (a === b) return true
-  if (a.kind === 'circle') {
-    return (
-      b.kind === 'circle' &&
-      a.radius === b.radius &&
-      a.center[0] === b.center[0] &&
-      a.center[1] === b.center[1]
-    )
-  }
-  if (b.kind === 'circle' || a.ring.length !== b.ring.length) return false
-  for (let i = 0; i < a.ring.length; i++) {
-    if (a.ring[i]![0] !== b.ring[i]![0] || a.ring[i]![1] !== b.ring[i]![1]) return false
-  }
-  return true
 }

@@ -3,7 +3,7 @@ import { checkRing } from '../geometry/ring.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { Bounds } from '../geometry/bounds.ts'
 import type { Position, Shape } from '../model/geofence.ts'
-import { createGeofenceIndex } from './cellIndex.ts'
+import { createShapeIndex } from './cellIndex.ts'
 
 /**
  * Areas that somebody watches, by place: which of them hold a point.
@@ -46,12 +46,11 @@ interface Entry<K> {
 
 interface Piece<K> {
   readonly id: string
-  readonly shape: Shape
   readonly entry: Entry<K>
 }
 
 export class LiveAreas<K> {
-  readonly #index = createGeofenceIndex<Piece<K>>()
+  readonly #index = createShapeIndex<Piece<K>>()
   readonly #entries = new Map<K, Entry<K>>()
   readonly #probe = new Probe()
   readonly #found: number[] = []
@@ -68,7 +67,7 @@ export class LiveAreas<K> {
   put(key: K, area: LiveArea): void {
     const box = area.kind === 'box' ? area : undefined
     const shapes = area.kind === 'box' ? piecesOf(area) : [area]
-    const pieces: Piece<K>[] = []
+    const pieces: (Piece<K> & { readonly shape: Shape })[] = []
     const entry: Entry<K> = { key, box, pieces, bounds: boundsOf(shapes) }
     for (const shape of shapes) pieces.push({ id: String(this.#pieces++), shape, entry })
     this.remove(key)

@@ -1,29 +1,29 @@
-import type { Geofence, Shape } from '../model/geofence.ts'
+import type { Geofence, GeofenceProperties, Shape } from '../model/geofence.ts'
 import type { Probe } from '../geometry/probe.ts'
 
-/** Whatever has a shape. */
-export interface Shaped {
+/** What has a shape, but for the shape. */
+export interface Named {
   readonly id: string
-  readonly shape: Shape
 }
 
 /** What a search for the nearest found. */
 export interface Nearest<T> {
   /** Nearest first. */
-  readonly found: readonly { readonly geofence: T; readonly distance: number }[]
+  readonly found: readonly { readonly geofence: T; readonly slot: number; readonly distance: number }[]
   /** How far was searched, metres: of what lies within, the nearest are all there. */
   readonly radiusMeters: number
 }
 
 /**
- * Geofences of one scope (or other shapes) by place. Candidates are a superset of the exact answer (G6); geometry alone decides.
- * The index holds every geofence of the registry, disabled ones too: eligibility is not its business.
+ * Shapes by place, and what has them. Candidates are a superset of the exact answer (G6); geometry alone decides.
+ *
+ * A slot names what has one id as long as that is there, through its edits.
  */
-export interface GeofenceIndex<T extends Shaped = Geofence> {
+export interface ShapeIndex<T extends Named> {
   /** How many geofences it holds. */
   readonly size: number
-  /** Adds the geofence or replaces the one with the same id. */
-  put(geofence: T): void
+  /** Adds the geofence or replaces the one with the same id. Returns its slot. */
+  put(geofence: T & { readonly shape: Shape }): number
   /** Removes it; unknown ids are ignored. */
   remove(id: string): void
   /**
@@ -33,10 +33,12 @@ export interface GeofenceIndex<T extends Shaped = Geofence> {
    * within `reachMeters` of that point are among those appended.
    */
   candidates(probe: Probe, reachMeters: number, out: number[]): number
-  /** The slot of a geofence by id; −1 when it is not there. Slots stay valid until the next put or remove. */
+  /** The slot of a geofence by id; −1 when it is not there. */
   slotOf(id: string): number
-  /** The geofence in a slot. */
+  /** The geofence in a slot, but for its shape. The objects are replaced, never changed. */
   geofence(slot: number): T
+  /** Its shape as it was put, made for the caller. */
+  shape(slot: number): Shape
   /** Signed distance in metres from the probe's point to the boundary, negative inside. */
   distance(slot: number, probe: Probe): number
   /** Metres, never more than {@link distance} answers, at a small part of its cost; ≤ 0 where the point may be inside. */
@@ -56,4 +58,22 @@ export interface GeofenceIndex<T extends Shaped = Geofence> {
     accept: (geofence: T) => boolean,
     mostLookedAt?: number,
   ): Nearest<T>
+}
+
+/**
+ * The geofences of one scope. The index holds every geofence of the registry, disabled ones too: eligibility is not its
+ * business.
+ *
+ * It is also where they are kept: as bytes while nobody asks for them. What lists are filtered by is read of the bytes.
+ */
+export interface GeofenceIndex extends ShapeIndex<GeofenceProperties> {
+  put(geofence: Geofence): number
+  /** Whether the geofence is enabled and meant for every user at every address, told without unpacking it. */
+  isUnrestricted(slot: number): boolean
+  /** Epoch milliseconds. */
+  createdAt(slot: number): number
+  /** Epoch milliseconds. */
+  updatedAt(slot: number): number
+  hasTag(slot: number, tag: string): boolean
+  hasExternalId(slot: number, externalId: string): boolean
 }

@@ -2,6 +2,7 @@ import Type from 'typebox'
 import type { ActorHost, PositionObserver } from '../actor/host.ts'
 import type { DeviceTable } from '../actor/deviceTable.ts'
 import { Name } from '../api/schemas.ts'
+import { isSameShape } from '../geometry/shape.ts'
 import type { Shape } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeDirectory } from '../registry/port.ts'
@@ -159,7 +160,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
       const shape = this.#shapeOf(scope, known.pair)
       if (shape === undefined) {
         watch.owner.failed(watch, new ApiError(404, 'The geofence was deleted.'))
-      } else if (shape !== known.shape) {
+      } else if (!isSameShape(shape, known.shape)) {
         known.shape = shape
         scope.put(watch, shape)
         void this.#look(watch, scope)
@@ -168,7 +169,9 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   }
 
   #shapeOf({ scope }: WatchedScope, { tag, externalId }: Pair): Shape | undefined {
-    return this.#parts.registry.scope(scope).geofenceByPair(tag, externalId)?.shape
+    const directory = this.#parts.registry.scope(scope)
+    const geofence = directory.geofenceByPair(tag, externalId)
+    return geofence && directory.withShape(geofence).shape
   }
 
   #scopeOf(scope: ScopeId): WatchedScope {

@@ -12,7 +12,7 @@ import {
   type Outcome,
 } from '../events/transitions.ts'
 import type { Visit } from '../model/device.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'
 import type { ScopeView } from '../registry/port.ts'
 
@@ -129,7 +129,7 @@ function crossedCandidate(id: string, view: ScopeView): Candidate {
   }
 }
 
-function naming(geofence: Geofence) {
+function naming(geofence: GeofenceProperties) {
   const { id: _id, tag, externalId, description } = geofence
   return { _id, tag, externalId, description }
 }

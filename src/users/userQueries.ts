@@ -6,7 +6,7 @@ import { isMeantFor } from '../events/transitions.ts'
 import { pointDistance } from '../geometry/distance.ts'
 import type { Beacon } from '../model/beacon.ts'
 import type { Profile } from '../model/device.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { Lowest } from './lowest.ts'
 
@@ -162,7 +162,7 @@ export function usersNear(
 }
 
 /** Records that are in the geofence now, newest first by their last update. */
-export function usersIn(host: ActorHost, geofence: Geofence, limit: number): UserPage {
+export function usersIn(host: ActorHost, geofence: GeofenceProperties, limit: number): UserPage {
   return latestUsers(
     host,
     geofence.scope,

@@ -8,7 +8,7 @@ import { PAGE_CHARACTERS } from '../events/port.ts'
 import { UserSchema } from '../ingest/userSchema.ts'
 import type { Beacon } from '../model/beacon.ts'
 import { matchesMetadata } from '../model/metadata.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeDirectory } from '../registry/port.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -186,7 +186,7 @@ function insideRoutes(parts: UserParts): Route[] {
   const nobody: UserPage = { users: [], hasMore: false }
   const answer = (scope: ScopeId, find: () => UserPage): Promise<Answer> =>
     parts.host.read(() => pageOf(parts, scope, find()))
-  const inside = (scope: ScopeId, geofence: Geofence | undefined, limit = 100) => {
+  const inside = (scope: ScopeId, geofence: GeofenceProperties | undefined, limit = 100) => {
     if (geofence === undefined) throw notFound('Geofence')
     return answer(scope, () => (geofence.enabled ? usersIn(parts.host, geofence, limit) : nobody))
   }

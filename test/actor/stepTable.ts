@@ -3,7 +3,7 @@ import { step, type Stays } from '../../src/actor/device.ts'
 import { decide, type Circumstances, type Fact } from '../../src/events/transitions.ts'
 import { evaluatedAccuracy } from '../../src/geometry/confidence.ts'
 import type { Approach, Visit } from '../../src/model/device.ts'
-import type { Geofence } from '../../src/model/geofence.ts'
+import type { Geofence, GeofenceProperties } from '../../src/model/geofence.ts'
 import { parseOperatingHours } from '../../src/model/operatingHours.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import { aGeofence, MINUTE, NOON } from './kit.ts'
@@ -143,7 +143,7 @@ export function circumstances(accuracy: string, project: string, update: string)
   }
 }
 
-function visitOf(was: string, of: Geofence, time: number): Visit | undefined {
+function visitOf(was: string, of: GeofenceProperties, time: number): Visit | undefined {
   const [state, minutes, ...rest] = was.split(' ')
   if (state !== 'in') return undefined
   const leaving = rest.indexOf('leaving')
@@ -155,7 +155,7 @@ function visitOf(was: string, of: Geofence, time: number): Visit | undefined {
   }
 }
 
-function approachesOf(was: string, of: Geofence, time: number): Approach[] {
+function approachesOf(was: string, of: GeofenceProperties, time: number): Approach[] {
   const [state, seconds] = was.split(' ')
   return state === 'near' ? [{ geofenceId: of.id, since: time - Number(seconds) * 1000 }] : []
 }

@@ -4,6 +4,7 @@ import { stepBeacons } from '../../src/actor/beacons.ts'
 import { PassageFinder } from '../../src/actor/passages.ts'
 import type { Probe } from '../../src/geometry/probe.ts'
 import { updateFrom } from '../../src/ingest/trackSchema.ts'
+import { parseOperatingHours } from '../../src/model/operatingHours.ts'
 import type { Beacon, RangedBeacon } from '../../src/model/beacon.ts'
 import type { BeaconVisit } from '../../src/model/device.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
@@ -204,13 +205,13 @@ const FOUND: readonly Crossing[] = [
   {
     name: 'closed when entered, open now',
     settings: { restrictToOperatingHours: true },
-    fence: { operatingHours: { ...HOURS, week: [[], [], [], [], [], [[721, 900]], []] } },
+    fence: { operatingHours: parseOperatingHours({ friday: [['12:01', '15:00']] })! },
     expected: [],
   },
   {
     name: 'open when entered, closed now',
     settings: { restrictToOperatingHours: true },
-    fence: { operatingHours: { ...HOURS, week: [[], [], [], [], [], [[719, 721]], []] } },
+    fence: { operatingHours: parseOperatingHours({ friday: [['11:59', '12:01']] })! },
     expected: PAIR,
   },
   {

@@ -8,7 +8,7 @@ import { Probe } from '../../src/geometry/probe.ts'
 import { checkRing, normalizeRing } from '../../src/geometry/ring.ts'
 import { circleRing, shapeCenter, shapeRadius, shapeRing } from '../../src/geometry/shape.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
-import { box, leavesOf, loadBox, loadRun, run } from '../../src/geometry/shapeLayout.ts'
+import { leavesOf, loadNode, loadRun, nodeBox, run } from '../../src/geometry/shapeLayout.ts'
 import { prepareShape } from '../../src/geometry/shapePreparation.ts'
 import type { Position, Shape } from '../../src/model/geofence.ts'
 import { contains, direct, karney } from './oracle.ts'
@@ -601,8 +601,8 @@ t.test('every run of edges lies in the boxes above it', async () => {
         for (let leaf = 0; leaf < leaves; leaf++) {
           const edges = loadRun(words, 0, leaf)
           for (let node = leaf + leaves - 1; ; node = (node - 1) >> 1) {
-            loadBox(words, 0, node)
-            const [west, south, east, north] = box
+            loadNode(words, 0, node)
+            const [west, south, east, north] = nodeBox
             for (let v = 0; v <= 2 * edges; v += 2) {
               const [lon, lat] = [gridLongitude(run[v]!), run[v + 1]!]
               const isWithin = lon >= west! && lon <= east! && lat >= south! && lat <= north!

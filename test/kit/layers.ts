@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   runtime: ['model'],
   geometry: ['model'],
-  spatial: ['model', 'geometry'],
+  spatial: ['model', 'runtime', 'geometry'],
   events: ['model', 'runtime', 'api', 'geometry'],
   log: ['model', 'runtime'],
   api: ['model', 'runtime'],

@@ -66,7 +66,16 @@ function open(t: Test, options: Partial<RegistryOptions> = {}): Opened {
 /** All that can be read of a scope. */
 function contents(registry: Registry, scope: number) {
   const store = registry.scope(scope)
-  return { geofences: store.list({ limit: 1000 }).geofences, settings: store.settings, size: store.size }
+  const { geofences } = store.list({ limit: 1000 })
+  const whole = geofences.map((geofence) => store.withShape(geofence))
+  return { geofences: whole, settings: store.settings, size: store.size }
+}
+
+/** The whole of the geofence with an id, or with an externalId among the stores. */
+function wholeOf(registry: Registry, name: { id: string } | { externalId: string }) {
+  const store = registry.scope(TEST)
+  const geofence = 'id' in name ? store.geofence(name.id) : store.geofenceByPair('store', name.externalId)
+  return geofence && store.withShape(geofence)
 }
 
 t.test('create, upsert, replace, delete', async (t) => {
@@ -87,8 +96,8 @@ t.test('create, upsert, replace, delete', async (t) => {
   t.equal(edited.metadata, undefined, 'what is absent is at its default')
   t.equal(edited.dwellThreshold, undefined)
   t.equal(created.description, '1', 'objects are replaced, never changed')
-  t.equal(registry.scope(TEST).geofence(created.id), edited)
-  t.equal(registry.scope(TEST).geofenceByPair('store', '1'), edited)
+  t.strictSame(wholeOf(registry, created), edited)
+  t.strictSame(wholeOf(registry, { externalId: '1' }), edited)
 
   const other = registry.putGeofence(TEST, circle('2'))
   t.equal(other.created, true)
@@ -97,7 +106,7 @@ t.test('create, upsert, replace, delete', async (t) => {
   const moved = registry.replaceGeofence(TEST, created.id, circle('3'))!
   t.equal(moved.id, created.id)
   t.equal(registry.scope(TEST).geofenceByPair('store', '1'), undefined, 'the old pair is free')
-  t.equal(registry.scope(TEST).geofenceByPair('store', '3'), moved)
+  t.strictSame(wholeOf(registry, { externalId: '3' }), moved)
 
   t.equal(registry.deleteGeofence(TEST, created.id), true)
   t.equal(registry.deleteGeofence(TEST, created.id), false)
@@ -144,7 +153,7 @@ t.test('G8: scopes never meet', async (t) => {
   }
   registry.updateSettings(TEST, { bufferExits: true })
   t.strictSame(registry.scope(LIVE).settings, DEFAULT_SETTINGS)
-  t.equal(registry.scope(TEST).geofenceByPair('store', '1'), geofence)
+  t.strictSame(wholeOf(registry, { externalId: '1' }), geofence)
 })
 
 t.test('a restart finds all of it again', async (t) => {
@@ -180,7 +189,7 @@ t.test('a restart finds all of it again', async (t) => {
   opened.registry.deleteGeofence(LIVE, opened.registry.putGeofence(LIVE, circle('gone')).geofence.id)
   const registry = opened.reopen()
   t.strictSame([contents(registry, TEST), contents(registry, LIVE), registry.revision - 2], before)
-  t.match(registry.scope(TEST).geofenceByPair('store', 'full'), full)
+  t.match(wholeOf(registry, { externalId: 'full' }), full)
   t.equal(registry.scope(LIVE).geofenceByPair('store', '1')!.description, 'twice')
   t.match(registry.scope(LIVE).settings, { beaconUids: ['x'], maxAccuracyMeters: null, maxGapSeconds: 9 })
   const nearest = registry

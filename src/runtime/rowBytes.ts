@@ -1,0 +1,123 @@
+/**
+ * Bytes by row number, one behind the other in chunks: what is kept packed by the million costs its bytes, and is nothing
+ * that the garbage collector would walk over.
+ *
+ * Owns: places, the room of what is gone. Does not own: what the bytes mean, which rows there are.
+ *
+ * Invariants
+ * 1. An entry of a chunk is in use as long as its row holds its place.
+ * 2. Of every chunk but the last at least half is in use: else what is in use moves on, and the chunk goes.
+ */
+
+const CHUNK_BYTES = 64 * 1024
+/** Places are counted in so many bytes, so that 32 bits name 32 GiB. */
+const UNIT = 8
+const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT
+/** Before the bytes of each entry: its row and its length, u32 each. */
+const HEADER_BYTES = 8
+const FIRST_ROWS = 64
+/** Place 0 is none: the first chunk begins with a unit that is not used. */
+const NONE = 0
+
+interface Chunk {
+  readonly bytes: Buffer
+  /** Of the entries, in use or not. */
+  end: number
+  /** Of the entries in use. */
+  used: number
+}
+
+export class RowBytes {
+  #places = new Uint32Array(FIRST_ROWS)
+  /** By number; of those that are gone the number is used again. */
+  readonly #chunks: (Chunk | undefined)[] = []
+  readonly #freeNumbers: number[] = []
+  /** The chunk that is being filled; −1: none. */
+  #last = -1
+
+  has(row: number): boolean {
+    return row < this.#places.length && this.#places[row] !== NONE
+  }
+
+  /** The buffer that the bytes of a row lie in, good until the next change. The row has bytes. */
+  buffer(row: number): Buffer {
+    return this.#chunks[Math.floor(this.#places[row]! / UNITS_PER_CHUNK)]!.bytes
+  }
+
+  /** Where in {@link buffer} they begin. */
+  start(row: number): number {
+    return (this.#places[row]! % UNITS_PER_CHUNK) * UNIT + HEADER_BYTES
+  }
+
+  /** Replaces the bytes of a row by a copy of the first `length` of `bytes`. */
+  set(row: number, bytes: Uint8Array, length: number): void {
+    if (row >= this.#places.length) this.#grow(row)
+    else this.delete(row)
+    this.#append(row, bytes, 0, length)
+  }
+
+  delete(row: number): void {
+    const place = this.#places[row]!
+    if (place === NONE) return
+    this.#places[row] = NONE
+    const number = Math.floor(place / UNITS_PER_CHUNK)
+    const chunk = this.#chunks[number]!
+    chunk.used -= entryBytes(chunk.bytes.readUInt32LE((place % UNITS_PER_CHUNK) * UNIT + 4))
+    if (number !== this.#last) this.#tidy(number)
+  }
+
+  #append(row: number, bytes: Uint8Array, from: number, length: number): void {
+    const size = entryBytes(length)
+    const number = size > CHUNK_BYTES - UNIT ? this.#newChunk(size + UNIT) : this.#chunkWith(size)
+    const chunk = this.#chunks[number]!
+    const { end } = chunk
+    chunk.bytes.writeUInt32LE(row, end)
+    chunk.bytes.writeUInt32LE(length, end + 4)
+    chunk.bytes.set(bytes.subarray(from, from + length), end + HEADER_BYTES)
+    chunk.end += size
+    chunk.used += size
+    this.#places[row] = number * UNITS_PER_CHUNK + end / UNIT
+  }
+
+  /** The last chunk, or a new one where that has no room for so many bytes. */
+  #chunkWith(size: number): number {
+    while (this.#last < 0 || this.#chunks[this.#last]!.end + size > CHUNK_BYTES) {
+      const full = this.#last
+      this.#last = this.#newChunk(CHUNK_BYTES)
+      // What was freed of it while it was being filled.
+      if (full >= 0) this.#tidy(full)
+    }
+    return this.#last
+  }
+
+  /** Returns its number. */
+  #newChunk(size: number): number {
+    const number = this.#freeNumbers.pop() ?? this.#chunks.length
+    this.#chunks[number] = { bytes: Buffer.allocUnsafeSlow(size), end: UNIT, used: 0 }
+    return number
+  }
+
+  /** Empties a chunk of which less than half is in use. */
+  #tidy(number: number): void {
+    const { bytes, end, used } = this.#chunks[number]!
+    if (2 * used >= end - UNIT) return
+    for (let at = UNIT; at < end; at += entryBytes(bytes.readUInt32LE(at + 4))) {
+      const row = bytes.readUInt32LE(at)
+      if (this.#places[row] !== number * UNITS_PER_CHUNK + at / UNIT) continue
+      this.#append(row, bytes, at + HEADER_BYTES, bytes.readUInt32LE(at + 4))
+    }
+    this.#chunks[number] = undefined
+    this.#freeNumbers.push(number)
+  }
+
+  #grow(row: number): void {
+    const places = new Uint32Array(Math.max(row + 1, 2 * this.#places.length))
+    places.set(this.#places)
+    this.#places = places
+  }
+}
+
+/** Of an entry in its chunk, header and all: a multiple of {@link UNIT}. */
+function entryBytes(length: number): number {
+  return (length + HEADER_BYTES + UNIT - 1) & ~(UNIT - 1)
+}

@@ -1,0 +1,79 @@
+/**
+ * Rows by hash: open addressing with linear probing, in one array of numbers.
+ *
+ * The naive way is a `Map` from names to rows: a string and an entry per record, a hundred bytes that the garbage collector
+ * walks over. Here the names stay where they are, in the records; who asks compares them with the rows that are found.
+ *
+ * Owns: places, growth. Does not own: hashes, what a row stands for.
+ */
+const FIRST_SLOTS = 64
+const EMPTY = -1
+
+export class RowIndex {
+  /** A row and its hash, in turn. */
+  private pairs = new Int32Array(2 * FIRST_SLOTS).fill(EMPTY)
+  private mask = FIRST_SLOTS - 1
+  private count = 0
+
+  /** The first slot with this hash; −1 when there is none. Good until something is added or removed. */
+  find(hash: number): number {
+    return this.search(hash & this.mask, hash)
+  }
+
+  /** The next slot with this hash; −1 when it was the last. */
+  findAfter(slot: number, hash: number): number {
+    return this.search((slot + 1) & this.mask, hash)
+  }
+
+  row(slot: number): number {
+    return this.pairs[2 * slot]!
+  }
+
+  setRow(slot: number, row: number): void {
+    this.pairs[2 * slot] = row
+  }
+
+  add(row: number, hash: number): void {
+    // At most half full: a search that fails looks at two and a half slots on average.
+    if (2 * ++this.count > this.mask + 1) this.grow()
+    this.place(row, hash)
+  }
+
+  /** Closes the gap, so that no search ends at it that must go on. */
+  remove(slot: number): void {
+    const { pairs, mask } = this
+    this.count--
+    let gap = slot
+    for (let at = (gap + 1) & mask; pairs[2 * at] !== EMPTY; at = (at + 1) & mask) {
+      const home = pairs[2 * at + 1]! & mask
+      if (((at - home) & mask) < ((at - gap) & mask)) continue
+      pairs[2 * gap] = pairs[2 * at]!
+      pairs[2 * gap + 1] = pairs[2 * at + 1]!
+      gap = at
+    }
+    pairs[2 * gap] = EMPTY
+  }
+
+  private search(from: number, hash: number): number {
+    const { pairs, mask } = this
+    for (let slot = from; pairs[2 * slot] !== EMPTY; slot = (slot + 1) & mask)
+      if (pairs[2 * slot + 1] === hash) return slot
+    return -1
+  }
+
+  private place(row: number, hash: number): void {
+    const { pairs, mask } = this
+    let slot = hash & mask
+    while (pairs[2 * slot] !== EMPTY) slot = (slot + 1) & mask
+    pairs[2 * slot] = row
+    pairs[2 * slot + 1] = hash
+  }
+
+  private grow(): void {
+    const { pairs } = this
+    this.pairs = new Int32Array(2 * pairs.length).fill(EMPTY)
+    this.mask = pairs.length - 1
+    for (let at = 0; at < pairs.length; at += 2)
+      if (pairs[at] !== EMPTY) this.place(pairs[at]!, pairs[at + 1]!)
+  }
+}

@@ -1,0 +1,135 @@
+import type { GeofenceProperties } from '../model/geofence.ts'
+import { RowBytes } from '../runtime/rowBytes.ts'
+import { RowIndex } from '../runtime/rowIndex.ts'
+import { createdAtOf, hashOfId, hasExternalId, hasId, hasTag } from './geofenceCodec.ts'
+import { packedBytes, packGeofence, unpackGeofence, updatedAtOf } from './geofenceCodec.ts'
+import type { Shelf } from './shelf.ts'
+
+/** Geofences at most that are kept unpacked: those that devices are near, and some hundred bytes each. */
+const MOST_UNPACKED = 65_536
+const FIRST_SLOTS = 64
+const NONE = -1
+
+/**
+ * The geofences of a scope without their shapes, by slot and by id: packed bytes, and objects of those that were asked for
+ * lately.
+ *
+ * The naive way keeps an object for each: its strings, its place in a map by id and in the garbage collector's rounds come to
+ * some hundred bytes, and most geofences have no device near them for days.
+ *
+ * Invariant: an unpacked geofence is equal to its bytes. Each slot has one place where it may be kept unpacked, which
+ * slots share once there are more of them than places.
+ */
+export class GeofenceShelf implements Shelf<GeofenceProperties> {
+  readonly #bytes = new RowBytes()
+  readonly #byId = new RowIndex()
+  readonly #freeSlots: number[] = []
+  #end = 0
+  #size = 0
+  /** By slot: 1 where the geofence may concern everybody. */
+  #unrestricted = new Uint8Array(FIRST_SLOTS)
+  /** By place: which slot is kept there, and what it holds. A power of two. */
+  #keptSlots = new Int32Array(FIRST_SLOTS).fill(NONE)
+  #kept: (GeofenceProperties | undefined)[] = []
+
+  get size(): number {
+    return this.#size
+  }
+
+  get end(): number {
+    return this.#end
+  }
+
+  slotOf(id: string): number {
+    const hash = hashOfId(id)
+    for (let i = this.#byId.find(hash); i >= 0; i = this.#byId.findAfter(i, hash)) {
+      const slot = this.#byId.row(i)
+      if (hasId(this.#bytes.buffer(slot), this.#bytes.start(slot), id)) return slot
+    }
+    return NONE
+  }
+
+  has(slot: number): boolean {
+    return this.#bytes.has(slot)
+  }
+
+  get(slot: number): GeofenceProperties {
+    const place = slot & (this.#keptSlots.length - 1)
+    if (this.#keptSlots[place] === slot) return this.#kept[place]!
+    const geofence = unpackGeofence(this.#bytes.buffer(slot), this.#bytes.start(slot))
+    this.#keptSlots[place] = slot
+    this.#kept[place] = geofence
+    return geofence
+  }
+
+  put(geofence: GeofenceProperties): number {
+    let slot = this.slotOf(geofence.id)
+    if (slot === NONE) {
+      slot = this.#freeSlots.pop() ?? this.#end++
+      if (slot >= this.#unrestricted.length) this.#grow()
+      this.#byId.add(slot, hashOfId(geofence.id))
+      this.#size++
+    }
+    const length = packGeofence(geofence)
+    this.#bytes.set(slot, packedBytes(), length)
+    this.#unrestricted[slot] = isUnrestricted(geofence) ? 1 : 0
+    this.#forget(slot)
+    return slot
+  }
+
+  remove(slot: number): void {
+    const { id } = this.get(slot)
+    this.#forget(slot)
+    const hash = hashOfId(id)
+    let entry = this.#byId.find(hash)
+    while (this.#byId.row(entry) !== slot) entry = this.#byId.findAfter(entry, hash)
+    this.#byId.remove(entry)
+    this.#bytes.delete(slot)
+    this.#freeSlots.push(slot)
+    this.#size--
+  }
+
+  /** Whether it is enabled and meant for every user at every address. */
+  isUnrestricted(slot: number): boolean {
+    return this.#unrestricted[slot] === 1
+  }
+
+  /** Epoch milliseconds. */
+  createdAt(slot: number): number {
+    return createdAtOf(this.#bytes.buffer(slot), this.#bytes.start(slot))
+  }
+
+  /** Epoch milliseconds. */
+  updatedAt(slot: number): number {
+    return updatedAtOf(this.#bytes.buffer(slot), this.#bytes.start(slot))
+  }
+
+  hasTag(slot: number, tag: string): boolean {
+    return hasTag(this.#bytes.buffer(slot), this.#bytes.start(slot), tag)
+  }
+
+  hasExternalId(slot: number, externalId: string): boolean {
+    return hasExternalId(this.#bytes.buffer(slot), this.#bytes.start(slot), externalId)
+  }
+
+  #forget(slot: number): void {
+    const place = slot & (this.#keptSlots.length - 1)
+    if (this.#keptSlots[place] !== slot) return
+    this.#keptSlots[place] = NONE
+    this.#kept[place] = undefined
+  }
+
+  #grow(): void {
+    const unrestricted = new Uint8Array(2 * this.#unrestricted.length)
+    unrestricted.set(this.#unrestricted)
+    this.#unrestricted = unrestricted
+    if (this.#keptSlots.length === MOST_UNPACKED) return
+    // They are unpacked anew when they are asked for.
+    this.#keptSlots = new Int32Array(2 * this.#keptSlots.length).fill(NONE)
+    this.#kept = []
+  }
+}
+
+function isUnrestricted({ enabled, userId, userIds, ip }: GeofenceProperties): boolean {
+  return enabled && userId === undefined && userIds === undefined && ip === undefined
+}

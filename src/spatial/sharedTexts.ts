@@ -1,0 +1,33 @@
+/** Numbers at most: they have 16 bits, and the highest stands for none. */
+const MOST_TEXTS = 0xffff
+/** Of all texts together. */
+const MOST_CHARACTERS = 4 * 1024 * 1024
+/** A text without a number: the table is full. */
+export const UNSHARED = 0xffff
+
+const numbers = new Map<string, number>()
+const texts: string[] = []
+let characters = 0
+
+/**
+ * The number of a text that many records have, such as a tag or a time zone; {@link UNSHARED} where there is no more room.
+ * Numbers are of this process, and are never taken back: the table is bounded instead.
+ */
+export function shareText(text: string): number {
+  const known = numbers.get(text)
+  if (known !== undefined) return known
+  if (texts.length === MOST_TEXTS || characters + text.length > MOST_CHARACTERS) return UNSHARED
+  characters += text.length
+  numbers.set(text, texts.length)
+  return texts.push(text) - 1
+}
+
+/** The number of a text that was shared before; {@link UNSHARED} where it was not. */
+export function numberOfText(text: string): number {
+  return numbers.get(text) ?? UNSHARED
+}
+
+/** The text with that number. */
+export function sharedText(number: number): string {
+  return texts[number]!
+}

@@ -1,0 +1,55 @@
+/** Where the index keeps what it finds: by slot, and by id. A slot is kept as long as its id is there. */
+export interface Shelf<T> {
+  readonly size: number
+  /** One past the highest slot that was ever used. */
+  readonly end: number
+  /** −1: unknown. */
+  slotOf(id: string): number
+  has(slot: number): boolean
+  /** Of a slot that is in use. */
+  get(slot: number): T
+  /** Adds it or replaces the one with its id. Returns its slot. */
+  put(item: T): number
+  /** Frees a slot that is in use. */
+  remove(slot: number): void
+}
+
+/** A shelf of the objects themselves. */
+export class ObjectShelf<T extends { readonly id: string }> implements Shelf<T> {
+  readonly #slots = new Map<string, number>()
+  readonly #items: (T | undefined)[] = []
+  readonly #freeSlots: number[] = []
+
+  get size(): number {
+    return this.#slots.size
+  }
+
+  get end(): number {
+    return this.#items.length
+  }
+
+  slotOf(id: string): number {
+    return this.#slots.get(id) ?? -1
+  }
+
+  has(slot: number): boolean {
+    return this.#items[slot] !== undefined
+  }
+
+  get(slot: number): T {
+    return this.#items[slot]!
+  }
+
+  put(item: T): number {
+    const slot = this.#slots.get(item.id) ?? this.#freeSlots.pop() ?? this.#items.length
+    this.#slots.set(item.id, slot)
+    this.#items[slot] = item
+    return slot
+  }
+
+  remove(slot: number): void {
+    this.#slots.delete(this.#items[slot]!.id)
+    this.#items[slot] = undefined
+    this.#freeSlots.push(slot)
+  }
+}
