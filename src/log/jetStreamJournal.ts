@@ -18,22 +18,21 @@ export class BatchRefused extends Error {
 
 /** The stream of one partition over a connection, which may reconnect as it likes and is shared with others. */
 export class JetStreamJournal implements Journal {
+  readonly maxDataBytes: number
   readonly #connection: NatsConnection
   readonly #manager: JetStreamManager
   readonly #partition: number
   readonly #stream: string
   readonly #prefix: string
 
+  /** @param connection connected at the moment, for what its server allows */
   constructor(connection: NatsConnection, manager: JetStreamManager, partition: number) {
+    this.maxDataBytes = connection.info!.max_payload - HEADER_BYTES
     this.#connection = connection
     this.#manager = manager
     this.#partition = partition
     this.#stream = streamOf(partition)
     this.#prefix = partitionSubject(partition)
-  }
-
-  get maxDataBytes(): number {
-    return this.#connection.info!.max_payload - HEADER_BYTES
   }
 
   /** @throws BatchRefused, or what the client says where no answer came */

@@ -41,7 +41,9 @@ const FORMAT = 1
 const OLDEST_VERSION = [2, 12, 0] as const
 const NANOSECONDS = 1e6
 /** For an answer to the making of a stream, which a cluster agrees on. */
-const ANSWER_MS = 15_000
+const MAKING_MS = 5000
+/** For an answer to a question: one without a leader gives none, and the next attempt may have one. */
+const ANSWER_MS = 1500
 /** A larger message is cut, so any server would do; below this each event could be too large. */
 const LEAST_PAYLOAD_BYTES = 512 * 1024
 
@@ -52,6 +54,7 @@ export class ServersUnfit extends Error {
 
 /** What the streams are opened to. */
 export interface OpenStreams {
+  /** Impatient: for questions that can be asked again. */
   readonly manager: JetStreamManager
   /** Of the store, for derived ids. */
   readonly storeId: string
@@ -76,7 +79,7 @@ export async function openStreams(connection: NatsConnection, options: StreamOpt
   checkServer(connection)
   let manager: JetStreamManager
   try {
-    manager = await jetstreamManager(connection, { timeout: ANSWER_MS })
+    manager = await jetstreamManager(connection, { timeout: MAKING_MS })
   } catch (cause) {
     if ((cause as Error).name !== 'JetStreamNotEnabled') throw cause
     throw new ServersUnfit('The NATS servers have no JetStream for this account.', { cause })
@@ -84,7 +87,7 @@ export async function openStreams(connection: NatsConnection, options: StreamOpt
   const storeId = await agreeOnStore(connection, options)
   for (let n = 0; n < options.partitions; n++) await ensureStream(manager, partitionStream(n, options))
   await ensureStream(manager, eventsStream(options))
-  return { manager, storeId }
+  return { manager: await jetstreamManager(connection, { timeout: ANSWER_MS, checkAPI: false }), storeId }
 }
 
 function checkServer(connection: NatsConnection): void {

@@ -22,6 +22,8 @@ export async function natsServer(
   options: {
     /** Lines of the configuration file, beside address and JetStream. */
     readonly config?: string
+    /** Lines of its JetStream block, beside the folder. */
+    readonly jetStream?: string
     /** For {@link NatsServer.client}, where the configuration asks for it. */
     readonly client?: NodeConnectionOptions
     readonly stopped?: boolean
@@ -50,14 +52,18 @@ export class NatsServer {
   constructor(
     binary: string,
     port: number,
-    { config = '', client = {} }: { readonly config?: string; readonly client?: NodeConnectionOptions },
+    {
+      config = '',
+      jetStream = '',
+      client = {},
+    }: { readonly config?: string; readonly jetStream?: string; readonly client?: NodeConnectionOptions },
   ) {
     this.#binary = binary
     this.address = `127.0.0.1:${port}`
     this.#client = client
     writeFileSync(
       this.#configFile,
-      `listen: "${this.address}"\njetstream { store_dir: "${join(this.folder, 'jetstream')}" }\n${config}\n`,
+      `listen: "${this.address}"\njetstream {\nstore_dir: "${join(this.folder, 'jetstream')}"\n${jetStream}\n}\n${config}\n`,
     )
   }
 

@@ -1,5 +1,6 @@
 /** What the tests of the JetStream technologies have in common. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Test } from 'tap'
@@ -9,6 +10,7 @@ import { openJetStreamLog, type JetStreamLogOptions } from '../../src/log/jetStr
 import { openStreams, type StreamOptions } from '../../src/log/jetStreamStreams.ts'
 import type { LogEvent, PartitionLog } from '../../src/log/port.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
+import { framesOf } from './contract.ts'
 
 export const STREAM_OPTIONS: StreamOptions = {
   partitions: 4,
@@ -19,7 +21,7 @@ export const STREAM_OPTIONS: StreamOptions = {
 }
 
 /** Servers flush each message before they answer, so that a kill of one is as good as a loss of power. */
-export const SYNC_ALWAYS = 'jetstream { sync_interval: always }'
+export const SYNC_ALWAYS = { jetStream: 'sync_interval: always' }
 
 export interface Streams {
   readonly server: NatsServer
@@ -27,12 +29,15 @@ export interface Streams {
   readonly manager: JetStreamManager
 }
 
+/** What a log is opened with. */
+export type Client = Pick<Streams, 'connection' | 'manager'>
+
 /** A server with the streams of a store. */
 export async function withStreams(
   t: Test,
-  { config, ...options }: Partial<StreamOptions> & { readonly config?: string } = {},
+  { jetStream = '', ...options }: Partial<StreamOptions> & { readonly jetStream?: string } = {},
 ): Promise<Streams> {
-  const server = await natsServer(t, config === undefined ? {} : { config })
+  const server = await natsServer(t, { jetStream })
   const connection = await reconnecting(t, [server])
   const { manager } = await openStreams(connection, { ...STREAM_OPTIONS, ...options })
   return { server, connection, manager }
@@ -53,7 +58,7 @@ export async function reconnecting(t: Test, servers: readonly NatsServer[]): Pro
 
 /** Opens the log of a partition as a new owner; what is not told ends the test. */
 export function openLog(
-  { connection, manager }: Pick<Streams, 'connection' | 'manager'>,
+  { connection, manager }: Client,
   partition: number,
   options: Partial<JetStreamLogOptions> = {},
 ): Promise<PartitionLog> {
@@ -80,7 +85,7 @@ export interface Owner {
 
 /** As {@link openLog}, for one that may lose the partition and whose servers may fail. */
 export async function openOwner(
-  streams: Pick<Streams, 'connection' | 'manager'>,
+  streams: Client,
   partition: number,
   options: Partial<JetStreamLogOptions> = {},
 ): Promise<Owner> {
@@ -140,4 +145,82 @@ export function journalWith(journal: Journal, changes: Partial<Journal>): Journa
 export function drawer(seed: number): () => number {
   let state = seed
   return () => (state = (state * 48_271) % 0x7fffffff) / 0x7fffffff
+}
+
+/** The ids of events in EVENTS, once there are as many as expected, or no more come. */
+export async function eventsOf(server: NatsServer, expected: number): Promise<string[]> {
+  const found = async () => {
+    // A cluster may have no leader for the moment.
+    const messages = await server.messages('EVENTS').catch(() => [])
+    return messages.filter(({ subject }) => subject.startsWith('events.')).map(({ id }) => id)
+  }
+  for (let i = 0; i < 400 && (await found()).length < expected; i++) await sleep(200)
+  // One that came twice would be the last.
+  await sleep(200)
+  return found()
+}
+
+export interface Load {
+  /** Frames, and ids of events, that are acknowledged. */
+  readonly frames: string[]
+  readonly events: string[]
+  /** Ends it with the frame under way. */
+  stop(): Promise<void>
+}
+
+/** One owner per partition that appends frame after frame, with events in every third. */
+export async function load(streams: Client, partitions: number): Promise<Load[]> {
+  return Promise.all(
+    Array.from({ length: partitions }, async (_, partition) => {
+      const owner = await openOwner(streams, partition)
+      const frames: string[] = []
+      const events: string[] = []
+      const stopped = new AbortController()
+      const run = async () => {
+        for (let i = 0; !stopped.signal.aborted; i++) {
+          const some = i % 3 === 0 ? [event(`d${partition}`, i), event(`d${partition}`, i)] : []
+          const isDurable = await owner.commit(`${partition}.${i}`, some)
+          if (!isDurable) throw new Error(`partition ${partition} was lost to nobody`)
+          frames.push(`${partition}.${i}`)
+          events.push(...some.map(({ id }) => id))
+          await sleep(1)
+        }
+        await owner.log.close()
+      }
+      const running = run()
+      return {
+        frames,
+        events,
+        stop: () => {
+          stopped.abort()
+          return running
+        },
+      }
+    }),
+  )
+}
+
+/** Everything acknowledged is there, each once, nothing else (for none was left unanswered). */
+export async function compare(
+  t: Test,
+  streams: Client,
+  server: NatsServer,
+  loads: readonly Load[],
+): Promise<void> {
+  for (const [partition, { frames }] of loads.entries()) {
+    const { log } = await openOwner(streams, partition)
+    const found = (await framesOf(log, 1)).map(({ payload }) => Buffer.from(payload).toString())
+    await log.close()
+    t.strictSame(found, frames, `${frames.length} frames of partition ${partition}`)
+  }
+  const expected = loads.flatMap(({ events }) => events)
+  const found = await eventsOf(server, expected.length)
+  t.equal(found.length, expected.length, `${expected.length} events`)
+  for (const { events } of loads) {
+    const mine = new Set(events)
+    t.strictSame(
+      found.filter((id) => mine.has(id)),
+      events,
+    )
+  }
 }
