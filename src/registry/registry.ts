@@ -258,7 +258,7 @@ export class Registry implements RegistryView {
 
   #load(): void {
     const { geofences, settings } = this.#statements
-    this.#database.read(() => {
+    this.#database.readAll(() => {
       for (const row of geofences.iterate() as Iterable<GeofenceRow>)
         this.scope(row.scope).put(this.#decode(row))
       this.beacons.load()

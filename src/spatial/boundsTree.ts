@@ -7,6 +7,8 @@ import { SlotMarks } from './slotMarks.ts'
 const LEAST_RECENT = 1024
 /** or this share of all, if that is more. Then the next search builds the tree anew. */
 const RECENT_SHARE = 1 / 8
+/** Of a node of the tree, the library's default. */
+const NODE_ITEMS = 16
 
 /**
  * Bounds of slots for searches of wide boxes: a packed R-tree of what was there when it was built, beside a list of
@@ -14,8 +16,11 @@ const RECENT_SHARE = 1 / 8
  * to the changes before it. Every hit is checked against the slot's present bounds, so that the tree may be stale.
  */
 export class BoundsTree {
-  /** West, south, east, north by slot, degrees, east past 180 across the antimeridian; west is NaN where free. */
-  #boxes = new Float64Array(4 * 64)
+  /**
+   * West, south, east, north by slot, degrees, east past 180 across the antimeridian; west is NaN where free. Rounded
+   * outwards: some metres of a box, at most, for half of its bytes.
+   */
+  #boxes = new Float32Array(4 * 64)
   readonly #marks = new SlotMarks()
   /** One past the highest slot that was ever set. */
   #end = 0
@@ -25,13 +30,14 @@ export class BoundsTree {
   #recent: number[] = []
   #stale = false
 
+  /** Widens the box to what is kept of it, and keeps it. */
   set(slot: number, box: Box): void {
     if (slot * 4 >= this.#boxes.length) this.#grow(slot)
     const at = slot * 4
-    this.#boxes[at] = box.west
-    this.#boxes[at + 1] = box.south
-    this.#boxes[at + 2] = box.east
-    this.#boxes[at + 3] = box.north
+    this.#boxes[at] = box.west = singleBelow(box.west)
+    this.#boxes[at + 1] = box.south = Math.max(-90, singleBelow(box.south))
+    this.#boxes[at + 2] = box.east = singleAbove(box.east)
+    this.#boxes[at + 3] = box.north = Math.min(90, singleAbove(box.north))
     if (slot >= this.#end) this.#end = slot + 1
     this.#count++
     if (this.#stale) return
@@ -42,7 +48,7 @@ export class BoundsTree {
     this.#tree = undefined
   }
 
-  /** Frees the slot and sets `box` to what it was. */
+  /** Frees the slot and sets `box` to what was kept of it. */
   clear(slot: number, box: Box): void {
     const at = slot * 4
     box.west = this.#boxes[at]!
@@ -119,7 +125,7 @@ export class BoundsTree {
     let items = this.#count
     for (let at = 0; at < this.#end * 4; at += 4)
       if (boxes[at + 2]! > 180 && !Number.isNaN(boxes[at])) items++
-    const tree = new Flatbush(items)
+    const tree = new Flatbush(items, NODE_ITEMS, Float32Array)
     this.#slotOfItem = new Int32Array(items)
     for (let slot = 0; slot < this.#end; slot++) {
       const west = boxes[slot * 4]!
@@ -128,17 +134,28 @@ export class BoundsTree {
       const east = boxes[slot * 4 + 2]!
       const north = boxes[slot * 4 + 3]!
       this.#slotOfItem[tree.add(west, south, Math.min(180, east), north)] = slot
-      if (east > 180) this.#slotOfItem[tree.add(-180, south, east - 360, north)] = slot
+      if (east > 180) this.#slotOfItem[tree.add(-180, south, singleAbove(east - 360), north)] = slot
     }
     tree.finish()
     this.#tree = tree
   }
 
   #grow(slot: number): void {
-    const boxes = new Float64Array(Math.max((slot + 1) * 4, this.#boxes.length * 2))
+    const boxes = new Float32Array(Math.max((slot + 1) * 4, this.#boxes.length * 2))
     boxes.set(this.#boxes)
     this.#boxes = boxes
   }
+}
+
+/** The largest number of single precision that is not above this one; up to twice as far away. */
+function singleBelow(value: number): number {
+  const single = Math.fround(value)
+  return single > value ? Math.fround(value - Math.abs(value) * 2 ** -23) : single
+}
+
+/** The smallest number of single precision that is not below this one; up to twice as far away. */
+function singleAbove(value: number): number {
+  return -singleBelow(-value)
 }
 
 /** Asks for each part of the box that lies within ±180 degrees, until one says true; whether one did. */
