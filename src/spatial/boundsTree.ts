@@ -34,7 +34,7 @@ export class BoundsTree {
   set(slot: number, box: Box): void {
     if (slot * 4 >= this.#boxes.length) this.#grow(slot)
     const at = slot * 4
-    this.#boxes[at] = box.west = singleBelow(box.west)
+    this.#boxes[at] = box.west = Math.max(-180, singleBelow(box.west))
     this.#boxes[at + 1] = box.south = Math.max(-90, singleBelow(box.south))
     this.#boxes[at + 2] = box.east = singleAbove(box.east)
     this.#boxes[at + 3] = box.north = Math.min(90, singleAbove(box.north))
