@@ -164,7 +164,7 @@ function viewOf(bytes: Uint8Array): DataView {
 /** What a reader of frames is handed, in the order of the bytes. */
 export interface FrameVisitor {
   /** A commit begins; false: its rows are skipped, because a snapshot has them already. */
-  commit(partition: number, sequence: number, revision: number): boolean
+  commit(partition: number, sequence: number, revision: number, rows: number): boolean
   /** The table that the rows of the current commit go to. */
   readonly table: DeviceTable
   /** Whether events are handed over: to make their texts takes longer than all else. */
@@ -182,12 +182,13 @@ export function readFrame(payload: Uint8Array, visitor: FrameVisitor): void {
   const time = view.getFloat64(1, true)
   let at = 9
   while (at < buffer.length) {
+    const rows = view.getUint32(at + 18, true)
     const wanted = visitor.commit(
       view.getUint16(at, true),
       view.getFloat64(at + 2, true),
       view.getFloat64(at + 10, true),
+      rows,
     )
-    const rows = view.getUint32(at + 18, true)
     const events = view.getUint32(at + 22, true)
     at += COMMIT_HEADER_BYTES
     const table = wanted ? visitor.table : undefined

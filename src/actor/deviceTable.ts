@@ -119,6 +119,21 @@ export class DeviceTable extends DeviceColumns {
     return this.profiles.peek(row)
   }
 
+  /**
+   * False where the profile names no such id, 24 hex, of a geofence or a beacon; true where it may: for scans, which would
+   * else unpack every idle profile.
+   */
+  mayMention(row: number, id: Buffer): boolean {
+    return this.profiles.mayMention(row, id)
+  }
+
+  /** Makes room for so many records at once, rather than for twice as many again and again. */
+  expect(records: number): void {
+    if (records === 0) return
+    this.reserve(records - 1)
+    this.devices.expect(records)
+  }
+
   /** A row number for a new record; `now` is the server's time. */
   allocate(now: number): number {
     const oldest = this.freed[0]
@@ -179,9 +194,9 @@ export class DeviceTable extends DeviceColumns {
   packIdle(before: number): number {
     let packed = 0
     for (let row = 0; row < this.length; row++) {
-      if (!this.exists(row) || this.receivedAt(row) >= before) continue
+      if (!this.profiles.isUnpacked(row) || this.receivedAt(row) >= before) continue
       this.settleMark(row)
-      if (!this.profiles.pack(row)) continue
+      this.profiles.pack(row)
       this.replyHead[row] = undefined
       this.forget(row)
       packed++
@@ -202,7 +217,7 @@ export class DeviceTable extends DeviceColumns {
     const profile = this.profiles.peek(row)
     const mark = profile.marks.at(-1)
     if (mark === undefined || mark.sequence >= sequence) return
-    const isIdle = this.profiles.isPacked(row)
+    const isIdle = !this.profiles.isUnpacked(row)
     const marks = [...profile.marks.slice(0, -1), { stream: mark.stream, sequence }]
     this.profiles.set(row, { ...profile, marks })
     if (isIdle) this.profiles.pack(row)

@@ -83,16 +83,13 @@ export class ProfileStore {
     if (typeof held === 'number') this.drop(held)
   }
 
-  isPacked(row: number): boolean {
-    return typeof this.held[row] === 'number'
+  /** Whether there is a profile that is not packed. */
+  isUnpacked(row: number): boolean {
+    return typeof this.held[row] === 'object'
   }
 
-  /** Packs the profile; returns whether it was not yet. */
-  pack(row: number): boolean {
-    const held = this.held[row]
-    if (typeof held !== 'object') return false
-    this.held[row] = this.append(row, packProfile(held))
-    return true
+  pack(row: number): void {
+    this.held[row] = this.append(row, packProfile(this.peek(row)))
   }
 
   /** The profile as bytes; they are valid until the next call. */
@@ -136,6 +133,12 @@ export class ProfileStore {
     return isText(bytes, userIdField(bytes, profileAt(held)), userId)
   }
 
+  /** Whether a packed profile has these bytes anywhere; of one that is not packed it is always said. */
+  mayMention(row: number, bytes: Buffer): boolean {
+    const held = this.held[row]
+    return typeof held !== 'number' || this.bytesAt(held).includes(bytes)
+  }
+
   /** Whether the record is of the user, or of the none, that the packed profile names. */
   isOfUserIn(row: number, packed: Buffer): boolean {
     const held = this.held[row]
@@ -150,7 +153,7 @@ export class ProfileStore {
     return unpackProfile(this.bytesAt(held))
   }
 
-  private bytesAt(place: number): Uint8Array {
+  private bytesAt(place: number): Buffer {
     const { bytes } = this.chunkOf(place)
     const from = profileAt(place)
     return bytes.subarray(from, from + bytes.readUInt32LE(from - 4))

@@ -42,13 +42,15 @@ export function recover(
   let position = 0
   let frameEvents: StoredEvent[] = []
   const visitor = {
-    commit(number: number, sequence: number, madeWith: number): boolean {
+    commit(number: number, sequence: number, madeWith: number, rows: number): boolean {
       partition = partitions[number]
       if (partition === undefined)
         throw new RecoveryError(`commit of partition ${number}: there is no such partition`)
       revision = Math.max(revision, madeWith)
       if (position <= onlyAfter[number]!) return false
       partition.sequence = sequence
+      // A snapshot has all rows in one commit.
+      if (position === 0) partition.table.expect(rows)
       return true
     },
     get table() {

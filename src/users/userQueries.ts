@@ -166,6 +166,7 @@ export function usersIn(host: ActorHost, geofence: GeofenceProperties, limit: nu
   return latestUsers(
     host,
     geofence.scope,
+    geofence.id,
     limit,
     ({ visits, userId }) =>
       visits.some((visit) => visit.geofenceId === geofence.id) && isMeantFor(geofence, userId),
@@ -174,25 +175,27 @@ export function usersIn(host: ActorHost, geofence: GeofenceProperties, limit: nu
 
 /** Records that are in range of the beacon now, newest first by their last update. */
 export function usersInRange(host: ActorHost, beacon: Beacon, limit: number): UserPage {
-  return latestUsers(host, beacon.scope, limit, ({ beacons }) =>
+  return latestUsers(host, beacon.scope, beacon.id, limit, ({ beacons }) =>
     beacons.some((visit) => visit.beaconId === beacon.id),
   )
 }
 
-/** Records that are accepted, newest first by their last update. */
+/** Records that name the id and are accepted, newest first by their last update. */
 function latestUsers(
   host: ActorHost,
   scope: ScopeId,
+  id: string,
   limit: number,
   accept: (profile: Profile) => boolean,
 ): UserPage {
   const page = new Lowest<UserRow>(limit + 1)
+  const bytes = Buffer.from(id)
   for (const partition of host.partitions) {
     const { table } = partition
     for (let row = 0; row < table.length; row++) {
       const key = -table.updatedAt(row)
       if (table.scope(row) !== scope || !page.wants(key)) continue
-      if (accept(table.peek(row))) page.offer(key, { partition, row })
+      if (table.mayMention(row, bytes) && accept(table.peek(row))) page.offer(key, { partition, row })
     }
   }
   const rows = page.items()

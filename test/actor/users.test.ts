@@ -37,7 +37,7 @@ interface Crowd {
   readonly known: readonly Known[]
 }
 
-/** Devices about a place, some with several records, some removed. */
+/** Devices about a place, some with several records, some removed, some packed. */
 async function crowd(seed: number): Promise<Crowd> {
   const random = new Random(seed)
   const engine = new Engine()
@@ -82,6 +82,7 @@ async function crowd(seed: number): Promise<Crowd> {
       known.delete(id)
     }
   }
+  for (const { table } of engine.host.partitions) table.packIdle(engine.clock.now() - random.below(120_000))
   return { engine, random, place, known: [...known.values()] }
 }
 
