@@ -56,9 +56,10 @@ export class RowBytes {
     this.#append(row, bytes, 0, length)
   }
 
+  /** Rows without bytes are ignored. */
   delete(row: number): void {
+    if (!this.has(row)) return
     const place = this.#places[row]!
-    if (place === NONE) return
     this.#places[row] = NONE
     const number = Math.floor(place / UNITS_PER_CHUNK)
     const chunk = this.#chunks[number]!

@@ -1,0 +1,47 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { RowBytes } from '../../src/runtime/rowBytes.ts'
+
+const RUNS = Math.ceil(Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) * 60)
+
+const step = fc.record({
+  row: fc.nat(120),
+  // Half of the changes are deletions; chunks hold 64 KiB.
+  length: fc.oneof(
+    fc.constant(-1),
+    fc.nat(40),
+    fc.integer({ min: 3000, max: 20_000 }),
+    fc.constantFrom(0, 65_520, 200_000),
+  ),
+  fill: fc.nat(255),
+})
+
+t.test('bytes of rows are what was set last, through growth and tidying', async () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 20, maxLength: 300, size: 'max' }), (sequence) => {
+      const rows = new RowBytes()
+      const twin = new Map<number, { length: number; fill: number }>()
+      const scratch = new Uint8Array(200_001)
+      for (const { row, length, fill } of sequence) {
+        if (length < 0) {
+          rows.delete(row)
+          twin.delete(row)
+        } else {
+          scratch.fill(fill, 0, length).fill(fill ^ 255, length)
+          rows.set(row, scratch, length)
+          twin.set(row, { length, fill })
+        }
+      }
+      for (let row = 0; row <= 120; row++) {
+        const expected = twin.get(row)
+        if (rows.has(row) !== (expected !== undefined)) throw new Error(`row ${row}: ${rows.has(row)}`)
+        if (expected === undefined) continue
+        const start = rows.start(row)
+        const bytes = rows.buffer(row).subarray(start, start + expected.length)
+        if (bytes.length !== expected.length) throw new Error(`row ${row} has ${bytes.length} bytes`)
+        if (!bytes.every((byte) => byte === expected.fill)) throw new Error(`row ${row} has other bytes`)
+      }
+    }),
+    { numRuns: RUNS },
+  )
+})

@@ -1,0 +1,154 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import type { GeofenceProperties } from '../../src/model/geofence.ts'
+import { parseOperatingHours } from '../../src/model/operatingHours.ts'
+import { GeofenceShelf } from '../../src/spatial/geofenceShelf.ts'
+
+const RUNS = Math.ceil(Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) * 100)
+
+const text = fc.oneof(
+  fc.string({ maxLength: 12 }),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ minLength: 60, maxLength: 300 }),
+  // Half of a surrogate pair, as a cut text has it.
+  fc.constantFrom('', 'é', '\u0100', '\ud800', 'ÿ'.repeat(64), '\0'),
+)
+const id = fc.oneof(
+  { weight: 3, arbitrary: fc.nat(12).map((number) => number.toString(16).padStart(24, '0')) },
+  { weight: 1, arbitrary: fc.constantFrom('a', 'é', 'F'.repeat(24), 'g'.repeat(24), 'f'.repeat(25)) },
+)
+const time = fc.oneof(
+  fc.integer({ min: -1e12, max: 4e12 }),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+)
+const hours = fc
+  .constantFrom({ Mon: [['9:00 AM', '17:30']] }, { sunday: [], tue: [['22:00', '02:00']] })
+  .map((source) => parseOperatingHours(source)!)
+
+const geofence: fc.Arbitrary<GeofenceProperties> = fc.record(
+  {
+    id,
+    scope: fc.nat(0xffff_ffff),
+    tag: text,
+    externalId: text,
+    description: text,
+    type: fc.constantFrom('circle', 'polygon', 'isochrone'),
+    enabled: fc.boolean(),
+    timeZone: fc.oneof(fc.constant('Europe/Berlin'), text),
+    createdAt: time,
+    updatedAt: time,
+    mode: fc.constantFrom('car', 'foot'),
+    metadata: fc.dictionary(text, fc.oneof(text, fc.integer(), fc.boolean()), { noNullPrototype: true }),
+    operatingHours: hours,
+    stopDetection: fc.boolean(),
+    disableAfter: fc.nat(),
+    deleteAfter: fc.nat(),
+    userId: text,
+    userIds: fc.array(text, { maxLength: 3 }),
+    ip: fc.constant('10.0.0.0/8'),
+    dwellThreshold: fc.integer({ min: 1, max: 60 }),
+    placeId: text,
+    tripApproachingThreshold: fc.nat(60),
+  },
+  {
+    noNullPrototype: true,
+    requiredKeys: [
+      ...(['id', 'scope', 'tag', 'externalId', 'description'] as const),
+      ...(['type', 'enabled', 'timeZone', 'createdAt', 'updatedAt'] as const),
+    ],
+  },
+)
+
+const steps = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.record({ put: geofence }) },
+    { weight: 1, arbitrary: fc.record({ remove: id }) },
+  ),
+  { minLength: 5, maxLength: 60, size: 'max' },
+)
+
+/** The shelf through puts, replacements and removals, beside a map of objects. */
+function agreesWithAMap(): void {
+  fc.assert(
+    fc.property(steps, (sequence) => {
+      const shelf = new GeofenceShelf()
+      const twin = new Map<string, { slot: number; held: GeofenceProperties }>()
+      for (const step of sequence) {
+        if ('put' in step) {
+          const slot = shelf.put(step.put)
+          const before = twin.get(step.put.id)
+          if (before !== undefined && before.slot !== slot) throw new Error('an edit changed the slot')
+          twin.set(step.put.id, { slot, held: step.put })
+        } else {
+          const slot = shelf.slotOf(step.remove)
+          if (slot !== (twin.get(step.remove)?.slot ?? -1))
+            throw new Error(`${step.remove} is in slot ${slot}`)
+          if (slot >= 0) shelf.remove(slot)
+          twin.delete(step.remove)
+        }
+        if (shelf.size !== twin.size) throw new Error(`${shelf.size}, not ${twin.size}`)
+        for (const [known, { slot, held }] of twin) {
+          if (shelf.slotOf(known) !== slot || !shelf.has(slot))
+            throw new Error(`${known} is not in slot ${slot}`)
+          // Twice: as it is unpacked, and as it is kept.
+          for (const got of [shelf.get(slot), shelf.get(slot)]) {
+            if (!isDeepStrictEqual(got, held))
+              throw new Error(`${JSON.stringify(got)}, not ${JSON.stringify(held)}`)
+          }
+          const isForAll = held.enabled && (held.userId ?? held.userIds ?? held.ip) === undefined
+          const columns = [shelf.createdAt(slot), shelf.updatedAt(slot), shelf.isUnrestricted(slot)]
+          if (!isDeepStrictEqual(columns, [held.createdAt, held.updatedAt, isForAll]))
+            throw new Error(`${columns}`)
+          for (const { held: other } of twin.values()) {
+            if (shelf.hasTag(slot, other.tag) !== (other.tag === held.tag)) throw new Error('another tag')
+            if (shelf.hasExternalId(slot, other.externalId) !== (other.externalId === held.externalId))
+              throw new Error('another externalId')
+          }
+        }
+      }
+    }),
+    { numRuns: RUNS },
+  )
+}
+
+t.test('geofences come back as they were put', async () => agreesWithAMap())
+
+t.test('more geofences and more tags than are kept unpacked or shared', async (t) => {
+  const shelf = new GeofenceShelf()
+  const count = 70_000
+  const one = (number: number, description = ''): GeofenceProperties => ({
+    id: number.toString(16).padStart(24, '0'),
+    scope: 2,
+    tag: `tag ${number}`,
+    externalId: `${number}`,
+    description,
+    type: 'circle',
+    enabled: true,
+    timeZone: 'Europe/Berlin',
+    createdAt: number,
+    updatedAt: number,
+  })
+  for (let i = 0; i < count; i++) shelf.put(one(i))
+  // They share one place.
+  const slots = [shelf.slotOf(one(1).id), shelf.slotOf(one(65_537).id)] as const
+  for (let i = 0; i < 3; i++) {
+    t.strictSame(shelf.get(slots[0]), one(1))
+    t.strictSame(shelf.get(slots[1]), one(65_537))
+  }
+  shelf.put(one(1, 'edited'))
+  t.equal(shelf.get(slots[0]).description, 'edited')
+  const last = shelf.slotOf(one(count - 1).id)
+  t.ok(shelf.hasTag(last, `tag ${count - 1}`))
+  t.notOk(shelf.hasTag(last, `tag ${count - 2}`))
+  for (let i = 0; i < count; i += 2) shelf.remove(shelf.slotOf(one(i).id))
+  t.equal(shelf.size, count / 2)
+  let wrong = 0
+  for (let i = 0; i < count; i++) {
+    const slot = shelf.slotOf(one(i).id)
+    if (i % 2 === 0 ? slot !== -1 : shelf.get(slot).externalId !== `${i}`) wrong++
+  }
+  t.equal(wrong, 0)
+})
+
+t.test('and when there is no room for more shared texts', async () => agreesWithAMap())
