@@ -35,6 +35,8 @@ interface Case {
   readonly events: boolean
   /** Whether updates within the safe zone of their device are answered without an evaluation. */
   readonly zones: boolean
+  /** How close geofences lie: 1, or a share of that. */
+  readonly density: number
 }
 
 const { values: options } = parseArgs({
@@ -73,7 +75,7 @@ const size = options.smoke
       windows: 5,
       seconds: 2,
       searchSteps: 5,
-      closedCount: 60_000,
+      closedCount: 200_000,
       most: 1000,
     }
 const geofences = Number(options.geofences ?? size.geofences)
@@ -83,11 +85,15 @@ const seed = Number(options.seed)
 /** Rounds of the workload that are sent. */
 const SENT_ROUNDS = 3
 /** Updates per second until every device is there: a first update costs far more than those after it. */
-const WARM_UP_RATE = 10_000
+const WARM_UP_RATE = 20_000
+/** The first makes the devices, by the others compilers and zones have settled. */
+const WARM_UP_ROUNDS = 3
 /** How far below a stated ratio `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
 
-const PLAIN = { events: false, zones: true }
+const PLAIN = { events: false, zones: true, density: 1 }
+/** Of a country instead of a city: a place lies in one of twelve, and a driving device meets one every five minutes. */
+const SPARSE = 0.1
 const CASES: readonly Case[] = [
   ...ENCODINGS.flatMap((encoding) => [
     { ...PLAIN, encoding, updatesPerFrame: 32, connections: 16 },
@@ -99,11 +105,13 @@ const CASES: readonly Case[] = [
   { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 256 },
   { ...PLAIN, encoding: 'json', updatesPerFrame: 1, connections: 256 },
   { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 16, zones: false },
+  { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 16, density: SPARSE },
 ]
 
 /** What is to be reached, bare / Ringfence CPU per update; undefined: nothing is stated. */
-function statedRatio({ encoding, updatesPerFrame, connections, events, zones }: Case): number | undefined {
-  if (encoding !== 'json' || events) return undefined
+function statedRatio(single: Case): number | undefined {
+  const { encoding, updatesPerFrame, connections, events, zones, density } = single
+  if (encoding !== 'json' || events || density < 1) return undefined
   if (updatesPerFrame === 32 && connections === 16) return zones ? 0.4 : 0.3
   return updatesPerFrame === 1 && connections === size.most ? 0.6 : undefined
 }
@@ -113,26 +121,42 @@ function isStated(single: Case): boolean {
   return statedRatio({ ...single, encoding: 'json' }) !== undefined
 }
 
+type Result = { single: Case; outcome: Outcome; skipRate: number; eventsPerUpdate: number }
+
 async function main(): Promise<number> {
+  const folder = benchFolder('stream')
+  const bare = await startBareStream(folder)
+  const cases = CASES.filter(
+    (single) =>
+      (options.encoding === undefined || single.encoding === options.encoding) &&
+      (options.frame === undefined || single.updatesPerFrame === Number(options.frame)) &&
+      (!options.stated || isStated(single) || single.density < 1) &&
+      (!options.smoke || isStated(single)),
+  )
+  const results: Result[] = []
+  for (const density of [1, SPARSE]) {
+    const some = cases.filter((single) => single.density === density)
+    if (some.length > 0) results.push(...(await measureWorld(density, some, bare)))
+  }
+  await bare.stop()
+  return report(results, flushMs(folder))
+}
+
+/** All cases of one density of geofences. */
+async function measureWorld(density: number, cases: readonly Case[], bare: ServerProcess): Promise<Result[]> {
   const folder = benchFolder('stream')
   const workload = writeWorkload({
     geofences,
+    density,
     devices: size.devices,
     seed,
     folder,
     publishableKey: BENCH_KEYS.testPublishable,
     onProgress: progress,
   })
-  seedGeofences(folder, drawGeofences(geofences, seed), (stored) => progress(`geofences: ${stored}`))
+  seedGeofences(folder, drawGeofences(geofences, seed, density), (stored) => progress(`geofences: ${stored}`))
   const generator = await startStreamGenerator(workload.trackBodies, size.devices * SENT_ROUNDS)
-  const bare = await startBareStream(folder)
-  const cases = CASES.filter(
-    (single) =>
-      (options.encoding === undefined || single.encoding === options.encoding) &&
-      (options.frame === undefined || single.updatesPerFrame === Number(options.frame)) &&
-      (!(options.stated || options.smoke) || isStated(single)),
-  )
-  const results: { single: Case; outcome: Outcome; skipRate: number }[] = []
+  const results: Result[] = []
   for (const zones of [true, false]) {
     const some = cases.filter((single) => single.zones === zones)
     if (some.length === 0) continue
@@ -140,27 +164,28 @@ async function main(): Promise<number> {
     await warmUp(ringfence, 'ringfence', generator)
     await warmUp(bare, 'bare', generator)
     for (const single of some) {
-      const before = await zoneCounts(ringfence)
+      const before = await counts(ringfence)
       const outcome = await measure(single, bare, ringfence, generator)
-      const after = await zoneCounts(ringfence)
+      const after = await counts(ringfence)
+      const updates = after.updates - before.updates
       results.push({
         single,
         outcome,
-        skipRate: (after.hits - before.hits) / (after.updates - before.updates),
+        skipRate: (after.hits - before.hits) / updates,
+        eventsPerUpdate: (after.events - before.events) / updates,
       })
     }
     await ringfence.stop()
   }
   generator.stop()
-  await bare.stop()
-  return report(results, flushMs(folder))
+  return results
 }
 
-/** One update of each device, over streams that nothing is measured on. */
+/** Some updates of each device, over streams that nothing is measured on. */
 async function warmUp(server: ServerProcess, name: string, generator: StreamGenerator): Promise<void> {
   progress(`${name} warms up`)
   const { contender, close } = await open(name, server, CASES[0]!, generator)
-  const load = { rate: WARM_UP_RATE, count: size.devices, maxLagMs: 10_000 }
+  const load = { rate: WARM_UP_RATE, count: size.devices * WARM_UP_ROUNDS, maxLagMs: 10_000 }
   requireClean(contender, await contender.offer(load))
   await close()
 }
@@ -215,15 +240,15 @@ async function open(
   return { contender, close: () => session.close() }
 }
 
-async function zoneCounts(server: ServerProcess): Promise<{ hits: number; updates: number }> {
+async function counts(server: ServerProcess): Promise<{ hits: number; updates: number; events: number }> {
   const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`)
   const text = await answer.text()
   const count = (name: string) => Number(new RegExp(`^ringfence_${name} (\\d+)$`, 'm').exec(text)?.[1])
-  return { hits: count('zone_hits_total'), updates: count('updates_total') }
+  return { hits: count('zone_hits_total'), updates: count('updates_total'), events: count('events_total') }
 }
 
-function nameOf({ encoding, updatesPerFrame, connections, events, zones }: Case): string {
-  const extras = `${events ? ', events' : ''}${zones ? '' : ', no skip'}`
+function nameOf({ encoding, updatesPerFrame, connections, events, zones, density }: Case): string {
+  const extras = `${events ? ', events' : ''}${zones ? '' : ', no skip'}${density < 1 ? ', sparse' : ''}`
   return `${encoding}, frames of ${updatesPerFrame}, ${connections} connections${extras}`
 }
 
@@ -231,15 +256,13 @@ function ratioOf({ standings }: Outcome): number {
   return standings['bare']!.cpuMicrosPerUpdate / standings['ringfence']!.cpuMicrosPerUpdate
 }
 
-function report(
-  results: readonly { single: Case; outcome: Outcome; skipRate: number }[],
-  flushMilliseconds: number,
-): number {
-  const rows = results.map(({ single, outcome, skipRate }) => ({
+function report(results: readonly Result[], flushMilliseconds: number): number {
+  const rows = results.map(({ single, outcome, skipRate, eventsPerUpdate }) => ({
     case: nameOf(single),
     ...tableRow(outcome),
     stated: statedRatio(single),
     skipRate: rounded(skipRate, 3),
+    eventsPerUpdate: rounded(eventsPerUpdate, 3),
   }))
   console.table(rows)
   warnOfNeighbours(results.map(({ outcome }) => outcome))

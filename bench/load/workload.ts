@@ -26,6 +26,8 @@ const MAX_CORNERS = 200
 
 export interface WorkloadOptions {
   readonly geofences: number
+  /** How close they lie: 1, or a share of that. */
+  readonly density?: number
   readonly devices: number
   readonly seed: number
   /** Where the files go. */
@@ -74,8 +76,8 @@ export class RecordFile {
 }
 
 /** The square that holds so many geofences. */
-export function regionOf(geofences: number): City {
-  const blocks = Math.ceil((Math.sqrt(geofences / GEOFENCES_PER_KM2) * 1000) / BLOCK_METERS)
+export function regionOf(geofences: number, density = 1): City {
+  const blocks = Math.ceil((Math.sqrt(geofences / (GEOFENCES_PER_KM2 * density)) * 1000) / BLOCK_METERS)
   return { latitude: 52.2, longitude: 13.1, sizeMeters: blocks * BLOCK_METERS, blockMeters: BLOCK_METERS }
 }
 
@@ -88,14 +90,18 @@ export function writeWorkload(options: WorkloadOptions): Workload {
     `POST /v1/track HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${options.publishableKey}\r\n` +
       'Content-Type: application/json\r\nAccept: */*\r\nUser-Agent: ringfence-bench\r\n',
   )
-  const sampleBodies = writeTracks(trackBodies, regionOf(options.geofences), options)
+  const sampleBodies = writeTracks(trackBodies, regionOf(options.geofences, options.density), options)
   return { trackBodies, trackHead, sampleBodies, devices: options.devices }
 }
 
 /** The fields of every geofence, as PUT /v1/geofences/:tag/:externalId takes them. */
-export function* drawGeofences(count: number, seed: number): Generator<Record<string, unknown>> {
+export function* drawGeofences(
+  count: number,
+  seed: number,
+  density?: number,
+): Generator<Record<string, unknown>> {
   const random = seededRandom(seed)
-  const region = regionOf(count)
+  const region = regionOf(count, density)
   for (let i = 0; i < count; i++) {
     yield { tag: 'bench', externalId: String(i), description: `Geofence ${i}`, ...geometry(region, random) }
   }
