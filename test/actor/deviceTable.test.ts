@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { DeviceTable } from '../../src/actor/deviceTable.ts'
 import { nameHash } from '../../src/actor/nameHash.ts'
 import { createdAtOf, deviceIdField, isText, readText, userIdField } from '../../src/actor/packedFields.ts'
 import { packProfile } from '../../src/actor/profileCodec.ts'
+import { ProfileStore } from '../../src/actor/profileStore.ts'
 import { RowIndex } from '../../src/actor/rowIndex.ts'
 import type { Profile } from '../../src/model/device.ts'
 import { runs, TIMEOUT } from './kit.ts'
+import { Random } from './world.ts'
 
 t.setTimeout(TIMEOUT)
 
@@ -142,6 +146,52 @@ function same(table: DeviceTable, known: ReadonlyMap<number, Known>): void {
 function ascending(rows: readonly number[]): number[] {
   return [...rows].sort((a, b) => a - b)
 }
+
+t.test('profiles come and go for long, and what is gone takes no memory', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const held = () => {
+    // The second waits for what the first has found.
+    collect()
+    collect()
+    return process.memoryUsage().arrayBuffers
+  }
+  const random = new Random(1)
+  const store = new ProfileStore()
+  const known = new Map<number, Profile>()
+  const before = held()
+  const check = () => {
+    for (const [row, one] of known) assert.equal(store.peek(row).description, one.description)
+  }
+  let put = 0
+  for (let i = 0; i < 15_000; i++) {
+    const at = random.below(50)
+    const profile = known.get(at)
+    if (profile !== undefined && random.chance(0.2))
+      assert.equal(store.get(at).description, profile.description)
+    else if (profile !== undefined && random.chance(0.2)) {
+      store.delete(at)
+      known.delete(at)
+    } else {
+      // Now and then one that needs a chunk of its own.
+      const length = random.below(random.chance(0.02) ? 200_000 : 8000)
+      const one = aProfile({ deviceId: `${at}`, description: `${i}`.padEnd(length, 'd') })
+      if (random.chance(0.3)) {
+        store.set(at, one)
+        store.pack(at)
+      } else store.setPacked(at, packProfile(one))
+      known.set(at, one)
+      put += length
+    }
+    if (i % 100 === 0) check()
+  }
+  const live = [...known.values()].reduce((sum, { description }) => sum + description!.length, 0)
+  const grown = held() - before
+  // Some of it the packer's own.
+  t.ok(grown < live + 8_000_000, `${put} bytes were put, ${live} are there, and take ${grown}`)
+  // So that the store itself was there.
+  check()
+})
 
 t.test('fields of a packed profile are read where they lie', async () => {
   const metadata = fc.dictionary(
