@@ -100,3 +100,36 @@ export interface SharedSnapshotStore {
   newest(partition: number): Promise<Snapshot | undefined>
   trimPosition(partition: number): Promise<number>
 }
+
+/** Who evaluates a partition, as far as is known. */
+export interface Owner {
+  readonly host: string
+  /** Of the log that it opened; a higher one is newer. */
+  readonly epoch: number
+}
+
+/**
+ * Which host evaluates which partition. It is a hint, for finding each other and for not fighting: two hosts may believe
+ * for a while that they own the same one. The fence of the log decides.
+ */
+export interface Ownership {
+  /**
+   * Whether the other hosts know of this one. While they do not, they take its partitions, and what it would answer from
+   * its memory may be old.
+   */
+  readonly isLive: boolean
+  /** Undefined while nobody owns the partition, or nobody said so yet. */
+  ownerOf(partition: number): Owner | undefined
+  /** The host was fenced out of a partition and has dropped it. */
+  lost(partition: number): void
+  /** Gives all partitions to the others; resolves when they are released. */
+  leave(): Promise<void>
+}
+
+/** What becoming and ceasing to be the owner means to a host. Of one partition, one call is under way at a time. */
+export interface OwnershipHandlers {
+  /** Opens the partition's log and brings its states up to it; resolves to the log's epoch. */
+  acquire(partition: number): Promise<number>
+  /** Ends what is under way and closes the log. */
+  release(partition: number): Promise<void>
+}

@@ -1,10 +1,12 @@
 /** The commit log and the snapshots over JetStream, with a real nats-server. */
 import { Objm } from '@nats-io/obj'
+import type { NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { openJetStreamSnapshots } from '../../src/log/jetStreamSnapshots.ts'
+import { openStreams, type StreamOptions } from '../../src/log/jetStreamStreams.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
-import { commitLogContract, snapshotContract } from './contract.ts'
-import { openLog, withStreams } from './jetStreamKit.ts'
+import { commitLogContract, framesOf, snapshotContract, until } from './contract.ts'
+import { commit, openLog, STREAM_OPTIONS, withStreams } from './jetStreamKit.ts'
 
 const STORE_ID = '0123456789abcdef'
 const skip = await skipWithout(NATS_SERVER)
@@ -43,4 +45,58 @@ t.test('snapshots', { skip }, async (t) => {
       },
     }
   })
+})
+
+t.test(
+  'streams are made, brought to the settings, and refused where they do not fit',
+  { skip },
+  async (t) => {
+    const { connection, manager } = await withStreams(t)
+    const open = (options: Partial<StreamOptions>) =>
+      openStreams(connection, { ...STREAM_OPTIONS, newStoreId: 'another', ...options })
+
+    t.equal((await open({})).storeId, STORE_ID, 'the store keeps its id')
+    await open({ maxPartitionBytes: 1_000_000, eventsAgeMs: 60_000 })
+    t.equal((await manager.streams.info('P3')).config.max_bytes, 1_000_000)
+    t.equal((await manager.streams.info('EVENTS')).config.max_age, 60_000e6)
+    const revision = async () => JSON.stringify((await manager.streams.info('EVENTS')).config)
+    const before = await revision()
+    await open({ maxPartitionBytes: 1_000_000, eventsAgeMs: 60_000 })
+    t.equal(await revision(), before)
+
+    await t.rejects(open({ partitions: 8 }), {
+      name: 'ServersUnfit',
+      message:
+        'The NATS servers hold a store of 4 partitions, the settings say 8: the number cannot be changed.',
+    })
+    const old = (version: string, maxPayload = 1_048_576) =>
+      ({ info: { version, max_payload: maxPayload } }) as unknown as NatsConnection
+    for (const version of ['2.11.9', '1.99.0', '2.9.25', 'unknown']) {
+      await t.rejects(openStreams(old(version), STREAM_OPTIONS), {
+        name: 'ServersUnfit',
+        message: `The NATS server is of version ${version}; 2.12.0 or newer is needed (atomic batches).`,
+      })
+    }
+    for (const version of ['2.12.0', '2.12.3-RC.1', '2.13.0', '3.0.0']) {
+      await t.rejects(openStreams(old(version, 1000), STREAM_OPTIONS), /messages of 1000 bytes at most/)
+    }
+    await manager.streams.delete('EVENTS')
+    await manager.streams.add({ name: 'EVENTS', subjects: ['events.>'] })
+    await t.rejects(open({}), /The stream EVENTS takes messages of its own \(events\.>\)/)
+  },
+)
+
+t.test('a log that is full waits, and goes on when it may', { skip }, async (t) => {
+  const streams = await withStreams(t, { maxPartitionBytes: 50_000 })
+  const reasons = new Set<string>()
+  const log = await openLog(streams, 2, { troubled: ({ message }) => reasons.add(message) })
+  for (let i = 0; i < 10; i++) await commit(log, Buffer.alloc(4_000, i))
+  const waiting = commit(log, Buffer.alloc(20_000))
+  await until(() => reasons.size > 0)
+  t.match([...reasons][0], /The stream P2 did not take 1 messages: maximum bytes exceeded/)
+  t.equal(log.position, 10)
+  await openStreams(streams.connection, { ...STREAM_OPTIONS, maxPartitionBytes: 100_000 })
+  await waiting
+  t.equal((await framesOf(log, 1)).length, 11)
+  await log.close()
 })

@@ -1,0 +1,28 @@
+/**
+ * Rendezvous hashing: of the hosts there are, a partition belongs to the one with the highest score. All who know the same
+ * hosts agree without a word; a host that comes or goes moves its own share only.
+ *
+ * @param hosts names, in any order
+ */
+export function ownerAmong(hosts: Iterable<string>, partition: number): string | undefined {
+  let owner: string | undefined
+  let highest = -1
+  for (const host of hosts) {
+    const score = scoreOf(host, partition)
+    // Of two with one score, which no seed prevents, the first by name.
+    if (score > highest || (score === highest && host < owner!)) {
+      owner = host
+      highest = score
+    }
+  }
+  return owner
+}
+
+/** FNV-1a over the name and the number, mixed (the finalizer of MurmurHash3), for its high bits say little of the end. */
+function scoreOf(host: string, partition: number): number {
+  let hash = 0x811c9dc5
+  for (const sign of `${host} ${partition}`) hash = Math.imul(hash ^ sign.charCodeAt(0), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
