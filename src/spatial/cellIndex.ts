@@ -132,8 +132,6 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
     if (reach > PAD_METERS[finest]!) return this.#wideCandidates(probe, reach, out)
 
     const table = this.#table
-    const pool = table.pool
-    const entries = table.entries
     const latitude = probe.latitude
     const longitude = probe.longitude
     const cosLatitude = probe.cosLatitude
@@ -147,12 +145,8 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
       if (row === columns >> 1) row--
       let column = Math.floor((longitude + 180) / size)
       if (column === columns) column--
-      const at = table.findCell(level, row, column)
-      if (at >= 0) {
-        const start = entries[at + 2]!
-        const end = start + entries[at + 3]!
-        for (let from = start; from < end; from++) out.push(pool[from]!)
-      } else if (
+      if (
+        !table.append(level, row, column, out) &&
         level > REGION_SHIFT &&
         !table.hasRegion(level, row >> REGION_SHIFT, column >> REGION_SHIFT)
       ) {
@@ -243,23 +237,18 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
 
     const marks = this.#marks
     marks.clear(this.shelf.end)
-    const table = this.#table
-    const pool = table.pool
-    const entries = table.entries
     let clearance = Infinity
     for (let i = 0; i < levels.length; i++) {
       const { level, row, rows, column, columns } = this.#ranges[i]!
       const wrap = (1 << level) - 1
       for (let y = row; y < row + rows; y++) {
         for (let x = column; x < column + columns; x++) {
-          const at = table.findCell(level, y, x & wrap)
-          if (at < 0) continue
-          const start = entries[at + 2]!
-          const end = start + entries[at + 3]!
-          for (let from = start; from < end; from++) {
-            const slot = pool[from]!
-            if (marks.mark(slot)) out.push(slot)
+          let end = out.length
+          if (!this.#table.append(level, y, x & wrap, out)) continue
+          for (let from = end; from < out.length; from++) {
+            if (marks.mark(out[from]!)) out[end++] = out[from]!
           }
+          out.length = end
         }
       }
       const { latitude, longitude, cosLatitude } = probe
