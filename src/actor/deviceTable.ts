@@ -2,9 +2,9 @@ import type { Profile } from '../model/device.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Sender } from '../model/update.ts'
 import { DeviceColumns, OF_DEVICE, OF_USER } from './deviceColumns.ts'
-import { nameHash } from './nameHash.ts'
+import { nameHash } from '../runtime/nameHash.ts'
 import { ProfileStore } from './profileStore.ts'
-import { RowIndex } from './rowIndex.ts'
+import { RowIndex } from '../runtime/rowIndex.ts'
 
 /**
  * The user records of one partition: numbers in columns (deviceColumns.ts), the rest as profiles (profileStore.ts).

@@ -166,6 +166,13 @@ export class RecordList<T extends Listed> {
     return drafts
   }
 
+  /** Makes room for so many. */
+  expect(count: number): void {
+    this.#byPair.expect(count)
+    if (count > this.#places.length) this.#resize(count)
+    this.#order = this.#order.packed(this.#places, count)
+  }
+
   /** Before the record in a slot is replaced or taken from the shelf: forgets its pair. */
   unpair(slot: number): void {
     const { tag, externalId } = this.#shelf.get(slot)
@@ -175,9 +182,9 @@ export class RecordList<T extends Listed> {
   /** After a record was put on the shelf: new ones come in the order of createdAt, and no other has its pair. */
   added(slot: number, { tag, externalId, createdAt }: T): void {
     if (tag !== undefined && externalId !== undefined) this.#byPair.add(slot, hashOfPair(tag, externalId))
-    if (slot >= this.#places.length) this.#grow(slot)
+    if (slot >= this.#places.length) this.#resize(Math.max(slot + 1, 2 * this.#places.length))
     if (this.#places[slot] !== 0) return
-    if (this.#order.isFull) this.#order = this.#order.packed(this.#places)
+    if (this.#order.isFull) this.#order = this.#order.packed(this.#places, FIRST_ENTRIES)
     this.#places[slot] = ++this.#lastPlace
     this.#order.add(slot, this.#lastPlace)
     this.#lastCreatedAt = Math.max(this.#lastCreatedAt, createdAt)
@@ -212,8 +219,8 @@ export class RecordList<T extends Listed> {
     return -1
   }
 
-  #grow(slot: number): void {
-    const places = new Uint32Array(Math.max(slot + 1, 2 * this.#places.length))
+  #resize(slots: number): void {
+    const places = new Uint32Array(slots)
     places.set(this.#places)
     this.#places = places
   }
@@ -241,11 +248,11 @@ class Order {
     this.places[this.end++] = place
   }
 
-  /** The entries whose slots still have their places, with room for as many more. */
-  packed(placeOfSlot: Uint32Array): Order {
+  /** The entries whose slots still have their places, with room for as many more, and for so many in all. */
+  packed(placeOfSlot: Uint32Array, least: number): Order {
     let inUse = 0
     for (let i = 0; i < this.end; i++) if (placeOfSlot[this.slots[i]!] === this.places[i]) inUse++
-    const order = new Order(Math.max(FIRST_ENTRIES, 2 * inUse))
+    const order = new Order(Math.max(least, 2 * inUse))
     for (let i = 0; i < this.end; i++) {
       if (placeOfSlot[this.slots[i]!] === this.places[i]) order.add(this.slots[i]!, this.places[i]!)
     }

@@ -257,8 +257,11 @@ export class Registry implements RegistryView {
   }
 
   #load(): void {
-    const { geofences, settings } = this.#statements
+    const { counts, geofences, settings } = this.#statements
     this.#database.readAll(() => {
+      for (const { scope, count } of counts.all() as { scope: ScopeId; count: number }[]) {
+        this.scope(scope).expect(count)
+      }
       for (const row of geofences.iterate() as Iterable<GeofenceRow>)
         this.scope(row.scope).put(this.#decode(row))
       this.beacons.load()
@@ -307,6 +310,7 @@ type Statements = ReturnType<typeof prepareStatements>
 
 function prepareStatements(database: RegistryDatabase) {
   return {
+    counts: database.prepare('SELECT scope, count(*) AS count FROM geofences GROUP BY scope'),
     // Rows were inserted in the order of createdAt; by rowid they come without being sorted.
     geofences: database.prepare('SELECT * FROM geofences ORDER BY rowid'),
     settings: database.prepare('SELECT scope, definition FROM settings'),

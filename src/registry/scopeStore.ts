@@ -73,6 +73,12 @@ export class ScopeStore implements ScopeDirectory {
     for (const slot of this.#dated) yield this.index.geofence(slot)
   }
 
+  /** Makes room for so many geofences. */
+  expect(count: number): void {
+    this.records.expect(count)
+    this.index.expect(count)
+  }
+
   /** Adds it or replaces the one with its id. New ones come in the order of createdAt. */
   put(geofence: Geofence): void {
     const known = this.index.slotOf(geofence.id)

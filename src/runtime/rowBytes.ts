@@ -51,7 +51,7 @@ export class RowBytes {
 
   /** Replaces the bytes of a row by a copy of the first `length` of `bytes`. */
   set(row: number, bytes: Uint8Array, length: number): void {
-    if (row >= this.#places.length) this.#grow(row)
+    if (row >= this.#places.length) this.#resize(Math.max(row + 1, 2 * this.#places.length))
     else this.delete(row)
     this.#append(row, bytes, 0, length)
   }
@@ -65,6 +65,11 @@ export class RowBytes {
     const chunk = this.#chunks[number]!
     chunk.used -= entryBytes(chunk.bytes.readUInt32LE((place % UNITS_PER_CHUNK) * UNIT + 4))
     if (number !== this.#last) this.#tidy(number)
+  }
+
+  /** Makes room for so many rows. */
+  expect(rows: number): void {
+    if (rows > this.#places.length) this.#resize(rows)
   }
 
   #append(row: number, bytes: Uint8Array, from: number, length: number): void {
@@ -111,8 +116,8 @@ export class RowBytes {
     this.#freeNumbers.push(number)
   }
 
-  #grow(row: number): void {
-    const places = new Uint32Array(Math.max(row + 1, 2 * this.#places.length))
+  #resize(rows: number): void {
+    const places = new Uint32Array(rows)
     places.set(this.#places)
     this.#places = places
   }

@@ -34,9 +34,14 @@ export class RowIndex {
   }
 
   add(row: number, hash: number): void {
-    // At most half full: a search that fails looks at two and a half slots on average.
-    if (2 * ++this.count > this.mask + 1) this.grow()
+    this.expect(++this.count)
     this.place(row, hash)
+  }
+
+  /** Makes room for so many rows. */
+  expect(rows: number): void {
+    // At most half full: a search that fails looks at two and a half slots on average.
+    if (2 * rows > this.mask + 1) this.resize(2 ** Math.ceil(Math.log2(2 * rows)))
   }
 
   /** Closes the gap, so that no search ends at it that must go on. */
@@ -69,10 +74,10 @@ export class RowIndex {
     pairs[2 * slot + 1] = hash
   }
 
-  private grow(): void {
+  private resize(slots: number): void {
     const { pairs } = this
-    this.pairs = new Int32Array(2 * pairs.length).fill(EMPTY)
-    this.mask = pairs.length - 1
+    this.pairs = new Int32Array(2 * slots).fill(EMPTY)
+    this.mask = slots - 1
     for (let at = 0; at < pairs.length; at += 2)
       if (pairs[at] !== EMPTY) this.place(pairs[at]!, pairs[at + 1]!)
   }

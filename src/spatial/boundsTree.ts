@@ -30,9 +30,14 @@ export class BoundsTree {
   #recent: number[] = []
   #stale = false
 
+  /** Makes room for so many slots. */
+  expect(slots: number): void {
+    if (slots * 4 > this.#boxes.length) this.#resize(slots)
+  }
+
   /** Widens the box to what is kept of it, and keeps it. */
   set(slot: number, box: Box): void {
-    if (slot * 4 >= this.#boxes.length) this.#grow(slot)
+    if (slot * 4 >= this.#boxes.length) this.#resize(Math.max(slot + 1, this.#boxes.length / 2))
     const at = slot * 4
     this.#boxes[at] = box.west = Math.max(-180, singleBelow(box.west))
     this.#boxes[at + 1] = box.south = Math.max(-90, singleBelow(box.south))
@@ -140,8 +145,8 @@ export class BoundsTree {
     this.#tree = tree
   }
 
-  #grow(slot: number): void {
-    const boxes = new Float32Array(Math.max((slot + 1) * 4, this.#boxes.length * 2))
+  #resize(slots: number): void {
+    const boxes = new Float32Array(4 * slots)
     boxes.set(this.#boxes)
     this.#boxes = boxes
   }

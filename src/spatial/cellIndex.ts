@@ -74,6 +74,12 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
     return this.shelf.size
   }
 
+  expect(count: number): void {
+    this.shelf.expect(count)
+    this.#tree.expect(count)
+    if (count > this.#shapes.length) this.#resize(count)
+  }
+
   slotOf(id: string): number {
     return this.shelf.slotOf(id)
   }
@@ -106,7 +112,7 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
     const shape = this.#arena.add(geofence.shape)
     if (known >= 0) this.#takeOut(known)
     const slot = this.shelf.put(geofence)
-    if (slot >= this.#shapes.length) this.#grow(slot)
+    if (slot >= this.#shapes.length) this.#resize(Math.max(slot + 1, 2 * this.#shapes.length))
     this.#shapes[slot] = shape
     const box = this.#box
     join(this.#arena.bounds(shape), box)
@@ -274,8 +280,8 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
     this.#emptyCells(slot, this.#box)
   }
 
-  #grow(slot: number): void {
-    const shapes = new Int32Array(Math.max(slot + 1, 2 * this.#shapes.length))
+  #resize(slots: number): void {
+    const shapes = new Int32Array(slots)
     shapes.set(this.#shapes)
     this.#shapes = shapes
   }

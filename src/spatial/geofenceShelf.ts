@@ -40,6 +40,12 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
     return this.#end
   }
 
+  expect(count: number): void {
+    this.#bytes.expect(count)
+    this.#byId.expect(count)
+    if (count > this.#unrestricted.length) this.#resize(count)
+  }
+
   slotOf(id: string): number {
     const hash = hashOfId(id)
     for (let i = this.#byId.find(hash); i >= 0; i = this.#byId.findAfter(i, hash)) {
@@ -66,7 +72,7 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
     let slot = this.slotOf(geofence.id)
     if (slot === NONE) {
       slot = this.#freeSlots.pop() ?? this.#end++
-      if (slot >= this.#unrestricted.length) this.#grow()
+      if (slot >= this.#unrestricted.length) this.#resize(2 * this.#unrestricted.length)
       this.#byId.add(slot, hashOfId(geofence.id))
       this.#size++
     }
@@ -119,13 +125,14 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
     this.#kept[place] = undefined
   }
 
-  #grow(): void {
-    const unrestricted = new Uint8Array(2 * this.#unrestricted.length)
+  #resize(slots: number): void {
+    const unrestricted = new Uint8Array(slots)
     unrestricted.set(this.#unrestricted)
     this.#unrestricted = unrestricted
-    if (this.#keptSlots.length === MOST_UNPACKED) return
+    const places = Math.min(MOST_UNPACKED, 2 ** Math.ceil(Math.log2(slots)))
+    if (places === this.#keptSlots.length) return
     // They are unpacked anew when they are asked for.
-    this.#keptSlots = new Int32Array(2 * this.#keptSlots.length).fill(NONE)
+    this.#keptSlots = new Int32Array(places).fill(NONE)
     this.#kept = []
   }
 }

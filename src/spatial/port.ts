@@ -22,6 +22,8 @@ export interface Nearest<T> {
 export interface ShapeIndex<T extends Named> {
   /** How many geofences it holds. */
   readonly size: number
+  /** Makes room for so many, which are put next. */
+  expect(count: number): void
   /** Adds the geofence or replaces the one with the same id. Returns its slot. */
   put(geofence: T & { readonly shape: Shape }): number
   /** Removes it; unknown ids are ignored. */

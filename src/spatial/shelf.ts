@@ -3,6 +3,8 @@ export interface Shelf<T> {
   readonly size: number
   /** One past the highest slot that was ever used. */
   readonly end: number
+  /** Makes room for so many: what grows step by step leaves as much behind. */
+  expect(count: number): void
   /** −1: unknown. */
   slotOf(id: string): number
   has(slot: number): boolean
@@ -27,6 +29,9 @@ export class ObjectShelf<T extends { readonly id: string }> implements Shelf<T> 
   get end(): number {
     return this.#items.length
   }
+
+  /** Objects need none. */
+  expect(): void {}
 
   slotOf(id: string): number {
     return this.#slots.get(id) ?? -1
