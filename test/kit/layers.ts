@@ -53,6 +53,7 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
   '@nats-io/kv',
   '@nats-io/obj',
   '@nats-io/transport-node',
+  '@redis/client',
 ])
 
 /** What they put together is the server, and the operator's commands. */

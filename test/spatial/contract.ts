@@ -10,7 +10,7 @@ import type { GeofenceIndex } from '../../src/spatial/port.ts'
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 150)
 
 /** A geofence of which only identity and shape matter here. */
-function fence(id: string, shape: Shape): Geofence {
+export function fence(id: string, shape: Shape): Geofence {
   return {
     id,
     scope: 0,

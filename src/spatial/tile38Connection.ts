@@ -1,0 +1,269 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient, type RedisClientType } from '@redis/client'
+import type { Logger } from '../runtime/logger.ts'
+import {
+  Tile38Refused,
+  Tile38Unreachable,
+  type Tile38,
+  type Tile38Command,
+  type Tile38Follower,
+  type Tile38Reply,
+} from './tile38Port.ts'
+
+const CONNECT_MS = 3000
+/** For the answers to a pipeline; then the connection is given up: a server that is stopped says nothing. */
+const ANSWER_MS = 5000
+/** How often a silent connection is asked whether it is one. */
+const PING_MS = 2000
+/** Between two attempts to connect, growing from the first to the second. */
+const RETRY_MS = 250
+const MAX_RETRY_MS = 5000
+
+/** Where Tile38 is, and who we are. */
+export interface Tile38Address {
+  /** `tile38://HOST:PORT`; `tile38s://` for TLS, which a proxy before Tile38 speaks. */
+  readonly url: string
+  /** The empty text: none. */
+  readonly password: string
+}
+
+type Client = RedisClientType<{}, {}, {}, 2>
+
+/**
+ * The connection to Tile38, by the Redis project's client: Tile38 speaks its protocol.
+ *
+ * The client could reconnect by itself; but what is kept in Tile38 has to be looked at after each loss, and a server that
+ * stopped without a word would hold its callers for ever. So a connection lives until its first failure, and every answer
+ * has its time.
+ *
+ * Owns: connecting, time-outs, subscriptions of one connection. Does not own: what the server holds.
+ */
+export class Tile38Connection implements Tile38 {
+  readonly name = 'Tile38'
+  readonly #address: Tile38Address
+  readonly #logger: Logger
+  readonly #followers: Tile38Follower[] = []
+  readonly #stopped = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+  #session: Session | undefined
+  #reason = 'connecting'
+
+  constructor(address: Tile38Address, logger: Logger) {
+    this.#address = address
+    this.#logger = logger
+  }
+
+  get isConnected(): boolean {
+    return this.#session !== undefined
+  }
+
+  get detail(): string {
+    return this.isConnected ? `connected to ${this.#address.url}` : `not connected: ${this.#reason}`
+  }
+
+  /** Begins to connect; that goes on in the background. */
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort()
+    await this.#running
+  }
+
+  follow(follower: Tile38Follower): void {
+    this.#followers.push(follower)
+    if (this.isConnected) follower.connected()
+  }
+
+  async send(commands: readonly Tile38Command[]): Promise<readonly Tile38Reply[]> {
+    return this.#open().send(commands)
+  }
+
+  async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
+    await this.#open().subscribe(channel, listener)
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    await this.#session?.unsubscribe(channel)
+  }
+
+  #open(): Session {
+    if (this.#session === undefined) throw new Tile38Unreachable(`Tile38 is ${this.detail}.`)
+    return this.#session
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped
+    let retryMs = RETRY_MS
+    while (!signal.aborted) {
+      try {
+        const session = await Session.open(this.#address, signal)
+        retryMs = RETRY_MS
+        this.#reason = ''
+        this.#session = session
+        this.#logger.info({ url: this.#address.url }, 'connected to Tile38')
+        for (const follower of this.#followers) follower.connected()
+        throw await session.ended
+      } catch (error) {
+        const wasConnected = this.#session !== undefined
+        this.#session = undefined
+        if (!signal.aborted) this.#tell(error as Error)
+        if (wasConnected) for (const follower of this.#followers) follower.disconnected()
+      }
+      // Of many clients that a server has lost, not all come back at the same moment.
+      await sleep(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
+      retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
+    }
+  }
+
+  /** Logs a reason once, not at each attempt. */
+  #tell(error: Error): void {
+    if (error.message !== this.#reason) this.#logger.warn({ err: error }, 'Tile38 cannot be reached')
+    this.#reason = error.message
+  }
+}
+
+/** One connection for commands, from connecting to the first failure, and one beside it once somebody subscribes. */
+class Session {
+  /** Resolves to what ended it. */
+  readonly ended: Promise<Error>
+  readonly #address: Tile38Address
+  readonly #client: Client
+  #listening: Promise<Client> | undefined
+  readonly #end: (reason: Error) => void
+  #isEnded = false
+
+  /** @throws {Tile38Unreachable} */
+  static async open(address: Tile38Address, stopped: AbortSignal): Promise<Session> {
+    const session = new Session(address)
+    const stop = () => session.#end(new Tile38Unreachable('Stopped.'))
+    stopped.addEventListener('abort', stop)
+    void session.ended.then(() => stopped.removeEventListener('abort', stop))
+    try {
+      await session.#connect(session.#client)
+      // A password that is missing is told to the first command, not to the connection.
+      await session.send([['PING']])
+    } catch (error) {
+      session.#end(error as Error)
+      throw error
+    }
+    void session.#watch()
+    return session
+  }
+
+  private constructor(address: Tile38Address) {
+    this.#address = address
+    let resolve!: (reason: Error) => void
+    this.ended = new Promise((done) => (resolve = done))
+    this.#end = (reason) => {
+      if (this.#isEnded) return
+      this.#isEnded = true
+      resolve(reason)
+      destroy(this.#client)
+      void this.#listening?.then(destroy, () => {})
+    }
+    this.#client = this.#create()
+  }
+
+  async send(commands: readonly Tile38Command[]): Promise<readonly Tile38Reply[]> {
+    if (this.#isEnded) throw new Tile38Unreachable('The connection to Tile38 has ended.')
+    // Sent in one turn, they are one pipeline; each has its own answer or error.
+    const answers = Promise.allSettled(commands.map((command) => this.#client.sendCommand([...command])))
+    const outcomes = await this.#inTime(answers)
+    return outcomes.map((outcome, i) => {
+      if (outcome.status === 'fulfilled') return outcome.value as unknown as Tile38Reply
+      const { message } = outcome.reason as Error
+      if (this.#isEnded) throw new Tile38Unreachable(message, { cause: outcome.reason })
+      throw new Tile38Refused(`Tile38 refused ${commands[i]![0]}: ${message}`, { cause: outcome.reason })
+    })
+  }
+
+  async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
+    this.#listening ??= this.#openListening()
+    const client = await this.#listening
+    await this.#inTime(client.subscribe(channel, listener))
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    if (this.#listening === undefined || this.#isEnded) return
+    await this.#inTime((await this.#listening).unsubscribe(channel))
+  }
+
+  async #openListening(): Promise<Client> {
+    const client = this.#create()
+    try {
+      await this.#connect(client)
+    } catch (error) {
+      this.#end(error as Error)
+      throw error
+    }
+    return client
+  }
+
+  /** Asks now and then, whether the server is still there, on both connections. */
+  async #watch(): Promise<void> {
+    while (!this.#isEnded) {
+      await sleep(PING_MS, undefined, { ref: false })
+      if (this.#isEnded) return
+      await this.send([['PING']]).catch((error: Error) => this.#end(error))
+    }
+  }
+
+  #create(): Client {
+    const { hostname, port, protocol } = new URL(this.#address.url)
+    const client: Client = createClient({
+      RESP: 2,
+      socket: {
+        host: hostname,
+        port: Number(port),
+        connectTimeout: CONNECT_MS,
+        reconnectStrategy: false,
+        ...(protocol === 'tile38s:' ? { tls: true as const, servername: hostname } : {}),
+      },
+      ...(this.#address.password === '' ? {} : { password: this.#address.password }),
+      disableOfflineQueue: true,
+      disableClientInfo: true,
+    })
+    client.on('error', (error: Error) => this.#end(unreachable(error)))
+    client.on('end', () => this.#end(new Tile38Unreachable('The connection to Tile38 was closed.')))
+    return client
+  }
+
+  async #connect(client: Client): Promise<void> {
+    try {
+      await this.#inTime(client.connect())
+    } catch (error) {
+      throw unreachable(error as Error)
+    }
+  }
+
+  /** What is overdue ends the session. */
+  async #inTime<T>(answer: Promise<T>): Promise<T> {
+    const done = new AbortController()
+    const late = sleep(ANSWER_MS, undefined, { signal: done.signal, ref: false }).then(
+      () => {
+        const error = new Tile38Unreachable(`Tile38 has not answered for ${ANSWER_MS / 1000} s.`)
+        this.#end(error)
+        throw error
+      },
+      () => answer,
+    )
+    try {
+      return await Promise.race([answer, late])
+    } finally {
+      done.abort()
+    }
+  }
+}
+
+function unreachable(error: Error): Tile38Unreachable {
+  if (error instanceof Tile38Unreachable) return error
+  // A host with several addresses fails with one error for each, and an empty message.
+  const [first = error] = error instanceof AggregateError ? (error.errors as Error[]) : []
+  return new Tile38Unreachable(first.message, { cause: error })
+}
+
+function destroy(client: Client): void {
+  if (client.isOpen) client.destroy()
+}

@@ -1,0 +1,119 @@
+/**
+ * A Tile38 server for tests: the real one where it is on the PATH or can be built, else the stand-in of this folder. What
+ * passes with the stand-in is true of this program, not of Tile38: titles say which it was. The port is kept over a restart.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { Tile38Connection } from '../../src/spatial/tile38Connection.ts'
+import { serverBinary, ServerMissing, TILE38_SERVER } from './goServers.ts'
+import { freePort } from './server.ts'
+
+const READY_MILLISECONDS = 30_000
+const STAND_IN = fileURLToPath(new URL('tile38StandInChild.ts', import.meta.url))
+
+/** Undefined where there is no real server, and the stand-in serves; said once. */
+const binary = await serverBinary(TILE38_SERVER).catch((error: unknown) => {
+  if (!(error instanceof ServerMissing) || process.env.RINGFENCE_REQUIRE_TILE38 === '1') throw error
+  console.error(`STAND-IN instead of tile38-server: ${error.message.split('\n')[0]}`)
+  return undefined
+})
+
+/** What the tests run against. */
+export const TILE38_NAME = binary === undefined ? 'a stand-in of Tile38' : 'tile38-server'
+
+/** A server that the test's end kills. */
+export async function tile38Server(t: Test, password = ''): Promise<Tile38Server> {
+  const server = new Tile38Server(await freePort(), password)
+  t.teardown(async () => {
+    await server.kill9()
+    rmSync(server.folder, { recursive: true, force: true })
+    if (!t.passing()) console.error(`output of ${TILE38_NAME}:\n${server.output}`)
+  })
+  await server.start()
+  return server
+}
+
+export class Tile38Server {
+  readonly url: string
+  readonly folder = mkdtempSync(join(tmpdir(), 'ringfence-tile38-'))
+  output = ''
+  readonly #port: number
+  readonly #password: string
+  #child: ChildProcess | undefined
+
+  constructor(port: number, password: string) {
+    this.#port = port
+    this.#password = password
+    this.url = `tile38://127.0.0.1:${port}`
+  }
+
+  /** Starts the process, on the port and data of the runs before; resolves once it takes clients. */
+  async start(): Promise<void> {
+    const data = join(this.folder, 'data')
+    mkdirSync(data, { recursive: true })
+    if (binary !== undefined && this.#password !== '')
+      writeFileSync(join(data, 'config'), JSON.stringify({ requirepass: this.#password }))
+    const [command, words] =
+      binary === undefined
+        ? [process.execPath, [STAND_IN, `${this.#port}`, data, this.#password]]
+        : [binary, ['-h', '127.0.0.1', '-p', `${this.#port}`, '-d', data]]
+    const from = this.output.length
+    const child = spawn(command, words, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_OPTIONS: '' },
+    })
+    this.#child = child
+    const killWithTest = () => void child.kill('SIGKILL')
+    process.once('exit', killWithTest)
+    child.once('exit', () => process.off('exit', killWithTest))
+    await new Promise<void>((resolve, reject) => {
+      const failed = (why: string) => reject(new Error(`${TILE38_NAME} ${why}\n${this.output}`))
+      const timer = setTimeout(() => failed('is not ready'), READY_MILLISECONDS)
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          this.output += text
+          if (/[Rr]eady/.test(this.output.slice(from))) resolve(clearTimeout(timer))
+        })
+      }
+      child.once('exit', (code) => {
+        clearTimeout(timer)
+        failed(`exited with ${code}`)
+      })
+    })
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child!.kill(signal)
+  }
+
+  async kill9(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'close')
+  }
+
+  /** Removes what a server that does not run has kept. */
+  wipe(): void {
+    rmSync(join(this.folder, 'data'), { recursive: true, force: true })
+  }
+
+  /** A connection that the test's end closes. */
+  connect(t: Test, password = this.#password): Tile38Connection {
+    const connection = new Tile38Connection({ url: this.url, password }, pino({ level: 'silent' }))
+    connection.start()
+    t.teardown(() => connection.stop())
+    return connection
+  }
+}
+
+/** Resolves once it is true; the test's time-out bounds the wait. */
+export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20))
+}

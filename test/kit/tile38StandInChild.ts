@@ -1,0 +1,262 @@
+/**
+ * A stand-in for tile38-server, for machines that cannot have the real one: a process that speaks its protocol and does the
+ * few commands that this program sends, as Tile38's documentation and source describe them. It is slow and obvious, keeps its
+ * data in an append-only file, and proves nothing about Tile38 itself.
+ *
+ * node tile38StandInChild.ts PORT FOLDER [PASSWORD]
+ */
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+
+type Thing =
+  | { readonly kind: 'point'; readonly latitude: number; readonly longitude: number }
+  | {
+      readonly kind: 'bounds'
+      readonly south: number
+      readonly west: number
+      readonly north: number
+      readonly east: number
+    }
+  | { readonly kind: 'string'; readonly text: string }
+type Box = Extract<Thing, { kind: 'bounds' }>
+interface Fence {
+  readonly key: string
+  readonly box: Box
+  readonly detect: ReadonlySet<string>
+  readonly until: number
+  readonly words: string
+}
+type Reply = string | number | null | Error | readonly Reply[]
+interface Client {
+  readonly socket: Socket
+  isAllowed: boolean
+  isListening: boolean
+}
+
+const [port, folder, password = ''] = process.argv.slice(2) as [string, string, string?]
+const file = join(folder, 'appendonly.aof')
+const collections = new Map<string, Map<string, Thing>>()
+const channels = new Map<string, Fence>()
+const listeners = new Map<string, Set<Client>>()
+
+mkdirSync(folder, { recursive: true })
+if (existsSync(file)) {
+  for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) execute(JSON.parse(line))
+}
+
+createServer((socket) => {
+  const client: Client = { socket, isAllowed: password === '', isListening: false }
+  let text = ''
+  socket.setEncoding('latin1')
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    for (const set of listeners.values()) set.delete(client)
+  })
+  socket.on('data', (part: string) => {
+    text += part
+    let out = ''
+    for (;;) {
+      const read = readCommand(text)
+      if (read === undefined) break
+      text = text.slice(read.length)
+      out += answer(client, read.words)
+    }
+    socket.write(out, 'latin1')
+  })
+}).listen(Number(port), '127.0.0.1', () => console.log('ready'))
+
+/** The array of bulk strings that the text begins with, once it is whole. */
+function readCommand(text: string): { words: string[]; length: number } | undefined {
+  const head = /^\*(\d+)\r\n/.exec(text)
+  if (head === null) return undefined
+  const words: string[] = []
+  let at = head[0].length
+  for (let i = 0; i < Number(head[1]); i++) {
+    const end = text.indexOf('\r\n', at)
+    if (end < 0) return undefined
+    const length = Number(text.slice(at + 1, end))
+    if (text.length < end + 2 + length + 2) return undefined
+    words.push(Buffer.from(text.slice(end + 2, end + 2 + length), 'latin1').toString('utf8'))
+    at = end + 2 + length + 2
+  }
+  return { words, length: at }
+}
+
+function answer(client: Client, words: string[]): string {
+  const [name = '', ...rest] = words
+  const command = name.toUpperCase()
+  if (command === 'AUTH') {
+    client.isAllowed = rest.length === 1 && rest[0] === password
+    return client.isAllowed ? '+OK\r\n' : encode(new Error('invalid password'))
+  }
+  if (!client.isAllowed) return encode(new Error('authentication required'))
+  if (client.isListening || command === 'SUBSCRIBE') return listen(client, command, rest)
+  if (command === 'PING') return '+PONG\r\n'
+  const reply = execute(words)
+  if (/^(?:SET|DEL|DROP|SETCHAN|DELCHAN)$/.test(command) && !(reply instanceof Error))
+    appendFileSync(file, `${JSON.stringify(words)}\n`)
+  return command === 'SET' && !(reply instanceof Error) ? '+OK\r\n' : encode(reply)
+}
+
+function listen(client: Client, command: string, names: readonly string[]): string {
+  if (command === 'PING') return encode(['PONG', ''])
+  if (command !== 'SUBSCRIBE' && command !== 'UNSUBSCRIBE')
+    return encode(new Error('only (P)SUBSCRIBE / (P)UNSUBSCRIBE / PING / QUIT allowed in this context'))
+  client.isListening = true
+  let out = ''
+  for (const name of names) {
+    const set = listeners.get(name) ?? new Set()
+    listeners.set(name, set)
+    if (command === 'SUBSCRIBE') set.add(client)
+    else set.delete(client)
+    out += encode([command.toLowerCase(), name, set.size])
+  }
+  return out
+}
+
+function execute([name = '', ...words]: readonly string[]): Reply {
+  const [key = '', id = ''] = words
+  const collection = collections.get(key)
+  switch (name.toUpperCase()) {
+    case 'SET': {
+      const thing = readThing(words.slice(2))
+      if (thing === undefined) return new Error(`invalid argument '${words[2]}'`)
+      if (collection === undefined) collections.set(key, new Map([[id, thing]]))
+      const before = collection?.get(id)
+      collection?.set(id, thing)
+      detect(key, id, before, thing)
+      return 'OK'
+    }
+    case 'GET': {
+      const thing = collection?.get(id)
+      return thing === undefined ? null : thing.kind === 'string' ? thing.text : JSON.stringify(thing)
+    }
+    case 'DEL': {
+      if (collection?.has(id) !== true) return 0
+      collection.delete(id)
+      if (collection.size === 0) collections.delete(key)
+      publishAll(key, { command: 'del', key, id })
+      return 1
+    }
+    case 'DROP':
+      publishAll(key, { command: 'drop', key })
+      return collections.delete(key) ? 1 : 0
+    case 'INTERSECTS':
+    case 'NEARBY':
+      return search(name.toUpperCase(), words)
+    case 'SETCHAN': {
+      const at = words.indexOf('INTERSECTS')
+      const seconds = words[1] === 'EX' ? Number(words[2]) : Infinity
+      const box = readThing(words.slice(words.indexOf('BOUNDS')))
+      if (at < 0 || box?.kind !== 'bounds' || !words.includes('FENCE'))
+        return new Error('missing FENCE argument')
+      channels.set(key, {
+        key: words[at + 1]!,
+        box,
+        detect: new Set(words[words.indexOf('DETECT') + 1]!.split(',')),
+        until: Date.now() + seconds * 1000,
+        words: words.join(' '),
+      })
+      return 1
+    }
+    case 'DELCHAN':
+      return channels.delete(key) ? 1 : 0
+    default:
+      return new Error(`unknown command '${name}'`)
+  }
+}
+
+function readThing([kind = '', ...values]: readonly string[]): Thing | undefined {
+  const numbers = values.map(Number)
+  if (kind === 'STRING' && values.length === 1) return { kind: 'string', text: values[0]! }
+  if (numbers.some((number) => Number.isNaN(number))) return undefined
+  const [a = 0, b = 0, c = 0, d = 0] = numbers
+  if (kind === 'POINT' && values.length === 2) return { kind: 'point', latitude: a, longitude: b }
+  if (kind === 'BOUNDS' && values.length === 4)
+    return { kind: 'bounds', south: a, west: b, north: c, east: d }
+  return undefined
+}
+
+/** `KEY [LIMIT n] [NOFIELDS] IDS|POINTS (BOUNDS …)|(POINT lat lon meters)`. */
+function search(name: string, words: readonly string[]): Reply {
+  const [key = ''] = words
+  const limit = words.includes('LIMIT') ? Number(words[words.indexOf('LIMIT') + 1]) : 100
+  let found = [...(collections.get(key) ?? [])]
+  if (name === 'INTERSECTS') {
+    const box = readThing(words.slice(words.indexOf('BOUNDS')))
+    if (box?.kind !== 'bounds') return new Error('invalid argument')
+    found = found.filter(([, thing]) => meets(thing, box))
+  } else {
+    const [latitude = 0, longitude = 0, meters = 0] = words.slice(words.indexOf('POINT') + 1).map(Number)
+    const near = found.map(([id, thing]) => ({ id, thing, far: metersTo(thing, latitude, longitude) }))
+    found = near
+      .filter(({ far }) => far <= meters)
+      .toSorted((a, b) => a.far - b.far)
+      .map(({ id, thing }) => [id, thing])
+  }
+  const cut = found.slice(0, limit)
+  return [
+    cut.length < found.length ? cut.length : 0,
+    cut.map(([id, thing]) =>
+      words.includes('POINTS') && thing.kind === 'point'
+        ? [id, [`${thing.latitude}`, `${thing.longitude}`]]
+        : id,
+    ),
+  ]
+}
+
+function meets(thing: Thing | undefined, box: Box): boolean {
+  if (thing === undefined || thing.kind === 'string') return false
+  const { south, west, north, east } =
+    thing.kind === 'bounds'
+      ? thing
+      : { south: thing.latitude, west: thing.longitude, north: thing.latitude, east: thing.longitude }
+  return south <= box.north && north >= box.south && west <= box.east && east >= box.west
+}
+
+/** On a sphere, as Tile38 measures. */
+function metersTo(thing: Thing, latitude: number, longitude: number): number {
+  if (thing.kind !== 'point') return Infinity
+  const radians = Math.PI / 180
+  const up = Math.sin(((thing.latitude - latitude) * radians) / 2)
+  const across = Math.sin(((thing.longitude - longitude) * radians) / 2)
+  const cosines = Math.cos(latitude * radians) * Math.cos(thing.latitude * radians)
+  return 2 * 6371e3 * Math.asin(Math.min(1, Math.sqrt(up * up + cosines * across * across)))
+}
+
+function detect(key: string, id: string, before: Thing | undefined, after: Thing): void {
+  for (const [name, fence] of channels) {
+    if (fence.until < Date.now()) channels.delete(name)
+    else if (fence.key === key && after.kind === 'point') {
+      const was = meets(before, fence.box)
+      const is = meets(after, fence.box)
+      const kinds =
+        was && is ? ['inside'] : is ? ['enter', 'inside'] : was ? ['exit', 'outside'] : ['outside']
+      const object = { type: 'Point', coordinates: [after.longitude, after.latitude] }
+      for (const kind of kinds)
+        if (fence.detect.has(kind))
+          publish(name, { command: 'set', detect: kind, hook: name, key, id, object })
+    }
+  }
+}
+
+function publishAll(key: string, message: object): void {
+  for (const [name, fence] of channels) if (fence.key === key) publish(name, { ...message, hook: name })
+}
+
+function publish(name: string, message: object): void {
+  for (const { socket } of listeners.get(name) ?? [])
+    socket.write(encode(['message', name, JSON.stringify(message)]), 'latin1')
+}
+
+function encode(reply: Reply): string {
+  if (reply === null) return '$-1\r\n'
+  if (reply instanceof Error) return `-ERR ${reply.message}\r\n`
+  if (typeof reply === 'number') return `:${reply}\r\n`
+  if (typeof reply === 'string') {
+    const bytes = Buffer.from(reply).toString('latin1')
+    return `$${bytes.length}\r\n${bytes}\r\n`
+  }
+  return `*${reply.length}\r\n${reply.map(encode).join('')}`
+}
