@@ -69,6 +69,16 @@ const users = Array.from({ length: DEVICES }, (_, i) => ({
   deviceId: `device-${i}`,
 }))
 
+/** Drawn before the clock runs; walked round and round. */
+const DRAWS = Array.from({ length: 1 << 16 }, () => ({
+  user: users[Math.floor(random() * DEVICES)]!,
+  geofence: geofences[Math.floor(random() * GEOFENCES)]!,
+  minutes: random() < 0.5 ? undefined : random() * 100,
+  latitude: 52 + Math.round(random() * 1e6) / 1e6,
+  longitude: 13 + Math.round(random() * 1e6) / 1e6,
+  accuracy: Math.round(random() * 250) / 10,
+}))
+let drawn = 0
 let position = 0
 
 /** As the host and a partition do it, for one commit of one frame. */
@@ -83,19 +93,18 @@ function commit(feed: EventFeed, time: number): void {
 }
 
 function happening(time: number, index: number): StoredEvent {
-  const user = users[Math.floor(random() * DEVICES)]!
-  const geofence = geofences[Math.floor(random() * GEOFENCES)]!
+  const { user, geofence, minutes, latitude, longitude, accuracy } = DRAWS[drawn++ % DRAWS.length]!
   const transition: Transition =
-    random() < 0.5
+    minutes === undefined
       ? { type: 'user.entered_geofence', geofence, confidence: 2 }
-      : { type: 'user.exited_geofence', geofence, confidence: 3, duration: random() * 100 }
+      : { type: 'user.exited_geofence', geofence, confidence: 3, duration: minutes }
   const id = eventId(salt, time, 0, position, index)
   const json = eventJson(id, transition, {
     live: false,
     user,
-    latitude: 52 + Math.round(random() * 1e6) / 1e6,
-    longitude: 13 + Math.round(random() * 1e6) / 1e6,
-    accuracy: Math.round(random() * 250) / 10,
+    latitude,
+    longitude,
+    accuracy,
     foreground: false,
     stopped: false,
     replayed: false,

@@ -18,12 +18,20 @@ t.test(
         // From nothing in memory to everything.
         fc.constantFrom(0, 1500, 6000, 1_000_000),
         fc.constantFrom(1, 'all' as const),
-        async (frames, start, limit, recentBytes, scopes) => {
+        // Between which of the frames somebody else follows: then the last events are in memory.
+        fc.tuple(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0, max: 30 })),
+        async (frames, start, limit, recentBytes, scopes, [from, to]) => {
           const feed = new EventFeed(new MemoryEvents(), recentBytes)
+          const ended = new AbortController()
+          const follower = feed.follow('all', Infinity, 1, ended.signal)
+          let end: Promise<unknown> | undefined
           const all: StoredEvent[] = []
           const seen: StoredEvent[] = []
           let place = start
           for (const [position, frame] of frames.entries()) {
+            if (position === from) end = follower.next()
+            if (position === to) ended.abort()
+            if (position === to) await end
             const events = frame.map((scope, i) => whole(all.length + i, { scope }))
             feed.add(position + 1, events)
             all.push(...events)
@@ -31,6 +39,8 @@ t.test(
             if (position % 3 === 0 && place < feed.lastPlace) place = await readOn()
           }
           while (place < feed.lastPlace) place = await readOn()
+          ended.abort()
+          await end
           const expected = all.slice(start).filter(({ scope }) => scopes === 'all' || scope === scopes)
           if (JSON.stringify(seen) !== JSON.stringify(expected))
             throw new Error(`${seen.length} of ${expected.length}`)
@@ -53,6 +63,8 @@ t.test(
 
 t.test('large events are handed out a few at a time, from memory too', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
+  const ended = new AbortController()
+  const following = feed.follow('all', Infinity, 1, ended.signal).next()
   feed.add(
     1,
     Array.from({ length: 20 }, (_, i) => whole(i, { userId: 'x'.repeat(100_000) })),
@@ -68,6 +80,46 @@ t.test('large events are handed out a few at a time, from memory too', async (t)
     seen,
     Array.from({ length: 20 }, (_, i) => i + 1),
   )
+  ended.abort()
+  await following
+})
+
+t.test('the last events are kept in memory while somebody follows, and only then', async (t) => {
+  const memory = new MemoryEvents()
+  let reads = 0
+  const index: EventIndex = Object.create(memory, {
+    read: {
+      value(...asked: Parameters<EventIndex['read']>) {
+        reads++
+        return memory.read(...asked)
+      },
+    },
+  })
+  const feed = new EventFeed(index)
+  const places = async (after: number) => {
+    const { events } = await feed.read('all', after, 10)
+    return events.map(({ place }) => place)
+  }
+  feed.add(1, [whole(1), whole(2)])
+  t.same(await places(0), [1, 2])
+  t.equal(reads, 1, 'from the index')
+
+  const ended = new AbortController()
+  const follower = feed.follow('all', 2, 10, ended.signal)
+  const following = follower.next()
+  feed.add(2, [whole(3)])
+  t.same(await places(2), [3])
+  t.equal(reads, 1, 'from memory')
+  t.same(await places(0), [1, 2, 3])
+  t.equal(reads, 2, 'what was before from the index')
+  t.equal((await following).value?.place, 3)
+
+  const waiting = follower.next()
+  ended.abort()
+  t.ok((await waiting).done)
+  feed.add(3, [whole(4)])
+  t.same(await places(3), [4])
+  t.equal(reads, 3, 'from the index again')
 })
 
 t.test('however many readers have fallen behind, few read at one time, and none who has gone', async (t) => {
