@@ -51,13 +51,16 @@ export interface JetStreamLogOptions {
   readonly fencedOut: (error: FencedOut) => void
   /** Told of each attempt to append that failed; it is repeated. */
   readonly troubled: (error: Error) => void
-  readonly pause?: (milliseconds: number) => Promise<unknown>
+  readonly pause?: Pause
 }
+
+type Pause = (milliseconds: number) => Promise<unknown>
 
 /** Between two attempts, growing from the first to the second. */
 const RETRY_MS = 20
 const MAX_RETRY_MS = 1000
-const OPEN_ATTEMPTS = 8
+/** Of a question, and of taking the partition, before it is given up. */
+const ATTEMPTS = 8
 /** Until the stream of events, or a replica that answers reads, is asked again whether it has caught up. */
 const BEHIND_MS = 50
 const PAGE_ATTEMPTS = 100
@@ -88,7 +91,7 @@ async function claimPartition({ journal, owner, pause = sleep }: JetStreamLogOpt
     } catch (error) {
       const newest = await journal.last(ANY_CLAIM).catch(() => undefined)
       if (newest !== undefined && ownerOf(newest) === owner) return newest.sequence
-      if (attempt === OPEN_ATTEMPTS) throw error
+      if (attempt === ATTEMPTS) throw error
       await pause(retryMs(attempt))
     }
   }
@@ -103,22 +106,21 @@ async function pointBefore(
   { journal, pause = sleep }: JetStreamLogOptions,
 ): Promise<LogPoint> {
   for (let attempt = 1; ; attempt++) {
-    const newest = await journal.last(ANY_RECORD)
+    const newest = await asked(() => journal.last(ANY_RECORD), pause)
     const point = newest === undefined ? NO_FRAME : pointOf(newest)
     const end = newest === undefined ? 0 : newest.sequence + point.behind
     if (end > claim) throw new Error('another host was faster')
     if (end === claim - 1) return point
-    if ((await claimsBetween(journal, end, claim)) === claim - 1 - end) return point
-    if (attempt === OPEN_ATTEMPTS)
-      throw new Error(`of what is before ${claim}, messages after ${end} are missing`)
+    if ((await claimsBetween(end, claim, journal, pause)) === claim - 1 - end) return point
+    if (attempt === ATTEMPTS) throw new Error(`of what is before ${claim}, messages after ${end} are missing`)
     await pause(retryMs(attempt))
   }
 }
 
-async function claimsBetween(journal: Journal, after: number, before: number): Promise<number> {
+async function claimsBetween(after: number, before: number, journal: Journal, pause: Pause): Promise<number> {
   let count = 0
   for (let sequence = after + 1; ;) {
-    const page = await journal.page(ANY_CLAIM, sequence)
+    const page = await asked(() => journal.page(ANY_CLAIM, sequence), pause)
     for (const claim of page) if (claim.sequence < before) count++
     sequence = (page.at(-1)?.sequence ?? before) + 1
     if (sequence >= before) return count
@@ -133,7 +135,7 @@ class JetStreamLog implements PartitionLog {
   readonly #encode: (json: string) => Uint8Array
   readonly #onFencedOut: (error: FencedOut) => void
   readonly #troubled: (error: Error) => void
-  readonly #pause: (milliseconds: number) => Promise<unknown>
+  readonly #pause: Pause
   /** Of the last frame that is known to be durable. */
   #point: LogPoint
   #lastSequence: number
@@ -163,7 +165,7 @@ class JetStreamLog implements PartitionLog {
   static async begin(options: JetStreamLogOptions, claim: number, point: LogPoint): Promise<JetStreamLog> {
     const log = new JetStreamLog(options, claim, point)
     await log.#store([loneRecord(options.owner, OWNER, point)])
-    log.#bytes = await log.#journal.bytes()
+    log.#bytes = await asked(() => log.#journal.bytes(), log.#pause)
     if (point.published < point.events) {
       for await (const { eventBytes } of log.#frames(point.position)) {
         await log.#publish(unpackMessages(eventBytes))
@@ -278,7 +280,7 @@ class JetStreamLog implements PartitionLog {
     let pieces: Uint8Array[] = []
     let first = true
     for (let attempt = 0; next <= this.position; attempt++) {
-      const page = await this.#journal.page(COMMIT, sequence)
+      const page = await asked(() => this.#journal.page(COMMIT, sequence), this.#pause)
       if (page.length === 0) {
         // The replica that answers may not have the newest yet.
         if (attempt === PAGE_ATTEMPTS) throw this.#damaged(`the frame ${next} is missing`)
@@ -312,7 +314,7 @@ class JetStreamLog implements PartitionLog {
     let high = this.#lastSequence
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
-      const record = await this.#journal.next(COMMIT, middle)
+      const record = await asked(() => this.#journal.next(COMMIT, middle), this.#pause)
       if (record !== undefined && pointOf(record).position < position) low = record.sequence + 1
       else high = middle
     }
@@ -343,6 +345,18 @@ class JetStreamLog implements PartitionLog {
 
   #damaged(reason: string): LogDamaged {
     return new LogDamaged(`stream of partition ${this.#partition}`, reason)
+  }
+}
+
+/** The answer to a question, which is asked again where there is none. */
+async function asked<T>(ask: () => Promise<T>, pause: Pause): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error
+      await pause(retryMs(attempt))
+    }
   }
 }
 

@@ -23,7 +23,7 @@ import type { LogEvent } from './port.ts'
  */
 export const OWNER = 'owner'
 export const COMMIT = 'commit'
-export const MORE = 'more'
+const MORE = 'more'
 export const MARK = 'mark'
 export const ANY_RECORD = '*'
 export const ANY_CLAIM = 'claim.*'
