@@ -5,6 +5,8 @@ import { BoundsTree } from './boundsTree.ts'
 import { CELL_DEGREES, cellsOf, edgeMeters, FINEST_LEVEL, fitCells, PAD_METERS, widen } from './cellGrid.ts'
 import type { Box, CellRange } from './cellGrid.ts'
 import { CellTable } from './cellTable.ts'
+import { insertNear } from './nearFirst.ts'
+import type { Near } from './nearFirst.ts'
 import { GeofenceShelf } from './geofenceShelf.ts'
 import type { GeofenceIndex, Named, Nearest, ShapeIndex } from './port.ts'
 import { ObjectShelf } from './shelf.ts'
@@ -193,7 +195,7 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
         if (!accept(geofence)) continue
         const distance = Math.max(0, this.distance(slot, probe))
         // What is farther may have nearer ones that this radius does not reach.
-        if (distance <= radius) insert(results, limit, { geofence, slot, distance })
+        if (distance <= radius) insertNear(results, limit, { geofence, slot, distance })
       }
       lookedAt += count
       if (results.length === limit || radius === last || lookedAt >= mostLookedAt)
@@ -376,31 +378,4 @@ function join(parts: readonly Readonly<Box>[], box: Box): void {
   if (box.east - box.west < 360) return
   box.west = -180
   box.east = 180
-}
-
-interface Near<T> {
-  readonly geofence: T
-  readonly slot: number
-  readonly distance: number
-}
-
-/** Keeps the `limit` nearest in order: by distance, then id. */
-function insert<T extends Named>(nearest: Near<T>[], limit: number, one: Near<T>): void {
-  let low = 0
-  let high = nearest.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    const other = nearest[middle]!
-    if (
-      other.distance < one.distance ||
-      (other.distance === one.distance && other.geofence.id < one.geofence.id)
-    ) {
-      low = middle + 1
-    } else {
-      high = middle
-    }
-  }
-  if (low === limit) return
-  nearest.splice(low, 0, one)
-  if (nearest.length > limit) nearest.pop()
 }

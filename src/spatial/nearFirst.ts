@@ -1,0 +1,30 @@
+import type { Named } from './port.ts'
+
+/** What a search for the nearest has found. */
+export interface Near<T> {
+  readonly geofence: T
+  readonly slot: number
+  /** Metres. */
+  readonly distance: number
+}
+
+/** Keeps the `limit` nearest in order: by distance, then id. */
+export function insertNear<T extends Named>(nearest: Near<T>[], limit: number, one: Near<T>): void {
+  let low = 0
+  let high = nearest.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const other = nearest[middle]!
+    if (
+      other.distance < one.distance ||
+      (other.distance === one.distance && other.geofence.id < one.geofence.id)
+    ) {
+      low = middle + 1
+    } else {
+      high = middle
+    }
+  }
+  if (low === limit) return
+  nearest.splice(low, 0, one)
+  if (nearest.length > limit) nearest.pop()
+}
