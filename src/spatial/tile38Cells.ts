@@ -81,6 +81,10 @@ export class Tile38Cells implements GeofenceIndex {
     return this.#memory.size
   }
 
+  expect(count: number): void {
+    this.#memory.expect(count)
+  }
+
   put(geofence: Geofence): number {
     const slot = this.#memory.put(geofence)
     this.#changed(geofence.id, geofence)

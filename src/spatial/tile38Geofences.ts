@@ -5,6 +5,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Box } from './cellGrid.ts'
 import type { GeofenceIndex } from './port.ts'
+import { cornersOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
 import { Tile38Cells, type CellAnswers, type CellSource } from './tile38Cells.ts'
 import {
   Tile38Unreachable,
@@ -20,8 +21,6 @@ const PIPELINE = 512
 const MOST_WAITING = 100_000
 /** Degrees, a centimetre: beyond any rounding on the way. */
 const PAD_DEGREES = 1e-7
-/** A query without a limit is cut at 100, silently. */
-const NO_LIMIT = '1000000000'
 /** After the server refused something that it must take: it may be out of memory, or read-only. */
 const REFUSED_MS = 5000
 
@@ -59,7 +58,7 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
   readonly #tile38: Tile38
   readonly #source: GeofenceSource
   readonly #logger: Logger
-  readonly #prefix: string
+  readonly #keys: Tile38Keys
   /** Tells what this process has written from what others did, or this one's data folder in another life. */
   readonly #writer: string
   readonly #scopes = new Map<ScopeId, Mirrored>()
@@ -80,7 +79,7 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
   }) {
     this.#tile38 = parts.tile38
     this.#source = parts.source
-    this.#prefix = `ringfence:${parts.storeId}`
+    this.#keys = new Tile38Keys(parts.storeId)
     this.#writer = parts.writer
     this.#logger = parts.logger
   }
@@ -145,9 +144,9 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
     for (let from = 0; from < questions.length; from += PIPELINE) {
       const part = questions.slice(from, from + PIPELINE)
       const replies = await this.#tile38.send([
-        ['GET', this.#stateKey(scope), 'done'],
+        ['GET', this.#keys.geofencesState(scope), 'done'],
         ...part.map(({ bounds }) => this.#intersects(scope, bounds)),
-        ['GET', this.#stateKey(scope), 'begun'],
+        ['GET', this.#keys.geofencesState(scope), 'begun'],
       ])
       const done = this.#revisionOf(replies[0])
       const begun = this.#revisionOf(replies.at(-1))
@@ -162,7 +161,15 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
   }
 
   #intersects(scope: ScopeId, bounds: Bounds): Tile38Command {
-    return ['INTERSECTS', this.#key(scope), 'LIMIT', NO_LIMIT, 'IDS', 'BOUNDS', ...cornersOf(bounds)]
+    return [
+      'INTERSECTS',
+      this.#keys.geofences(scope),
+      'LIMIT',
+      NO_LIMIT,
+      'IDS',
+      'BOUNDS',
+      ...cornersOf(bounds),
+    ]
   }
 
   #forget(mirrored: Mirrored): void {
@@ -202,8 +209,8 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
     mirrored.state = 'writing'
     const { changedAt } = mirrored
     await this.#tile38.send([
-      ['DEL', this.#stateKey(scope), 'done'],
-      ['DROP', this.#key(scope)],
+      ['DEL', this.#keys.geofencesState(scope), 'done'],
+      ['DROP', this.#keys.geofences(scope)],
     ])
     let batch: Geofence[] = []
     for (const geofence of this.#source.geofences(scope)) {
@@ -245,7 +252,7 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
         .bounds(arena.add(shape))
         .map((bounds, i) => [
           'SET',
-          this.#key(scope),
+          this.#keys.geofences(scope),
           i === 0 ? id : `${id}/${i}`,
           'BOUNDS',
           ...cornersOf(bounds, PAD_DEGREES),
@@ -255,25 +262,17 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
 
   /** A second box may be left of a shape that the geofence had before its last: a superset all the same. */
   #removal(scope: ScopeId, id: string): Tile38Command[] {
-    return [id, `${id}/1`].map((each) => ['DEL', this.#key(scope), each])
+    return [id, `${id}/1`].map((each) => ['DEL', this.#keys.geofences(scope), each])
   }
 
   #note(scope: ScopeId, what: 'begun' | 'done', revision: number): Tile38Command {
-    return ['SET', this.#stateKey(scope), what, 'STRING', `${revision} ${this.#writer}`]
+    return ['SET', this.#keys.geofencesState(scope), what, 'STRING', `${revision} ${this.#writer}`]
   }
 
   /** Undefined where there is none, or it is not of this writer. */
   #revisionOf(reply: Tile38Reply | undefined): number | undefined {
     const [revision, writer] = typeof reply === 'string' ? reply.split(' ') : []
     return writer === this.#writer ? Number(revision) : undefined
-  }
-
-  #key(scope: ScopeId): string {
-    return `${this.#prefix}:${scope}:geofences`
-  }
-
-  #stateKey(scope: ScopeId): string {
-    return `${this.#prefix}:${scope}:geofences:state`
   }
 }
 
@@ -290,21 +289,6 @@ function turnsOf({ west, south, east, north }: Readonly<Box>): Bounds[] {
       { west: -180, south, east: east - 360, north },
     ]
   return [{ west, south, east, north }]
-}
-
-/** As Tile38 has it: south, west, north, east. */
-function cornersOf({ west, south, east, north }: Bounds, padDegrees = 0): string[] {
-  return [
-    Math.max(-90, south - padDegrees),
-    Math.max(-180, west - padDegrees),
-    Math.min(90, north + padDegrees),
-    Math.min(180, east + padDegrees),
-  ].map((degrees) => numberText(degrees))
-}
-
-/** Without an exponent, which not every reader takes. */
-function numberText(value: number): string {
-  return value.toFixed(12)
 }
 
 /** Of a reply `[cursor, [id, …]]`. */
