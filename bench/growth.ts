@@ -20,8 +20,6 @@ const SENT_ROUNDS = 3
 /** Updates per second until every device is there. */
 const WARM_UP_RATE = 10_000
 const MIB = 1024 * 1024
-/** A million geofences do not fit into the usual 4 GB. */
-const HEAP_MEGABYTES = 12_000
 
 const { values: options } = parseArgs({
   options: {
@@ -67,10 +65,7 @@ async function contender(geofences: number, zones: boolean): Promise<Contender> 
     onProgress: progress,
   })
   seedGeofences(home, drawGeofences(geofences, seed), (stored) => progress(`geofences: ${thousands(stored)}`))
-  const server = await startRingfence(home, {
-    env: { NODE_OPTIONS: `--max-old-space-size=${HEAP_MEGABYTES}` },
-    ...(zones ? {} : { preload: 'bench/load/withoutZones.ts' }),
-  })
+  const server = await startRingfence(home, zones ? {} : { preload: 'bench/load/withoutZones.ts' })
   const generator = await startStreamGenerator(workload.trackBodies, size.devices * SENT_ROUNDS)
   const session = await generator.open({
     port: server.port,
