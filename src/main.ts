@@ -118,7 +118,16 @@ async function main(): Promise<void> {
   const snapshots = openSnapshots(options.data, store.storeId, (file, reason) =>
     logger.error({ file, reason }, 'damaged snapshot passed over'),
   )
-  const events = await openEventIndex({ file: join(options.data, 'events.sqlite'), failed: fatal })
+  let reportAt = clock.now() + PROGRESS_MILLISECONDS
+  const events = await openEventIndex({
+    file: join(options.data, 'events.sqlite'),
+    failed: fatal,
+    upgrading(done, places) {
+      if (clock.now() < reportAt) return
+      reportAt = clock.now() + PROGRESS_MILLISECONDS
+      logger.info({ done, places }, 'bringing the event index up to date')
+    },
+  })
 
   // The device actors, as they were when the last frame became durable.
   const updatesPerSecond = options.limits['POST /v1/track']
@@ -126,7 +135,6 @@ async function main(): Promise<void> {
     { length: store.partitions },
     (_, number) => new Partition(number, salt, updatesPerSecond),
   )
-  let reportAt = clock.now() + PROGRESS_MILLISECONDS
   const recovered = recover(partitions, log, snapshots, events, clock.now(), (position, last) => {
     if (clock.now() < reportAt) return
     reportAt = clock.now() + PROGRESS_MILLISECONDS

@@ -56,15 +56,20 @@ interface Pending {
  * @param options.file created where absent
  * @param options.failed told once, when the thread or the database fails later on: add() then does nothing, all
  * queries reject
+ * @param options.upgrading told, while an older file is brought up to date, how many of its places are done
  * @throws {@link EventIndexDamaged}, {@link EventIndexTooNew}, {@link EventIndexFailed}
  */
 export function openEventIndex(options: {
   readonly file: string
   readonly failed: (error: Error) => void
+  readonly upgrading?: (done: number, places: number) => void
 }): Promise<EventIndex & CopyableEventIndex> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(EVENT_INDEX_WORKER, { workerData: options.file })
     let opened = false
+    worker.on('message', (reply: EventReply) => {
+      if (reply.is === 'upgrading') options.upgrading?.(reply.done, reply.places)
+    })
     const index = new ThreadedEventIndex(
       worker,
       options.file,
@@ -122,7 +127,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
       } else if (reply.is === 'refused') {
         this.#calls.get(reply.call)?.reject(new EventCopyFailed(reply.message))
         this.#calls.delete(reply.call)
-      } else {
+      } else if (reply.is === 'failed') {
         this.#fail(errorOf(reply, file))
       }
     })

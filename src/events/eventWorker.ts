@@ -32,6 +32,8 @@ export type EventRequest =
 
 export type EventReply =
   | { readonly is: 'added'; readonly bytes: number }
+  /** While an older file is brought up to date: places that are done, of how many. */
+  | { readonly is: 'upgrading'; readonly done: number; readonly places: number }
   | { readonly is: 'opened'; readonly position: number; readonly place: number }
   | { readonly is: 'durable'; readonly position: number }
   | { readonly is: 'answer'; readonly call: number; readonly value: unknown }
@@ -69,7 +71,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
   }
 
   guard(() => {
-    const database = new EventDatabase(file)
+    const database = new EventDatabase(file, (done, places) => reply({ is: 'upgrading', done, places }))
     // What a killed process left may be in the page cache only.
     reply({ is: 'opened', position: database.checkpoint(), place: database.place })
 
