@@ -19,6 +19,8 @@ import { ControlServer } from './control/server.ts'
 import { clientRoutes } from './client/clientRoutes.ts'
 import { syncRoutes } from './client/syncRoutes.ts'
 import { contextRoutes } from './context/contextRoutes.ts'
+import { HostPositions } from './engine/hostPositions.ts'
+import { HostUsers } from './engine/hostUsers.ts'
 import { openEventIndex } from './events/eventIndex.ts'
 import type { NatsBridge } from './delivery/natsBridge.ts'
 import { NatsPlace } from './delivery/natsPlace.ts'
@@ -66,7 +68,6 @@ import { PlaceTokens } from './stream/placeTokens.ts'
 import { Subscriptions } from './stream/subscriptions.ts'
 import { Watches } from './stream/watches.ts'
 import { settingsRoutes } from './registry/settingsRoutes.ts'
-import { findUserRecord } from './users/userQueries.ts'
 import { userRoutes } from './users/userRoutes.ts'
 
 /** Longer than any batch takes; then a part that hangs is named and the process ends. */
@@ -148,6 +149,7 @@ async function main(): Promise<void> {
   const mailbox = new ByteBound(options.mailboxBytes)
   const feed = new EventFeed(events)
   const host = new ActorHost({ partitions, log, registry, events: feed, mailbox, clock })
+  const users = new HostUsers(() => [host], { salt, registry, clock })
   const checkpointer = new Checkpointer(
     { host, log, snapshots, events, registry, clock, logger },
     options.snapshotBytes,
@@ -166,11 +168,7 @@ async function main(): Promise<void> {
       version: packageJson.version,
       timeout: options.webhookTimeoutSeconds * 1000,
     }),
-    userJson: (scope, recordId) =>
-      host.read(() => {
-        const user = findUserRecord(host, salt, scope, recordId)
-        return user?.partition.userOf(user.row, registry.scope(scope), clock.now())
-      }),
+    userJson: async (scope, id) => (await users.ask({ scope, ask: 'record', id })).users[0]?.user,
     time,
     random: Math.random,
     retryMilliseconds: options.webhookRetrySeconds * 1000,
@@ -188,12 +186,12 @@ async function main(): Promise<void> {
   const streams = new ServerSentEvents(feed, keyWatch)
   const metrics = new Metrics()
   const definitions = [
-    ...trackRoutes({ host, registry, rateLimits: options.rateLimits }),
-    ...conversionRoutes(host),
+    ...trackRoutes({ intake: host, registry, rateLimits: options.rateLimits }),
+    ...conversionRoutes({ intake: host, users }),
     ...contextRoutes(registry),
     ...clientRoutes(registry),
     ...syncRoutes(registry),
-    ...userRoutes({ host, registry, salt, clock }),
+    ...userRoutes({ users, registry }),
     ...eventRoutes(events),
     streams.route(),
     ...geofenceRoutes(registry),
@@ -228,10 +226,10 @@ async function main(): Promise<void> {
       'the limit of open files leaves room for fewer connections than wanted; raise it with ulimit -n',
     )
   const subscriptions = new Subscriptions(feed, logger, new PlaceTokens(store.secret))
-  const watches = new Watches({ host, registry, clock })
+  const watches = new Watches({ positions: new HostPositions(host), registry, clock })
   const streamServer = new StreamServer({
     ...options,
-    host,
+    intake: host,
     features: [subscriptions, watches],
     keyWatch,
     quotas: registry.projects,
@@ -284,11 +282,10 @@ async function main(): Promise<void> {
         throw new Error(`${cause.message} ${others}`, { cause })
       })
       const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`
-      const devices = partitions.reduce((sum, { table }) => sum + table.count, 0)
       // Not before the port is ours: the keys of a start that fails would be lost.
       const newKeys = registry.createFirstProject()
       logger.info(
-        { url, devices, framesReplayed: recovered.frames, durability: options.durability },
+        { url, devices: host.users, framesReplayed: recovered.frames, durability: options.durability },
         'listening',
       )
       if (newKeys !== undefined) {

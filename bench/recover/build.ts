@@ -78,6 +78,7 @@ function apply(updates: readonly Update[]): Promise<void> {
     host.submit(updates, updates.length, {
       rateLimited: false,
       wantsUser: false,
+      wantsEvents: false,
       applied: one,
       refused: fatal,
     })

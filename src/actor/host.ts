@@ -2,14 +2,15 @@ import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import type { EventIndex, StoredEvent } from '../events/port.ts'
-import type { CommitLog } from '../log/port.ts'
+import type { Intake, PositionObserver, Submitter } from '../engine/port.ts'
+import type { LogEvent } from '../log/port.ts'
 import { deviceHash } from '../model/deviceHash.ts'
 import type { Conversion } from '../model/event.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../registry/port.ts'
 import { FrameWriter } from './commitCodec.ts'
-import type { DeviceTable } from './deviceTable.ts'
+import { RowPosition } from './rowPosition.ts'
 import {
   MAX_RECORDS,
   Partition,
@@ -37,29 +38,13 @@ import {
  * 5. What waits is bounded in bytes; past the bound a submission is refused whole (G7).
  */
 
-/** Who submitted an update. One object may stand for many updates. */
-export interface Submitter {
-  /** Whether the limit of one update per second and device applies. */
-  readonly rateLimited: boolean
-  /** Whether {@link Applied.user} is made, which costs more than most updates. */
-  readonly wantsUser: boolean
-  /** The update is durable. */
-  applied(result: Applied, update: Update): void
-  /** The update was refused and changed nothing. */
-  refused(error: ApiError, update: Update): void
-}
-
-/** Who watches positions: told of them once they are durable. */
-export interface PositionObserver {
-  /** An update moved the device; the row holds where it is now, further updates of the batch included. */
-  moved(table: DeviceTable, row: number, deviceId: string): void
-  /** A record is gone. */
-  removed(scope: ScopeId, deviceId: string, recordId: string): void
-}
-
 export interface HostParts {
   readonly partitions: readonly Partition[]
-  readonly log: CommitLog
+  /** That of this machine, or of a partition. */
+  readonly log: {
+    readonly position: number
+    append(parts: readonly Uint8Array[], done: () => void, events: readonly LogEvent[]): void
+  }
   readonly registry: RegistryView
   readonly events: Pick<EventIndex, 'add' | 'pendingBytes'>
   readonly mailbox: ByteBound
@@ -124,7 +109,7 @@ interface Removed {
   readonly owner: { readonly scope: ScopeId; readonly deviceId: string } | undefined
 }
 
-export class ActorHost {
+export class ActorHost implements Intake {
   readonly counters: HostCounters = {
     updates: 0,
     repeats: 0,
@@ -155,6 +140,7 @@ export class ActorHost {
   private readonly results: (Applied | ApiError)[] = []
   private readonly recorded: { readonly mail: ConversionMail; readonly json: string }[] = []
   private readonly removed: Removed[] = []
+  private readonly position = new RowPosition()
   private batchEvents: StoredEvent[] = []
   private batchBytes = 0
   /** Of `performance.now()`. */
@@ -170,11 +156,6 @@ export class ActorHost {
     return this.parts.partitions[deviceHash(deviceId) % this.parts.partitions.length]!
   }
 
-  /**
-   * Takes updates in, all or none.
-   * @param bytes what the updates came in with, for the bound
-   * @throws {ApiError} 503 when the mailbox is full
-   */
   submit(updates: readonly Update[], bytes: number, submitter: Submitter): void {
     const share = Math.ceil(bytes / updates.length) + UPDATE_OVERHEAD_BYTES
     if (!this.parts.mailbox.tryAcquire(share * updates.length)) throw overloaded()
@@ -182,7 +163,6 @@ export class ActorHost {
     this.schedule()
   }
 
-  /** As {@link submit}, for the one update of most requests. */
   submitOne(update: Update, bytes: number, submitter: Submitter): void {
     const share = bytes + UPDATE_OVERHEAD_BYTES
     if (!this.parts.mailbox.tryAcquire(share)) throw overloaded()
@@ -190,11 +170,6 @@ export class ActorHost {
     this.schedule()
   }
 
-  /**
-   * Puts a conversion into the event log; resolves, once that is durable, to the event's JSON.
-   * @param bytes what it came in with, for the bound
-   * @throws {ApiError} 503 when the mailbox is full
-   */
   record(conversion: Conversion, bytes: number): Promise<string> {
     const share = bytes + UPDATE_OVERHEAD_BYTES
     if (!this.parts.mailbox.tryAcquire(share)) throw overloaded()
@@ -237,6 +212,16 @@ export class ActorHost {
     return this.parts.partitions
   }
 
+  /** User records. */
+  get users(): number {
+    return this.partitions.reduce((sum, { table }) => sum + table.count, 0)
+  }
+
+  /** Updates that the first tier answered. */
+  get zoneHits(): number {
+    return this.partitions.reduce((sum, partition) => sum + partition.zoneHits, 0)
+  }
+
   private get hasMail(): boolean {
     return this.waiting.length > 0 || this.removals.length > 0 || this.conversions.length > 0
   }
@@ -273,7 +258,7 @@ export class ActorHost {
     this.flushing = true
     this.counters.frames++
     this.counters.frameBytes += this.batchBytes
-    this.parts.log.append([this.writer.take()], this.committed)
+    this.parts.log.append([this.writer.take()], this.committed, this.batchEvents)
   }
 
   private readonly committed = (): void => {
@@ -410,7 +395,7 @@ export class ActorHost {
       const result = this.results[i]!
       if (result instanceof ApiError || result.repeated) continue
       const { deviceId } = this.told[i]!.update
-      observer.moved(this.partitionOf(deviceId).table, result.row, deviceId)
+      observer.moved(this.position.at(this.partitionOf(deviceId).table, result.row, deviceId))
     }
   }
 }

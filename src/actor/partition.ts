@@ -1,3 +1,4 @@
+import type { Outcome } from '../engine/port.ts'
 import type { Profile } from '../model/device.ts'
 import type { Conversion, Transition, Waypoint } from '../model/event.ts'
 import { isLive } from '../model/scope.ts'
@@ -40,13 +41,8 @@ import { movedMeters, NO_ZONE, zoneAfter, zoneCosine, type Zone } from './zone.t
 /** Phones keep time badly: an update may come that much early, as long as the average holds. */
 const EARLY_MS = 100
 
-/** What an update came to. The strings are finished JSON. */
-export interface Applied {
-  /** Empty where nobody wants it. */
-  readonly user: string
-  readonly events: readonly string[]
-  /** A resend: acknowledged, not evaluated (G9). */
-  readonly repeated: boolean
+/** What an update came to. */
+export interface Applied extends Outcome {
   /** Of the record, in its partition's table. */
   readonly row: number
 }

@@ -92,7 +92,10 @@ export function ineligibility(geofence: GeofenceProperties, now: Circumstances):
 }
 
 /** Whether the geofence is for this user: for all, or the user is among `userIds` united with `userId`. */
-export function isMeantFor(geofence: GeofenceProperties, userId: string | undefined): boolean {
+export function isMeantFor(
+  geofence: { readonly userId?: string | undefined; readonly userIds?: readonly string[] | undefined },
+  userId: string | undefined,
+): boolean {
   if (geofence.userIds === undefined && geofence.userId === undefined) return true
   if (userId === undefined) return false
   return geofence.userId === userId || (geofence.userIds?.includes(userId) ?? false)

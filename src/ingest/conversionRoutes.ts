@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
-import type { ActorHost } from '../actor/host.ts'
 import { route, type Route } from '../api/route.ts'
 import { DateText, Name, parseDate, Text } from '../api/schemas.ts'
+import type { Intake, Users } from '../engine/port.ts'
 import { EventSchema } from '../events/eventSchema.ts'
 import { conversionJson } from '../events/record.ts'
 import type { Conversion } from '../model/event.ts'
@@ -65,7 +65,13 @@ const AnsweredSchema = Type.Object(
 )
 
 /** POST /v1/events: what a user did, beside where it went. */
-export function conversionRoutes(host: ActorHost): Route[] {
+export function conversionRoutes({
+  intake,
+  users,
+}: {
+  readonly intake: Intake
+  readonly users: Users
+}): Route[] {
   return [
     route({
       method: 'POST',
@@ -93,11 +99,11 @@ export function conversionRoutes(host: ActorHost): Route[] {
           createdAt: timeOf(body, receivedAt),
           receivedAt,
         }
-        const deviceId = body.deviceId ?? (await lastDevice(host, scope, userId))
+        const deviceId = body.deviceId ?? (await lastDevice(users, scope, userId))
         const event =
           deviceId === ANONYMOUS
             ? anonymousConversion({ ...conversion, deviceId, userId: undefined })
-            : await host.record({ ...conversion, deviceId }, sizeOf(conversion))
+            : await intake.record({ ...conversion, deviceId }, sizeOf(conversion))
         if (credentials!.level === 'secret' || deviceId === ANONYMOUS) return { json: `"event":${event}` }
         const { _id } = JSON.parse(event) as { readonly _id: string }
         const asSent = { ...conversion, deviceId: body.deviceId }
@@ -144,22 +150,11 @@ function timeOf({ createdAt }: ConversionBody, receivedAt: number): number {
  * The device that the user was last seen on.
  * @throws ApiError 400 without a user, 404 where it was never seen
  */
-async function lastDevice(host: ActorHost, scope: ScopeId, userId: string | undefined): Promise<string> {
+async function lastDevice(users: Users, scope: ScopeId, userId: string | undefined): Promise<string> {
   if (userId === undefined) throw badParam('deviceId', 'Required where there is no userId.')
-  const found = await host.read(() => {
-    let latest = -Infinity
-    let deviceId: string | undefined
-    for (const { table } of host.partitions) {
-      for (const row of table.rowsOfUser(scope, userId)) {
-        if (table.updatedAt(row) <= latest) continue
-        latest = table.updatedAt(row)
-        ;({ deviceId } = table.peek(row))
-      }
-    }
-    return deviceId
-  })
+  const [found] = (await users.ask({ scope, ask: 'lastDevice', userId })).users
   if (found === undefined) throw notFound('User')
-  return found
+  return found.deviceId
 }
 
 /** The event as the one client sees it; nobody else ever does. */

@@ -3,8 +3,8 @@ import Type from 'typebox'
 import { RateLimiter } from '../api/rateLimit.ts'
 import { LATER, route, type Answer, type Reply, type Route } from '../api/route.ts'
 import type { Update } from '../model/update.ts'
-import type { ActorHost, Submitter } from '../actor/host.ts'
-import { MAX_EVENT_CHARACTERS, type Applied } from '../actor/partition.ts'
+import { MAX_EVENT_CHARACTERS } from '../actor/partition.ts'
+import type { Intake, Outcome, Submitter } from '../engine/port.ts'
 import { EventSchema } from '../events/eventSchema.ts'
 import { BeaconRecord, nearbyBeaconsJson } from '../registry/beaconRecord.ts'
 import { GeofenceRecord } from '../registry/geofenceRecord.ts'
@@ -32,7 +32,7 @@ const SLICE_MS = 2
 
 /** What tracking is made of. */
 export interface TrackParts {
-  readonly host: ActorHost
+  readonly intake: Intake
   readonly registry: RegistryView
   /** Whether a device may send one update per second only. */
   readonly rateLimits: boolean
@@ -40,7 +40,7 @@ export interface TrackParts {
 
 /** POST /v1/track and /v1/track/replay. */
 export function trackRoutes(parts: TrackParts): Route[] {
-  const { host, registry } = parts
+  const { intake, registry } = parts
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
   const anonymousTurns = new Turns(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
   const answers = {
@@ -75,7 +75,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
           return answerAnonymously(registry, [{ body: call.body, update }])
         }
         const exchange = new TrackExchange(reply, parts, nearbyGeofencesLimit(call.body))
-        host.submitOne(update, sizeOf(update), exchange)
+        intake.submitOne(update, sizeOf(update), exchange)
         return LATER
       },
     }),
@@ -116,7 +116,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         let bytes = 0
         for (const update of updates) bytes += sizeOf(update)
         const nearby = nearbyGeofencesLimit(replays.at(-1)!.body)
-        host.submit(updates, bytes, new ReplayExchange(reply, registry, updates, nearby))
+        intake.submit(updates, bytes, new ReplayExchange(reply, registry, updates, nearby))
         return LATER
       },
     }),
@@ -127,6 +127,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
 class TrackExchange implements Submitter {
   readonly rateLimited: boolean
   readonly wantsUser = true
+  readonly wantsEvents = true
   private readonly reply: Reply
   private readonly registry: RegistryView
   private readonly nearby: number
@@ -139,7 +140,7 @@ class TrackExchange implements Submitter {
     this.nearby = nearby
   }
 
-  applied({ user, events }: Applied, update: Update): void {
+  applied({ user, events }: Outcome, update: Update): void {
     const list = events.length === 0 ? '' : events.join(',')
     const around = aroundJson(this.registry, update, this.nearby)
     this.reply.send({ json: `"events":[${list}],"user":${user}${around}` })
@@ -154,6 +155,7 @@ class TrackExchange implements Submitter {
 class ReplayExchange implements Submitter {
   readonly rateLimited = false
   readonly wantsUser = true
+  readonly wantsEvents = true
   private readonly reply: Reply
   private readonly registry: RegistryView
   private readonly nearby: number
@@ -178,7 +180,7 @@ class ReplayExchange implements Submitter {
     this.open = updates.length
   }
 
-  applied({ user, events }: Applied, update: Update): void {
+  applied({ user, events }: Outcome, update: Update): void {
     const place = this.places.get(update)!
     for (const event of events) this.characters += event.length
     const fits = this.characters <= MAX_EVENT_CHARACTERS

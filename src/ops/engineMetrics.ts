@@ -41,9 +41,7 @@ export function registerEngineMetrics(
 ): void {
   const { host, log, registry, mailbox, events, server, streams } = parts
   const { eventReaders, subscriptions, watches } = parts
-  const { counters, partitions } = host
-  const sum = (read: (partition: (typeof partitions)[number]) => number) =>
-    partitions.reduce((total, partition) => total + read(partition), 0)
+  const { counters } = host
   const loop = monitorEventLoopDelay({ resolution: 10 })
   loop.enable()
 
@@ -54,13 +52,11 @@ export function registerEngineMetrics(
     'Updates refused by the limit per device.',
     () => counters.rateLimited,
   )
-  metrics.total('zone_hits_total', 'Updates within the safe zone of their device.', () =>
-    sum((p) => p.zoneHits),
-  )
+  metrics.total('zone_hits_total', 'Updates within the safe zone of their device.', () => host.zoneHits)
   metrics.total('events_total', 'Events made.', () => counters.events)
   metrics.total('frames_total', 'Frames appended to the commit log, one flush each.', () => counters.frames)
   metrics.total('frame_bytes_total', 'Bytes of those frames.', () => counters.frameBytes)
-  metrics.gauge('users', 'User records.', () => sum((p) => p.table.count))
+  metrics.gauge('users', 'User records.', () => host.users)
   metrics.gauge('mailbox_bytes', 'Bytes of updates that wait.', () => mailbox.used)
   metrics.gauge('mailbox_limit_bytes', 'Bytes past which updates are refused.', () => mailbox.limit)
   metrics.gauge('log_position', 'Position of the last durable frame.', () => log.position)

@@ -1,4 +1,4 @@
-import type { ActorHost } from '../actor/host.ts'
+import type { Intake } from '../engine/port.ts'
 import type { RequestQuotas } from '../api/authenticate.ts'
 import type { KeyHolder } from '../api/keyWatch.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
@@ -37,7 +37,7 @@ const BUSY_RETRY = 1
 
 /** What all connections of a server share. */
 export interface ConnectionParts {
-  readonly host: Pick<ActorHost, 'submit'>
+  readonly intake: Pick<Intake, 'submit'>
   readonly quotas: RequestQuotas
   readonly clock: Clock
   readonly log: ErrorLog
@@ -205,7 +205,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
 
   /** Whether the frame was taken; if not, the client has been told to send it again. */
   #take(frame: TrackFrame, frameBytes: number): boolean {
-    const { counters, host } = this.#parts
+    const { counters, intake } = this.#parts
     const { id, updates, refusals = [] } = frame
     const bytes = frameBytes + FRAME_OVERHEAD_BYTES
     const isAlone = this.#first === this.#frames.length
@@ -216,7 +216,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     const receipt = new FrameReceipt(this, frame, bytes)
     if (updates.length > 0) {
       try {
-        host.submit(updates, frameBytes, receipt)
+        intake.submit(updates, frameBytes, receipt)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 503) throw error
         this.#refuseBusy(id, error.retryAfter ?? BUSY_RETRY)

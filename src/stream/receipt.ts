@@ -1,5 +1,4 @@
-import type { Submitter } from '../actor/host.ts'
-import type { Applied } from '../actor/partition.ts'
+import type { Outcome, Submitter } from '../engine/port.ts'
 import type { Update } from '../model/update.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { TrackFrame } from './trackFrame.ts'
@@ -49,7 +48,7 @@ export class FrameReceipt implements Submitter {
     return this.#events !== undefined
   }
 
-  applied({ events }: Applied, update: Update): void {
+  applied({ events }: Outcome, update: Update): void {
     if (this.#events !== undefined && events.length > 0) this.#events[this.#updates.indexOf(update)] = events
     if (--this.#left === 0) this.#owner.frameDone()
   }

@@ -1,4 +1,4 @@
-import type { ActorHost } from '../actor/host.ts'
+import type { Intake } from '../engine/port.ts'
 import type { RequestQuotas } from '../api/authenticate.ts'
 import { shuttingDown } from '../api/errors.ts'
 import type { KeyWatch } from '../api/keyWatch.ts'
@@ -15,7 +15,7 @@ import type { Codec, StreamFeatureKind } from './port.ts'
 import { protobufCodec } from './protobufCodec.ts'
 
 export interface StreamOptions {
-  readonly host: Pick<ActorHost, 'submit'>
+  readonly intake: Pick<Intake, 'submit'>
   readonly features: readonly StreamFeatureKind[]
   readonly keyWatch: KeyWatch
   readonly quotas: RequestQuotas
@@ -68,7 +68,7 @@ export class StreamServer implements SocketHandler {
     this.maxMessageBytes = TOLD_SHARE * options.maxBodyBytes
     this.idleSeconds = options.streamIdleSeconds
     this.#parts = {
-      host: options.host,
+      intake: options.intake,
       quotas: options.quotas,
       clock: options.clock,
       log: options.logger,

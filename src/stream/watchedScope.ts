@@ -1,4 +1,4 @@
-import type { DeviceTable } from '../actor/deviceTable.ts'
+import type { LivePosition } from '../engine/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { ApiError } from '../runtime/errors.ts'
@@ -54,12 +54,12 @@ export class WatchedScope {
   }
 
   /** An update has moved the device; `changed` gets the watches that have something to tell. */
-  moved(table: DeviceTable, row: number, deviceId: string, now: number, changed: Set<Watch>): void {
+  moved(live: LivePosition, now: number, changed: Set<Watch>): void {
     const found = this.#found
     found.length = 0
-    this.#areas.holding(table.latitude(row), table.longitude(row), found)
-    if (found.length === 0 && !this.#devices.has(deviceId)) return
-    const device = this.#deviceAt(table, row, deviceId)
+    this.#areas.holding(live.latitude, live.longitude, found)
+    if (found.length === 0 && !this.#devices.has(live.deviceId)) return
+    const device = this.#deviceAt(live)
     const position = ++this.#position
     for (const watch of found) watch.foundBy = position
     for (const [watch, stay] of device.stays) {
@@ -86,16 +86,11 @@ export class WatchedScope {
     }
   }
 
-  /** Finds the devices of one table that are in the watch's area. */
-  look(watch: Watch, table: DeviceTable): void {
-    const holds = this.#areas.tester(watch)
-    for (let row = 0; row < table.length && !watch.isEnded; row++) {
-      if (table.scope(row) !== this.scope || !holds(table.latitude(row), table.longitude(row))) continue
-      const { deviceId } = table.peek(row)
-      if (row !== latestOf(table, table.firstOf(this.scope, deviceId))) continue
-      const device = this.#deviceAt(table, row, deviceId)
-      if (!device.stays.has(watch)) this.#enter(watch, device)
-    }
+  /** A look into the watch's area has found a device; the area may be another by now. */
+  found(watch: Watch, live: LivePosition): void {
+    if (!this.#areas.tester(watch)(live.latitude, live.longitude)) return
+    const device = this.#deviceAt(live)
+    if (!device.stays.has(watch)) this.#enter(watch, device)
   }
 
   forget({ watch, device }: Stay): void {
@@ -117,27 +112,12 @@ export class WatchedScope {
     }
   }
 
-  /** The device as the row has it. */
-  #deviceAt(table: DeviceTable, row: number, deviceId: string): LiveDevice {
-    const { id: recordId, userId } = table.peek(row)
-    const latitude = table.latitude(row)
-    const longitude = table.longitude(row)
-    const accuracy = table.accuracy(row)
-    const updatedAt = table.updatedAt(row)
+  #deviceAt(live: LivePosition): LiveDevice {
+    const { deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = live
     const known = this.#devices.get(deviceId)
     if (known !== undefined)
       return Object.assign(known, { recordId, userId, latitude, longitude, accuracy, updatedAt })
     const stays = new Map<Watch, Stay>()
     return { deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt, stays }
   }
-}
-
-/** Of the records of a device, the one that was updated last; of several at the same time, the newest. */
-function latestOf(table: DeviceTable, first: number): number {
-  let latest = first
-  for (let row = table.nextOf(first); row >= 0; row = table.nextOf(row)) {
-    const later = table.updatedAt(row) - table.updatedAt(latest)
-    if (later > 0 || (later === 0 && table.receivedAt(row) > table.receivedAt(latest))) latest = row
-  }
-  return latest
 }

@@ -1,7 +1,6 @@
 import Type from 'typebox'
-import type { ActorHost, PositionObserver } from '../actor/host.ts'
-import type { DeviceTable } from '../actor/deviceTable.ts'
 import { Name } from '../api/schemas.ts'
+import type { LivePosition, PositionObserver, Positions } from '../engine/port.ts'
 import { isSameShape } from '../geometry/shape.ts'
 import type { Shape } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
@@ -11,7 +10,6 @@ import { ByteBound } from '../runtime/byteBound.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
 import { AreaError, type LiveArea } from '../spatial/liveAreas.ts'
-import { turn } from './audience.ts'
 import type { RawMessage, WatchMessage } from './messages.ts'
 import { Patience } from './patience.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
@@ -38,7 +36,7 @@ const WatchSchema = Type.Object({
 })
 
 export interface WatchesParts {
-  readonly host: Pick<ActorHost, 'read' | 'partitions' | 'observer'>
+  readonly positions: Positions
   readonly registry: { scope(scope: ScopeId): ScopeDirectory }
   readonly clock: Clock
 }
@@ -91,16 +89,16 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     }
     if (!('kind' in area)) this.#geofences.set(watch, { pair: area, shape: shape as Shape })
     this.#watches.add(watch)
-    this.#parts.host.observer = this
+    this.#parts.positions.observer = this
     this.#beat ??= setInterval(() => this.tick(), TICK_MS)
-    void this.#look(watch, scope)
+    this.#look(watch, scope, shape)
   }
 
   end(watch: Watch, scope: WatchedScope): void {
     scope.remove(watch)
     this.#geofences.delete(watch)
     if (!this.#watches.delete(watch) || this.#watches.size > 0) return
-    this.#parts.host.observer = undefined
+    this.#parts.positions.observer = undefined
     clearInterval(this.#beat)
     this.#beat = undefined
   }
@@ -111,10 +109,10 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     for (const watch of watches) watch.send(now)
   }
 
-  moved(table: DeviceTable, row: number, deviceId: string): void {
-    const scope = this.#scopes.get(table.scope(row))
+  moved(position: LivePosition): void {
+    const scope = this.#scopes.get(position.scope)
     if (scope === undefined || scope.watches === 0) return
-    scope.moved(table, row, deviceId, this.#parts.clock.now(), this.#changed)
+    scope.moved(position, this.#parts.clock.now(), this.#changed)
     this.#sendSoon()
   }
 
@@ -142,16 +140,18 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.send(this.#watches)
   }
 
-  /** Partition by partition, so that updates come in between; those are told by {@link moved}. */
-  async #look(watch: Watch, scope: WatchedScope): Promise<void> {
-    for (const { table } of this.#parts.host.partitions) {
-      await turn()
-      await this.#parts.host.read(() => {
-        if (!watch.isEnded) scope.look(watch, table)
-      })
-      if (watch.isEnded) return
-      this.send([watch])
+  #look(watch: Watch, scope: WatchedScope, area: LiveArea): void {
+    const viewer = {
+      get isEnded() {
+        return watch.isEnded
+      },
+      found: (position: LivePosition) => scope.found(watch, position),
+      pause: () => this.send([watch]),
     }
+    this.#parts.positions.look(scope.scope, area, viewer).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error
+      if (!watch.isEnded) watch.owner.failed(watch, error)
+    })
   }
 
   #followGeofences(): void {
@@ -163,7 +163,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
       } else if (!isSameShape(shape, known.shape)) {
         known.shape = shape
         scope.put(watch, shape)
-        void this.#look(watch, scope)
+        this.#look(watch, scope, shape)
       }
     }
   }

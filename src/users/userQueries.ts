@@ -1,12 +1,11 @@
 import type { DeviceTable } from '../actor/deviceTable.ts'
-import type { ActorHost } from '../actor/host.ts'
 import type { Partition } from '../actor/partition.ts'
+import type { InsideGeofence, UserList, UsersNear } from '../engine/port.ts'
 import { locateUserRecord, type StoreSalt } from '../events/ids.ts'
 import { isMeantFor } from '../events/transitions.ts'
 import { pointDistance } from '../geometry/distance.ts'
-import type { Beacon } from '../model/beacon.ts'
 import type { Profile } from '../model/device.ts'
-import type { GeofenceProperties } from '../model/geofence.ts'
+import { matchesMetadata } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { Lowest } from './lowest.ts'
 
@@ -20,6 +19,13 @@ import { Lowest } from './lowest.ts'
  * To be called between batches (`ActorHost.read`), so that they see committed state.
  */
 
+/** Partitions of one host, ascending by number: all there are, or some. */
+export interface Devices {
+  readonly partitions: readonly Partition[]
+  /** Where the device is, if it is in any of these. */
+  partitionOf(deviceId: string): Partition
+}
+
 /** One record, where it lies. */
 export interface UserRow {
   readonly partition: Partition
@@ -32,74 +38,103 @@ export interface UserPage {
   readonly hasMore: boolean
 }
 
-/** Bounds are exclusive, epoch milliseconds. */
-export interface UserQuery {
-  readonly userId?: string | undefined
-  readonly deviceId?: string | undefined
-  /** The record after which the page begins. */
-  readonly before?: UserRow | undefined
-  readonly createdBefore?: number | undefined
-  readonly createdAfter?: number | undefined
-  readonly updatedBefore?: number | undefined
-  readonly updatedAfter?: number | undefined
-  readonly limit: number
-}
-
 /** The record with this `_id`. */
 export function findUserRecord(
-  host: ActorHost,
+  devices: Devices,
   salt: StoreSalt,
   scope: ScopeId,
   id: string,
 ): UserRow | undefined {
   const place = locateUserRecord(salt, id)
-  const partition = place && host.partitions[place.partition]
+  const partition = place && devices.partitions.find(({ number }) => number === place.partition)
   if (!partition?.table.exists(place!.row) || partition.table.scope(place!.row) !== scope) return undefined
   return partition.table.peek(place!.row).id === id ? { partition, row: place!.row } : undefined
 }
 
-/** The record with this `_id`, userId or deviceId; of several, the latest updated. */
-export function findUser(host: ActorHost, salt: StoreSalt, scope: ScopeId, id: string): UserRow | undefined {
+/** The record with this `_id`, userId or deviceId; of several, the first by {@link latestFirst}. */
+export function findUser(devices: Devices, salt: StoreSalt, scope: ScopeId, id: string): UserRow | undefined {
   let found: UserRow | undefined
   const consider = (partition: Partition, row: number) => {
-    const { table } = partition
-    if (found === undefined || table.updatedAt(row) > found.partition.table.updatedAt(found.row))
-      found = { partition, row }
+    found = later(found, { partition, row })
   }
-  const record = findUserRecord(host, salt, scope, id)
+  const record = findUserRecord(devices, salt, scope, id)
   if (record !== undefined) consider(record.partition, record.row)
-  const home = host.partitionOf(id)
+  const home = devices.partitionOf(id)
   for (let row = home.table.firstOf(scope, id); row >= 0; row = home.table.nextOf(row)) consider(home, row)
-  for (const each of host.partitions) for (const row of each.table.rowsOfUser(scope, id)) consider(each, row)
+  for (const each of devices.partitions)
+    for (const row of each.table.rowsOfUser(scope, id)) consider(each, row)
   return found
 }
 
-/** Records, newest first by creation; those of one time by partition and row. */
-export function listUsers(host: ActorHost, scope: ScopeId, query: UserQuery): UserPage {
-  const { userId, deviceId, before } = query
+/** The record of the device that the user was last seen on. */
+export function lastOfUser(devices: Devices, scope: ScopeId, userId: string): UserRow | undefined {
+  let found: UserRow | undefined
+  for (const partition of devices.partitions)
+    for (const row of partition.table.rowsOfUser(scope, userId)) found = later(found, { partition, row })
+  return found
+}
+
+function later(one: UserRow | undefined, other: UserRow): UserRow {
+  return one === undefined || isBefore(latestFirst(other), latestFirst(one)) ? other : one
+}
+
+/** Order of those of which one is meant: the latest updated; of one time the latest received, then the newest. */
+export function latestFirst({ partition, row }: UserRow): readonly number[] {
+  const { table } = partition
+  return [-table.updatedAt(row), -table.receivedAt(row), -table.createdAt(row), partition.number, row]
+}
+
+/** Order of lists: newest first by creation. */
+export function newestFirst({ partition, row }: UserRow): readonly number[] {
+  return [-partition.table.createdAt(row), partition.number, row]
+}
+
+/** Order of those who are somewhere: newest first by their last update. */
+export function lastMovedFirst({ partition, row }: UserRow): readonly number[] {
+  return [-partition.table.updatedAt(row), partition.number, row]
+}
+
+/** Order of those who are near: nearest first. */
+export function nearestFirst(
+  { latitude, longitude }: UsersNear,
+  { partition, row }: UserRow,
+): readonly number[] {
+  const { table } = partition
+  const distance = pointDistance(latitude, longitude, table.latitude(row), table.longitude(row))
+  return [distance, partition.number, row]
+}
+
+/** Whether one order comes before another of the same kind. */
+export function isBefore(one: readonly number[], other: readonly number[]): boolean {
+  const at = one.findIndex((number, i) => number !== other[i])
+  return at >= 0 && one[at]! < other[at]!
+}
+
+/** Records by {@link newestFirst}. */
+export function listUsers(devices: Devices, scope: ScopeId, query: UserList): UserPage {
+  const { userId, deviceId, after } = query
   const { createdBefore = Infinity, createdAfter = -Infinity } = query
   const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
   const page = new Lowest<UserRow>(query.limit + 1)
-  const lastCreatedAt = before === undefined ? Infinity : before.partition.table.createdAt(before.row)
-  const lastPartition = before === undefined ? -1 : host.partitions.indexOf(before.partition)
-  const lastRow = before?.row ?? -1
-  const consider = (partition: Partition, at: number, row: number) => {
-    const { table } = partition
+  const [afterCreatedAt = -Infinity, afterPartition = -1, afterRow = -1] = after ?? []
+  const consider = (partition: Partition, row: number) => {
+    const { table, number } = partition
     if (table.scope(row) !== scope) return
     const updatedAt = table.updatedAt(row)
     const createdAt = table.createdAt(row)
-    if (createdAt > lastCreatedAt || createdAt >= createdBefore || createdAt <= createdAfter) return
-    if (createdAt === lastCreatedAt && (at < lastPartition || (at === lastPartition && row <= lastRow)))
-      return
+    if (-createdAt < afterCreatedAt || createdAt >= createdBefore || createdAt <= createdAfter) return
+    if (-createdAt === afterCreatedAt) {
+      if (number < afterPartition || (number === afterPartition && row <= afterRow)) return
+    }
     if (updatedAt >= updatedBefore || updatedAt <= updatedAfter) return
     if (page.wants(-createdAt)) page.offer(-createdAt, { partition, row })
   }
-  for (const [at, partition] of host.partitions.entries()) {
+  for (const partition of devices.partitions) {
     const { table } = partition
     if (userId === undefined && deviceId === undefined) {
-      for (let row = 0; row < table.length; row++) consider(partition, at, row)
+      for (let row = 0; row < table.length; row++) consider(partition, row)
     } else {
-      for (const row of rowsNamed(table, scope, userId, deviceId)) consider(partition, at, row)
+      for (const row of rowsNamed(table, scope, userId, deviceId)) consider(partition, row)
     }
   }
   const rows = page.items()
@@ -127,16 +162,9 @@ function rowsNamed(
 /** Metres of one degree of latitude, at the least: a box of this measure holds the circle. */
 const SHORTEST_DEGREE_METERS = 110_500
 
-/** Records whose last location lies within the radius, nearest first. */
-export function usersNear(
-  host: ActorHost,
-  scope: ScopeId,
-  latitude: number,
-  longitude: number,
-  radiusMeters: number,
-  limit: number,
-  accept: (profile: Profile) => boolean,
-): UserRow[] {
+/** Records whose last location lies within the radius, by {@link nearestFirst}. */
+export function usersNear(devices: Devices, scope: ScopeId, near: UsersNear): UserRow[] {
+  const { latitude, longitude, radiusMeters, metadata, limit } = near
   const page = new Lowest<UserRow>(limit)
   const latitudeReach = radiusMeters / SHORTEST_DEGREE_METERS
   const low = latitude - latitudeReach
@@ -145,7 +173,7 @@ export function usersNear(
   const poleward = Math.min(90, Math.max(Math.abs(low), Math.abs(high)))
   const cosine = Math.cos((poleward * Math.PI) / 180)
   const longitudeReach = cosine < 0.001 ? 360 : latitudeReach / cosine
-  for (const partition of host.partitions) {
+  for (const partition of devices.partitions) {
     const { table } = partition
     for (let row = 0; row < table.length; row++) {
       if (table.scope(row) !== scope) continue
@@ -154,18 +182,19 @@ export function usersNear(
       const turn = Math.abs(table.longitude(row) - longitude)
       if (Math.min(turn, 360 - turn) > longitudeReach) continue
       const distance = pointDistance(latitude, longitude, lat, table.longitude(row))
-      if (distance > radiusMeters || !page.wants(distance) || !accept(table.peek(row))) continue
+      if (distance > radiusMeters || !page.wants(distance)) continue
+      if (metadata !== undefined && !matchesMetadata(table.peek(row).metadata, metadata)) continue
       page.offer(distance, { partition, row })
     }
   }
   return page.items()
 }
 
-/** Records that are in the geofence now, newest first by their last update. */
-export function usersIn(host: ActorHost, geofence: GeofenceProperties, limit: number): UserPage {
+/** Records that are in the geofence now, by {@link lastMovedFirst}. */
+export function usersIn(devices: Devices, scope: ScopeId, geofence: InsideGeofence, limit: number): UserPage {
   return latestUsers(
-    host,
-    geofence.scope,
+    devices,
+    scope,
     geofence.id,
     limit,
     ({ visits, userId }) =>
@@ -173,16 +202,16 @@ export function usersIn(host: ActorHost, geofence: GeofenceProperties, limit: nu
   )
 }
 
-/** Records that are in range of the beacon now, newest first by their last update. */
-export function usersInRange(host: ActorHost, beacon: Beacon, limit: number): UserPage {
-  return latestUsers(host, beacon.scope, beacon.id, limit, ({ beacons }) =>
-    beacons.some((visit) => visit.beaconId === beacon.id),
+/** Records that are in range of the beacon now, by {@link lastMovedFirst}. */
+export function usersInRange(devices: Devices, scope: ScopeId, beaconId: string, limit: number): UserPage {
+  return latestUsers(devices, scope, beaconId, limit, ({ beacons }) =>
+    beacons.some((visit) => visit.beaconId === beaconId),
   )
 }
 
-/** Records that name the id and are accepted, newest first by their last update. */
+/** Records that name the id and are accepted, by {@link lastMovedFirst}. */
 function latestUsers(
-  host: ActorHost,
+  devices: Devices,
   scope: ScopeId,
   id: string,
   limit: number,
@@ -190,7 +219,7 @@ function latestUsers(
 ): UserPage {
   const page = new Lowest<UserRow>(limit + 1)
   const bytes = Buffer.from(id)
-  for (const partition of host.partitions) {
+  for (const partition of devices.partitions) {
     const { table } = partition
     for (let row = 0; row < table.length; row++) {
       const key = -table.updatedAt(row)

@@ -1,35 +1,27 @@
 import Type from 'typebox'
 import { listPage, listQuery, PageAnswers, unknownBefore } from '../api/listQuery.ts'
-import type { ActorHost } from '../actor/host.ts'
 import { route, type Answer, type Call, type Route } from '../api/route.ts'
 import { CoordinatesText, limitOf, Name, Page, parseCoordinates, Text } from '../api/schemas.ts'
-import type { StoreSalt } from '../events/ids.ts'
+import type { FoundUser, UserAnswer, UserQuestion, Users } from '../engine/port.ts'
 import { PAGE_CHARACTERS } from '../events/port.ts'
 import { UserSchema } from '../ingest/userSchema.ts'
 import type { Beacon } from '../model/beacon.ts'
-import { matchesMetadata } from '../model/metadata.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeDirectory } from '../registry/port.ts'
-import type { Clock } from '../runtime/clock.ts'
 import { ApiError, notFound } from '../runtime/errors.ts'
-import { explainUser } from './explain.ts'
 import { ExplanationSchema } from './explanationSchema.ts'
-import type { UserPage, UserRow } from './userQueries.ts'
-import { findUser, findUserRecord, listUsers, usersIn, usersInRange, usersNear } from './userQueries.ts'
 
 /** What the user endpoints ask. */
 export interface UserParts {
-  readonly host: ActorHost
+  readonly users: Users
   readonly registry: { scope(scope: ScopeId): ScopeDirectory }
-  readonly salt: StoreSalt
-  readonly clock: Clock
 }
 
 const TAG = 'Users'
 const Id = Type.Object({ id: Name(256, '`_id`, userId or deviceId.') })
 const OneUser = Type.Object({ user: UserSchema })
-const Users = Type.Object({ users: Type.Array(UserSchema) })
+const ManyUsers = Type.Object({ users: Type.Array(UserSchema) })
 const Nothing = Type.Object({})
 const CUT = `A page has less than \`limit\`, and \`hasMore\` is true, where its users reach ${PAGE_CHARACTERS} characters.`
 
@@ -38,8 +30,7 @@ export function userRoutes(parts: UserParts): Route[] {
   return [...recordRoutes(parts), ...searchRoutes(parts), ...insideRoutes(parts)]
 }
 
-function recordRoutes(parts: UserParts): Route[] {
-  const { host, registry } = parts
+function recordRoutes({ users }: UserParts): Route[] {
   return [
     route({
       method: 'GET',
@@ -57,16 +48,18 @@ function recordRoutes(parts: UserParts): Route[] {
       }),
       meta: Page,
       description: CUT,
-      answers: { 200: Users, ...PageAnswers },
-      handler: (call) => {
+      answers: { 200: ManyUsers, ...PageAnswers },
+      handler: async (call) => {
         const { userId, deviceId } = call.query
         const { before: id, ...page } = listPage(call.query)
         const scope = scopeOf(call)
-        return host.read(() => {
-          const before = id === undefined ? undefined : findUserRecord(host, parts.salt, scope, id)
-          if (id !== undefined && before === undefined) throw unknownBefore()
-          return pageOf(parts, scope, listUsers(host, scope, { userId, deviceId, before, ...page }))
-        })
+        let after: readonly number[] | undefined
+        if (id !== undefined) {
+          const [before] = (await users.ask({ scope, ask: 'record', id })).users
+          if (before === undefined) throw unknownBefore()
+          after = before.order
+        }
+        return pageOf(await users.ask({ scope, ask: 'list', list: { userId, deviceId, after, ...page } }))
       },
     }),
     route({
@@ -78,11 +71,10 @@ function recordRoutes(parts: UserParts): Route[] {
       description: 'By `_id`, userId or deviceId; where several match, the latest updated.',
       params: Id,
       answers: { 200: OneUser },
-      handler: (call) =>
-        host.read(() => {
-          const found = userOf(parts, call)
-          return { json: `"user":${userText(parts, scopeOf(call), found)}` }
-        }),
+      handler: async (call) => {
+        const { user } = await userOf(users, call, 'user')
+        return { json: `"user":${user}` }
+      },
     }),
     route({
       method: 'DELETE',
@@ -95,11 +87,8 @@ function recordRoutes(parts: UserParts): Route[] {
       params: Id,
       answers: { 200: Nothing },
       handler: async (call) => {
-        const { partition, row, id } = await host.read(() => {
-          const found = userOf(parts, call)
-          return { ...found, id: found.partition.table.peek(found.row).id }
-        })
-        if (!(await host.remove(partition, row, id))) throw notFound('User')
+        const { id } = await userOf(users, call, 'user')
+        if (!(await users.remove(scopeOf(call), id))) throw notFound('User')
         return {}
       },
     }),
@@ -116,18 +105,15 @@ function recordRoutes(parts: UserParts): Route[] {
       answers: {
         200: Type.Object({ user: UserSchema, explanation: ExplanationSchema }),
       },
-      handler: (call) =>
-        host.read(() => {
-          const found = userOf(parts, call)
-          const explanation = explainUser(found.partition, found.row, registry.scope(scopeOf(call)))
-          const user = userText(parts, scopeOf(call), found)
-          return { json: `"user":${user},"explanation":${JSON.stringify(explanation)}` }
-        }),
+      handler: async (call) => {
+        const { user, explanation } = await userOf(users, call, 'explained')
+        return { json: `"user":${user},"explanation":${explanation}` }
+      },
     }),
   ]
 }
 
-function searchRoutes(parts: UserParts): Route[] {
+function searchRoutes({ users }: UserParts): Route[] {
   return [
     route({
       method: 'GET',
@@ -151,30 +137,17 @@ function searchRoutes(parts: UserParts): Route[] {
         metadata: Type.Optional(Type.Record(Type.String(), Text(4096))),
         limit: Type.Optional(limitOf(10, 100)),
       }),
-      answers: { 200: Users },
-      handler: (call) => {
+      answers: { 200: ManyUsers },
+      handler: async (call) => {
         const { near, radius = 1000, limit = 10, metadata, mode } = call.query
         const { latitude, longitude } = parseCoordinates('near', near)
         if (mode !== undefined)
           throw new ApiError(503, 'mode: There is no routing engine, so travel time cannot be measured.', {
             param: 'mode',
           })
-        const scope = scopeOf(call)
-        return parts.host.read(() => ({
-          json: usersJson(
-            parts,
-            scope,
-            usersNear(
-              parts.host,
-              scope,
-              latitude,
-              longitude,
-              radius,
-              limit,
-              (profile) => metadata === undefined || matchesMetadata(profile.metadata, metadata),
-            ),
-          ),
-        }))
+        const question = { latitude, longitude, radiusMeters: radius, metadata, limit }
+        const answer = await users.ask({ scope: scopeOf(call), ask: 'near', near: question })
+        return { json: usersJson(answer.users) }
       },
     }),
   ]
@@ -183,16 +156,17 @@ function searchRoutes(parts: UserParts): Route[] {
 function insideRoutes(parts: UserParts): Route[] {
   const query = Type.Object({ limit: Type.Optional(limitOf(100, 1000)) })
   // What is disabled has nobody inside: the stays end with the next updates, and are hidden until then.
-  const nobody: UserPage = { users: [], hasMore: false }
-  const answer = (scope: ScopeId, find: () => UserPage): Promise<Answer> =>
-    parts.host.read(() => pageOf(parts, scope, find()))
+  const nobody: UserAnswer = { users: [], hasMore: false }
+  const answer = async (isEnabled: boolean, question: UserQuestion): Promise<Answer> =>
+    pageOf(isEnabled ? await parts.users.ask(question) : nobody)
   const inside = (scope: ScopeId, geofence: GeofenceProperties | undefined, limit = 100) => {
     if (geofence === undefined) throw notFound('Geofence')
-    return answer(scope, () => (geofence.enabled ? usersIn(parts.host, geofence, limit) : nobody))
+    const { id, userId, userIds, enabled } = geofence
+    return answer(enabled, { scope, ask: 'inside', geofence: { id, userId, userIds }, limit })
   }
   const inRange = (scope: ScopeId, beacon: Beacon | undefined, limit = 100) => {
     if (beacon === undefined) throw notFound('Beacon')
-    return answer(scope, () => (beacon.enabled ? usersInRange(parts.host, beacon, limit) : nobody))
+    return answer(beacon.enabled, { scope, ask: 'inRange', beaconId: beacon.id, limit })
   }
   const shared = {
     method: 'GET',
@@ -201,7 +175,7 @@ function insideRoutes(parts: UserParts): Route[] {
     query,
     meta: Page,
     description: CUT,
-    answers: { 200: Users },
+    answers: { 200: ManyUsers },
   } as const
   return [
     route({
@@ -249,34 +223,22 @@ function insideRoutes(parts: UserParts): Route[] {
   ]
 }
 
-function userOf(parts: UserParts, call: { readonly params: { readonly id: string } } & AnyCall): UserRow {
-  const found = findUser(parts.host, parts.salt, scopeOf(call), call.params.id)
+async function userOf(
+  users: Users,
+  call: { readonly params: { readonly id: string } } & AnyCall,
+  ask: 'user' | 'explained',
+): Promise<FoundUser> {
+  const [found] = (await users.ask({ scope: scopeOf(call), ask, id: call.params.id })).users
   if (found === undefined) throw notFound('User')
   return found
 }
 
-/** The users of a page, the first of them where all would be more than an answer should be. */
-function pageOf(parts: UserParts, scope: ScopeId, { users, hasMore }: UserPage): Answer {
-  const texts: string[] = []
-  let characters = 0
-  for (const user of users) {
-    if (characters >= PAGE_CHARACTERS) break
-    const text = userText(parts, scope, user)
-    texts.push(text)
-    characters += text.length
-  }
-  return {
-    meta: { hasMore: hasMore || texts.length < users.length },
-    json: `"users":[${texts.join(',')}]`,
-  }
+function pageOf({ users, hasMore }: UserAnswer): Answer {
+  return { meta: { hasMore }, json: usersJson(users) }
 }
 
-function usersJson(parts: UserParts, scope: ScopeId, users: readonly UserRow[]): string {
-  return `"users":[${users.map((user) => userText(parts, scope, user)).join(',')}]`
-}
-
-function userText(parts: UserParts, scope: ScopeId, { partition, row }: UserRow): string {
-  return partition.userOf(row, parts.registry.scope(scope), parts.clock.now())
+function usersJson(users: readonly FoundUser[]): string {
+  return `"users":[${users.map(({ user }) => user).join(',')}]`
 }
 
 type AnyCall = Pick<Call<undefined, undefined, undefined>, 'credentials'>

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Submitter } from '../../src/actor/host.ts'
+import type { Submitter } from '../../src/engine/port.ts'
 import type { Applied } from '../../src/actor/partition.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
@@ -187,6 +187,7 @@ t.test('the limit of one update per second and device', async (t) => {
 
 class Collector implements Submitter {
   readonly wantsUser = true
+  readonly wantsEvents = true
   readonly rateLimited = false
   readonly results: Applied[] = []
 

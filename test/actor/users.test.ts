@@ -2,15 +2,9 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
-import {
-  findUser,
-  findUserRecord,
-  listUsers,
-  usersIn,
-  usersInRange,
-  usersNear,
-  type UserRow,
-} from '../../src/users/userQueries.ts'
+import type { FoundUser, UserAnswer, UserQuestion } from '../../src/engine/port.ts'
+import { answerOf, mergeAnswers } from '../../src/users/userAnswers.ts'
+import { findUser, findUserRecord, type Devices } from '../../src/users/userQueries.ts'
 import { aBeacon, aGeofence, applied, Engine, runs, SALT, TIMEOUT } from './kit.ts'
 import { moved, Random, randomPlace } from './world.ts'
 
@@ -86,8 +80,24 @@ async function crowd(seed: number): Promise<Crowd> {
   return { engine, random, place, known: [...known.values()] }
 }
 
-function idsOf(rows: readonly UserRow[]): string[] {
-  return rows.map(({ partition, row }) => partition.table.peek(row).id)
+function idsOf(users: readonly FoundUser[]): string[] {
+  return users.map(({ id }) => id)
+}
+
+type Asked<Q> = Q extends UserQuestion ? Omit<Q, 'scope'> : never
+
+/** What one host answers; hosts that share its partitions in any way answer the same. */
+function ask({ engine, random }: Crowd, asked: Asked<UserQuestion>, scope = 0): UserAnswer {
+  const question = { scope, ...asked } as UserQuestion
+  const parts = { salt: SALT, registry: engine.world, clock: engine.clock }
+  const answer = answerOf(engine.host, question, parts)
+  const hosts = Array.from({ length: 1 + random.below(4) }, () => [] as Devices['partitions'][number][])
+  for (const partition of engine.host.partitions) random.pick(hosts).push(partition)
+  const answers = hosts.map((partitions) =>
+    answerOf({ partitions, partitionOf: (id) => engine.host.partitionOf(id) }, question, parts),
+  )
+  assert.deepEqual(mergeAnswers(question, random.chance(0.5) ? answers : answers.reverse()), answer)
+  return answer
 }
 
 function property(name: string, check: (crowd: Crowd) => void | Promise<void>): void {
@@ -99,22 +109,36 @@ function property(name: string, check: (crowd: Crowd) => void | Promise<void>): 
   )
 }
 
-property('by _id, userId or deviceId; of several, the latest updated', ({ engine, known }) => {
+property('by _id, userId or deviceId; of several, the latest updated', (all) => {
+  const { known } = all
   const names = new Set(known.flatMap(({ id, userId, deviceId }) => [id, userId, deviceId, 'nobody']))
   for (const name of names) {
     if (name === undefined) continue
-    const matches = known.filter((one) => [one.id, one.userId, one.deviceId].includes(name))
-    const latest = Math.max(...matches.map((one) => one.updatedAt))
-    const allowed = matches.filter((one) => one.updatedAt === latest).map((one) => one.id)
-    const found = findUser(engine.host, SALT, 0, name)
-    if (found === undefined) assert.equal(matches.length, 0, name)
-    else assert.ok(allowed.includes(idsOf([found])[0]!), name)
-    assert.equal(findUser(engine.host, SALT, 1, name), undefined, 'another scope')
+    const check = (asked: Asked<UserQuestion>, matches: readonly Known[]) => {
+      const latest = Math.max(...matches.map((one) => one.updatedAt))
+      const allowed = matches.filter((one) => one.updatedAt === latest).map((one) => one.id)
+      const [found] = ask(all, asked).users
+      if (found === undefined) assert.equal(matches.length, 0, name)
+      else assert.ok(allowed.includes(found.id), name)
+      assert.deepEqual(ask(all, asked, 1).users, [], 'another scope')
+      return found
+    }
+    const named = known.filter((one) => [one.id, one.userId, one.deviceId].includes(name))
+    const found = check({ ask: 'user', id: name }, named)
+    assert.equal(check({ ask: 'explained', id: name }, named)?.id, found?.id)
+    check(
+      { ask: 'lastDevice', userId: name },
+      known.filter((one) => one.userId === name),
+    )
+    check(
+      { ask: 'record', id: name },
+      known.filter((one) => one.id === name),
+    )
   }
 })
 
 property('lists are newest first, within exclusive bounds, and say whether there is more', (all) => {
-  const { engine, random, known } = all
+  const { random, known } = all
   for (let i = 0; i < 20; i++) {
     const some = () => (random.chance(0.5) ? undefined : random.pick(known))
     const query = {
@@ -132,7 +156,7 @@ property('lists are newest first, within exclusive bounds, and say whether there
         one.updatedAt < updatedBefore &&
         one.updatedAt > updatedAfter,
     )
-    const { users, hasMore } = listUsers(engine.host, 0, query)
+    const { users, hasMore } = ask(all, { ask: 'list', list: query })
     const found = idsOf(users)
     const times = wanted.map((one) => one.createdAt).sort((a, b) => b - a)
     assert.equal(hasMore, wanted.length > query.limit)
@@ -144,45 +168,44 @@ property('lists are newest first, within exclusive bounds, and say whether there
   }
 })
 
-property(
-  'pages meet every record once, while others come and go',
-  async ({ engine, random, place, known }) => {
-    const filter = random.pick([
-      {},
-      { userId: 'bob' },
-      { deviceId: 'device-3' },
-      { deviceId: 'device-3', userId: 'bob' },
-    ])
-    const { userId, deviceId }: { userId?: string; deviceId?: string } = filter
-    const wanted = known.filter(
-      (one) => (userId ?? one.userId) === one.userId && (deviceId ?? one.deviceId) === one.deviceId,
-    )
-    const limit = 1 + random.below(7)
-    const seen: string[] = []
-    const removed = new Set<string>()
-    for (let page = 0, before: UserRow | undefined; ; page++) {
-      const { users, hasMore } = listUsers(engine.host, 0, { ...filter, before, limit })
-      seen.push(...idsOf(users))
-      if (!hasMore) break
-      before = users.at(-1)!
-      if (random.chance(0.5)) {
-        await engine.track(engine.update({ deviceId: `new-${page}`, userId: 'bob', ...place }))
-      } else {
-        const { id } = random.pick(known)
-        const victim = findUserRecord(engine.host, SALT, 0, id)
-        if (victim === undefined || id === seen.at(-1)) continue
-        assert.equal(await engine.host.remove(victim.partition, victim.row, id), true)
-        removed.add(id)
-      }
+property('pages meet every record once, while others come and go', async (all) => {
+  const { engine, random, place, known } = all
+  const filter = random.pick([
+    {},
+    { userId: 'bob' },
+    { deviceId: 'device-3' },
+    { deviceId: 'device-3', userId: 'bob' },
+  ])
+  const { userId, deviceId }: { userId?: string; deviceId?: string } = filter
+  const wanted = known.filter(
+    (one) => (userId ?? one.userId) === one.userId && (deviceId ?? one.deviceId) === one.deviceId,
+  )
+  const limit = 1 + random.below(7)
+  const seen: string[] = []
+  const removed = new Set<string>()
+  for (let page = 0, after: readonly number[] | undefined; ; page++) {
+    const { users, hasMore } = ask(all, { ask: 'list', list: { ...filter, after, limit } })
+    seen.push(...idsOf(users))
+    if (!hasMore) break
+    after = ask(all, { ask: 'record', id: users.at(-1)!.id }).users[0]!.order
+    if (random.chance(0.5)) {
+      await engine.track(engine.update({ deviceId: `new-${page}`, userId: 'bob', ...place }))
+    } else {
+      const { id } = random.pick(known)
+      const victim = findUserRecord(engine.host, SALT, 0, id)
+      if (victim === undefined || id === seen.at(-1)) continue
+      assert.equal(await engine.host.remove(victim.partition, victim.row, id), true)
+      removed.add(id)
     }
-    assert.equal(new Set(seen).size, seen.length)
-    const old = seen.filter((id) => known.some((one) => one.id === id))
-    for (const id of old) assert.ok(wanted.some((one) => one.id === id))
-    for (const { id } of wanted) assert.ok(old.includes(id) || removed.has(id), `${id} was left out`)
-  },
-)
+  }
+  assert.equal(new Set(seen).size, seen.length)
+  const old = seen.filter((id) => known.some((one) => one.id === id))
+  for (const id of old) assert.ok(wanted.some((one) => one.id === id))
+  for (const { id } of wanted) assert.ok(old.includes(id) || removed.has(id), `${id} was left out`)
+})
 
-property('near: within the radius, nearest first, by geodesics', ({ engine, random, place, known }) => {
+property('near: within the radius, nearest first, by geodesics', (all) => {
+  const { random, place, known } = all
   for (let i = 0; i < 20; i++) {
     const at = random.chance(0.1)
       ? { latitude: random.pick([90, -90]), longitude: 0 }
@@ -200,17 +223,9 @@ property('near: within the radius, nearest first, by geodesics', ({ engine, rand
       ).s12!
       if (team === undefined || one.metadata.team === team) distances.set(one.id, meters)
     }
-    const found = idsOf(
-      usersNear(
-        engine.host,
-        0,
-        at.latitude,
-        at.longitude,
-        radius,
-        limit,
-        (profile) => team === undefined || profile.metadata!.team === team,
-      ),
-    ).map((id) => distances.get(id)!)
+    const metadata = team === undefined ? undefined : { team: `${team}` }
+    const near = { ...at, radiusMeters: radius, metadata, limit }
+    const found = idsOf(ask(all, { ask: 'near', near }).users).map((id) => distances.get(id)!)
     const wanted = [...distances.values()].filter((meters) => meters <= radius).sort((a, b) => a - b)
     assert.equal(found.length, Math.min(limit, wanted.length))
     found.forEach((meters, j) => assert.ok(Math.abs(meters - wanted[j]!) < 0.01))
@@ -219,8 +234,9 @@ property('near: within the radius, nearest first, by geodesics', ({ engine, rand
 
 property(
   'inside a geofence, in range of a beacon: those whose answer says so, latest updated first',
-  ({ engine, random, known }) => {
-    const check = (page: (limit: number) => ReturnType<typeof usersIn>, isThere: (one: Known) => boolean) => {
+  (all) => {
+    const { engine, random, known } = all
+    const check = (page: (limit: number) => UserAnswer, isThere: (one: Known) => boolean) => {
       const limit = 1 + random.below(60)
       const wanted = known.filter(isThere)
       const { users, hasMore } = page(limit)
@@ -235,13 +251,18 @@ property(
     }
     for (const geofence of engine.world.geofences(0).values()) {
       check(
-        (limit) => usersIn(engine.host, geofence, limit),
+        (limit) =>
+          ask(all, {
+            ask: 'inside',
+            geofence: { userId: undefined, userIds: undefined, ...geofence },
+            limit,
+          }),
         (one) => one.geofences.includes(geofence.id),
       )
     }
     for (const beacon of engine.world.beacons(0).values()) {
       check(
-        (limit) => usersInRange(engine.host, beacon, limit),
+        (limit) => ask(all, { ask: 'inRange', beaconId: beacon.id, limit }),
         (one) => one.beacons.includes(beacon.id),
       )
     }

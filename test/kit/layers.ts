@@ -25,6 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['model', 'runtime'],
   registry: ['model', 'runtime', 'api', 'log', 'spatial', 'geometry'],
   actor: ['model', 'runtime', 'log', 'spatial', 'geometry', 'events'],
+  engine: ['model', 'runtime', 'log', 'spatial', 'geometry', 'events', 'actor', 'users'],
   ingest: ['model', 'runtime', 'api', 'log', 'actor', 'events', 'geometry', 'registry'],
   context: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],
   client: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],

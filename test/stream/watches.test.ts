@@ -1,6 +1,7 @@
 /** Watches over a real engine in memory: actors and areas are real, the connections are twins. */
 import fc from 'fast-check'
 import t from 'tap'
+import { HostPositions } from '../../src/engine/hostPositions.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'
 import { Watches } from '../../src/stream/watches.ts'
@@ -10,6 +11,10 @@ import { FakeConnection } from './fakeConnection.ts'
 t.setTimeout(TIMEOUT)
 
 const PARTITIONS = 4
+
+function watchesOf({ host, world, clock }: Engine): Watches {
+  return new Watches({ positions: new HostPositions(host), registry: world, clock })
+}
 
 /** Until every look has been through all partitions, and everything due is sent. */
 async function settle(): Promise<void> {
@@ -135,7 +140,7 @@ t.test('property: a client that believes its messages knows who is where', async
   await fc.assert(
     fc.asyncProperty(steps, async (script) => {
       const engine = new Engine({ partitions: PARTITIONS })
-      const watches = new Watches({ host: engine.host, registry: engine.world, clock: engine.clock })
+      const watches = watchesOf(engine)
       const viewers = [new Viewer(watches, engine), new Viewer(watches, engine)]
       const areas = viewers.map(() => new Map<string, { from: number; to: number }>())
       /** By device of scope 0: its latest record. */
@@ -212,7 +217,7 @@ t.test('property: a client that believes its messages knows who is where', async
 
 t.test('a geofence is watched as it changes, until it is deleted', async (t) => {
   const engine = new Engine({ partitions: PARTITIONS })
-  const watches = new Watches({ host: engine.host, registry: engine.world, clock: engine.clock })
+  const watches = watchesOf(engine)
   const viewer = new Viewer(watches, engine)
   const here = (longitude: number) =>
     aGeofence(1, { shape: { kind: 'circle', center: [longitude, 0], radius: 1000 } })
@@ -248,7 +253,7 @@ t.test('a geofence is watched as it changes, until it is deleted', async (t) => 
 
 t.test('a reader that stalls is told the newest of each device when it reads', async (t) => {
   const engine = new Engine({ partitions: PARTITIONS })
-  const watches = new Watches({ host: engine.host, registry: engine.world, clock: engine.clock })
+  const watches = watchesOf(engine)
   const viewer = new Viewer(watches, engine)
   const move = (deviceId: string, longitude: number) => {
     engine.clock.advance(1)
@@ -275,7 +280,7 @@ t.test('a reader that stalls is told the newest of each device when it reads', a
 
 t.test('what cannot be watched', async (t) => {
   const engine = new Engine({ partitions: PARTITIONS })
-  const watches = new Watches({ host: engine.host, registry: engine.world, clock: engine.clock })
+  const watches = watchesOf(engine)
   const viewer = new Viewer(watches, engine)
   const refused: readonly (readonly [object, string])[] = [
     [{ type: 'circle', radius: 5 }, 'area.center'],

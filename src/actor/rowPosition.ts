@@ -1,0 +1,50 @@
+import type { LivePosition } from '../engine/port.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { DeviceTable } from './deviceTable.ts'
+
+/** A row of a device table as a position; one object is moved from row to row, and what nobody asks for is not read. */
+export class RowPosition implements LivePosition {
+  #table!: DeviceTable
+  #row = 0
+  #deviceId: string | undefined
+
+  /** @param deviceId where it is known */
+  at(table: DeviceTable, row: number, deviceId?: string): this {
+    this.#table = table
+    this.#row = row
+    this.#deviceId = deviceId
+    return this
+  }
+
+  get scope(): ScopeId {
+    return this.#table.scope(this.#row)
+  }
+
+  get deviceId(): string {
+    return (this.#deviceId ??= this.#table.peek(this.#row).deviceId)
+  }
+
+  get recordId(): string {
+    return this.#table.peek(this.#row).id
+  }
+
+  get userId(): string | undefined {
+    return this.#table.peek(this.#row).userId
+  }
+
+  get latitude(): number {
+    return this.#table.latitude(this.#row)
+  }
+
+  get longitude(): number {
+    return this.#table.longitude(this.#row)
+  }
+
+  get accuracy(): number {
+    return this.#table.accuracy(this.#row)
+  }
+
+  get updatedAt(): number {
+    return this.#table.updatedAt(this.#row)
+  }
+}

@@ -1,0 +1,34 @@
+import type { ActorHost } from '../actor/host.ts'
+import { locateUserRecord } from '../events/ids.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { answerOf, mergeAnswers, type AnswerParts } from '../users/userAnswers.ts'
+import { findUserRecord } from '../users/userQueries.ts'
+import type { UserAnswer, UserQuestion, Users } from './port.ts'
+
+/** The users of hosts in this process, each of which has other partitions. */
+export class HostUsers implements Users {
+  readonly #hosts: () => readonly ActorHost[]
+  readonly #parts: AnswerParts
+
+  /** @param hosts those of now, one at least */
+  constructor(hosts: () => readonly ActorHost[], parts: AnswerParts) {
+    this.#hosts = hosts
+    this.#parts = parts
+  }
+
+  async ask(question: UserQuestion): Promise<UserAnswer> {
+    const answers = this.#hosts().map((host) => host.read(() => answerOf(host, question, this.#parts)))
+    return mergeAnswers(question, await Promise.all(answers))
+  }
+
+  async remove(scope: ScopeId, recordId: string): Promise<boolean> {
+    const { salt } = this.#parts
+    const place = locateUserRecord(salt, recordId)
+    const host = this.#hosts().find(({ partitions }) =>
+      partitions.some(({ number }) => number === place?.partition),
+    )
+    if (host === undefined) return false
+    const found = await host.read(() => findUserRecord(host, salt, scope, recordId))
+    return found !== undefined && host.remove(found.partition, found.row, recordId)
+  }
+}

@@ -1,0 +1,141 @@
+import { PAGE_CHARACTERS } from '../events/port.ts'
+import type { StoreSalt } from '../events/ids.ts'
+import type { FoundUser, UserAnswer, UserQuestion } from '../engine/port.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { ScopeView } from '../registry/port.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { explainUser } from './explain.ts'
+import {
+  findUser,
+  findUserRecord,
+  isBefore,
+  lastMovedFirst,
+  lastOfUser,
+  latestFirst,
+  listUsers,
+  nearestFirst,
+  newestFirst,
+  usersIn,
+  usersInRange,
+  usersNear,
+  type Devices,
+  type UserPage,
+  type UserRow,
+} from './userQueries.ts'
+
+/**
+ * Answers to questions about users, of some of the partitions, and one answer out of several.
+ *
+ * Invariant: however the partitions are spread, the merged answers are what one host that has them all would answer.
+ * The tests of it: test/actor/users.test.ts.
+ */
+
+/** What answers are made with. */
+export interface AnswerParts {
+  readonly salt: StoreSalt
+  readonly registry: { scope(scope: ScopeId): ScopeView }
+  readonly clock: Clock
+}
+
+/** To be called between batches (`ActorHost.read`). */
+export function answerOf(devices: Devices, question: UserQuestion, parts: AnswerParts): UserAnswer {
+  const { scope } = question
+  const { salt } = parts
+  switch (question.ask) {
+    case 'record':
+      return written(lone(findUserRecord(devices, salt, scope, question.id)), newestFirst, scope, parts)
+    case 'user':
+      return written(lone(findUser(devices, salt, scope, question.id)), latestFirst, scope, parts)
+    case 'explained': {
+      const found = findUser(devices, salt, scope, question.id)
+      const answer = written(lone(found), latestFirst, scope, parts)
+      if (found === undefined) return answer
+      const why = explainUser(found.partition, found.row, parts.registry.scope(scope))
+      return { ...answer, users: [{ ...answer.users[0]!, explanation: JSON.stringify(why) }] }
+    }
+    case 'lastDevice':
+      return written(lone(lastOfUser(devices, scope, question.userId)), latestFirst, scope, parts)
+    case 'list':
+      return written(listUsers(devices, scope, question.list), newestFirst, scope, parts)
+    case 'near': {
+      const { near } = question
+      const users = usersNear(devices, scope, near)
+      return written({ users, hasMore: false }, (user) => nearestFirst(near, user), scope, parts)
+    }
+    case 'inside':
+      return written(usersIn(devices, scope, question.geofence, question.limit), lastMovedFirst, scope, parts)
+    case 'inRange':
+      return written(
+        usersInRange(devices, scope, question.beaconId, question.limit),
+        lastMovedFirst,
+        scope,
+        parts,
+      )
+  }
+}
+
+/** One answer out of those of hosts that have different partitions. */
+export function mergeAnswers(question: UserQuestion, answers: readonly UserAnswer[]): UserAnswer {
+  if (answers.length === 1) return answers[0]!
+  const all = answers.flatMap(({ users }) => users)
+  all.sort((a, b) => (isBefore(a.order, b.order) ? -1 : 1))
+  const limit = limitOf(question)
+  const users = fitting(all.slice(0, limit))
+  const isCut = all.length > users.length || answers.some(({ hasMore }) => hasMore)
+  return { users, hasMore: isCut && isPage(question) }
+}
+
+function limitOf(question: UserQuestion): number {
+  switch (question.ask) {
+    case 'list':
+      return question.list.limit
+    case 'near':
+      return question.near.limit
+    case 'inside':
+    case 'inRange':
+      return question.limit
+    default:
+      return 1
+  }
+}
+
+/** Whether the answer says if there are more. */
+function isPage({ ask }: UserQuestion): boolean {
+  return ask === 'list' || ask === 'inside' || ask === 'inRange'
+}
+
+function lone(found: UserRow | undefined): UserPage {
+  return { users: found === undefined ? [] : [found], hasMore: false }
+}
+
+/** The users of a page, the first of them where all would be more than an answer should be. */
+function written(
+  { users, hasMore }: UserPage,
+  orderOf: (user: UserRow) => readonly number[],
+  scope: ScopeId,
+  { registry, clock }: AnswerParts,
+): UserAnswer {
+  const view = registry.scope(scope)
+  const now = clock.now()
+  const found: FoundUser[] = []
+  let characters = 0
+  for (const row of users) {
+    if (characters >= PAGE_CHARACTERS) break
+    const { id, deviceId } = row.partition.table.peek(row.row)
+    const user = row.partition.userOf(row.row, view, now)
+    found.push({ order: orderOf(row), id, deviceId, user, explanation: '' })
+    characters += user.length
+  }
+  return { users: found, hasMore: hasMore || found.length < users.length }
+}
+
+/** As many as one answer has; those of one host end there already. */
+function fitting(users: readonly FoundUser[]): FoundUser[] {
+  let characters = 0
+  const end = users.findIndex(({ user }) => {
+    const isFull = characters >= PAGE_CHARACTERS
+    characters += user.length
+    return isFull
+  })
+  return end < 0 ? [...users] : users.slice(0, end)
+}
