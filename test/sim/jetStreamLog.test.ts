@@ -12,7 +12,7 @@ import { CRASH_POINTS, nameOf } from './crashPoints.ts'
 import { SimulatedHost, SimulatedStream, simulatedJournal, type Doom, type Weather } from './jetStream.ts'
 import { Scheduler } from './scheduler.ts'
 
-const STORES = 1000 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
+const STORES = 500 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 const FIRST_SEED = Number(process.env['RINGFENCE_SEED'] ?? 1 + Math.floor(Math.random() * 1e9))
 const YEAR_MS = 365 * 86_400_000
 const FAIR: Weather = { late: 0, lost: 0, doubled: 0, old: 0 }
