@@ -10,7 +10,7 @@ import type { ControlReply, ControlRequest } from './protocol.ts'
 export interface ControlParts {
   readonly dataFolder: string
   /** Runs a command; answers its exit code. */
-  readonly run: (command: readonly string[], print: (line: string) => void) => number
+  readonly run: (command: readonly string[], print: (line: string) => void) => Promise<number>
   readonly store: BackupSource
   readonly logger: Logger
 }
@@ -73,7 +73,7 @@ export class ControlServer implements Service {
     try {
       const request = await firstLine(socket)
       if (request === undefined) return
-      if ('run' in request) say({ exit: this.parts.run(request.run, (line) => say({ print: line })) })
+      if ('run' in request) say({ exit: await this.parts.run(request.run, (line) => say({ print: line })) })
       else await this.hold(request.hold, say, ended.signal)
     } catch (error) {
       logger.warn({ err: error }, 'operator refused')

@@ -140,12 +140,12 @@ export class WebhookEndpoint {
   }
 
   /** Puts another definition in place of the one so far; `change` is what makes it durable. */
-  change(change: () => Webhook): Promise<Webhook> {
+  change(change: () => Promise<Webhook>): Promise<Webhook> {
     return this.#inTurn(async () => {
       const { enabled } = this.#webhook
       // What the old filter has passed over stays passed over, even if the process ends now.
       await this.#save({})
-      this.#webhook = change()
+      this.#webhook = await change()
       if (enabled && !this.#webhook.enabled) await this.#stop()
       if (!enabled && this.#webhook.enabled) {
         await this.#save({ place: this.#parts.feed.lastPlace })

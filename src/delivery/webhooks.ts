@@ -123,7 +123,7 @@ export class Webhooks {
     const store = await this.#open()
     await store.begin(id, state)
     try {
-      const webhook = registry.create(id, scope, definition)
+      const webhook = await registry.create(id, scope, definition)
       await this.#add(store, webhook, state)
       return webhook
     } catch (error) {
@@ -135,11 +135,11 @@ export class Webhooks {
   async change({ id }: Webhook, change: WebhookChange): Promise<Webhook | undefined> {
     const endpoint = this.#endpoints.get(id)
     if (endpoint === undefined) return undefined
-    return endpoint.change(() => gone(this.#parts.registry.change(id, change)))
+    return endpoint.change(async () => gone(await this.#parts.registry.change(id, change)))
   }
 
   async rotate({ id }: Webhook): Promise<Webhook | undefined> {
-    return this.#endpoints.get(id)?.change(() => gone(this.#parts.registry.rotate(id)))
+    return this.#endpoints.get(id)?.change(async () => gone(await this.#parts.registry.rotate(id)))
   }
 
   /** Ends a pause, and turns it on where it was off. */
@@ -152,7 +152,7 @@ export class Webhooks {
 
   async remove({ id }: Webhook): Promise<void> {
     const endpoint = this.#endpoints.get(id)
-    if (endpoint === undefined || !this.#parts.registry.delete(id)) return
+    if (endpoint === undefined || !(await this.#parts.registry.delete(id))) return
     this.#endpoints.delete(id)
     await endpoint.stop()
     await (await this.#open()).remove(id)

@@ -5,6 +5,8 @@ import type { BeaconDefinition, BeaconRow } from './beaconRow.ts'
 import { beaconOfRow, rowOfBeacon } from './beaconRow.ts'
 import type { RegistryDatabase } from './database.ts'
 import { RegistryDamaged } from './database.ts'
+import type { Change, EditLog } from './editLog.ts'
+import type { RegistryImage } from './image.ts'
 import type { Part } from './recordList.ts'
 import type { ScopeStore } from './scopeStore.ts'
 
@@ -19,26 +21,43 @@ export class BeaconExists extends Error {
   }
 }
 
-/**
- * Changes of the beacons of all scopes. As the registry, whose part it is: a change is applied to SQLite in one
- * transaction with the revision, then to memory, without yielding in between.
- */
+/** The beacons of all scopes: edits of them, and their image in the memory of the scopes. */
 export class BeaconRegistry {
   readonly #database: RegistryDatabase
   readonly #clock: Clock
   readonly #scope: (scope: ScopeId) => ScopeStore
-  readonly #statements: Statements
+  readonly #edits: EditLog
 
-  constructor(database: RegistryDatabase, clock: Clock, scope: (scope: ScopeId) => ScopeStore) {
-    this.#database = database
+  constructor(image: RegistryImage, edits: EditLog, clock: Clock, scope: (scope: ScopeId) => ScopeStore) {
+    this.#database = image.database
+    this.#edits = edits
     this.#clock = clock
     this.#scope = scope
-    this.#statements = prepareStatements(database)
+    image.keep<BeaconRow, Beacon>('beacons', {
+      recordOf: beaconOfRow,
+      put: (beacon, revision) => {
+        const store = scope(beacon.scope)
+        store.beacons.put(beacon)
+        store.revision = revision
+      },
+      remove: (key, revision) => {
+        const [scopeText, id] = key.split('.')
+        const store = scope(Number(scopeText))
+        store.beacons.remove(id!)
+        store.revision = revision
+      },
+      parked: (key) => {
+        const [scopeText, id] = key.split('.')
+        const beacon = scope(Number(scopeText)).beacons.beacon(id!)
+        return beacon && putOf({ ...beacon, tag: id!, externalId: id! })
+      },
+    })
   }
 
   /** Fills the scopes' memory from the file, once. */
   load(): void {
-    for (const row of this.#statements.all.iterate() as Iterable<BeaconRow>)
+    const all = this.#database.prepare(`SELECT * FROM beacons ORDER BY ${this.#database.orderOfCreation}`)
+    for (const row of all.iterate() as Iterable<BeaconRow>)
       this.#scope(row.scope).beacons.put(this.#decode(row))
   }
 
@@ -67,11 +86,8 @@ export class BeaconRegistry {
     const drafts = records.draft(definitions, this.#clock.now(), (definition, id, createdAt) =>
       this.#build(scope, definition, id, createdAt),
     )
-    this.#write(
-      scope,
-      drafts.map(({ record }) => record),
-      () => part?.alongside(drafts),
-    )
+    const changes = drafts.map(({ record }) => putOf(record))
+    this.#edits.commit(part === undefined ? changes : [...changes, ...part.alongside(drafts)])
     return drafts.map(({ record, created }) => ({ beacon: record, created }))
   }
 
@@ -84,17 +100,14 @@ export class BeaconRegistry {
     if (before === undefined) return undefined
     this.#refuseTaken(scope, definition, id)
     const beacon = this.#build(scope, definition, id, before.createdAt)
-    this.#write(scope, [beacon])
+    this.#edits.commit([putOf(beacon)])
     return beacon
   }
 
   /** Whether it was there. */
   delete(scope: ScopeId, id: string): boolean {
-    const store = this.#scope(scope)
-    if (store.beacons.beacon(id) === undefined) return false
-    this.#database.write(() => this.#statements.remove.run(id))
-    store.beacons.remove(id)
-    store.revision = this.#database.revision
+    if (this.#scope(scope).beacons.beacon(id) === undefined) return false
+    this.#edits.commit([{ kind: 'beacons', key: `${scope}.${id}`, row: undefined }])
     return true
   }
 
@@ -108,16 +121,6 @@ export class BeaconRegistry {
     return { ...definition, id, scope, createdAt, updatedAt: Math.max(this.#clock.now(), createdAt) }
   }
 
-  #write(scope: ScopeId, beacons: readonly Beacon[], alongside?: () => void): void {
-    const store = this.#scope(scope)
-    this.#database.write(() => {
-      for (const beacon of beacons) this.#statements.put.run(rowOfBeacon(beacon))
-      alongside?.()
-    })
-    for (const beacon of beacons) store.beacons.put(beacon)
-    store.revision = this.#database.revision
-  }
-
   #decode(row: BeaconRow): Beacon {
     try {
       return beaconOfRow(row)
@@ -127,19 +130,11 @@ export class BeaconRegistry {
   }
 }
 
-type Statements = ReturnType<typeof prepareStatements>
-
-function prepareStatements(database: RegistryDatabase) {
+function putOf(beacon: Beacon): Change {
   return {
-    // Rows were inserted in the order of createdAt; by rowid they come without being sorted.
-    all: database.prepare('SELECT * FROM beacons ORDER BY rowid'),
-    put: database.prepare(
-      `INSERT INTO beacons (id, scope, tag, externalId, createdAt, updatedAt, definition)
-       VALUES (@id, @scope, @tag, @externalId, @createdAt, @updatedAt, @definition)
-       ON CONFLICT (id) DO UPDATE SET
-         tag = excluded.tag, externalId = excluded.externalId, updatedAt = excluded.updatedAt,
-         definition = excluded.definition`,
-    ),
-    remove: database.prepare('DELETE FROM beacons WHERE id = ?'),
+    kind: 'beacons',
+    key: `${beacon.scope}.${beacon.id}`,
+    row: rowOfBeacon(beacon),
+    record: beacon,
   }
 }

@@ -48,9 +48,11 @@ function editRoutes(registry: Registry): Route[] {
       summary: 'Create a beacon',
       body: BeaconBody,
       answers: { 200: OneBeacon, 409: Conflict },
-      handler: (call) => {
+      handler: async (call) => {
         const definition = parseBeacon(call.body as Fields)
-        return answer(refusingTaken(() => registry.beacons.create(scopeOf(call), definition)))
+        return answer(
+          await registry.edit(refusingTaken(() => registry.beacons.create(scopeOf(call), definition))),
+        )
       },
     }),
     route({
@@ -63,9 +65,10 @@ function editRoutes(registry: Registry): Route[] {
       params: PairParams,
       body: BeaconBody,
       answers: { 200: OneBeacon },
-      handler: (call) => {
+      handler: async (call) => {
         const definition = parseBeacon(call.body as Fields, call.params)
-        return answer(registry.beacons.put(scopeOf(call), definition).beacon)
+        const put = await registry.edit(() => registry.beacons.put(scopeOf(call), definition))
+        return answer(put.beacon)
       },
     }),
     route({
@@ -79,14 +82,18 @@ function editRoutes(registry: Registry): Route[] {
       params: Id,
       body: BeaconBody,
       answers: { 200: OneBeacon, 409: Conflict },
-      handler: (call) => {
+      handler: async (call) => {
         const { id } = call.params
-        const before = found(registry.scope(scopeOf(call)).beacons.beacon(id))
-        const body = call.body as Fields
-        const tag = present(body, 'tag') ?? before.tag
-        const externalId = present(body, 'externalId') ?? before.externalId
-        const definition = parseBeacon({ ...body, tag, externalId })
-        return answer(refusingTaken(() => found(registry.beacons.replace(scopeOf(call), id, definition))))
+        const scope = scopeOf(call)
+        const replace = () => {
+          const before = found(registry.scope(scope).beacons.beacon(id))
+          const body = call.body as Fields
+          const tag = present(body, 'tag') ?? before.tag
+          const externalId = present(body, 'externalId') ?? before.externalId
+          const definition = parseBeacon({ ...body, tag, externalId })
+          return found(registry.beacons.replace(scope, id, definition))
+        }
+        return answer(await registry.edit(refusingTaken(replace)))
       },
     }),
   ]
@@ -147,8 +154,8 @@ function readRoutes(registry: Registry): Route[] {
 }
 
 function deleteRoutes(registry: Registry): Route[] {
-  const remove = (scope: ScopeId, beacon: Beacon | undefined) => {
-    registry.beacons.delete(scope, found(beacon).id)
+  const remove = async (scope: ScopeId, find: () => Beacon | undefined) => {
+    await registry.edit(() => registry.beacons.delete(scope, found(find()).id))
     return {}
   }
   return [
@@ -162,7 +169,7 @@ function deleteRoutes(registry: Registry): Route[] {
       answers: { 200: Nothing },
       handler: (call) => {
         const scope = scopeOf(call)
-        return remove(scope, registry.scope(scope).beacons.beacon(call.params.id))
+        return remove(scope, () => registry.scope(scope).beacons.beacon(call.params.id))
       },
     }),
     route({
@@ -175,7 +182,9 @@ function deleteRoutes(registry: Registry): Route[] {
       answers: { 200: Nothing },
       handler: (call) => {
         const scope = scopeOf(call)
-        return remove(scope, registry.scope(scope).beaconByPair(call.params.tag, call.params.externalId))
+        return remove(scope, () =>
+          registry.scope(scope).beaconByPair(call.params.tag, call.params.externalId),
+        )
       },
     }),
   ]

@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../runtime/clock.ts'
-import { REGISTRY_FILE, RegistryDatabase } from './database.ts'
+import { REGISTRY_FILE, RegistryDatabase, RegistryElsewhere } from './database.ts'
+import type { EditLog } from './editLog.ts'
+import { RegistryImage } from './image.ts'
+import { LocalEdits } from './localEdits.ts'
 import type { KeyKind } from './keys.ts'
 import { KEY_KINDS, Keys } from './keys.ts'
 import { Projects } from './projects.ts'
@@ -56,16 +59,27 @@ export function readRegistryCommand(line: readonly string[]): RegistryCommand | 
   }
 }
 
-/** Runs a command; returns the exit code: 0 done, 2 a wrong command. */
-export function runRegistryCommand(
+/**
+ * Runs a command on the registry of this server; resolves to the exit code: 0 done, 2 a wrong command.
+ * @throws ApiError 503 where it cannot be made durable
+ */
+export async function runRegistryCommand(
   line: readonly string[],
-  registry: OperatedRegistry,
+  registry: OperatedRegistry & Pick<EditLog, 'edit'>,
   print: Print,
-): number {
+): Promise<number> {
   const command = readRegistryCommand(line)
-  if (typeof command !== 'string') return command(registry, print)
-  print(command)
-  return 2
+  if (typeof command === 'string') {
+    print(command)
+    return 2
+  }
+  // Told when it is done: an edit may run more than once.
+  const { exit, lines } = await registry.edit(() => {
+    const said: string[] = []
+    return { exit: command(registry, (text) => said.push(text)), lines: said }
+  })
+  for (const text of lines) print(text)
+  return exit
 }
 
 /** There is no registry to work on. */
@@ -87,11 +101,14 @@ export function withRegistry<T>(folder: string, clock: Clock, work: (registry: O
   if (!existsSync(join(folder, REGISTRY_FILE))) throw new NoRegistry(folder)
   const database = new RegistryDatabase(folder)
   try {
-    const projects = new Projects(database, clock, (error) => {
+    if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
+    const image = new RegistryImage(database)
+    const edits = new LocalEdits(image)
+    const projects = new Projects(image, edits, clock, (error) => {
       throw error
     })
     try {
-      return work({ keys: new Keys(database, clock), projects })
+      return work({ keys: new Keys(image, edits, clock), projects })
     } finally {
       projects.close()
     }

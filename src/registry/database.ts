@@ -9,7 +9,7 @@ export const REGISTRY_FILE = 'registry.sqlite'
 /** `RFNC` in the SQLite header: tells our file from anybody else's. */
 const APPLICATION_ID = 0x52464e43
 /** Raised with every change of the tables below; older files are brought up by {@link MIGRATIONS}. */
-const SCHEMA_VERSION = 3
+const SCHEMA_VERSION = 4
 /** How long a start waits for the process before it to let go of the file. */
 const LOCK_WAIT_MS = 500
 /** Pages in the write-ahead log at which it is folded into the file; SQLite's default. */
@@ -88,6 +88,11 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
       definition TEXT NOT NULL
     );
   `,
+  // Of a file that follows a log of edits, which log it is, and what in that log could not be read.
+  4: `
+    CREATE TABLE origin (id TEXT NOT NULL);
+    CREATE TABLE unreadable (entry TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+  `,
 }
 
 /** Another process (a running server, as a rule) has the data folder. */
@@ -110,6 +115,17 @@ export class RegistryDamaged extends Error {
   }
 }
 
+/** The file is a copy of a registry that several processes share, and nothing in it can be changed by itself. */
+export class RegistryElsewhere extends Error {
+  override name = 'RegistryElsewhere'
+
+  constructor(file: string) {
+    super(
+      `${file} follows the registry of a distributed engine: it is changed through a server of that one only.`,
+    )
+  }
+}
+
 /** The file was written by a newer Ringfence. */
 export class RegistryTooNew extends Error {
   override name = 'RegistryTooNew'
@@ -129,8 +145,9 @@ export class RegistryTooNew extends Error {
 export class RegistryDatabase {
   readonly file: string
   readonly #db: Database.Database
-  readonly #raise: Database.Statement
+  readonly #setRevision: Database.Statement
   #revision: number
+  #origin: string | undefined
 
   /**
    * Opens or creates the file in `folder`.
@@ -140,16 +157,44 @@ export class RegistryDatabase {
     mkdirSync(folder, { recursive: true })
     this.file = join(folder, REGISTRY_FILE)
     this.#db = openFile(this.file)
-    this.#raise = this.#db.prepare(`UPDATE meta SET value = value + 1 WHERE name = 'revision'`)
+    this.#setRevision = this.#db.prepare(`UPDATE meta SET value = ? WHERE name = 'revision'`)
     this.#revision = this.#db
       .prepare(`SELECT value FROM meta WHERE name = 'revision'`)
       .pluck()
       .get() as number
+    this.#origin = this.#db.prepare('SELECT id FROM origin').pluck().get() as string | undefined
+    if (this.#origin !== undefined) this.#follow()
   }
 
-  /** Rises by one with every {@link write}. */
+  /** Rises with every {@link write}. */
   get revision(): number {
     return this.#revision
+  }
+
+  /** The log of edits that the file follows; undefined: the file is the registry itself. */
+  get origin(): string | undefined {
+    return this.#origin
+  }
+
+  /** What sorts records as they were created. Of a file that is the registry itself they lie in that order. */
+  get orderOfCreation(): string {
+    return this.#origin === undefined ? 'rowid' : 'createdAt, id'
+  }
+
+  /** Makes this new file one that follows a log. */
+  follow(origin: string): void {
+    this.#db.prepare('INSERT INTO origin VALUES (?)').run(origin)
+    this.#origin = origin
+    this.#follow()
+  }
+
+  /**
+   * The log has what the file may lose, so a write need not wait for the disk. And its rows come in the order in which they were
+   * last changed: one before the one that it refers to.
+   */
+  #follow(): void {
+    this.#db.pragma('synchronous = NORMAL')
+    this.#db.pragma('foreign_keys = OFF')
   }
 
   prepare(sql: string): Database.Statement {
@@ -168,15 +213,15 @@ export class RegistryDatabase {
   }
 
   /**
-   * Runs `change` in one transaction that also raises the revision; durable when it returns, undone when it throws.
+   * Runs `change` in one transaction that also sets the revision; durable when it returns, undone when it throws.
    * @throws {ApiError} 503 when the disk does not take it
    */
-  write<T>(change: () => T): T {
+  write<T>(change: () => T, revision: number): T {
     let result: T
     try {
       this.#db.exec('BEGIN IMMEDIATE')
       result = change()
-      this.#raise.run()
+      this.#setRevision.run(revision)
       this.#db.exec('COMMIT')
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
@@ -186,7 +231,7 @@ export class RegistryDatabase {
       }
       throw error
     }
-    this.#revision += 1
+    this.#revision = revision
     return result
   }
 

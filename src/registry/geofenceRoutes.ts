@@ -42,9 +42,11 @@ function editRoutes(registry: Registry): Route[] {
       summary: 'Create a geofence',
       body: GeofenceBody,
       answers: { 200: OneGeofence, 409: Conflict },
-      handler: (call) => {
+      handler: async (call) => {
         const definition = parseGeofence(call.body as Fields)
-        return answer(refusingTaken(() => registry.createGeofence(scopeOf(call), definition)))
+        return answer(
+          await registry.edit(refusingTaken(() => registry.createGeofence(scopeOf(call), definition))),
+        )
       },
     }),
     route({
@@ -57,9 +59,10 @@ function editRoutes(registry: Registry): Route[] {
       params: PairParams,
       body: GeofenceBody,
       answers: { 200: OneGeofence },
-      handler: (call) => {
+      handler: async (call) => {
         const definition = parseGeofence(call.body as Fields, call.params)
-        return answer(registry.putGeofence(scopeOf(call), definition).geofence)
+        const put = await registry.edit(() => registry.putGeofence(scopeOf(call), definition))
+        return answer(put.geofence)
       },
     }),
     route({
@@ -73,14 +76,18 @@ function editRoutes(registry: Registry): Route[] {
       params: Id,
       body: GeofenceBody,
       answers: { 200: OneGeofence, 409: Conflict },
-      handler: (call) => {
+      handler: async (call) => {
         const { id } = call.params
-        const before = found(registry.scope(scopeOf(call)).geofence(id))
-        const body = call.body as Fields
-        const tag = present(body, 'tag') ?? before.tag
-        const externalId = present(body, 'externalId') ?? before.externalId
-        const definition = parseGeofence({ ...body, tag, externalId })
-        return answer(refusingTaken(() => found(registry.replaceGeofence(scopeOf(call), id, definition))))
+        const scope = scopeOf(call)
+        const replace = () => {
+          const before = found(registry.scope(scope).geofence(id))
+          const body = call.body as Fields
+          const tag = present(body, 'tag') ?? before.tag
+          const externalId = present(body, 'externalId') ?? before.externalId
+          const definition = parseGeofence({ ...body, tag, externalId })
+          return found(registry.replaceGeofence(scope, id, definition))
+        }
+        return answer(await registry.edit(refusingTaken(replace)))
       },
     }),
   ]
@@ -148,8 +155,8 @@ function readRoutes(registry: Registry): Route[] {
 }
 
 function deleteRoutes(registry: Registry): Route[] {
-  const remove = (scope: ScopeId, geofence: GeofenceProperties | undefined) => {
-    registry.deleteGeofence(scope, found(geofence).id)
+  const remove = async (scope: ScopeId, find: () => GeofenceProperties | undefined) => {
+    await registry.edit(() => registry.deleteGeofence(scope, found(find()).id))
     return {}
   }
   return [
@@ -163,7 +170,7 @@ function deleteRoutes(registry: Registry): Route[] {
       answers: { 200: Nothing },
       handler: (call) => {
         const scope = scopeOf(call)
-        return remove(scope, registry.scope(scope).geofence(call.params.id))
+        return remove(scope, () => registry.scope(scope).geofence(call.params.id))
       },
     }),
     route({
@@ -176,7 +183,9 @@ function deleteRoutes(registry: Registry): Route[] {
       answers: { 200: Nothing },
       handler: (call) => {
         const scope = scopeOf(call)
-        return remove(scope, registry.scope(scope).geofenceByPair(call.params.tag, call.params.externalId))
+        return remove(scope, () =>
+          registry.scope(scope).geofenceByPair(call.params.tag, call.params.externalId),
+        )
       },
     }),
   ]

@@ -1,6 +1,8 @@
 import type { ScopeId } from '../model/scope.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { RegistryDatabase } from './database.ts'
+import type { Change, EditLog } from './editLog.ts'
+import type { RegistryImage } from './image.ts'
 import { newId } from './recordList.ts'
 
 /** What can be imported. */
@@ -64,20 +66,20 @@ interface Row {
 }
 
 /**
- * The history of imports, in the registry's file: the counts of a batch are written in the transaction of its records,
+ * The history of imports, in the registry's file: the counts of a batch are written together with its records,
  * so that they agree however the process ends. One that was running then is told as interrupted.
  */
 export class ImportHistory {
-  readonly #database: RegistryDatabase
+  readonly #edits: EditLog
   readonly #clock: Clock
   readonly #statements: ReturnType<typeof prepareStatements>
   /** Those that this process is working on. */
   readonly #running = new Set<string>()
 
-  constructor(database: RegistryDatabase, clock: Clock) {
-    this.#database = database
+  constructor(image: RegistryImage, edits: EditLog, clock: Clock) {
+    this.#edits = edits
     this.#clock = clock
-    this.#statements = prepareStatements(database)
+    this.#statements = prepareStatements(image.database)
   }
 
   /** Enters a new import, running, and forgets the oldest beyond {@link MAX_IMPORTS}. */
@@ -98,17 +100,18 @@ export class ImportHistory {
       createdWithoutPair: 0,
       moreErrors: 0,
     }
-    this.#database.write(() => {
-      this.#statements.insert.run({ ...toRow(record), errors: '[]' })
-      this.#statements.forget.run(scope, kind, MAX_IMPORTS)
-    })
+    const beyond = this.#statements.beyond.pluck().all(scope, kind, MAX_IMPORTS - 1) as string[]
+    this.#edits.commit([
+      changeOf(record, []),
+      ...beyond.map((id): Change => ({ kind: 'imports', key: `${scope}.${id}`, row: undefined })),
+    ])
     this.#running.add(record.id)
     return record
   }
 
-  /** Writes the counts down; within a transaction of {@link RegistryDatabase.write}. */
-  save(record: ImportRecord): void {
-    this.#statements.save.run(toRow(record).record, record.id)
+  /** What writes the counts down, of an import that goes on. */
+  saved(record: ImportRecord): Change {
+    return changeOf(record, [])
   }
 
   /** Ends it, completed or interrupted, with the rows that were refused. */
@@ -117,10 +120,7 @@ export class ImportHistory {
     record.finishedAt = this.#clock.now()
     record.interruption = interruption
     this.#running.delete(record.id)
-    this.#database.write(() => {
-      this.save(record)
-      this.#statements.saveErrors.run(JSON.stringify(errors), record.id)
-    })
+    this.#edits.commit([changeOf(record, errors)])
   }
 
   /** Newest first; bounds are exclusive, epoch milliseconds. */
@@ -154,23 +154,18 @@ export class ImportHistory {
   }
 }
 
-function toRow(record: ImportRecord): Row {
+function changeOf(record: ImportRecord, errors: readonly RefusedRow[]): Change {
   const { id, scope, kind, createdAt, ...rest } = record
-  return { id, scope, kind, createdAt, record: JSON.stringify(rest) }
+  const row: Row = { id, scope, kind, createdAt, record: JSON.stringify(rest) }
+  return { kind: 'imports', key: `${scope}.${id}`, row: { ...row, errors: JSON.stringify(errors) } }
 }
 
 function prepareStatements(database: RegistryDatabase) {
   const columns = 'id, scope, kind, createdAt, record'
   return {
     last: database.prepare('SELECT max(createdAt) FROM imports WHERE scope = ? AND kind = ?'),
-    insert: database.prepare(
-      `INSERT INTO imports (${columns}, errors) VALUES (@id, @scope, @kind, @createdAt, @record, @errors)`,
-    ),
-    save: database.prepare('UPDATE imports SET record = ? WHERE id = ?'),
-    saveErrors: database.prepare('UPDATE imports SET errors = ? WHERE id = ?'),
-    forget: database.prepare(
-      `DELETE FROM imports WHERE rowid IN (
-         SELECT rowid FROM imports WHERE scope = ? AND kind = ? ORDER BY createdAt DESC LIMIT -1 OFFSET ?)`,
+    beyond: database.prepare(
+      'SELECT id FROM imports WHERE scope = ? AND kind = ? ORDER BY createdAt DESC LIMIT -1 OFFSET ?',
     ),
     list: database.prepare(
       `SELECT ${columns} FROM imports

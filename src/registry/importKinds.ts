@@ -14,7 +14,7 @@ export interface ImportKind<Definition extends Referenced = Referenced> {
   readonly columns: ColumnRules
   /** @throws ApiError naming the field that breaks a rule */
   parse(fields: Fields): Definition
-  /** Upserts all of them in one transaction. */
+  /** Upserts all of them, or none. */
   put(scope: ScopeId, definitions: readonly Definition[], part: Part): void
 }
 

@@ -71,7 +71,8 @@ export function importRoutes(registry: Registry): Route[] {
   return [geofenceImports(registry), beaconImports(registry)].flatMap((kind) => routesOf(registry, kind))
 }
 
-function routesOf({ imports }: Registry, kind: ImportKind): Route[] {
+function routesOf(registry: Registry, kind: ImportKind): Route[] {
+  const { imports } = registry
   const { name, columns } = kind
   return [
     route({
@@ -103,7 +104,7 @@ function routesOf({ imports }: Registry, kind: ImportKind): Route[] {
           chunks: call.upload!,
           name: call.query.fileName,
         }
-        const { record, errors } = await importCsv(imports, file)
+        const { record, errors } = await importCsv(registry, file)
         return { body: { import: importAnswer(record, errors) } }
       },
     }),

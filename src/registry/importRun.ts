@@ -4,10 +4,11 @@ import { ApiError, badParam } from '../runtime/errors.ts'
 import { CsvColumns } from './csvColumns.ts'
 import type { CsvRow } from './csvReader.ts'
 import { CsvUnreadable, readCsv } from './csvReader.ts'
-import type { ImportHistory, ImportRecord, RefusedRow } from './importHistory.ts'
+import type { ImportRecord, Interruption, RefusedRow } from './importHistory.ts'
 import { MAX_ERRORS } from './importHistory.ts'
 import type { ImportKind } from './importKinds.ts'
 import type { Referenced } from './recordList.ts'
+import type { Registry } from './registry.ts'
 
 /** Rows are checked this long, then others have their turn. */
 const SLICE_MS = 2
@@ -24,6 +25,9 @@ export interface ImportFile {
   readonly name?: string | undefined
 }
 
+/** What an import needs of the registry, beside what its kind knows. */
+type ImportRegistry = Pick<Registry, 'edit' | 'imports'>
+
 /**
  * Imports a CSV file as it arrives. Each row is upserted or refused by itself; rows go to the disk in transactions of
  * what was checked in a few milliseconds, and between two of them every other request has its turn. Memory holds a
@@ -37,7 +41,7 @@ export interface ImportFile {
  *   file that stops being CSV before a row of it is in, which the history has
  */
 export async function importCsv(
-  history: ImportHistory,
+  registry: ImportRegistry,
   file: ImportFile,
 ): Promise<{ record: ImportRecord; errors: readonly RefusedRow[] }> {
   let run: ImportRun | undefined
@@ -47,7 +51,7 @@ export async function importCsv(
     let slices = 0
     for await (const rows of readCsv(file.chunks)) {
       let i = 0
-      run ??= new ImportRun(history, file, rows[i++]!)
+      run ??= await ImportRun.begin(registry, file, rows[i++]!)
       let sliceEnd = performance.now() + leftMs
       for (; i < rows.length; i++) {
         run.take(rows[i]!)
@@ -55,7 +59,7 @@ export async function importCsv(
         await nextTurn()
         slices += 1
         if (run.pending >= MAX_PENDING || slices === MAX_SLICES) {
-          run.write()
+          await run.write()
           slices = 0
           await nextTurn()
         }
@@ -67,7 +71,7 @@ export async function importCsv(
     return run.finish()
   } catch (error) {
     if (run === undefined) throw error instanceof CsvUnreadable ? badParam('header', error.message) : error
-    const finished = run.interrupt(error)
+    const finished = await run.interrupt(error)
     if (!(error instanceof CsvUnreadable)) throw error
     const { created, updated } = finished.record
     if (created + updated > 0) return finished
@@ -80,7 +84,7 @@ export async function importCsv(
 
 /** An import under way, from below the header on. */
 class ImportRun {
-  readonly #history: ImportHistory
+  readonly #registry: ImportRegistry
   readonly #file: ImportFile
   readonly #columns: CsvColumns
   readonly #record: ImportRecord
@@ -89,13 +93,25 @@ class ImportRun {
   #last: CsvRow
 
   /** @throws ApiError 400 for a header that is refused */
-  constructor(history: ImportHistory, file: ImportFile, header: CsvRow) {
+  static async begin(registry: ImportRegistry, file: ImportFile, header: CsvRow): Promise<ImportRun> {
     if (header.damaged) throw badParam('header', 'It holds bytes that are no UTF-8 text.')
-    this.#history = history
+    const columns = new CsvColumns(header.cells, file.kind.columns)
+    const record = await registry.edit(() => registry.imports.begin(file.scope, file.kind.name, file.name))
+    return new ImportRun(registry, file, header, columns, record)
+  }
+
+  private constructor(
+    registry: ImportRegistry,
+    file: ImportFile,
+    header: CsvRow,
+    columns: CsvColumns,
+    record: ImportRecord,
+  ) {
+    this.#registry = registry
     this.#file = file
-    this.#columns = new CsvColumns(header.cells, file.kind.columns)
+    this.#columns = columns
     this.#last = header
-    this.#record = history.begin(file.scope, file.kind.name, file.name)
+    this.#record = record
   }
 
   /** How many rows are checked and not yet written. */
@@ -121,45 +137,64 @@ class ImportRun {
     }
   }
 
-  /** @throws ApiError 503 when the disk does not take it */
-  write(): void {
+  /** @throws ApiError 503 where it cannot be made durable */
+  async write(): Promise<void> {
     if (this.#pending.length === 0) return
+    const { kind, scope } = this.#file
+    const registry = this.#registry
     const definitions = this.#pending
-    let written: ImportRecord | undefined
-    this.#file.kind.put(this.#file.scope, definitions, {
-      alongside: (outcomes) => {
-        const created = outcomes.reduce((sum, outcome) => sum + Number(outcome.created), 0)
-        const unpaired = definitions.filter(
-          ({ tag, externalId }) => tag === undefined || externalId === undefined,
-        )
-        written = { ...this.#record }
-        written.created += created
-        written.updated += outcomes.length - created
-        written.createdWithoutPair += unpaired.length
-        this.#history.save(written)
-      },
+    const written = await registry.edit(() => {
+      let counts: ImportRecord | undefined
+      kind.put(scope, definitions, {
+        alongside: (outcomes) => {
+          counts = this.#counting(outcomes, definitions)
+          return [registry.imports.saved(counts)]
+        },
+      })
+      return counts
     })
     Object.assign(this.#record, written)
     this.#pending = []
   }
 
-  finish() {
-    this.write()
-    this.#history.finish(this.#record, this.#errors)
+  async finish() {
+    await this.write()
+    await this.#end()
     return { record: this.#record, errors: this.#errors }
   }
 
   /** The rows that were read before the error are written where that can be. */
-  interrupt(error: unknown) {
+  async interrupt(error: unknown) {
     const message = error instanceof Error ? error.message : String(error)
     const line = error instanceof CsvUnreadable ? error.line : this.#last.line
     try {
-      this.write()
+      await this.write()
     } finally {
       this.#record.rows -= this.#pending.length
-      this.#history.finish(this.#record, this.#errors, { line, message })
+      await this.#end({ line, message })
     }
     return { record: this.#record, errors: this.#errors }
+  }
+
+  #end(interruption?: Interruption): Promise<void> {
+    const registry = this.#registry
+    return registry.edit(() => registry.imports.finish(this.#record, this.#errors, interruption))
+  }
+
+  /** The record once these rows are in. */
+  #counting(
+    outcomes: readonly { readonly created: boolean }[],
+    definitions: readonly Referenced[],
+  ): ImportRecord {
+    const created = outcomes.reduce((sum, outcome) => sum + Number(outcome.created), 0)
+    const unpaired = definitions.filter(
+      ({ tag, externalId }) => tag === undefined || externalId === undefined,
+    )
+    const record = { ...this.#record }
+    record.created += created
+    record.updated += outcomes.length - created
+    record.createdWithoutPair += unpaired.length
+    return record
   }
 
   /** Returned, not thrown: a file of nothing else would take ten times as long. */

@@ -42,9 +42,10 @@ export function keyRoutes(registry: Registry): Route[] {
       description: 'The old key is invalid at once. The new one is in this answer and nowhere else.',
       params: Type.Object({ kind: Level }),
       answers: { 200: Type.Object({ key: KeyAnswer }) },
-      handler: (call) => {
+      handler: async (call) => {
         const { scope } = call.credentials!
-        const rotated = registry.keys.rotate(projectOf(scope), keyKind(isLive(scope), call.params.kind))
+        const kind = keyKind(isLive(scope), call.params.kind)
+        const rotated = await registry.edit(() => registry.keys.rotate(projectOf(scope), kind))
         if (rotated === undefined) throw notFound('Key')
         return { body: { key: { ...keyAnswer(rotated.record), key: rotated.key } } }
       },

@@ -2,6 +2,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../runtime/clock.ts'
 import { scopeId } from '../model/scope.ts'
 import type { RegistryDatabase } from './database.ts'
+import type { Change, EditLog } from './editLog.ts'
+import type { RegistryImage } from './image.ts'
 import type { Credentials } from './port.ts'
 
 /** The four keys of a project, in the order of `RINGFENCE_KEYS`. */
@@ -46,8 +48,10 @@ interface Entry {
   readonly credentials: Credentials
 }
 
+/** A row of the table `keys`. */
 interface KeyRow extends KeyRecord {
-  readonly digest: Buffer
+  /** In hex. */
+  readonly digest: string
 }
 
 /**
@@ -56,15 +60,29 @@ interface KeyRow extends KeyRecord {
  */
 export class Keys {
   readonly #database: RegistryDatabase
+  readonly #edits: EditLog
   readonly #clock: Clock
   readonly #byDigest = new Map<string, Entry>()
+  /** By the key that rows have in the edit log: the digest that is good. */
+  readonly #digests = new Map<string, string>()
   readonly #current = new Set<Credentials>()
 
-  constructor(database: RegistryDatabase, clock: Clock) {
-    this.#database = database
+  constructor(image: RegistryImage, edits: EditLog, clock: Clock) {
+    this.#database = image.database
+    this.#edits = edits
     this.#clock = clock
-    const rows = database.read(() => database.prepare('SELECT * FROM keys').all()) as KeyRow[]
-    for (const row of rows) this.#remember(row)
+    const all = this.#database.prepare(
+      'SELECT project, kind, lower(hex(digest)) AS digest, lastFour, createdAt FROM keys',
+    )
+    for (const row of this.#database.read(() => all.all()) as KeyRow[]) this.#remember(row)
+    image.keep<KeyRow, KeyRow>('keys', {
+      recordOf: (row) => row,
+      put: (row) => {
+        this.#forget(rowKey(row))
+        this.#remember(row)
+      },
+      remove: (key) => this.#forget(key),
+    })
   }
 
   /** Whose key it is; undefined for an unknown one. About a microsecond. */
@@ -96,13 +114,16 @@ export class Keys {
   /** A new project with the given keys, or with generated ones. */
   createProject(name: string, keys: KeySet = generateKeys()): { project: Project; keys: KeySet } {
     const createdAt = this.#clock.now()
-    const { project, rows } = this.#database.write(() => {
-      const insert = this.#database.prepare('INSERT INTO projects (name, createdAt) VALUES (?, ?)')
-      const id = Number(insert.run(name, createdAt).lastInsertRowid)
-      return { project: id, rows: KEY_KINDS.map((kind) => this.#store(id, kind, keys[kind], createdAt)) }
-    })
-    for (const row of rows) this.#remember(row)
-    return { project: { id: project, name, createdAt }, keys }
+    const last = this.#database.prepare('SELECT max(id) FROM projects').pluck().get() as number | null
+    const project = { id: (last ?? 0) + 1, name, createdAt }
+    const rows = KEY_KINDS.map((kind) => keyRow(project.id, kind, keys[kind], createdAt))
+    const taken = rows.find(({ digest }) => this.#byDigest.has(digest))
+    if (taken !== undefined) throw new InvalidKeys(`The ${taken.kind} key is another project's already.`)
+    this.#edits.commit([
+      { kind: 'projects', key: `${project.id}`, row: { ...project, disabled: 0, quota: null } },
+      ...rows.map(putOf),
+    ])
+    return { project, keys }
   }
 
   /**
@@ -110,32 +131,21 @@ export class Keys {
    * Undefined when there is no such project.
    */
   rotate(project: number, kind: KeyKind): { key: string; record: KeyRecord } | undefined {
-    const old = this.#database
-      .prepare('SELECT * FROM keys WHERE project = ? AND kind = ?')
-      .get(project, kind) as KeyRow | undefined
-    if (old === undefined) return undefined
+    if (!this.#digests.has(rowKey({ project, kind }))) return undefined
     const key = generateKey(kind)
-    const row = this.#database.write(() => this.#store(project, kind, key, this.#clock.now()))
-    const digest = old.digest.toString('hex')
-    const replaced = this.#byDigest.get(digest)
-    this.#byDigest.delete(digest)
-    if (replaced !== undefined) this.#current.delete(replaced.credentials)
-    this.#remember(row)
+    const row = keyRow(project, kind, key, this.#clock.now())
+    this.#edits.commit([putOf(row)])
     const { digest: _, ...record } = row
     return { key, record }
   }
 
-  #store(project: number, kind: KeyKind, key: string, createdAt: number): KeyRow {
-    const digest = hash('sha256', key, 'buffer')
-    const lastFour = key.slice(-4)
-    this.#database
-      .prepare(
-        `INSERT INTO keys (project, kind, digest, lastFour, createdAt) VALUES (?, ?, ?, ?, ?)
-         ON CONFLICT (project, kind) DO UPDATE SET
-           digest = excluded.digest, lastFour = excluded.lastFour, createdAt = excluded.createdAt`,
-      )
-      .run(project, kind, digest, lastFour, createdAt)
-    return { project, kind, digest, lastFour, createdAt }
+  #forget(named: string): void {
+    const digest = this.#digests.get(named)
+    if (digest === undefined) return
+    this.#digests.delete(named)
+    const replaced = this.#byDigest.get(digest)
+    this.#byDigest.delete(digest)
+    if (replaced !== undefined) this.#current.delete(replaced.credentials)
   }
 
   #remember(row: KeyRow): void {
@@ -143,9 +153,22 @@ export class Keys {
     const level = row.kind.endsWith('Secret') ? 'secret' : 'publishable'
     const keyId = `${row.project}:${live ? 'live' : 'test'}:${level}:${row.lastFour}`
     const credentials: Credentials = { scope: scopeId(row.project, live), level, keyId }
-    this.#byDigest.set(row.digest.toString('hex'), { digest: row.digest, credentials })
+    this.#digests.set(rowKey(row), row.digest)
+    this.#byDigest.set(row.digest, { digest: Buffer.from(row.digest, 'hex'), credentials })
     this.#current.add(credentials)
   }
+}
+
+function rowKey({ project, kind }: Pick<KeyRow, 'project' | 'kind'>): string {
+  return `${project}.${kind}`
+}
+
+function keyRow(project: number, kind: KeyKind, key: string, createdAt: number): KeyRow {
+  return { project, kind, digest: hash('sha256', key, 'hex'), lastFour: key.slice(-4), createdAt }
+}
+
+function putOf(row: KeyRow): Change {
+  return { kind: 'keys', key: rowKey(row), row, record: row }
 }
 
 /** The kind of a key in one environment. */

@@ -49,7 +49,7 @@ export interface RegistryView {
   scope(scope: ScopeId): ScopeView
 }
 
-/** The webhooks of all scopes, as what delivers to them uses them. What a change returned from is durable. */
+/** The webhooks of all scopes, as what delivers to them uses them. What a change resolved to is durable. */
 export interface WebhookDirectory {
   /** In the order of creation. */
   all(): readonly Webhook[]
@@ -57,13 +57,13 @@ export interface WebhookDirectory {
   /** @throws ApiError 409 where the environment has no room for another */
   refuseFull(scope: ScopeId): void
   /** @throws ApiError 409 where the environment has no room for another */
-  create(id: string, scope: ScopeId, definition: WebhookDefinition): Webhook
+  create(id: string, scope: ScopeId, definition: WebhookDefinition): Promise<Webhook>
   /** Undefined where there is none; so are those below. */
-  change(id: string, change: WebhookChange): Webhook | undefined
+  change(id: string, change: WebhookChange): Promise<Webhook | undefined>
   /** A new secret; the one before signs beside it for a day. */
-  rotate(id: string): Webhook | undefined
+  rotate(id: string): Promise<Webhook | undefined>
   /** Whether it was there. */
-  delete(id: string): boolean
+  delete(id: string): Promise<boolean>
 }
 
 /** Who calls: the answer of a key look-up. */

@@ -2,6 +2,8 @@ import { projectOf, type ScopeId } from '../model/scope.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { RegistryDatabase } from './database.ts'
+import type { EditLog } from './editLog.ts'
+import type { RegistryImage } from './image.ts'
 
 /** How often counts are written down: what a crash of the process can lose of them. */
 const FLUSH_MS = 5000
@@ -47,6 +49,7 @@ interface ProjectRow {
  */
 export class Projects {
   readonly #database: RegistryDatabase
+  readonly #edits: EditLog
   readonly #clock: Clock
   readonly #onFailure: (error: unknown) => void
   /** By project: requests that a month may have; -1 for a disabled project, undefined for one without a bound. */
@@ -61,11 +64,17 @@ export class Projects {
   readonly #timer: NodeJS.Timeout
 
   /** @param onFailure told when counts could not be written down; it is tried again */
-  constructor(database: RegistryDatabase, clock: Clock, onFailure: (error: unknown) => void) {
-    this.#database = database
+  constructor(image: RegistryImage, edits: EditLog, clock: Clock, onFailure: (error: unknown) => void) {
+    this.#database = image.database
+    this.#edits = edits
     this.#clock = clock
     this.#onFailure = onFailure
-    for (const row of this.#rows()) this.#bound(row.id, row.disabled !== 0, row.quota)
+    for (const row of this.#rows()) this.#bound(row)
+    image.keep<ProjectRow, ProjectRow>('projects', {
+      recordOf: (row) => row,
+      put: (row) => this.#bound(row),
+      remove: (key) => void (this.#bounds[Number(key)] = undefined),
+    })
     this.#turnMonth(clock.now())
     this.#timer = setInterval(() => this.#tryFlush(), FLUSH_MS)
     this.#timer.unref()
@@ -110,7 +119,7 @@ export class Projects {
 
   /** Whether there is such a project. */
   setDisabled(project: number, disabled: boolean): boolean {
-    return this.#change(project, 'UPDATE projects SET disabled = ? WHERE id = ?', disabled ? 1 : 0)
+    return this.#change(project, { disabled: disabled ? 1 : 0 })
   }
 
   /**
@@ -121,7 +130,7 @@ export class Projects {
     if (quota !== null && !(Number.isSafeInteger(quota) && quota >= 0)) {
       throw new RangeError(`A quota is a whole number of requests, not ${quota}.`)
     }
-    return this.#change(project, 'UPDATE projects SET quota = ? WHERE id = ?', quota)
+    return this.#change(project, { quota })
   }
 
   /** The months in which a project made requests, the newest first. */
@@ -158,12 +167,11 @@ export class Projects {
     this.#tryFlush()
   }
 
-  #change(project: number, sql: string, value: number | null): boolean {
-    const known = this.#rows().some(({ id }) => id === project)
-    if (!known) return false
-    this.#database.write(() => this.#database.prepare(sql).run(value, project))
-    const row = this.#rows().find(({ id }) => id === project)!
-    this.#bound(project, row.disabled !== 0, row.quota)
+  #change(project: number, change: Partial<ProjectRow>): boolean {
+    const before = this.#rows().find(({ id }) => id === project)
+    if (before === undefined) return false
+    const row = { ...before, ...change }
+    this.#edits.commit([{ kind: 'projects', key: `${project}`, row, record: row }])
     return true
   }
 
@@ -173,8 +181,8 @@ export class Projects {
     ) as ProjectRow[]
   }
 
-  #bound(project: number, disabled: boolean, quota: number | null): void {
-    this.#bounds[project] = disabled ? -1 : (quota ?? undefined)
+  #bound({ id, disabled, quota }: ProjectRow): void {
+    this.#bounds[id] = disabled !== 0 ? -1 : (quota ?? undefined)
   }
 
   #refusal(bound: number): ApiError {

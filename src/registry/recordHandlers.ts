@@ -11,15 +11,14 @@ export function scopeOf(call: { readonly credentials: Credentials | undefined })
   return call.credentials!.scope
 }
 
-/**
- * Runs an edit.
- * @throws {ApiError} 409 where the pair is another record's
- */
-export function refusingTaken<T>(edit: () => T): T {
-  try {
-    return edit()
-  } catch (error) {
-    if (!(error instanceof GeofenceExists || error instanceof BeaconExists)) throw error
-    throw new ApiError(409, error.message, { param: 'externalId', cause: error })
+/** The edit, throwing ApiError 409 where the pair is another record's. */
+export function refusingTaken<T>(edit: () => T): () => T {
+  return () => {
+    try {
+      return edit()
+    } catch (error) {
+      if (!(error instanceof GeofenceExists || error instanceof BeaconExists)) throw error
+      throw new ApiError(409, error.message, { param: 'externalId', cause: error })
+    }
   }
 }

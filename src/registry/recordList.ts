@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { nameHash } from '../runtime/nameHash.ts'
 import { RowIndex } from '../runtime/rowIndex.ts'
+import type { Change } from './editLog.ts'
 
 /** What a definition may be referenced by: the pair counts where both are there. */
 export interface Referenced {
@@ -42,8 +43,8 @@ export interface Draft<T> {
 
 /** What a put of many has to know when it is a part of something larger. */
 export interface Part {
-  /** Runs in the transaction of the put, with what will have been done in the order of the definitions. */
-  alongside(outcomes: readonly { readonly created: boolean }[]): void
+  /** Changes to be made with the put, of which the outcomes are in the order of the definitions. */
+  alongside(outcomes: readonly { readonly created: boolean }[]): readonly Change[]
 }
 
 /** Where the records of one kind lie: each in a slot, which it keeps as long as it is there. */

@@ -7,12 +7,15 @@ import { DEFAULT_SETTINGS } from '../model/settings.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import { BeaconRegistry } from './beaconRegistry.ts'
-import { RegistryDamaged, RegistryDatabase } from './database.ts'
+import { RegistryDamaged, RegistryDatabase, RegistryElsewhere } from './database.ts'
+import { MAX_CHANGES, type Change, type EditLog } from './editLog.ts'
 import type { GeofenceDefinition, GeofenceRow } from './geofenceRow.ts'
 import { asOf, dueAt, fromRow, toRow } from './geofenceRow.ts'
+import { RegistryImage } from './image.ts'
 import { ImportHistory } from './importHistory.ts'
 import type { KeySet } from './keys.ts'
 import { Keys } from './keys.ts'
+import { LocalEdits } from './localEdits.ts'
 import type { RegistryView } from './port.ts'
 import { Projects } from './projects.ts'
 import type { Part } from './recordList.ts'
@@ -30,19 +33,29 @@ export class GeofenceExists extends Error {
   }
 }
 
-export interface RegistryOptions {
-  /** The data folder; created when absent. */
-  readonly folder: string
+/** What a registry lives with. */
+export interface RegistrySurroundings {
   readonly clock: Clock
   /** An empty geofence index for one scope. */
   readonly createIndex: () => GeofenceIndex
-  /** Keys of a first project, made where there is none yet; absent: see {@link Registry.createFirstProject}. */
-  readonly firstKeys?: KeySet | undefined
   /**
    * Told when a due date, or the projects' counts of requests, could not be written down; it is tried again. Reads follow
    * the dates regardless.
    */
   readonly onSweepFailure?: (error: unknown) => void
+}
+
+export interface RegistryOptions extends RegistrySurroundings {
+  /** The data folder; created when absent. */
+  readonly folder: string
+  /** Keys of a first project, made where there is none yet; absent: see {@link Registry.createFirstProject}. */
+  readonly firstKeys?: KeySet | undefined
+}
+
+/** A scope's settings as a row of the table `settings`. */
+interface SettingsRow {
+  readonly scope: ScopeId
+  readonly definition: string
 }
 
 /** The longest sleep between two looks at the due dates: bounds the effect of a machine clock that jumps. */
@@ -51,11 +64,11 @@ const MAX_SLEEP_MS = 60_000
 /**
  * Geofences, beacons, settings, projects, keys and webhooks of all scopes.
  *
- * Owns: the SQLite file (what a change returned from is durable) and its image in memory, from which everything is
- * read. Does not own: what is evaluated with it, and who may change it.
+ * Owns: what an edit may do, and the image in memory, from which everything is read. Does not own: how an edit becomes durable
+ * and comes into the image ({@link EditLog}), what is evaluated with it, and who may change it.
  *
- * 1. A change is applied to SQLite in one transaction with the revision, then to memory, without yielding in between:
- *    memory is never ahead of the disk, and whoever reads between two turns of the event loop sees one revision.
+ * 1. What changes something is called within {@link edit}. Where the registry is this process's own it may be called by itself
+ *    too: it is then done when it returns.
  * 2. Dates act by themselves: reads follow the clock, the sweep writes them down as changes of their own.
  */
 export class Registry implements RegistryView {
@@ -65,30 +78,31 @@ export class Registry implements RegistryView {
   readonly imports: ImportHistory
   readonly webhooks: WebhookRegistry
   readonly #database: RegistryDatabase
+  readonly #edits: EditLog
   readonly #clock: Clock
   readonly #createIndex: () => GeofenceIndex
   readonly #onSweepFailure: (error: unknown) => void
   readonly #scopes = new Map<ScopeId, ScopeStore>()
-  readonly #statements: Statements
   /** When a date next does something; 0 until the first sweep has looked. */
   #nextDue = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(options: RegistryOptions) {
-    this.#clock = options.clock
-    this.#createIndex = options.createIndex
-    this.#onSweepFailure = options.onSweepFailure ?? (() => {})
-    this.#database = new RegistryDatabase(options.folder)
+  /** @param image whose rows are what they should be; of memory there is nothing in it yet */
+  constructor(image: RegistryImage, edits: EditLog, surroundings: RegistrySurroundings) {
+    this.#database = image.database
+    this.#edits = edits
+    this.#clock = surroundings.clock
+    this.#createIndex = surroundings.createIndex
+    this.#onSweepFailure = surroundings.onSweepFailure ?? (() => {})
+    this.#keepGeofences(image)
+    this.#keepSettings(image)
+    this.keys = new Keys(image, edits, this.#clock)
+    this.projects = new Projects(image, edits, this.#clock, this.#onSweepFailure)
     try {
-      this.#statements = prepareStatements(this.#database)
-      this.keys = new Keys(this.#database, this.#clock)
-      this.projects = new Projects(this.#database, this.#clock, this.#onSweepFailure)
-      this.beacons = new BeaconRegistry(this.#database, this.#clock, (scope) => this.scope(scope))
-      this.imports = new ImportHistory(this.#database, this.#clock)
-      this.webhooks = new WebhookRegistry(this.#database, this.#clock)
-      if (options.firstKeys !== undefined) this.createFirstProject(options.firstKeys)
+      this.beacons = new BeaconRegistry(image, edits, this.#clock, (scope) => this.scope(scope))
+      this.imports = new ImportHistory(image, edits, this.#clock)
+      this.webhooks = new WebhookRegistry(image, edits, this.#clock)
       this.#load()
-      this.sweep()
     } catch (error) {
       this.close()
       throw error
@@ -97,6 +111,16 @@ export class Registry implements RegistryView {
 
   get revision(): number {
     return this.#database.revision
+  }
+
+  /** See {@link EditLog}. */
+  edit<T>(work: () => T): Promise<T> {
+    return this.#edits.edit(work)
+  }
+
+  /** Whether edits can be made. */
+  get health(): EditLog['health'] {
+    return this.#edits.health
   }
 
   /**
@@ -138,20 +162,14 @@ export class Registry implements RegistryView {
   ): { geofence: Geofence; created: boolean }[] {
     if (definitions.length === 0) return []
     this.sweep()
-    const store = this.scope(scope)
-    const drafts = store.records.draft(definitions, this.#clock.now(), (definition, id, createdAt) =>
-      this.#build(scope, definition, id, createdAt),
+    const drafts = this.scope(scope).records.draft(
+      definitions,
+      this.#clock.now(),
+      (definition, id, createdAt) => this.#build(scope, definition, id, createdAt),
     )
     const outcomes = drafts.map(({ record, created }) => ({ geofence: record, created }))
-    this.#database.write(() => {
-      for (const { geofence } of outcomes) this.#statements.put.run(toRow(geofence))
-      part?.alongside(outcomes)
-    })
-    for (const { geofence } of outcomes) {
-      store.put(geofence)
-      this.#schedule(dueAt(geofence))
-    }
-    store.revision = this.revision
+    const changes = outcomes.map(({ geofence }) => putOf(geofence))
+    this.#edits.commit(part === undefined ? changes : [...changes, ...part.alongside(outcomes)])
     return outcomes
   }
 
@@ -167,21 +185,14 @@ export class Registry implements RegistryView {
     const other = store.geofenceByPair(definition.tag, definition.externalId)
     if (other !== undefined && other.id !== id) throw new GeofenceExists(other)
     const geofence = this.#build(scope, definition, id, before.createdAt)
-    this.#database.write(() => this.#statements.put.run(toRow(geofence)))
-    store.put(geofence)
-    store.revision = this.revision
-    this.#schedule(dueAt(geofence))
+    this.#edits.commit([putOf(geofence)])
     return geofence
   }
 
   /** Whether it was there. */
   deleteGeofence(scope: ScopeId, id: string): boolean {
-    const store = this.scope(scope)
-    const geofence = store.geofence(id)
-    if (geofence === undefined) return false
-    this.#database.write(() => this.#statements.remove.run(id))
-    store.remove(geofence)
-    store.revision = this.revision
+    if (this.scope(scope).geofence(id) === undefined) return false
+    this.#edits.commit([removalOf(scope, id)])
     return true
   }
 
@@ -190,48 +201,25 @@ export class Registry implements RegistryView {
     const store = this.scope(scope)
     if (Object.keys(change).length === 0) return store.settings
     const settings: Settings = { ...store.settings, ...change }
-    this.#database.write(() => this.#statements.putSettings.run(scope, JSON.stringify(settings)))
-    store.settings = settings
-    store.revision = this.revision
+    const row: SettingsRow = { scope, definition: JSON.stringify(settings) }
+    this.#edits.commit([{ kind: 'settings', key: `${scope}`, row, record: { scope, settings } }])
     return settings
   }
 
-  /**
-   * Writes down what `disableAfter` and `deleteAfter` have brought about by now, in one transaction. It runs by itself
-   * when something is due.
-   */
+  /** Writes down what `disableAfter` and `deleteAfter` have brought about by now. It runs by itself when something is due. */
   sweep(): void {
-    const now = this.#clock.now()
-    if (now < this.#nextDue) return
-    const due: { store: ScopeStore; before: GeofenceProperties; after: Geofence | undefined }[] = []
-    let next = Infinity
-    for (const store of this.#scopes.values()) {
-      for (const before of store.dated()) {
-        const date = dueAt(before) ?? Infinity
-        if (date > now) {
-          next = Math.min(next, date)
-          continue
-        }
-        const after = asOf(before, now)
-        due.push({ store, before, after: after && store.withShape({ ...after, updatedAt: now }) })
-        next = Math.min(next, after?.deleteAfter ?? Infinity)
+    if (this.#clock.now() < this.#nextDue) return
+    for (;;) {
+      const { changes, next } = this.#dueChanges()
+      if (changes.length === 0) {
+        this.#nextDue = next
+        return this.#arm()
       }
+      const { revision } = this
+      this.#edits.commit(changes)
+      // In an edit that is yet to be made the dates are still due; it runs again.
+      if (this.revision === revision) return
     }
-    if (due.length > 0) {
-      this.#database.write(() => {
-        for (const { before, after } of due) {
-          if (after === undefined) this.#statements.remove.run(before.id)
-          else this.#statements.put.run(toRow(after))
-        }
-      })
-      for (const { store, before, after } of due) {
-        if (after === undefined) store.remove(before)
-        else store.put(after)
-        store.revision = this.revision
-      }
-    }
-    this.#nextDue = next
-    this.#arm()
   }
 
   /** See {@link RegistryDatabase.freeze}. */
@@ -241,8 +229,8 @@ export class Registry implements RegistryView {
 
   close(): void {
     clearTimeout(this.#timer)
-    // Not there where the opening failed.
-    ;(this.projects as Projects | undefined)?.close()
+    this.#edits.close()
+    this.projects.close()
     this.#database.close()
   }
 
@@ -257,7 +245,11 @@ export class Registry implements RegistryView {
   }
 
   #load(): void {
-    const { counts, geofences, settings } = this.#statements
+    const order = this.#database.orderOfCreation
+    const counts = this.#database.prepare('SELECT scope, count(*) AS count FROM geofences GROUP BY scope')
+    // By rowid, where they lie in the order of creation, they come without being sorted.
+    const geofences = this.#database.prepare(`SELECT * FROM geofences ORDER BY ${order}`)
+    const settings = this.#database.prepare('SELECT scope, definition FROM settings')
     this.#database.readAll(() => {
       for (const { scope, count } of counts.all() as { scope: ScopeId; count: number }[]) {
         this.scope(scope).expect(count)
@@ -265,10 +257,71 @@ export class Registry implements RegistryView {
       for (const row of geofences.iterate() as Iterable<GeofenceRow>)
         this.scope(row.scope).put(this.#decode(row))
       this.beacons.load()
-      for (const row of settings.all() as { scope: ScopeId; definition: string }[]) {
-        this.scope(row.scope).settings = { ...DEFAULT_SETTINGS, ...JSON.parse(row.definition) }
+      for (const row of settings.all() as SettingsRow[]) {
+        this.scope(row.scope).settings = settingsOf(row)
       }
     })
+  }
+
+  #keepGeofences(image: RegistryImage): void {
+    image.keep<GeofenceRow, Geofence>('geofences', {
+      recordOf: fromRow,
+      put: (geofence, revision) => {
+        const store = this.scope(geofence.scope)
+        store.put(geofence)
+        store.revision = revision
+        this.#schedule(dueAt(geofence))
+      },
+      remove: (key, revision) => {
+        const [scope, id] = partsOf(key)
+        const store = this.scope(scope)
+        store.remove({ id })
+        store.revision = revision
+      },
+      parked: (key) => {
+        const [scope, id] = partsOf(key)
+        const store = this.scope(scope)
+        const geofence = store.records.get(id)
+        return geofence && putOf({ ...store.withShape(geofence), tag: id, externalId: id })
+      },
+    })
+  }
+
+  #keepSettings(image: RegistryImage): void {
+    const put = (scope: ScopeId, settings: Settings, revision: number): void => {
+      const store = this.scope(scope)
+      store.settings = settings
+      store.revision = revision
+    }
+    image.keep<SettingsRow, { scope: ScopeId; settings: Settings }>('settings', {
+      recordOf: (row) => ({ scope: row.scope, settings: settingsOf(row) }),
+      put: ({ scope, settings }, revision) => put(scope, settings, revision),
+      remove: (key, revision) => put(Number(key), DEFAULT_SETTINGS, revision),
+    })
+  }
+
+  /** What dates have brought about that is not written down, or the first of it; and when there will be more. */
+  #dueChanges(): { changes: Change[]; next: number } {
+    const now = this.#clock.now()
+    const changes: Change[] = []
+    let next = Infinity
+    for (const [scope, store] of this.#scopes) {
+      for (const before of store.dated()) {
+        const date = dueAt(before) ?? Infinity
+        if (date > now) {
+          next = Math.min(next, date)
+          continue
+        }
+        const after = asOf(before, now)
+        changes.push(
+          after === undefined
+            ? removalOf(scope, before.id)
+            : putOf(store.withShape({ ...after, updatedAt: now })),
+        )
+        if (changes.length === MAX_CHANGES) return { changes, next: now }
+      }
+    }
+    return { changes, next }
   }
 
   #decode(row: GeofenceRow): Geofence {
@@ -296,36 +349,37 @@ export class Registry implements RegistryView {
   }
 
   #wake(): void {
-    try {
-      this.sweep()
-      this.#arm()
-    } catch (error) {
-      this.#onSweepFailure(error)
-      this.#sleep(MAX_SLEEP_MS)
-    }
+    this.edit(() => this.sweep()).then(
+      () => this.#arm(),
+      (error) => {
+        this.#onSweepFailure(error)
+        this.#sleep(MAX_SLEEP_MS)
+      },
+    )
   }
 }
 
-type Statements = ReturnType<typeof prepareStatements>
-
-function prepareStatements(database: RegistryDatabase) {
+function putOf(geofence: Geofence): Change {
   return {
-    counts: database.prepare('SELECT scope, count(*) AS count FROM geofences GROUP BY scope'),
-    // Rows were inserted in the order of createdAt; by rowid they come without being sorted.
-    geofences: database.prepare('SELECT * FROM geofences ORDER BY rowid'),
-    settings: database.prepare('SELECT scope, definition FROM settings'),
-    put: database.prepare(
-      `INSERT INTO geofences (id, scope, tag, externalId, createdAt, updatedAt, definition)
-       VALUES (@id, @scope, @tag, @externalId, @createdAt, @updatedAt, @definition)
-       ON CONFLICT (id) DO UPDATE SET
-         tag = excluded.tag, externalId = excluded.externalId, updatedAt = excluded.updatedAt,
-         definition = excluded.definition`,
-    ),
-    remove: database.prepare('DELETE FROM geofences WHERE id = ?'),
-    putSettings: database.prepare(
-      'INSERT INTO settings VALUES (?, ?) ON CONFLICT (scope) DO UPDATE SET definition = excluded.definition',
-    ),
+    kind: 'geofences',
+    key: `${geofence.scope}.${geofence.id}`,
+    row: toRow(geofence),
+    record: geofence,
   }
+}
+
+function removalOf(scope: ScopeId, id: string): Change {
+  return { kind: 'geofences', key: `${scope}.${id}`, row: undefined }
+}
+
+/** Of the key of a geofence. */
+function partsOf(key: string): [scope: ScopeId, id: string] {
+  const dot = key.indexOf('.')
+  return [Number(key.slice(0, dot)), key.slice(dot + 1)]
+}
+
+function settingsOf({ definition }: SettingsRow): Settings {
+  return { ...DEFAULT_SETTINGS, ...JSON.parse(definition) }
 }
 
 /** IANA zone of a shape's centre. */
@@ -335,9 +389,22 @@ function timeZoneOf(shape: Shape): string {
 }
 
 /**
- * Opens or creates the registry of a data folder.
- * @throws {RegistryLocked} {@link RegistryDamaged} {@link RegistryTooNew}
+ * Opens or creates the registry of a data folder, this process's own.
+ * @throws {RegistryLocked} {@link RegistryDamaged} {@link RegistryTooNew} {@link RegistryElsewhere}
  */
 export function openRegistry(options: RegistryOptions): Registry {
-  return new Registry(options)
+  const database = new RegistryDatabase(options.folder)
+  let registry: Registry | undefined
+  try {
+    if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
+    const image = new RegistryImage(database)
+    registry = new Registry(image, new LocalEdits(image), options)
+    if (options.firstKeys !== undefined) registry.createFirstProject(options.firstKeys)
+    registry.sweep()
+    return registry
+  } catch (error) {
+    if (registry === undefined) database.close()
+    else registry.close()
+    throw error
+  }
 }

@@ -31,9 +31,11 @@ export function settingsRoutes(registry: Registry): Route[] {
         'maxAccuracyMeters and empties beaconUuids and beaconUids; elsewhere it means not named.',
       body: SettingsChange,
       answers: { 200: Answer },
-      handler: (call) => {
+      handler: async (call) => {
         const change = parseSettingsChange(call.body as Fields)
-        return { body: { settings: registry.updateSettings(call.credentials!.scope, change) } }
+        const { scope } = call.credentials!
+        const settings = await registry.edit(() => registry.updateSettings(scope, change))
+        return { body: { settings } }
       },
     }),
   ]

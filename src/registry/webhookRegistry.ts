@@ -3,8 +3,9 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Webhook } from '../model/webhook.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
-import type { RegistryDatabase } from './database.ts'
 import { RegistryDamaged } from './database.ts'
+import type { EditLog } from './editLog.ts'
+import type { RegistryImage } from './image.ts'
 import type { WebhookDirectory } from './port.ts'
 import type { WebhookChange, WebhookDefinition } from './webhookSchema.ts'
 
@@ -23,27 +24,30 @@ interface WebhookRow {
   readonly definition: string
 }
 
-/** The webhooks of all scopes; a change is in the file, durably, before it is in memory. */
+/** The webhooks of all scopes: edits of them, and their image in memory. */
 export class WebhookRegistry implements WebhookDirectory {
-  readonly #database: RegistryDatabase
+  readonly #edits: EditLog
   readonly #clock: Clock
   /** In the order of creation. */
   readonly #webhooks = new Map<string, Webhook>()
-  readonly #put
-  readonly #remove
 
-  constructor(database: RegistryDatabase, clock: Clock) {
-    this.#database = database
+  constructor(image: RegistryImage, edits: EditLog, clock: Clock) {
+    this.#edits = edits
     this.#clock = clock
-    this.#put = database.prepare(
-      `INSERT INTO webhooks (id, scope, createdAt, updatedAt, definition)
-       VALUES (@id, @scope, @createdAt, @updatedAt, @definition)
-       ON CONFLICT (id) DO UPDATE SET updatedAt = excluded.updatedAt, definition = excluded.definition`,
-    )
-    this.#remove = database.prepare('DELETE FROM webhooks WHERE id = ?')
-    const all = database.prepare('SELECT * FROM webhooks ORDER BY rowid')
-    for (const row of database.read(() => all.all()) as WebhookRow[])
-      this.#webhooks.set(row.id, this.#fromRow(row))
+    const { database } = image
+    const all = database.prepare(`SELECT * FROM webhooks ORDER BY ${database.orderOfCreation}`)
+    for (const row of database.read(() => all.all()) as WebhookRow[]) {
+      try {
+        this.#webhooks.set(row.id, webhookOfRow(row))
+      } catch (error) {
+        throw new RegistryDamaged(database.file, `webhook ${row.id} cannot be read.`, error)
+      }
+    }
+    image.keep<WebhookRow, Webhook>('webhooks', {
+      recordOf: webhookOfRow,
+      put: (webhook) => void this.#webhooks.set(webhook.id, webhook),
+      remove: (key) => void this.#webhooks.delete(key.slice(key.indexOf('.') + 1)),
+    })
   }
 
   all(): readonly Webhook[] {
@@ -60,54 +64,59 @@ export class WebhookRegistry implements WebhookDirectory {
     throw new ApiError(409, `There are ${MAX_WEBHOOKS} webhooks, which is the limit. Delete one first.`)
   }
 
-  create(id: string, scope: ScopeId, definition: WebhookDefinition): Webhook {
-    this.refuseFull(scope)
-    const now = this.#clock.now()
-    return this.#save({ ...definition, id, scope, secret: newSecret(), createdAt: now, updatedAt: now })
-  }
-
-  change(id: string, change: WebhookChange): Webhook | undefined {
-    const before = this.#webhooks.get(id)
-    if (before === undefined) return undefined
-    const { description, types, tags, ...rest } = { ...before, ...change, updatedAt: this.#clock.now() }
-    return this.#save({
-      ...rest,
-      ...(description && { description }),
-      ...(types && { types }),
-      ...(tags && { tags }),
+  create(id: string, scope: ScopeId, definition: WebhookDefinition): Promise<Webhook> {
+    return this.#edits.edit(() => {
+      this.refuseFull(scope)
+      const now = this.#clock.now()
+      return this.#put({ ...definition, id, scope, secret: newSecret(), createdAt: now, updatedAt: now })
     })
   }
 
-  rotate(id: string): Webhook | undefined {
-    const before = this.#webhooks.get(id)
-    if (before === undefined) return undefined
-    const now = this.#clock.now()
-    const previousSecret = { secret: before.secret, until: now + CHANGEOVER_MS }
-    return this.#save({ ...before, secret: newSecret(), previousSecret, updatedAt: now })
+  change(id: string, change: WebhookChange): Promise<Webhook | undefined> {
+    return this.#edits.edit(() => {
+      const before = this.#webhooks.get(id)
+      if (before === undefined) return undefined
+      const { description, types, tags, ...rest } = { ...before, ...change, updatedAt: this.#clock.now() }
+      return this.#put({
+        ...rest,
+        ...(description && { description }),
+        ...(types && { types }),
+        ...(tags && { tags }),
+      })
+    })
   }
 
-  delete(id: string): boolean {
-    if (!this.#webhooks.has(id)) return false
-    this.#database.write(() => this.#remove.run(id))
-    return this.#webhooks.delete(id)
+  rotate(id: string): Promise<Webhook | undefined> {
+    return this.#edits.edit(() => {
+      const before = this.#webhooks.get(id)
+      if (before === undefined) return undefined
+      const now = this.#clock.now()
+      const previousSecret = { secret: before.secret, until: now + CHANGEOVER_MS }
+      return this.#put({ ...before, secret: newSecret(), previousSecret, updatedAt: now })
+    })
   }
 
-  #save(webhook: Webhook): Webhook {
+  delete(id: string): Promise<boolean> {
+    return this.#edits.edit(() => {
+      const webhook = this.#webhooks.get(id)
+      if (webhook === undefined) return false
+      this.#edits.commit([{ kind: 'webhooks', key: `${webhook.scope}.${id}`, row: undefined }])
+      return true
+    })
+  }
+
+  /** Within an edit. */
+  #put(webhook: Webhook): Webhook {
     const { id, scope, createdAt, updatedAt, ...definition } = webhook
-    this.#database.write(() =>
-      this.#put.run({ id, scope, createdAt, updatedAt, definition: JSON.stringify(definition) }),
-    )
-    this.#webhooks.set(id, webhook)
+    const row = { id, scope, createdAt, updatedAt, definition: JSON.stringify(definition) }
+    this.#edits.commit([{ kind: 'webhooks', key: `${scope}.${id}`, row, record: webhook }])
     return webhook
   }
+}
 
-  #fromRow({ definition, ...columns }: WebhookRow): Webhook {
-    try {
-      return { ...columns, ...JSON.parse(definition) }
-    } catch (error) {
-      throw new RegistryDamaged(this.#database.file, `webhook ${columns.id} cannot be read.`, error)
-    }
-  }
+/** Throws SyntaxError where the JSON is not what we wrote. */
+function webhookOfRow({ definition, ...columns }: WebhookRow): Webhook {
+  return { ...columns, ...JSON.parse(definition) }
 }
 
 function newSecret(): string {

@@ -1,7 +1,7 @@
 /** Limits of a real server: the rate table as the operator set it, and projects that may do no more. */
 import t, { type Test } from 'tap'
-import { Projects } from '../../src/registry/projects.ts'
-import { RegistryDatabase } from '../../src/registry/database.ts'
+import type { Projects } from '../../src/registry/projects.ts'
+import { withRegistry } from '../../src/registry/cli.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { KEYS, startServer, type HttpAnswer, type Server } from '../kit/server.ts'
 
@@ -80,11 +80,7 @@ t.test('an operator is told which limit cannot be', async (t) => {
 /** Changes what only the operator may, while no server runs. */
 async function operate(server: Server, change: (projects: Projects) => void): Promise<void> {
   await server.stop()
-  const database = new RegistryDatabase(server.data)
-  const projects = new Projects(database, systemClock, (error) => t.fail(String(error)))
-  change(projects)
-  projects.close()
-  database.close()
+  withRegistry(server.data, systemClock, ({ projects }) => change(projects))
   await server.restart()
 }
 

@@ -195,7 +195,7 @@ t.test('a row that nobody foresaw is refused, and the file goes on', async (t) =
     yield Buffer.from('description,type,tag,externalId,coordinates,radius\n')
     yield Buffer.from(['a', 'odd', 'b'].map((name, i) => `${name},circle,t,${i},"[1,2]",100\n`).join(''))
   }
-  const { record, errors } = await importCsv(registry.imports, {
+  const { record, errors } = await importCsv(registry, {
     scope: scopeId(1, false),
     kind: odd,
     chunks: chunks(),

@@ -1,0 +1,22 @@
+import type { Change, EditLog } from './editLog.ts'
+import type { RegistryImage } from './image.ts'
+
+/** Edits of a registry that is this process's own: an edit is durable, and in the image, when it returns. */
+export class LocalEdits implements EditLog {
+  readonly health = { ok: true, detail: 'on this machine' }
+  readonly #image: RegistryImage
+
+  constructor(image: RegistryImage) {
+    this.#image = image
+  }
+
+  async edit<T>(work: () => T): Promise<T> {
+    return work()
+  }
+
+  commit(changes: readonly Change[]): void {
+    this.#image.apply(changes, this.#image.revision + 1)
+  }
+
+  close(): void {}
+}
