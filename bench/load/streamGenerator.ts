@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { quantile, rounded } from '../figures.ts'
 import { frameEncoder, readUpdates, type Encoding, type FrameEncoder } from './streamFrames.ts'
-import { BINARY, frameHead, TEXT, upgradeRequest } from './webSocket.ts'
+import { BINARY, frameHead, MessageReader, TEXT, upgradeRequest } from './webSocket.ts'
 
 /** Streams to one server that stay open over several runs: what opening them costs is no figure of an update's. */
 export interface SessionOptions {
@@ -103,16 +103,25 @@ class Stream {
   bytesReceived = 0
   /** When the frames were due that are not acknowledged, milliseconds. */
   readonly due: number[] = []
-  #open: (() => void) | undefined
-  #buffer: Buffer = Buffer.alloc(0)
 
   constructor({ port, key, encoding }: SessionOptions, owner: StreamOwner, opened: () => void) {
     this.#encoding = encoding
     this.#owner = owner
-    this.#open = opened
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    const reader = new MessageReader(this.socket, {
+      opened,
+      refused: (head) => {
+        owner.problem(head)
+        opened()
+      },
+      message: (message) => this.#acknowledge(message),
+      closed: (reason) => owner.problem(reason),
+    })
     this.socket.write(upgradeRequest(key, encoding))
-    this.socket.on('data', (data) => this.#receive(data))
+    this.socket.on('data', (data) => {
+      this.bytesReceived += data.length
+      reader.receive(data)
+    })
     this.socket.on('error', (error) => owner.problem(error.message))
     this.socket.on('close', () => owner.problem('a connection was closed'))
   }
@@ -125,37 +134,7 @@ class Stream {
     this.socket.write(Buffer.concat([head, before, body, after], head.length + length))
   }
 
-  #receive(data: Buffer): void {
-    this.bytesReceived += data.length
-    this.#buffer = this.#buffer.length === 0 ? data : Buffer.concat([this.#buffer, data])
-    if (this.#open !== undefined) {
-      const end = this.#buffer.indexOf('\r\n\r\n')
-      if (end < 0) return
-      if (!this.#buffer.toString('latin1', 0, 12).endsWith('101'))
-        this.#owner.problem(this.#buffer.toString('latin1'))
-      this.#buffer = this.#buffer.subarray(end + 4)
-      this.#open()
-      this.#open = undefined
-    }
-    for (;;) {
-      const buffer = this.#buffer
-      if (buffer.length < 2) return
-      const short = buffer[1]! & 127
-      const head = short < 126 ? 2 : short === 126 ? 4 : 10
-      if (buffer.length < head) return
-      const length =
-        short < 126 ? short : short === 126 ? buffer.readUInt16BE(2) : Number(buffer.readBigUInt64BE(2))
-      if (buffer.length < head + length) return
-      this.#message(buffer[0]! & 15, buffer.subarray(head, head + length))
-      this.#buffer = buffer.subarray(head + length)
-    }
-  }
-
-  #message(opcode: number, message: Buffer): void {
-    if (opcode === PING) this.socket.write(PONG)
-    if (opcode === CLOSE)
-      this.#owner.problem(`closed with ${message.readUInt16BE(0)}: ${message.toString('utf8', 2)}`)
-    if ((opcode & 8) !== 0) return
+  #acknowledge(message: Buffer): void {
     const id = acknowledgedId(this.#encoding, message)
     if (id === undefined) return this.#owner.problem(message.toString('latin1'))
     const now = performance.now()
@@ -338,11 +317,6 @@ function bodyOf({ bodies, perRound }: Frames, i: number): Buffer {
   const round = Math.floor(i / perRound) % period
   return bodies[(round < rounds ? round : period - round) * perRound + (i % perRound)]!
 }
-
-const CLOSE = 8
-const PING = 9
-/** Without a payload: uWebSockets.js sends none to answer. */
-const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
 
 /** The number in an acknowledgement, with events or without; undefined: it is another message. */
 function acknowledgedId(encoding: Encoding, message: Buffer): number | undefined {
