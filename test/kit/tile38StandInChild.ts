@@ -10,7 +10,13 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 
 type Thing =
-  | { readonly kind: 'point'; readonly latitude: number; readonly longitude: number }
+  | {
+      readonly kind: 'point'
+      readonly latitude: number
+      readonly longitude: number
+      /** GeoJSON. */
+      readonly object: string
+    }
   | {
       readonly kind: 'bounds'
       readonly south: number
@@ -130,7 +136,12 @@ function execute([name = '', ...words]: readonly string[]): Reply {
     }
     case 'GET': {
       const thing = collection?.get(id)
-      return thing === undefined ? null : thing.kind === 'string' ? thing.text : JSON.stringify(thing)
+      if (thing === undefined) return null
+      return thing.kind === 'string'
+        ? thing.text
+        : thing.kind === 'point'
+          ? thing.object
+          : JSON.stringify(thing)
     }
     case 'DEL': {
       if (collection?.has(id) !== true) return 0
@@ -142,6 +153,7 @@ function execute([name = '', ...words]: readonly string[]): Reply {
     case 'DROP':
       publishAll(key, { command: 'drop', key })
       return collections.delete(key) ? 1 : 0
+    case 'SCAN':
     case 'INTERSECTS':
     case 'NEARBY':
       return search(name.toUpperCase(), words)
@@ -170,15 +182,19 @@ function execute([name = '', ...words]: readonly string[]): Reply {
 function readThing([kind = '', ...values]: readonly string[]): Thing | undefined {
   const numbers = values.map(Number)
   if (kind === 'STRING' && values.length === 1) return { kind: 'string', text: values[0]! }
+  if (kind === 'OBJECT' && values.length === 1) {
+    const { geometry } = JSON.parse(values[0]!)
+    const [longitude, latitude] = geometry.coordinates
+    return { kind: 'point', latitude, longitude, object: values[0]! }
+  }
   if (numbers.some((number) => Number.isNaN(number))) return undefined
   const [a = 0, b = 0, c = 0, d = 0] = numbers
-  if (kind === 'POINT' && values.length === 2) return { kind: 'point', latitude: a, longitude: b }
   if (kind === 'BOUNDS' && values.length === 4)
     return { kind: 'bounds', south: a, west: b, north: c, east: d }
   return undefined
 }
 
-/** `KEY [LIMIT n] [NOFIELDS] IDS|POINTS (BOUNDS …)|(POINT lat lon meters)`. */
+/** `KEY [LIMIT n] IDS|OBJECTS [(BOUNDS …)|(POINT lat lon meters)]`. */
 function search(name: string, words: readonly string[]): Reply {
   const [key = ''] = words
   const limit = words.includes('LIMIT') ? Number(words[words.indexOf('LIMIT') + 1]) : 100
@@ -187,7 +203,7 @@ function search(name: string, words: readonly string[]): Reply {
     const box = readThing(words.slice(words.indexOf('BOUNDS')))
     if (box?.kind !== 'bounds') return new Error('invalid argument')
     found = found.filter(([, thing]) => meets(thing, box))
-  } else {
+  } else if (name === 'NEARBY') {
     const [latitude = 0, longitude = 0, meters = 0] = words.slice(words.indexOf('POINT') + 1).map(Number)
     const near = found.map(([id, thing]) => ({ id, thing, far: metersTo(thing, latitude, longitude) }))
     found = near
@@ -198,11 +214,7 @@ function search(name: string, words: readonly string[]): Reply {
   const cut = found.slice(0, limit)
   return [
     cut.length < found.length ? cut.length : 0,
-    cut.map(([id, thing]) =>
-      words.includes('POINTS') && thing.kind === 'point'
-        ? [id, [`${thing.latitude}`, `${thing.longitude}`]]
-        : id,
-    ),
+    cut.map(([id, thing]) => (words.includes('OBJECTS') && thing.kind === 'point' ? [id, thing.object] : id)),
   ]
 }
 
@@ -233,7 +245,7 @@ function detect(key: string, id: string, before: Thing | undefined, after: Thing
       const is = meets(after, fence.box)
       const kinds =
         was && is ? ['inside'] : is ? ['enter', 'inside'] : was ? ['exit', 'outside'] : ['outside']
-      const object = { type: 'Point', coordinates: [after.longitude, after.latitude] }
+      const object = JSON.parse(after.object)
       for (const kind of kinds)
         if (fence.detect.has(kind))
           publish(name, { command: 'set', detect: kind, hook: name, key, id, object })

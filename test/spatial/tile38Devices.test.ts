@@ -1,0 +1,285 @@
+import fc from 'fast-check'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import type {
+  FoundUser,
+  LivePosition,
+  PositionViewer,
+  UserAnswer,
+  UserQuestion,
+} from '../../src/engine/port.ts'
+import { pointDistance } from '../../src/geometry/distance.ts'
+import { matchesMetadata } from '../../src/model/metadata.ts'
+import type { Position } from '../../src/model/geofence.ts'
+import type { ScopeId } from '../../src/model/scope.ts'
+import { ApiError } from '../../src/runtime/errors.ts'
+import { LiveAreas, type LiveArea } from '../../src/spatial/liveAreas.ts'
+import { Tile38Devices } from '../../src/spatial/tile38Devices.ts'
+import { Tile38Positions } from '../../src/spatial/tile38Positions.ts'
+import { Tile38Search } from '../../src/spatial/tile38Search.ts'
+import type { Tile38Connection } from '../../src/spatial/tile38Connection.ts'
+import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
+import { place } from './contract.ts'
+
+t.setTimeout(60_000)
+
+const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 60)
+const SCOPE = 3
+const HERE = { latitude: 52.5, longitude: 13.4 }
+const STORE = 'a store'
+const logger = pino({ level: 'silent' })
+
+interface Device extends LivePosition {
+  readonly team: string
+}
+
+/** The slow, obvious twin: all devices in a map, every question a scan. */
+class Fleet {
+  readonly devices = new Map<string, Device>()
+  readonly written: Tile38Devices
+  #records = 0
+
+  constructor(t: Test, tile38: Tile38Connection) {
+    this.written = new Tile38Devices({
+      tile38,
+      storeId: STORE,
+      positions: this,
+      scopes: () => [SCOPE],
+      owns: () => true,
+      logger,
+    })
+    this.written.start()
+    t.teardown(() => this.written.stop())
+  }
+
+  move(deviceId: string, [longitude, latitude]: Position, team = 'red'): void {
+    const device: Device = {
+      scope: SCOPE,
+      deviceId,
+      recordId: this.devices.get(deviceId)?.recordId ?? `record ${this.#records++}`,
+      userId: undefined,
+      latitude,
+      longitude,
+      accuracy: NaN,
+      updatedAt: 1_700_000_000_000,
+      team,
+    }
+    this.devices.set(deviceId, device)
+    this.written.moved(device)
+  }
+
+  remove(deviceId: string): void {
+    const { recordId } = this.devices.get(deviceId)!
+    this.devices.delete(deviceId)
+    this.written.removed(SCOPE, deviceId, recordId)
+  }
+
+  async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
+    for (const device of this.in(area)) if (device.scope === scope) viewer.found(device)
+    viewer.pause()
+  }
+
+  in(area: LiveArea): Device[] {
+    const areas = new LiveAreas<string>()
+    areas.put('it', area)
+    return [...this.devices.values()].filter(({ latitude, longitude }) =>
+      areas.tester('it')(latitude, longitude),
+    )
+  }
+
+  /** Only the records by their id: nobody else may be asked for who is near. */
+  async ask(question: UserQuestion): Promise<UserAnswer> {
+    if (question.ask !== 'record') throw new Error(`asked for ${question.ask}`)
+    const found = [...this.devices.values()].find(({ recordId }) => recordId === question.id)
+    return { users: found === undefined ? [] : [userOf(found)], hasMore: false }
+  }
+
+  near(
+    [longitude, latitude]: Position,
+    radiusMeters: number,
+    limit: number,
+    metadata?: Record<string, string>,
+  ) {
+    return [...this.devices.values()]
+      .map((device) => ({
+        device,
+        distance: pointDistance(latitude, longitude, device.latitude, device.longitude),
+      }))
+      .filter(({ device, distance }) => {
+        const matches = metadata === undefined || matchesMetadata({ team: device.team }, metadata)
+        return distance <= radiusMeters && matches
+      })
+      .toSorted((a, b) => a.distance - b.distance || (a.device.recordId < b.device.recordId ? -1 : 1))
+      .slice(0, limit)
+      .map(({ device }) => device.deviceId)
+  }
+
+  settled(): Promise<void> {
+    return until(() => this.written.waiting === 0)
+  }
+}
+
+function userOf({ recordId, deviceId, team }: Device): FoundUser {
+  return {
+    order: [0],
+    id: recordId,
+    deviceId,
+    user: JSON.stringify({ metadata: { team } }),
+    explanation: '',
+  }
+}
+
+t.test(`${TILE38_NAME}: who is near is who a scan finds, in its order`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  const fleet = new Fleet(t, tile38)
+  const search = new Tile38Search(tile38, STORE, {
+    ask: (question) => fleet.ask(question),
+    remove: async () => false,
+  })
+  const near = async (
+    [longitude, latitude]: Position,
+    radiusMeters: number,
+    limit: number,
+    team?: string,
+  ) => {
+    const metadata = team === undefined ? undefined : { team }
+    const question = { latitude, longitude, radiusMeters, limit, metadata }
+    const { users } = await search.ask({ scope: SCOPE, ask: 'near', near: question })
+    return users.map(({ deviceId }) => deviceId)
+  }
+  await t.rejects(near([0, 0], 1000, 10), { code: 503 }, 'before it is connected')
+  await until(() => tile38.isConnected)
+  const places = fc.sample(place, { numRuns: 400, seed: 38 })
+  places.forEach((at, i) => fleet.move(`device${i}`, at, i % 3 === 0 ? 'blue' : 'red'))
+  for (let i = 0; i < 300; i++) fleet.move(`crowd${i}`, [13.4 + i * 1e-5, 52.5], i === 299 ? 'green' : 'red')
+  for (let i = 0; i < 20; i++) fleet.remove(`device${i * 7}`)
+  await fleet.settled()
+  await fc.assert(
+    fc.asyncProperty(
+      place,
+      fc.integer({ min: 100, max: 10_000 }),
+      fc.integer({ min: 1, max: 100 }),
+      fc.option(fc.constantFrom('red', 'blue', 'green'), { nil: undefined }),
+      async (at, radius, limit, team) => {
+        const found = await near(at, radius, limit, team)
+        const expected = fleet.near(at, radius, limit, team === undefined ? undefined : { team })
+        if (found.join() !== expected.join()) throw new Error(`found ${found.join()}, not ${expected.join()}`)
+      },
+    ),
+    { numRuns: RUNS },
+  )
+  t.same(await near([13.4, 52.5], 5000, 1, 'green'), ['crowd299'], 'behind a crowd that is filtered out')
+  t.same((await near([13.4, 52.5], 5000, 100)).length, 100)
+  t.same(
+    await search.ask({ scope: SCOPE + 1, ask: 'near', near: { ...HERE, radiusMeters: 1000, limit: 9 } }).then(
+      ({ users }) => users,
+      ({ code }: ApiError) => code,
+    ),
+    503,
+    'a scope that was never written',
+  )
+  await server.kill9()
+  await until(() => !tile38.isConnected)
+  await t.rejects(near([0, 0], 1000, 10), { code: 503 })
+})
+
+const AREAS: readonly LiveArea[] = [
+  { kind: 'circle', center: [13.4, 52.5], radius: 2000 },
+  { kind: 'box', west: 179.9, south: -1, east: -179.9, north: 1 },
+  {
+    kind: 'polygon',
+    ring: [
+      [13.4, 52.5],
+      [13.5, 52.5],
+      [13.4, 52.6],
+      [13.4, 52.5],
+    ],
+  },
+]
+const spots = fc.oneof(
+  fc
+    .tuple(fc.integer({ min: -40, max: 120 }), fc.integer({ min: -30, max: 120 }))
+    .map(([east, north]): Position => [13.4 + east / 1000, 52.5 + north / 1000]),
+  fc.tuple(fc.constantFrom(179.85, 179.95, 180, -180, -179.95, -179.85), fc.constantFrom(-1.1, -1, 0, 0.9)),
+)
+
+t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leaves`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  const fleet = new Fleet(t, tile38)
+  const positions = new Tile38Positions({ tile38, storeId: STORE, process: 'this one', logger })
+  positions.start()
+  t.teardown(() => positions.stop())
+  const known = new Map<string, LivePosition>()
+  positions.observer = {
+    moved: (position) => void known.set(position.deviceId, { ...position }),
+    removed: (_, deviceId) => void known.delete(deviceId),
+  }
+  /** Devices that are in the area as far as is known here. */
+  const inside = (area: LiveArea) => {
+    const areas = new LiveAreas<string>()
+    areas.put('it', area)
+    return [...known.values()]
+      .filter(({ latitude, longitude }) => areas.tester('it')(latitude, longitude))
+      .map(({ deviceId }) => deviceId)
+      .toSorted()
+  }
+  const agrees = () =>
+    AREAS.every((area) => {
+      const expected = fleet.in(area).map(({ deviceId }) => deviceId)
+      return inside(area).join() === expected.toSorted().join()
+    })
+  const shuffle = (seed: number) => {
+    for (const [i, at] of fc.sample(spots, { numRuns: 400, seed }).entries()) {
+      const id = `device${i % 120}`
+      if (i % 11 === 0 && fleet.devices.has(id)) fleet.remove(id)
+      else fleet.move(id, at)
+    }
+  }
+
+  const viewers = AREAS.map(() => ({
+    isEnded: false,
+    found: (position: LivePosition) => void known.set(position.deviceId, { ...position }),
+    pause: () => {},
+  }))
+  await until(() => tile38.isConnected)
+  shuffle(1)
+  await fleet.settled()
+  await Promise.all(AREAS.map((area, i) => positions.look(SCOPE, area, viewers[i]!)))
+  t.ok(agrees(), 'at the first look')
+  t.ok(AREAS.every((area) => inside(area).length > 0))
+  for (const seed of [2, 3, 4]) {
+    shuffle(seed)
+    await fleet.settled()
+    await until(agrees)
+  }
+  t.pass('after moves and removals')
+
+  await server.kill9()
+  await until(() => !tile38.isConnected)
+  shuffle(5)
+  server.wipe()
+  await server.start()
+  await fleet.settled()
+  await until(agrees)
+  t.pass('after it was killed and wiped, and devices moved meanwhile')
+
+  server.signal('SIGSTOP')
+  shuffle(6)
+  await until(() => !tile38.isConnected)
+  shuffle(7)
+  server.signal('SIGCONT')
+  await fleet.settled()
+  await until(agrees)
+  t.pass('after it was stopped for some seconds')
+
+  t.equal(positions.count, AREAS.length)
+  for (const viewer of viewers) viewer.isEnded = true
+  await until(() => positions.count === 0)
+  const before = known.size
+  fleet.move('late', [13.4, 52.5])
+  await fleet.settled()
+  await tile38.send([['PING']])
+  t.equal(known.size, before, 'who looks no more is told nothing')
+})
