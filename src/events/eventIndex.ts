@@ -19,7 +19,7 @@ import { readEvent } from './record.ts'
 
 /**
  * Milliseconds that added events wait for more of them; a query does not wait. Each transaction writes every page that
- * it touches: 10 KB an event in transactions of a hundred, 5 KB in those of a thousand.
+ * it touches once more, so fewer and larger ones write less.
  */
 const GATHER = 200
 /** Bytes of events in one transaction: some twenty milliseconds of the thread. */
