@@ -27,6 +27,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   recover: 'recover.ts',
   fanout: 'fanout.ts',
   growth: 'growth.ts',
+  peers: 'peers.ts',
 }
 
 /** A bench that stores a million geofences holds their records meanwhile. */

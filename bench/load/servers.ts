@@ -90,7 +90,7 @@ export async function startRingfence(folder: string, options: RingfenceOptions =
   const port = await freePort()
   const preload = options.preload === undefined ? [] : ['--import', `./${options.preload}`]
   const args = ['--no-flush-bytecode', '--max-semi-space-size=32', ...preload, 'src/main.ts']
-  const server = await launch(args, join(folder, 'ringfence.log'), {
+  const server = await launchNode(args, join(folder, 'ringfence.log'), {
     RINGFENCE_PORT: String(port),
     RINGFENCE_HOST: '127.0.0.1',
     RINGFENCE_DATA: join(folder, DATA),
@@ -122,19 +122,36 @@ export function startBareFanout(folder: string, message: string): Promise<Server
   return launchBare(folder, 'bareFanout', ['bench/load/bareFanout.ts', '--event', file])
 }
 
+/**
+ * Starts Tile38 on an empty folder, with its append-only file, as it comes: written before each answer, and brought to the
+ * disk once a second, which is the strictest that it can be told.
+ *
+ * @param binary of tile38-server
+ */
+export async function startTile38(folder: string, name: string, binary: string): Promise<ServerProcess> {
+  const port = await freePort()
+  const log = join(folder, `${name}.log`)
+  const server = await launch([binary, '-h', '127.0.0.1', '-p', String(port), '-d', join(folder, name)], log)
+  return server.ready(async () => (/ready/i.test(readFileSync(log, 'utf8')) ? port : undefined))
+}
+
 async function launchBare(folder: string, name: string, args: string[]): Promise<ServerProcess> {
   const log = join(folder, `${name}.log`)
-  const server = await launch(args, log, {})
+  const server = await launchNode(args, log, {})
   return server.ready(async () => {
     const match = /listening (\d+)/.exec(readFileSync(log, 'utf8'))
     return match ? Number(match[1]) : undefined
   })
 }
 
-async function launch(args: string[], log: string, env: Record<string, string>) {
+function launchNode(args: string[], log: string, env: Record<string, string>) {
+  return launch([process.execPath, ...args], log, env)
+}
+
+async function launch(words: string[], log: string, env: Record<string, string> = {}) {
   const output = openSync(log, 'w')
   const { server: pin } = await processorPins()
-  const [command, ...rest] = [...pin, process.execPath, ...args]
+  const [command, ...rest] = [...pin, ...words]
   const child = spawn(command!, rest, {
     cwd: ROOT,
     env: { ...process.env, ...env },
@@ -157,9 +174,8 @@ async function launch(args: string[], log: string, env: Record<string, string>) 
         if (found !== undefined) return serverProcess(child, found, exited, () => tail(log))
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
       }
-      throw new Error(
-        `${args.findLast((arg) => arg.endsWith('.ts'))} did not start. Its output ends with:\n${tail(log)}`,
-      )
+      const program = words.findLast((word) => word.endsWith('.ts')) ?? words[0]
+      throw new Error(`${program} did not start. Its output ends with:\n${tail(log)}`)
     },
   }
 }
