@@ -28,6 +28,8 @@ interface TextOption extends OptionBase {
   readonly type: 'text'
   /** The empty text: none, and then an empty value is one. */
   readonly default: string
+  /** As of a list. */
+  readonly problem?: (text: string) => string | undefined
 }
 
 interface ChoiceOption extends OptionBase {
@@ -275,6 +277,23 @@ export const OPTIONS = {
     value: 'json|protobuf',
     help: 'Events on NATS as JSON, or as the message Event of proto/ringfence.proto.',
   },
+  tile38Url: {
+    type: 'text',
+    default: '',
+    problem: tile38Problem,
+    env: 'RINGFENCE_TILE38_URL',
+    value: 'URL',
+    help:
+      'A Tile38 server to keep copies of geofences and positions in, tile38://HOST:PORT. Experimental: never run against ' +
+      'the real server yet. docs/operating.md.',
+  },
+  tile38Password: {
+    type: 'text',
+    default: '',
+    env: 'RINGFENCE_TILE38_PASSWORD',
+    value: 'PASSWORD',
+    help: 'The password that Tile38 asks for (requirepass).',
+  },
   webhookPrivateAddresses: {
     type: 'list',
     default: [],
@@ -516,6 +535,8 @@ function parse(option: Option, raw: unknown, source: string): unknown {
       if (typeof raw !== 'string' || (raw.trim() === '' && option.default !== '')) {
         throw bad(source, 'must be a text', raw)
       }
+      const wrong = raw === '' ? undefined : option.problem?.(raw)
+      if (wrong !== undefined) throw new OptionError(`${source} ${wrong}`)
       return raw
     case 'list': {
       const items: unknown = typeof raw === 'string' ? raw.split(',') : raw
@@ -582,6 +603,14 @@ function natsProblem(urls: readonly string[]): string | undefined {
     (url) => url!.protocol === 'tls:' && isIP(url!.hostname.replaceAll(/[[\]]/g, '')),
   )
   return byAddress ? 'must name hosts, not addresses, after tls://' : undefined
+}
+
+function tile38Problem(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isAddress = url !== undefined && url.hostname !== '' && url.port !== ''
+  if (!isAddress || !['tile38:', 'tile38s:'].includes(url.protocol))
+    return 'must be a URL like tile38://HOST:PORT, or tile38s:// for TLS'
+  return url.username === '' && url.password === '' ? undefined : 'must hold no password: tile38Password does'
 }
 
 function proxiesProblem(ranges: readonly string[]): string | undefined {

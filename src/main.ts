@@ -1,6 +1,7 @@
 /**
  * The composition root: reads top to bottom as the flow of the data, and is the only file that knows every technology.
  */
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { helpText, loadOptions, OptionError, type Options } from '../config/options.ts'
@@ -19,8 +20,10 @@ import { ControlServer } from './control/server.ts'
 import { clientRoutes } from './client/clientRoutes.ts'
 import { syncRoutes } from './client/syncRoutes.ts'
 import { contextRoutes } from './context/contextRoutes.ts'
+import { CopiedPositions } from './engine/copiedPositions.ts'
 import { HostPositions } from './engine/hostPositions.ts'
 import { HostUsers } from './engine/hostUsers.ts'
+import type { Positions } from './engine/port.ts'
 import { openEventIndex } from './events/eventIndex.ts'
 import type { NatsBridge } from './delivery/natsBridge.ts'
 import { NatsPlace } from './delivery/natsPlace.ts'
@@ -41,9 +44,10 @@ import { registerEngineMetrics } from './ops/engineMetrics.ts'
 import { healthRoutes } from './ops/healthRoutes.ts'
 import { Metrics } from './ops/metrics.ts'
 import { registerNatsMetrics } from './ops/natsMetrics.ts'
+import { registerTile38Metrics } from './ops/tile38Metrics.ts'
 import { registerWebhookMetrics } from './ops/webhookMetrics.ts'
 import { EXAMPLE, firstStartText } from './ops/welcome.ts'
-import { scopeId } from './model/scope.ts'
+import { scopeId, type ScopeId } from './model/scope.ts'
 import { commandHelp, operate } from './operator.ts'
 import { runRegistryCommand } from './registry/cli.ts'
 import { beaconRoutes } from './registry/beaconRoutes.ts'
@@ -62,6 +66,7 @@ import { createLogger, type Logger } from './runtime/logger.ts'
 import { Outgoing } from './runtime/outgoing.ts'
 import { connectionRoom, openFileLimit } from './runtime/openFiles.ts'
 import { createGeofenceIndex } from './spatial/cellIndex.ts'
+import type { Tile38Copies } from './spatial/tile38Copies.ts'
 import { encodeEvent } from './stream/protobufCodec.ts'
 import { StreamServer } from './stream/streamServer.ts'
 import { PlaceTokens } from './stream/placeTokens.ts'
@@ -106,10 +111,11 @@ async function main(): Promise<void> {
   const store = openStore(options.data, options)
   const salt = storeSalt(store.storeId)
   const firstKeys = options.keys.length === 0 ? undefined : parseKeys(options.keys.join(','))
+  const tile38 = await openTile38(options, store.storeId, logger)
   const registry = openRegistry({
     folder: options.data,
     clock,
-    createIndex: createGeofenceIndex,
+    createIndex: () => tile38?.index(createGeofenceIndex()) ?? createGeofenceIndex(),
     firstKeys,
     onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; trying again'),
   })
@@ -213,6 +219,7 @@ async function main(): Promise<void> {
         },
         // Ready without it: nobody waits for NATS.
         ...(nats ? [{ name: nats.name, check: () => ({ ok: true, detail: nats.status.detail }) }] : []),
+        ...(tile38 ? [{ name: tile38.name, check: () => ({ ok: true, detail: tile38.status.detail }) }] : []),
       ],
       metrics,
     ),
@@ -226,7 +233,8 @@ async function main(): Promise<void> {
       'the limit of open files leaves room for fewer connections than wanted; raise it with ulimit -n',
     )
   const subscriptions = new Subscriptions(feed, logger, new PlaceTokens(store.secret))
-  const watches = new Watches({ positions: new HostPositions(host), registry, clock })
+  const positions = copied(new HostPositions(host), tile38, registry)
+  const watches = new Watches({ positions, registry, clock })
   const streamServer = new StreamServer({
     ...options,
     intake: host,
@@ -262,6 +270,7 @@ async function main(): Promise<void> {
     watches,
   })
   if (nats !== undefined) registerNatsMetrics(metrics, nats)
+  if (tile38 !== undefined) registerTile38Metrics(metrics, tile38)
   registerWebhookMetrics(metrics, webhooks)
 
   const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
@@ -270,6 +279,7 @@ async function main(): Promise<void> {
   lifecycle.add({ name: 'event index', stop: () => events.close() })
   lifecycle.add({ name: 'commit log', stop: () => log.close() })
   if (nats !== undefined) lifecycle.add(nats)
+  if (tile38 !== undefined) lifecycle.add(tile38)
   lifecycle.add(new Housekeeping({ ...options, host, events, checkpointer, clock, logger }))
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })
   lifecycle.add({ name: 'outgoing requests', stop: () => outgoing.close() })
@@ -332,6 +342,31 @@ async function openNats(options: Options, feed: EventFeed, logger: Logger): Prom
     encode: options.natsFormat === 'json' ? (json) => Buffer.from(json) : encodeEvent,
     logger,
   })
+}
+
+/** The copies in Tile38, where they are asked for. */
+async function openTile38(
+  options: Options,
+  storeId: string,
+  logger: Logger,
+): Promise<Tile38Copies | undefined> {
+  const { tile38Url: url, tile38Password: password } = options
+  if (url === '') return undefined
+  const { Tile38Copies } = await import('./spatial/tile38Copies.ts')
+  return new Tile38Copies({ address: { url, password }, storeId, writer: randomUUID(), logger })
+}
+
+/** The positions, of which Tile38 is told too, where it is asked for. */
+function copied(positions: Positions, tile38: Tile38Copies | undefined, registry: Registry): Positions {
+  if (tile38 === undefined) return positions
+  const geofences = {
+    get revision() {
+      return registry.revision
+    },
+    geofences: (scope: ScopeId) => registry.scope(scope).wholeInOrder(),
+  }
+  const scopes = () => registry.keys.projects().flatMap(({ id }) => [scopeId(id, false), scopeId(id, true)])
+  return new CopiedPositions(positions, tile38.open(geofences, positions, scopes))
 }
 
 function addExample(registry: Registry): void {

@@ -186,8 +186,8 @@ export class Tile38Devices implements PositionObserver, Tile38Follower {
         (id) => !there.has(id) && this.#owns(id) && !this.#waiting.get(scope)?.has(id),
       )
       await this.#send(gone.map((id) => ['DEL', this.#keys.devices(scope), id]))
-      await this.#tile38.send([['SET', this.#keys.devicesState(scope), 'whole', 'STRING', '1']])
     }
+    await this.#tile38.send([['SET', this.#keys.devicesState, 'whole', 'STRING', '1']])
     this.#isWhole = life === this.#life
   }
 

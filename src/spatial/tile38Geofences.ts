@@ -56,7 +56,8 @@ interface Mirrored {
  */
 export class Tile38Geofences implements CellSource, Tile38Follower {
   readonly #tile38: Tile38
-  readonly #source: GeofenceSource
+  /** Undefined until {@link start}: the registry reads its geofences into indexes that are made here. */
+  #source: GeofenceSource | undefined
   readonly #logger: Logger
   readonly #keys: Tile38Keys
   /** Tells what this process has written from what others did, or this one's data folder in another life. */
@@ -72,13 +73,11 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
    */
   constructor(parts: {
     readonly tile38: Tile38
-    readonly source: GeofenceSource
     readonly storeId: string
     readonly writer: string
     readonly logger: Logger
   }) {
     this.#tile38 = parts.tile38
-    this.#source = parts.source
     this.#keys = new Tile38Keys(parts.storeId)
     this.#writer = parts.writer
     this.#logger = parts.logger
@@ -93,7 +92,7 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
   }
 
   get revision(): number {
-    return this.#source.revision
+    return this.#source?.revision ?? 0
   }
 
   /** An index whose geofences are in Tile38 too. */
@@ -102,7 +101,9 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
   }
 
   /** Begins to write. Before it, geofences may be put that are read from the disk. */
-  start(): void {
+  start(source: GeofenceSource): void {
+    this.#source = source
+    for (const mirrored of this.#scopes.values()) mirrored.changedAt = source.revision
     this.#tile38.follow(this)
   }
 
@@ -213,7 +214,7 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
       ['DROP', this.#keys.geofences(scope)],
     ])
     let batch: Geofence[] = []
-    for (const geofence of this.#source.geofences(scope)) {
+    for (const geofence of this.#source!.geofences(scope)) {
       batch.push(geofence)
       if (batch.length < PIPELINE) continue
       await this.#tile38.send(this.#puts(scope, batch))

@@ -68,7 +68,7 @@ export class Tile38Search implements Users {
   async #devices(scope: ScopeId, near: UsersNear, count: number) {
     const { latitude, longitude, radiusMeters } = near
     const [whole, reply] = await this.#tile38.send([
-      ['GET', this.#keys.devicesState(scope), 'whole'],
+      ['GET', this.#keys.devicesState, 'whole'],
       [
         'NEARBY',
         this.#keys.devices(scope),

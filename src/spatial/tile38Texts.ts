@@ -27,8 +27,9 @@ export class Tile38Keys {
     return `${this.#prefix}:${scope}:devices`
   }
 
-  devicesState(scope: ScopeId): string {
-    return `${this.#prefix}:${scope}:devices:state`
+  /** Whether the devices of all scopes are there. */
+  get devicesState(): string {
+    return `${this.#prefix}:devices:state`
   }
 
   /** The channel of a watched area; `name` differs with each. */

@@ -72,6 +72,8 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     ],
     natsCredentials: ['/etc/ringfence/nats.creds', '/etc/ringfence/nats.creds'],
     natsFormat: ['protobuf', 'protobuf'],
+    tile38Url: ['tile38://127.0.0.1:9851', 'tile38://127.0.0.1:9851'],
+    tile38Password: ['open sesame', 'open sesame'],
     webhookPrivateAddresses: ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1'], ['10.0.0.0/8', '::1']],
     webhookTimeoutSeconds: ['5', 5, 5],
     webhookRetrySeconds: ['60', 60, 60],

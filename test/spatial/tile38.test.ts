@@ -26,7 +26,7 @@ class SmallRegistry {
   readonly index: Tile38Cells
 
   constructor(tile38: Tile38, storeId = `store${stores++}`) {
-    this.mirror = new Tile38Geofences({ tile38, source: this, storeId, writer: `life${stores++}`, logger })
+    this.mirror = new Tile38Geofences({ tile38, storeId, writer: `life${stores++}`, logger })
     this.index = this.mirror.index(createGeofenceIndex())
   }
 
@@ -92,7 +92,7 @@ t.test(`${TILE38_NAME}: candidates are a superset, whatever changed since`, asyn
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 20, maxLength: 60, size: 'max' }), async (steps) => {
       const registry = new SmallRegistry(tile38)
-      registry.mirror.start()
+      registry.mirror.start(registry)
       const prepared: Position[] = []
       for (const step of steps) {
         if (step.do === 'put') registry.put(step.key, step.shape)
@@ -118,7 +118,7 @@ t.test(`${TILE38_NAME}: more geofences in a cell than a query gives without a li
   const tile38 = server.connect(t)
   const registry = new SmallRegistry(tile38)
   for (let i = 0; i < 1500; i++) registry.put(String(i).padStart(24, '0'), circle(CITY, 50 + (i % 40)))
-  registry.mirror.start()
+  registry.mirror.start(registry)
   await registry.settled()
   await registry.index.prepare([HERE])
   t.equal(registry.look(CITY, 0).size, 1500)
@@ -138,7 +138,7 @@ t.test(`${TILE38_NAME}: killed, wiped and slow, it is written anew by itself`, a
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   const registry = new SmallRegistry(tile38)
-  registry.mirror.start()
+  registry.mirror.start(registry)
   for (let i = 0; i < 20; i++) registry.put(`first${i}`, circle(CITY, 100))
   await registry.settled()
 
@@ -164,7 +164,7 @@ t.test(`${TILE38_NAME}: killed, wiped and slow, it is written anew by itself`, a
   await registry.settled()
   const again = new SmallRegistry(tile38, 'a store of its own')
   again.put('another store', circle(CITY, 100))
-  again.mirror.start()
+  again.mirror.start(again)
   await again.settled()
   await again.index.prepare([HERE])
   t.same([...again.look(CITY, 0)], ['another store'], 'what another store has written is not seen')
@@ -189,14 +189,14 @@ t.test(`${TILE38_NAME}: a start after another life trusts nothing that it finds`
   const tile38 = server.connect(t)
   const before = new SmallRegistry(tile38, 'one store')
   for (let i = 0; i < 5; i++) before.put(`old${i}`, circle(CITY, 100))
-  before.mirror.start()
+  before.mirror.start(before)
   await before.settled()
   const after = new SmallRegistry(tile38, 'one store')
   for (let i = 0; i < 5; i++) after.put(`new${i}`, circle(CITY, 100))
   t.equal(after.revision, before.revision)
   await after.index.prepare([HERE])
   t.equal(after.index.looks.cells, 0)
-  after.mirror.start()
+  after.mirror.start(after)
   await after.settled()
   await after.index.prepare([HERE])
   t.same([...after.look(CITY, 0)].toSorted(), ['new0', 'new1', 'new2', 'new3', 'new4'])

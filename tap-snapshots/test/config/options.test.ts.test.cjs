@@ -106,6 +106,14 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Events on NATS as JSON, or as the message Event of proto/ringfence.proto. Default
       json.
       RINGFENCE_NATS_FORMAT
+  --tile38-url URL
+      A Tile38 server to keep copies of geofences and positions in, tile38://HOST:PORT.
+      Experimental: never run against the real server yet. docs/operating.md. Default
+      none.
+      RINGFENCE_TILE38_URL
+  --tile38-password PASSWORD
+      The password that Tile38 asks for (requirepass). Default none.
+      RINGFENCE_TILE38_PASSWORD
   --webhook-private-addresses ADDRESSES
       Addresses or CIDR ranges outside the public internet to which webhooks may be sent
       all the same. Comma-separated, default none.

@@ -1,0 +1,16 @@
+import type { Metrics } from './metrics.ts'
+
+/** What an operator watches of the copies in Tile38. */
+export function registerTile38Metrics(
+  metrics: Metrics,
+  copies: { readonly status: { readonly connected: boolean; readonly waiting: number } },
+): void {
+  metrics.gauge('tile38_connected', '1 while there is a connection to Tile38, else 0.', () =>
+    copies.status.connected ? 1 : 0,
+  )
+  metrics.gauge(
+    'tile38_waiting',
+    'Geofences and devices that Tile38 does not have as they are; infinite while all are written.',
+    () => copies.status.waiting,
+  )
+}
