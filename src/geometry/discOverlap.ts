@@ -63,6 +63,12 @@ export function addPiece(ax: number, ay: number, bx: number, by: number, radius2
   sum[INSIDE] = 1
 }
 
+/** Adds pieces that lie inside the disc: the sum of ax·by − ay·bx over them. */
+export function addInside(cross: number): void {
+  sum[CROSS] = sum[CROSS]! + cross
+  sum[INSIDE] = 1
+}
+
 /** Whether no piece met the disc: it lies wholly inside or wholly outside of the polygon. */
 export function overlapIsUndecided(): boolean {
   return sum[INSIDE] === 0

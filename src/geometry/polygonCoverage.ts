@@ -1,19 +1,25 @@
 import { MEAN_RADIUS_METERS, RADIANS } from './distance.ts'
-import { addPiece, overlapIsUndecided, overlapShare, resetOverlap } from './discOverlap.ts'
+import { addInside, addPiece, overlapIsUndecided, overlapShare, resetOverlap } from './discOverlap.ts'
 import { FRAME_LATITUDE, boxBound2, longitudeNear, polygonDistance } from './polygonDistance.ts'
 import { addFarPieces } from './polygonFarCoverage.ts'
 import { polygonContains } from './polygonInside.ts'
 import { WGS84_A, WGS84_E2 } from './probe.ts'
 import type { Probe } from './probe.ts'
 import {
+  DECIMALS,
+  edgesOf,
+  FLAG_DECIMAL,
   FLAG_GLOBAL,
   flagsOf,
+  leafStart,
   leastCosine,
   leavesOf,
+  leavesUnder,
   loadNode,
   loadRun,
   nodeBox,
   run,
+  verticesOf,
 } from './shapeLayout.ts'
 import type { ShapeWords } from './shapeLayout.ts'
 
@@ -83,6 +89,14 @@ function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: n
     const gapLon = Math.max(nodeBox[0]! - lon, lon - nodeBox[2]!)
     const gapLat = Math.max(nodeBox[1]! - lat, lat - nodeBox[3]!)
     if (boxBound2(gapLon, gapLat, cosLat * leastCosine(nodeBox[1]!, nodeBox[3]!)) > boundary2) continue
+    const farLon = Math.max(lon - nodeBox[0]!, nodeBox[2]! - lon) * RADIANS
+    const farLat = Math.max(lat - nodeBox[1]!, nodeBox[3]! - lat)
+    const farX = n * farLon * (cosLat + farLat * RADIANS)
+    const farY = ky * farLat + 0.5 * n * farLon * farLon
+    if (farX * farX + farY * farY <= radius2) {
+      addInsidePieces(words, shape, node, lon, probe, radius)
+      continue
+    }
     if (node < leaves - 1) {
       stack[top++] = 2 * node + 1
       stack[top++] = 2 * node + 2
@@ -126,6 +140,73 @@ function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: n
     }
   }
   return radius2
+}
+
+/**
+ * Adds the edges under a node whose box lies inside the disc: nothing is cut, so a vertex is mapped once and that is
+ * nearly all. A disc much larger than a polygon of thousands of corners is where this counts.
+ */
+function addInsidePieces(
+  words: ShapeWords,
+  shape: number,
+  node: number,
+  lon: number,
+  probe: Probe,
+  radius: number,
+): void {
+  const { doubles, ints } = words
+  const { latitude: lat, sinLatitude: sinLat, cosLatitude: cosLat } = probe
+  const w2 = 1 - WGS84_E2 * sinLat * sinLat
+  const n = WGS84_A / Math.sqrt(w2)
+  const ky = (n * RADIANS * (1 - WGS84_E2)) / w2
+  const bendX = 2 * n * Math.abs(sinLat) * RADIANS * RADIANS
+  const bendY = n * Math.abs(sinLat) * cosLat * RADIANS * RADIANS
+  const mostBend = 8 * SAGITTA * radius
+  const leaves = leavesOf(words, shape)
+  const edges = edgesOf(words, shape)
+  const count = leavesUnder(node, leaves)
+  const firstLeaf = (node + 1) * count - leaves
+  const first = leafStart(firstLeaf, leaves, edges)
+  const last = leafStart(firstLeaf + count, leaves, edges)
+  const decimal = (flagsOf(words, shape) & FLAG_DECIMAL) !== 0
+  const vertices = verticesOf(shape, leaves)
+  let cross = 0
+  let beforeLon = 0
+  let beforeLat = 0
+  let x = 0
+  let y = 0
+  for (let vertex = first; vertex <= last; vertex++) {
+    const at = decimal ? 2 * (vertices + vertex) : vertices + 2 * vertex
+    const dLon = (decimal ? ints[at]! / DECIMALS : doubles[at]!) - lon
+    const dLat = (decimal ? ints[at + 1]! / DECIMALS : doubles[at + 1]!) - lat
+    const fromX = x
+    const fromY = y
+    toFrame(dLon, dLat, n, ky, sinLat, cosLat)
+    x = mapped[0]!
+    y = mapped[1]!
+    if (vertex > first) {
+      const du = dLon - beforeLon
+      const dv = dLat - beforeLat
+      const bend = bendX * Math.abs(du * dv) + bendY * du * du
+      if (bend <= mostBend) cross += fromX * y - fromY * x
+      else {
+        const pieces = Math.ceil(Math.sqrt(bend / mostBend))
+        let pieceX = fromX
+        let pieceY = fromY
+        for (let i = 1; i < pieces; i++) {
+          const part = i / pieces
+          toFrame(beforeLon + part * du, beforeLat + part * dv, n, ky, sinLat, cosLat)
+          cross += pieceX * mapped[1]! - pieceY * mapped[0]!
+          pieceX = mapped[0]!
+          pieceY = mapped[1]!
+        }
+        cross += pieceX * y - pieceY * x
+      }
+    }
+    beforeLon = dLon
+    beforeLat = dLat
+  }
+  addInside(cross)
 }
 
 function toFrame(dLon: number, dLat: number, n: number, ky: number, sinLat: number, cosLat: number): void {

@@ -63,6 +63,45 @@ t.test('polygons, the disc smaller and larger than they are', async () => {
   )
 })
 
+t.test('corners along the edges change nothing, however many', async () => {
+  fc.assert(
+    fc.property(
+      polygonScene(70, 500, 50_000),
+      standpoint(1),
+      magnitude(0.05, 10),
+      fc.integer({ min: 2, max: 1999 }),
+      fc.boolean(),
+      ({ shape, center, size }, { east, north }, share, corners, decimal) => {
+        if (shape.kind === 'circle') return
+        const dense: Shape = { kind: 'polygon', ring: densified(shape.ring, corners, decimal) }
+        const at = inRange(offset(center, east * size, north * size))
+        const meters = Math.min(50_000, share * size)
+        const plain = coverage(shape, at, meters)
+        const found = coverage(dense, at, meters)
+        if (Math.abs(found - plain) > 5e-4)
+          throw new Error(`coverage ${found} of the dense one, else ${plain}`)
+      },
+    ),
+    runs(200),
+  )
+})
+
+/** The same boundary with about so many corners; `decimal`: to a centimetre. */
+function densified(ring: readonly Position[], corners: number, decimal: boolean): Position[] {
+  const each = Math.max(1, Math.floor(corners / (ring.length - 1)))
+  const dense = ring.slice(1).flatMap(([toLon, toLat], i) => {
+    const [lon, lat] = ring[i]!
+    const step = toLon - lon - 360 * Math.round((toLon - lon) / 360)
+    return Array.from({ length: each }, (_, k): Position => {
+      const part = k / each
+      const x = lon + part * step
+      const y = lat + part * (toLat - lat)
+      return decimal ? [Math.round(x * 1e7) / 1e7, Math.round(y * 1e7) / 1e7] : [x, y]
+    })
+  })
+  return [...dense, dense[0]!]
+}
+
 t.test('wide discs on wide polygons', async () => {
   fc.assert(
     fc.property(
