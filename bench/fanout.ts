@@ -60,6 +60,8 @@ const { values: options } = parseArgs({
     rounds: { type: 'string' },
     /** Only these: websocket, sse or webhook. */
     transport: { type: 'string' },
+    /** Only with so many readers. */
+    readers: { type: 'string' },
   },
 })
 const size = options.smoke
@@ -93,7 +95,11 @@ const CASES: readonly Case[] = (
         of('webhook', 1),
         of('webhook', 10),
       ]
-).filter(({ transport }) => options.transport === undefined || transport === options.transport)
+).filter(
+  ({ transport, readers }) =>
+    (options.transport === undefined || transport === options.transport) &&
+    (options.readers === undefined || readers === Number(options.readers)),
+)
 
 function of(transport: Transport, readers: number, kind?: 'filtered' | 'stalled'): Case {
   return { transport, readers, filtered: kind === 'filtered', stalled: kind === 'stalled' }
@@ -360,7 +366,7 @@ function report(results: readonly Result[]): number {
       windows,
       windowSeconds: seconds,
       smoke: options.smoke,
-      partial: options.transport !== undefined,
+      partial: (options.transport ?? options.readers) !== undefined,
     }),
   )
   const missed =

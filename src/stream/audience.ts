@@ -185,7 +185,9 @@ class Group {
     }
     const part = this.#parts.at(-1)!
     part.places.push(place)
-    part.messages.push(encodeEvent(this.#codec, this.#id, event))
+    const message = encodeEvent(this.#codec, this.#id, event)
+    // A text would be made bytes again for each member.
+    part.messages.push(this.members.size > 1 && typeof message === 'string' ? Buffer.from(message) : message)
     this.#bytes += event.json.length
   }
 
