@@ -294,6 +294,16 @@ export const OPTIONS = {
     value: 'PASSWORD',
     help: 'The password that Tile38 asks for (requirepass).',
   },
+  tile38HooksUrl: {
+    type: 'text',
+    default: '',
+    problem: tile38HooksProblem,
+    env: 'RINGFENCE_TILE38_HOOKS_URL',
+    value: 'URL',
+    help:
+      'NATS as Tile38 reaches it, nats://HOST:PORT: there it tells by itself who enters and leaves geofences that have ' +
+      '"hooks": true in their metadata. Experimental, as tile38Url.',
+  },
   webhookPrivateAddresses: {
     type: 'list',
     default: [],
@@ -611,6 +621,10 @@ function tile38Problem(text: string): string | undefined {
   if (!isAddress || !['tile38:', 'tile38s:'].includes(url.protocol))
     return 'must be a URL like tile38://HOST:PORT, or tile38s:// for TLS'
   return url.username === '' && url.password === '' ? undefined : 'must hold no password: tile38Password does'
+}
+
+function tile38HooksProblem(text: string): string | undefined {
+  return /^nats:\/\/[^/?#@]+:\d+$/.test(text) ? undefined : 'must be a URL like nats://HOST:PORT'
 }
 
 function proxiesProblem(ranges: readonly string[]): string | undefined {

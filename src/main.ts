@@ -350,10 +350,10 @@ async function openTile38(
   storeId: string,
   logger: Logger,
 ): Promise<Tile38Copies | undefined> {
-  const { tile38Url: url, tile38Password: password } = options
+  const { tile38Url: url, tile38Password: password, tile38HooksUrl: hooksUrl } = options
   if (url === '') return undefined
   const { Tile38Copies } = await import('./spatial/tile38Copies.ts')
-  return new Tile38Copies({ address: { url, password }, storeId, writer: randomUUID(), logger })
+  return new Tile38Copies({ address: { url, password }, storeId, writer: randomUUID(), hooksUrl, logger })
 }
 
 /** The positions, of which Tile38 is told too, where it is asked for. */

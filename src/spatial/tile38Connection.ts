@@ -27,6 +27,9 @@ export interface Tile38Address {
   readonly password: string
 }
 
+/** Answered by nobody but a server that has read its file, and knows us: PING is answered before. */
+const ALIVE: Tile38Command = ['GET', 'ringfence', 'alive']
+
 type Client = RedisClientType<{}, {}, {}, 2>
 
 /**
@@ -143,7 +146,7 @@ class Session {
     try {
       await session.#connect(session.#client)
       // A password that is missing is told to the first command, not to the connection.
-      await session.send([['PING']])
+      await session.send([ALIVE])
     } catch (error) {
       session.#end(error as Error)
       throw error
@@ -206,13 +209,14 @@ class Session {
     while (!this.#isEnded) {
       await sleep(PING_MS, undefined, { ref: false })
       if (this.#isEnded) return
-      await this.send([['PING']]).catch((error: Error) => this.#end(error))
+      await this.send([ALIVE]).catch((error: Error) => this.#end(error))
     }
   }
 
   #create(): Client {
     const { hostname, port, protocol } = new URL(this.#address.url)
     const client: Client = createClient({
+      // Tile38 has no HELLO, with which later versions begin.
       RESP: 2,
       socket: {
         host: hostname,

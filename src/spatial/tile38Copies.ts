@@ -26,11 +26,15 @@ export class Tile38Copies {
   readonly #parts: { readonly storeId: string; readonly logger: Logger }
   #devices: Tile38Devices | undefined
 
-  /** @param parts.writer differs with every start */
+  /**
+   * @param parts.writer differs with every start
+   * @param parts.hooksUrl see {@link Tile38Hooks}
+   */
   constructor(parts: {
     readonly address: Tile38Address
     readonly storeId: string
     readonly writer: string
+    readonly hooksUrl: string
     readonly logger: Logger
   }) {
     this.#parts = parts
@@ -72,6 +76,7 @@ export class Tile38Copies {
   }
 
   async stop(): Promise<void> {
+    this.#geofences.stop()
     await this.#devices?.stop()
     await this.#connection.stop()
   }

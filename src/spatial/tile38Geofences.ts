@@ -5,6 +5,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Box } from './cellGrid.ts'
 import type { GeofenceIndex } from './port.ts'
+import { RENEW_HOOKS_MS, Tile38Hooks } from './tile38Hooks.ts'
 import { cornersOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
 import { Tile38Cells, type CellAnswers, type CellSource } from './tile38Cells.ts'
 import {
@@ -62,7 +63,9 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
   readonly #keys: Tile38Keys
   /** Tells what this process has written from what others did, or this one's data folder in another life. */
   readonly #writer: string
+  readonly #hooks: Tile38Hooks
   readonly #scopes = new Map<ScopeId, Mirrored>()
+  #timer: NodeJS.Timeout | undefined
   /** Undefined until the first geofence of an index tells its scope. */
   readonly #scopeOf = new Map<Tile38Cells, ScopeId>()
   #working = false
@@ -70,15 +73,18 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
   /**
    * @param parts.storeId keeps the data of one data folder apart from that of others in the same Tile38
    * @param parts.writer differs with every start
+   * @param parts.hooksUrl see {@link Tile38Hooks}
    */
   constructor(parts: {
     readonly tile38: Tile38
     readonly storeId: string
     readonly writer: string
+    readonly hooksUrl: string
     readonly logger: Logger
   }) {
     this.#tile38 = parts.tile38
     this.#keys = new Tile38Keys(parts.storeId)
+    this.#hooks = new Tile38Hooks(this.#keys, parts.hooksUrl)
     this.#writer = parts.writer
     this.#logger = parts.logger
   }
@@ -105,6 +111,11 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
     this.#source = source
     for (const mirrored of this.#scopes.values()) mirrored.changedAt = source.revision
     this.#tile38.follow(this)
+    this.#timer = setInterval(() => void this.#renewHooks(), RENEW_HOOKS_MS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
   }
 
   connected(): void {
@@ -205,6 +216,11 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
     }
   }
 
+  async #renewHooks(): Promise<void> {
+    // What fails is made anew with the scope.
+    if (this.#tile38.isConnected) await this.#tile38.send(this.#hooks.renewals()).catch(() => {})
+  }
+
   async #writeAnew(mirrored: Mirrored): Promise<void> {
     const { scope } = mirrored
     mirrored.state = 'writing'
@@ -212,6 +228,7 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
     await this.#tile38.send([
       ['DEL', this.#keys.geofencesState(scope), 'done'],
       ['DROP', this.#keys.geofences(scope)],
+      ...this.#hooks.forget(scope),
     ])
     let batch: Geofence[] = []
     for (const geofence of this.#source!.geofences(scope)) {
@@ -248,22 +265,24 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
   /** The boxes of a geofence have its id, and that with `/1`, …, where it has several. */
   #puts(scope: ScopeId, geofences: readonly Geofence[]): Tile38Command[] {
     const arena = new ShapeArena()
-    return geofences.flatMap(({ id, shape }) =>
-      arena
-        .bounds(arena.add(shape))
+    return geofences.flatMap((geofence) => [
+      ...arena
+        .bounds(arena.add(geofence.shape))
         .map((bounds, i) => [
           'SET',
           this.#keys.geofences(scope),
-          i === 0 ? id : `${id}/${i}`,
+          i === 0 ? geofence.id : `${geofence.id}/${i}`,
           'BOUNDS',
           ...cornersOf(bounds, PAD_DEGREES),
         ]),
-    )
+      ...this.#hooks.changed(scope, geofence.id, geofence),
+    ])
   }
 
   /** A second box may be left of a shape that the geofence had before its last: a superset all the same. */
   #removal(scope: ScopeId, id: string): Tile38Command[] {
-    return [id, `${id}/1`].map((each) => ['DEL', this.#keys.geofences(scope), each])
+    const boxes = [id, `${id}/1`].map((each) => ['DEL', this.#keys.geofences(scope), each])
+    return [...boxes, ...this.#hooks.changed(scope, id, undefined)]
   }
 
   #note(scope: ScopeId, what: 'begun' | 'done', revision: number): Tile38Command {

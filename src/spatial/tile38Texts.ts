@@ -22,6 +22,11 @@ export class Tile38Keys {
     return `${this.#prefix}:${scope}:geofences:state`
   }
 
+  /** The hook of a geofence. */
+  hook(scope: ScopeId, geofenceId: string): string {
+    return `${this.#prefix}:${scope}:hook:${geofenceId}`
+  }
+
   /** Where devices are. */
   devices(scope: ScopeId): string {
     return `${this.#prefix}:${scope}:devices`

@@ -44,6 +44,8 @@ const [port, folder, password = ''] = process.argv.slice(2) as [string, string, 
 const file = join(folder, 'appendonly.aof')
 const collections = new Map<string, Map<string, Thing>>()
 const channels = new Map<string, Fence>()
+/** By name: the words that made it. Nothing is told by them here. */
+const hooks = new Map<string, readonly string[]>()
 const listeners = new Map<string, Set<Client>>()
 
 mkdirSync(folder, { recursive: true })
@@ -100,7 +102,7 @@ function answer(client: Client, words: string[]): string {
   if (client.isListening || command === 'SUBSCRIBE') return listen(client, command, rest)
   if (command === 'PING') return '+PONG\r\n'
   const reply = execute(words)
-  if (/^(?:SET|DEL|DROP|SETCHAN|DELCHAN)$/.test(command) && !(reply instanceof Error))
+  if (/^(?:SET|DEL|DROP|SETCHAN|DELCHAN|SETHOOK|DELHOOK)$/.test(command) && !(reply instanceof Error))
     appendFileSync(file, `${JSON.stringify(words)}\n`)
   return command === 'SET' && !(reply instanceof Error) ? '+OK\r\n' : encode(reply)
 }
@@ -172,6 +174,20 @@ function execute([name = '', ...words]: readonly string[]): Reply {
       })
       return 1
     }
+    case 'SETHOOK':
+      if (!words.includes('FENCE')) return new Error('missing FENCE argument')
+      hooks.set(key, words)
+      return 1
+    case 'DELHOOK':
+      return hooks.delete(key) ? 1 : 0
+    case 'HOOKS':
+      return [...hooks.values()].map(([hook = '', url = '', , , , collectionKey = '', ...rest]) => [
+        hook,
+        collectionKey,
+        [url],
+        ['INTERSECTS', collectionKey, ...rest],
+        [],
+      ])
     case 'DELCHAN':
       return channels.delete(key) ? 1 : 0
     default:

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { Probe } from '../../src/geometry/probe.ts'
 import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
+import type { Metadata } from '../../src/model/metadata.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import { Tile38Geofences } from '../../src/spatial/tile38Geofences.ts'
 import type { Tile38Cells } from '../../src/spatial/tile38Cells.ts'
@@ -26,7 +27,13 @@ class SmallRegistry {
   readonly index: Tile38Cells
 
   constructor(tile38: Tile38, storeId = `store${stores++}`) {
-    this.mirror = new Tile38Geofences({ tile38, storeId, writer: `life${stores++}`, logger })
+    this.mirror = new Tile38Geofences({
+      tile38,
+      hooksUrl: 'nats://nats:4222',
+      storeId,
+      writer: `life${stores++}`,
+      logger,
+    })
     this.index = this.mirror.index(createGeofenceIndex())
   }
 
@@ -34,8 +41,8 @@ class SmallRegistry {
     yield* this.all.values()
   }
 
-  put(id: string, itsShape: Shape): void {
-    const geofence = fence(id, itsShape)
+  put(id: string, itsShape: Shape, metadata: Metadata = {}): void {
+    const geofence = { ...fence(id, itsShape), metadata }
     this.revision++
     this.all.set(id, geofence)
     this.index.put(geofence)
@@ -201,6 +208,55 @@ t.test(`${TILE38_NAME}: a start after another life trusts nothing that it finds`
   await after.index.prepare([HERE])
   t.same([...after.look(CITY, 0)].toSorted(), ['new0', 'new1', 'new2', 'new3', 'new4'])
   t.equal(after.index.looks.cells, 1)
+})
+
+t.test(`${TILE38_NAME}: marked geofences have hooks, through edits and a wiped server`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  const registry = new SmallRegistry(tile38, 'hooked')
+  registry.mirror.start(registry)
+  t.teardown(() => registry.mirror.stop())
+  const hooks = async () => {
+    const [reply] = await tile38.send([['HOOKS', '*']])
+    return (reply as readonly (readonly [string, string, readonly string[], readonly string[]])[]).map(
+      ([name, key, [url], words]) => ({ name, key, url, words: words.join(' ') }),
+    )
+  }
+  registry.put('plain', circle(CITY, 100))
+  registry.put('marked', circle(CITY, 100), { hooks: true })
+  registry.put('text', circle(CITY, 100), { hooks: 'true' })
+  const hook = {
+    name: 'ringfence:hooked:0:hook:marked',
+    key: 'ringfence:hooked:0:devices',
+    url: 'nats://nats:4222/geofences.0.test.marked',
+    words: /FENCE DETECT enter,exit CIRCLE 52.5\d* 13.4\d* 100\.0*$/,
+  }
+  await registry.settled()
+  t.match(await hooks(), [hook])
+  await server.kill9()
+  await until(() => !tile38.isConnected)
+  server.wipe()
+  await server.start()
+  await registry.settled()
+  t.match(await hooks(), [hook], 'made again')
+  registry.put('away', circle(CITY, 100), { hooks: true })
+  await registry.settled()
+  await server.kill9()
+  await until(() => !tile38.isConnected)
+  registry.remove('away')
+  await server.start()
+  await registry.settled()
+  t.match(await hooks(), [hook], 'not that of one which went meanwhile')
+  registry.put('marked', circle(CITY, 200), { hooks: true })
+  await registry.settled()
+  t.match(await hooks(), [{ words: / 200\.0*$/ }])
+  registry.put('marked', circle(CITY, 200))
+  registry.put('plain', circle(CITY, 100), { hooks: true })
+  await registry.settled()
+  t.match(await hooks(), [{ name: /plain$/ }])
+  registry.remove('plain')
+  await registry.settled()
+  t.same(await hooks(), [])
 })
 
 t.test(`${TILE38_NAME}: with a password`, async (t) => {

@@ -114,6 +114,11 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --tile38-password PASSWORD
       The password that Tile38 asks for (requirepass). Default none.
       RINGFENCE_TILE38_PASSWORD
+  --tile38-hooks-url URL
+      NATS as Tile38 reaches it, nats://HOST:PORT: there it tells by itself who enters and
+      leaves geofences that have "hooks": true in their metadata. Experimental, as
+      tile38Url. Default none.
+      RINGFENCE_TILE38_HOOKS_URL
   --webhook-private-addresses ADDRESSES
       Addresses or CIDR ranges outside the public internet to which webhooks may be sent
       all the same. Comma-separated, default none.

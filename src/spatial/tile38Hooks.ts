@@ -1,0 +1,70 @@
+import type { Geofence } from '../model/geofence.ts'
+import { isLive, projectOf, type ScopeId } from '../model/scope.ts'
+import { numberText, type Tile38Keys } from './tile38Texts.ts'
+import type { Tile38Command } from './tile38Port.ts'
+
+/** A hook that nobody renews ends after so long. */
+const HOOK_SECONDS = 600
+/** How often hooks are renewed. */
+export const RENEW_HOOKS_MS = (HOOK_SECONDS / 2) * 1000
+
+/**
+ * Which geofences are marked `hooks: true` in their metadata, and the commands that have Tile38 tell NATS by itself when a
+ * device enters or leaves them: raw notifications, by Tile38's geometry, without the rules of events.
+ *
+ * One hook per geofence does not scale: Tile38 looks at all hooks about a device at each of its moves. So they are for those that are
+ * marked, and tell of `enter` and `exit` only; a hook without `DETECT` is looked at for every device anywhere.
+ */
+export class Tile38Hooks {
+  readonly #keys: Tile38Keys
+  readonly #url: string
+  readonly #marked = new Map<string, Geofence>()
+
+  /** @param url `nats://HOST:PORT` as Tile38 reaches it; the empty text: there are no hooks */
+  constructor(keys: Tile38Keys, url: string) {
+    this.#keys = keys
+    this.#url = url
+  }
+
+  /** The commands that follow from a change of a geofence; undefined: it is gone. */
+  changed(scope: ScopeId, id: string, geofence: Geofence | undefined): Tile38Command[] {
+    if (geofence?.metadata?.hooks === true && geofence.enabled && this.#url !== '') {
+      this.#marked.set(id, geofence)
+      return [this.#setting(geofence)]
+    }
+    return this.#marked.delete(id) ? [['DELHOOK', this.#keys.hook(scope, id)]] : []
+  }
+
+  /** The commands after which a scope has no hooks; those that it is to have are told again. */
+  forget(scope: ScopeId): Tile38Command[] {
+    return [...this.#marked.values()]
+      .filter((geofence) => geofence.scope === scope)
+      .flatMap(({ id }) => this.changed(scope, id, undefined))
+  }
+
+  /** The commands that renew all hooks. */
+  renewals(): Tile38Command[] {
+    return [...this.#marked.values()].map((geofence) => this.#setting(geofence))
+  }
+
+  #setting({ scope, id, shape }: Geofence): Tile38Command {
+    const subject = `geofences.${projectOf(scope)}.${isLive(scope) ? 'live' : 'test'}.${id}`
+    const area =
+      shape.kind === 'circle'
+        ? ['CIRCLE', numberText(shape.center[1]), numberText(shape.center[0]), numberText(shape.radius)]
+        : ['OBJECT', JSON.stringify({ type: 'Polygon', coordinates: [shape.ring] })]
+    return [
+      'SETHOOK',
+      this.#keys.hook(scope, id),
+      `${this.#url}/${subject}`,
+      'EX',
+      `${HOOK_SECONDS}`,
+      'INTERSECTS',
+      this.#keys.devices(scope),
+      'FENCE',
+      'DETECT',
+      'enter,exit',
+      ...area,
+    ]
+  }
+}
