@@ -58,7 +58,7 @@ export interface ContestOptions {
   readonly windows: number
   /** Of one window. */
   readonly seconds: number
-  /** Bisections for the highest rate; each halves what it may be off by. */
+  /** Bisections for the highest rate; each halves what it may be off by. 0: neither it nor latencies at half of it are looked for. */
   readonly searchSteps: number
   /** Updates that are sent without a pause, to see what a server answers. */
   readonly closedCount: number
@@ -141,7 +141,8 @@ export async function contest(
     course.othersShares.push(Math.max(0, others) / (window.seconds * availableParallelism()))
   })
   // Late, when each has run for a while: what a server sustains is not what it does in its first seconds.
-  for (const course of courses) course.highest = await highestRate(title, course, options)
+  if (options.searchSteps > 0)
+    for (const course of courses) course.highest = await highestRate(title, course, options)
   const halfRate = Math.floor(courses.at(-1)!.highest.rate / 2)
   if (halfRate > 0) {
     await inTurns(courses, options, async ({ contender, half }, round) => {
@@ -160,7 +161,11 @@ export async function contest(
 export function tableRow({ offeredRatePerSecond, standings }: Outcome) {
   const bare = standings['bare']!
   const own = standings['ringfence']!
-  const peak = (of: Standing) => `${thousands(of.highestRatePerSecond)}${of.generatorWasLimit ? '+' : ''}`
+  const peak = (of: Standing) =>
+    of.highestRatePerSecond === 0
+      ? undefined
+      : `${thousands(of.highestRatePerSecond)}${of.generatorWasLimit ? '+' : ''}`
+  const atHalf = (value: number) => (own.highestRatePerSecond === 0 ? undefined : rounded(value, 3))
   return {
     rate: offeredRatePerSecond,
     bareMicros: bare.cpuMicrosPerUpdate,
@@ -168,10 +173,10 @@ export function tableRow({ offeredRatePerSecond, standings }: Outcome) {
     ratio: rounded(bare.cpuMicrosPerUpdate / own.cpuMicrosPerUpdate, 3),
     barePeak: peak(bare),
     peak: peak(own),
-    halfP50Ms: own.halfP50Ms,
-    overBareP50Ms: rounded(own.halfP50Ms - bare.halfP50Ms, 3),
-    halfP99Ms: own.halfP99Ms,
-    overBareP99Ms: rounded(own.halfP99Ms - bare.halfP99Ms, 3),
+    halfP50Ms: atHalf(own.halfP50Ms),
+    overBareP50Ms: atHalf(own.halfP50Ms - bare.halfP50Ms),
+    halfP99Ms: atHalf(own.halfP99Ms),
+    overBareP99Ms: atHalf(own.halfP99Ms - bare.halfP99Ms),
   }
 }
 
