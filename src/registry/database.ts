@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { ApiError } from '../runtime/errors.ts'
@@ -90,7 +90,7 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
   `,
   // Of a file that follows a log of edits, which log it is, and what in that log could not be read.
   4: `
-    CREATE TABLE origin (id TEXT NOT NULL);
+    CREATE TABLE origin (id TEXT NOT NULL, isFollowed INTEGER NOT NULL);
     CREATE TABLE unreadable (entry TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
   `,
 }
@@ -147,6 +147,7 @@ export class RegistryDatabase {
   readonly #db: Database.Database
   readonly #setRevision: Database.Statement
   #revision: number
+  #promised: string | undefined
   #origin: string | undefined
 
   /**
@@ -162,8 +163,10 @@ export class RegistryDatabase {
       .prepare(`SELECT value FROM meta WHERE name = 'revision'`)
       .pluck()
       .get() as number
-    this.#origin = this.#db.prepare('SELECT id FROM origin').pluck().get() as string | undefined
-    if (this.#origin !== undefined) this.#follow()
+    const origin = this.#db.prepare('SELECT id, isFollowed FROM origin').get() as OriginRow | undefined
+    if (origin === undefined) return
+    this.#promised = origin.id
+    if (origin.isFollowed !== 0) this.#follow()
   }
 
   /** Rises with every {@link write}. */
@@ -181,11 +184,31 @@ export class RegistryDatabase {
     return this.#origin === undefined ? 'rowid' : 'createdAt, id'
   }
 
-  /** Makes this new file one that follows a log. */
-  follow(origin: string): void {
-    this.#db.prepare('INSERT INTO origin VALUES (?)').run(origin)
-    this.#origin = origin
+  /** The log of edits that the file has begun to become; it may be that nobody knows of it yet. */
+  get promised(): string | undefined {
+    return this.#promised
+  }
+
+  /** Whether nothing was ever written to it. */
+  get isEmpty(): boolean {
+    return this.#revision === 0
+  }
+
+  /** The file is about to become a log of edits. */
+  promise(origin: string): void {
+    this.#setOrigin(origin, 0)
+  }
+
+  /** From now on the file follows a log, in which it is at a revision. */
+  follow(origin: string, revision: number): void {
+    this.write(() => this.#setOrigin(origin, 1), revision)
     this.#follow()
+  }
+
+  #setOrigin(origin: string, isFollowed: number): void {
+    this.#db.prepare('DELETE FROM origin').run()
+    this.#db.prepare('INSERT INTO origin VALUES (?, ?)').run(origin, isFollowed)
+    this.#promised = origin
   }
 
   /**
@@ -193,6 +216,7 @@ export class RegistryDatabase {
    * last changed: one before the one that it refers to.
    */
   #follow(): void {
+    this.#origin = this.#promised
     this.#db.pragma('synchronous = NORMAL')
     this.#db.pragma('foreign_keys = OFF')
   }
@@ -265,6 +289,16 @@ export class RegistryDatabase {
   close(): void {
     this.#db.close()
   }
+}
+
+interface OriginRow {
+  readonly id: string
+  readonly isFollowed: number
+}
+
+/** Removes the file of a folder, which nobody has open. */
+export function removeDatabase(folder: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(folder, REGISTRY_FILE + suffix), { force: true })
 }
 
 function openFile(file: string): Database.Database {

@@ -1,6 +1,7 @@
 import type { RegistryDatabase } from './database.ts'
-import type { Change, Kind, KindImage } from './editLog.ts'
+import { type Change, type Kind, type KindImage, KINDS } from './editLog.ts'
 import { rowTables, type RowTables } from './rowTables.ts'
+import { UnreadableEntries } from './unreadableEntries.ts'
 
 /**
  * What a process has of the registry: rows in SQLite, and the records that they stand for in memory.
@@ -12,11 +13,14 @@ import { rowTables, type RowTables } from './rowTables.ts'
  */
 export class RegistryImage {
   readonly database: RegistryDatabase
+  /** Of the log that the file follows, where it follows one. */
+  readonly unreadable: UnreadableEntries
   readonly #tables: RowTables
   readonly #kinds = new Map<Kind, KindImage<object, unknown>>()
 
   constructor(database: RegistryDatabase) {
     this.database = database
+    this.unreadable = new UnreadableEntries(database)
     this.#tables = rowTables(database)
   }
 
@@ -49,6 +53,11 @@ export class RegistryImage {
         else this.#tables[kind].put(row)
       }
     }, revision)
+  }
+
+  /** What would make all that is there. */
+  *allChanges(): Generator<Change> {
+    for (const kind of KINDS) yield* this.#tables[kind].changes()
   }
 
   /** See {@link KindImage.parked}. */

@@ -344,11 +344,12 @@ export class Registry implements RegistryView {
   }
 
   #sleep(milliseconds: number): void {
-    this.#timer = setTimeout(() => this.#wake(), Math.min(Math.max(milliseconds, 1), MAX_SLEEP_MS))
+    this.#timer = setTimeout(() => this.sweepWhenDue(), Math.min(Math.max(milliseconds, 1), MAX_SLEEP_MS))
     this.#timer.unref()
   }
 
-  #wake(): void {
+  /** Sweeps now, and from then on whenever something is due. */
+  sweepWhenDue(): void {
     this.edit(() => this.sweep()).then(
       () => this.#arm(),
       (error) => {

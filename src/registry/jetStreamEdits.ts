@@ -1,0 +1,190 @@
+import {
+  DeliverPolicy,
+  DiscardPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  jetstream,
+  jetstreamManager,
+  StorageType,
+  type JetStreamClient,
+  type JetStreamManager,
+  type StoredMsg,
+  type StreamConfig,
+} from '@nats-io/jetstream'
+import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import type { EditStream, Entry, KeptEntry } from './editStream.ts'
+
+/** The bucket of the registry, as `nats kv` tools name it. */
+export const REGISTRY_BUCKET = 'ringfence-registry'
+
+const STREAM = `KV_${REGISTRY_BUCKET}`
+const PREFIX = `$KV.${REGISTRY_BUCKET}.`
+/** `<edit> <part> <parts>` */
+const EDIT_HEADER = 'Ringfence-Edit'
+const OPERATION_HEADER = 'KV-Operation'
+const ANSWER_MS = 3000
+const HEARTBEAT_MS = 1000
+const EXPIRES_MS = 10_000
+const PAGE_ENTRIES = 1000
+/** Beside the value: what the headers of a message may take. */
+const HEADER_BYTES = 4096
+const WRONG_LAST_SEQUENCE = 10071
+
+export interface RegistryStreamOptions {
+  /** 1, 3 or 5. */
+  readonly replicas: number
+  /** Of the first entry, where the stream is not there yet: beyond what an earlier registry was at. */
+  readonly firstSequence: number
+}
+
+/** The server did not take an edit; why, is for people to read. */
+export class EditRefused extends Error {
+  override readonly name = 'EditRefused'
+}
+
+/**
+ * The edits of a registry in JetStream: a bucket as the key-value tools know it, which allows atomic batches. Makes it where it
+ * is not there.
+ */
+export async function openEditStream(
+  connection: NatsConnection,
+  { replicas, firstSequence }: RegistryStreamOptions,
+): Promise<EditStream> {
+  const manager = await jetstreamManager(connection, { timeout: ANSWER_MS })
+  const wanted = {
+    name: STREAM,
+    description: 'The registry of Ringfence: geofences, beacons, settings, projects, keys, webhooks, imports',
+    subjects: [`${PREFIX}>`],
+    storage: StorageType.File,
+    num_replicas: replicas,
+    max_msgs_per_subject: 1,
+    discard: DiscardPolicy.New,
+    deny_delete: true,
+    allow_rollup_hdrs: true,
+    allow_atomic: true,
+    allow_direct: true,
+  } satisfies Partial<StreamConfig>
+  try {
+    const { config } = await manager.streams.info(STREAM)
+    if (config.num_replicas !== replicas || config.allow_atomic !== true) {
+      await manager.streams.update(STREAM, { ...config, num_replicas: replicas, allow_atomic: true })
+    }
+  } catch (error) {
+    const isAbsent = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
+    if (!isAbsent) throw error
+    await manager.streams.add({ ...wanted, first_seq: firstSequence }).catch(async (cause) => {
+      // Another process made it meanwhile, beginning elsewhere.
+      await manager.streams.info(STREAM).catch(() => {
+        throw cause
+      })
+    })
+  }
+  return new JetStreamEdits(connection, manager)
+}
+
+class JetStreamEdits implements EditStream {
+  readonly maxValueBytes: number
+  readonly #connection: NatsConnection
+  readonly #manager: JetStreamManager
+  readonly #client: JetStreamClient
+
+  constructor(connection: NatsConnection, manager: JetStreamManager) {
+    this.maxValueBytes = connection.info!.max_payload - HEADER_BYTES
+    this.#connection = connection
+    this.#manager = manager
+    this.#client = jetstream(connection, { timeout: ANSWER_MS })
+  }
+
+  async lastSequence(): Promise<number> {
+    return (await this.#manager.streams.info(STREAM)).state.last_seq
+  }
+
+  async last(name: string): Promise<KeptEntry | undefined> {
+    // Not any replica: one may be behind.
+    const message: StoredMsg | null = await this.#manager.streams.getMessage(STREAM, {
+      last_by_subj: PREFIX + name,
+    })
+    return message === null ? undefined : kept(message, message.header, message.seq, 0)
+  }
+
+  async append(edit: string, entries: readonly Entry[], after: number): Promise<number | undefined> {
+    // Each copy that is sent is a batch of its own: the server forgets none for a while.
+    const batch = `${edit}-${Math.floor(performance.now() * 1000).toString(36)}`
+    for (const [i, { name, value }] of entries.entries()) {
+      const head = headers()
+      head.set(EDIT_HEADER, `${edit} ${i + 1} ${entries.length}`)
+      if (value === undefined) head.set(OPERATION_HEADER, 'DEL')
+      if (i === 0) head.set('Nats-Expected-Last-Sequence', String(after))
+      if (entries.length > 1) {
+        head.set('Nats-Batch-Id', batch)
+        head.set('Nats-Batch-Sequence', String(i + 1))
+      }
+      const data = value ?? new Uint8Array()
+      if (i < entries.length - 1) {
+        this.#connection.publish(PREFIX + name, data, { headers: head })
+        continue
+      }
+      if (entries.length > 1) head.set('Nats-Batch-Commit', '1')
+      const reply = await this.#connection.request(PREFIX + name, data, { headers: head, timeout: ANSWER_MS })
+      const answer: { seq?: number; error?: { err_code?: number; description?: string } } = reply.json()
+      if (answer.error?.err_code === WRONG_LAST_SEQUENCE) return undefined
+      if (answer.error === undefined && typeof answer.seq === 'number') return answer.seq
+      throw new EditRefused(
+        `The stream ${STREAM} did not take ${entries.length} entries: ` +
+          `${answer.error?.description ?? 'no sequence in its answer'}.`,
+      )
+    }
+    throw new RangeError('An edit has at least one entry.')
+  }
+
+  async *follow(after: number, signal: AbortSignal): AsyncGenerator<KeptEntry> {
+    const consumer = await this.#client.consumers.get(STREAM, {
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: after + 1,
+    })
+    const messages = await consumer.consume({
+      max_messages: PAGE_ENTRIES,
+      expires: EXPIRES_MS,
+      idle_heartbeat: HEARTBEAT_MS,
+    })
+    let silent = false
+    const stop = (): void => messages.stop()
+    void (async () => {
+      for await (const { type } of messages.status()) {
+        if (type !== 'heartbeats_missed') continue
+        silent = true
+        stop()
+      }
+    })()
+    signal.addEventListener('abort', stop)
+    try {
+      for await (const message of messages) {
+        yield kept(message, message.headers, message.seq, message.info.pending)
+      }
+      if (silent) throw new Error(`The stream ${STREAM} is silent.`)
+    } finally {
+      signal.removeEventListener('abort', stop)
+      stop()
+    }
+  }
+}
+
+function kept(
+  { subject, data }: { readonly subject: string; readonly data: Uint8Array },
+  head: MsgHdrs | undefined,
+  sequence: number,
+  behind: number,
+): KeptEntry {
+  const [edit = '', part, parts] = (head?.get(EDIT_HEADER) ?? '').split(' ')
+  // `DEL` and `PURGE`.
+  const isRemoval = (head?.get(OPERATION_HEADER) ?? '') !== ''
+  return {
+    name: subject.slice(PREFIX.length),
+    value: isRemoval ? undefined : data,
+    sequence,
+    edit,
+    part: Number(part) || 1,
+    parts: Number(parts) || 1,
+    behind,
+  }
+}
