@@ -294,6 +294,15 @@ export const OPTIONS = {
     value: 'PASSWORD',
     help: 'The password that Tile38 asks for (requirepass).',
   },
+  tile38Candidates: {
+    type: 'switch',
+    default: false,
+    env: 'RINGFENCE_TILE38_CANDIDATES',
+    value: 'on|off',
+    help:
+      'Whether Tile38 is asked which geofences are about a batch of updates; memory answers where it does not in time. ' +
+      'The events are the same.',
+  },
   tile38HooksUrl: {
     type: 'text',
     default: '',

@@ -154,7 +154,8 @@ async function main(): Promise<void> {
     )
   const mailbox = new ByteBound(options.mailboxBytes)
   const feed = new EventFeed(events)
-  const host = new ActorHost({ partitions, log, registry, events: feed, mailbox, clock })
+  const prepare = options.tile38Candidates ? tile38?.prepare.bind(tile38) : undefined
+  const host = new ActorHost({ partitions, log, registry, events: feed, mailbox, clock, prepare })
   const users = new HostUsers(() => [host], { salt, registry, clock })
   const checkpointer = new Checkpointer(
     { host, log, snapshots, events, registry, clock, logger },

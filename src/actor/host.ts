@@ -49,6 +49,8 @@ export interface HostParts {
   readonly events: Pick<EventIndex, 'add' | 'pendingBytes'>
   readonly mailbox: ByteBound
   readonly clock: Clock
+  /** Fetches what the evaluation of these updates looks up, as far as it can in a moment. Never rejects. */
+  readonly prepare?: ((updates: readonly Update[]) => Promise<void>) | undefined
 }
 
 /** Counters for metrics; they only rise. */
@@ -79,6 +81,8 @@ const GATHER_MS = 2
  */
 const EVENT_BACKLOG_BYTES = 64 * 1024 * 1024
 const BACKLOG_WAIT_MS = 10
+/** Updates that are looked at for what a batch needs; a batch is mostly smaller. */
+const MOST_PREPARED = 4096
 /** What a waiting update takes beside the bytes it came in. */
 const UPDATE_OVERHEAD_BYTES = 512
 
@@ -253,6 +257,17 @@ export class ActorHost implements Intake {
       return
     }
     if (!this.hasMail) return
+    if (this.parts.prepare === undefined) return this.run()
+    this.scheduled = true
+    void this.parts.prepare(this.firstUpdates()).then(this.prepared)
+  }
+
+  private readonly prepared = (): void => {
+    this.scheduled = false
+    this.run()
+  }
+
+  private run(): void {
     this.evaluate()
     if (this.batchBytes === 0) return this.tell()
     this.flushing = true
@@ -269,6 +284,18 @@ export class ActorHost implements Intake {
       this.batchEvents = []
     }
     this.tell()
+  }
+
+  /** Of those that wait, in the order in which they are evaluated. */
+  private firstUpdates(): Update[] {
+    const updates: Update[] = []
+    for (const number of this.waiting) {
+      for (const { update } of this.mailboxes[number]!) {
+        if (updates.length === MOST_PREPARED) return updates
+        updates.push(update)
+      }
+    }
+    return updates
   }
 
   /** Empties the mailboxes into one frame, up to its bound. */

@@ -3,7 +3,13 @@ import type { Metrics } from './metrics.ts'
 /** What an operator watches of the copies in Tile38. */
 export function registerTile38Metrics(
   metrics: Metrics,
-  copies: { readonly status: { readonly connected: boolean; readonly waiting: number } },
+  copies: {
+    readonly status: {
+      readonly connected: boolean
+      readonly waiting: number
+      readonly looks: { readonly cells: number; readonly memory: number }
+    }
+  },
 ): void {
   metrics.gauge('tile38_connected', '1 while there is a connection to Tile38, else 0.', () =>
     copies.status.connected ? 1 : 0,
@@ -12,5 +18,15 @@ export function registerTile38Metrics(
     'tile38_waiting',
     'Geofences and devices that Tile38 does not have as they are; infinite while all are written.',
     () => copies.status.waiting,
+  )
+  metrics.total(
+    'tile38_candidates_total',
+    'Looks for candidates that were answered by what Tile38 said.',
+    () => copies.status.looks.cells,
+  )
+  metrics.total(
+    'tile38_candidates_from_memory_total',
+    'Looks for candidates that memory answered, with Tile38 or without.',
+    () => copies.status.looks.memory,
   )
 }

@@ -67,6 +67,8 @@ export class Tile38Cells implements GeofenceIndex {
   #ids = 0
   /** Cells that are being asked for. */
   readonly #asked = new Map<number, Promise<void>>()
+  /** An answer is overdue: until it comes nobody waits for another. */
+  #isLate = false
   /** By id: the revision of the last change, the oldest first. */
   readonly #changes = new Map<string, number>()
   /** Changes up to this revision are not known. */
@@ -126,6 +128,7 @@ export class Tile38Cells implements GeofenceIndex {
    * rejects.
    */
   async prepare(places: Iterable<Place>): Promise<void> {
+    if (this.#isLate) return
     const missing = new Map<number, Box>()
     const waits = new Set<Promise<void>>()
     for (const { latitude, longitude } of places) {
@@ -140,9 +143,13 @@ export class Tile38Cells implements GeofenceIndex {
     }
     if (missing.size > 0) waits.add(this.#fetch(missing))
     if (waits.size === 0) return
+    const answered = Promise.all(waits).then(() => void (this.#isLate = false))
     const inTime = new AbortController()
-    const late = sleep(PREPARE_MS, undefined, { signal: inTime.signal, ref: false }).catch(() => {})
-    await Promise.race([Promise.all(waits), late])
+    const late = sleep(PREPARE_MS, undefined, { signal: inTime.signal, ref: false }).then(
+      () => void (this.#isLate = true),
+      () => {},
+    )
+    await Promise.race([answered, late])
     inTime.abort()
   }
 

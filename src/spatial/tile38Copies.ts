@@ -2,6 +2,7 @@ import type { PositionObserver, Positions } from '../engine/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { GeofenceIndex } from './port.ts'
+import type { Place } from './tile38Cells.ts'
 import { Tile38Connection, type Tile38Address } from './tile38Connection.ts'
 import { Tile38Devices } from './tile38Devices.ts'
 import { Tile38Geofences, type GeofenceSource } from './tile38Geofences.ts'
@@ -11,13 +12,16 @@ export interface Tile38Status {
   readonly connected: boolean
   /** Geofences and devices that it does not have as they are; Infinity while all are written. */
   readonly waiting: number
+  /** Looks for candidates that cells from Tile38 answered, and that memory did. */
+  readonly looks: { readonly cells: number; readonly memory: number }
   /** In words. */
   readonly detail: string
 }
 
 /**
- * What one process keeps in Tile38 for others to ask: its geofences and where its devices are. Nothing here is read back,
- * and nobody waits for it: with Tile38 gone the process does all that it did, and writes it anew when Tile38 is back.
+ * What one process keeps in Tile38 for others to ask: its geofences and where its devices are. Nothing is read back but
+ * candidates, where they are asked for, and those memory has too: with Tile38 gone the process does all that it did, and
+ * writes it anew when Tile38 is back.
  */
 export class Tile38Copies {
   readonly name = 'Tile38'
@@ -45,11 +49,14 @@ export class Tile38Copies {
   get status(): Tile38Status {
     const waiting = this.#geofences.waiting + (this.#devices?.waiting ?? 0)
     const behind = waiting === Infinity ? 'is written anew' : `${waiting} changes behind`
-    return {
-      connected: this.#connection.isConnected,
-      waiting,
-      detail: `${this.#connection.detail}; ${behind}`,
-    }
+    const connected = this.#connection.isConnected
+    const { looks } = this.#geofences
+    return { connected, waiting, looks, detail: `${this.#connection.detail}; ${behind}` }
+  }
+
+  /** See {@link Tile38Geofences.prepare}. */
+  prepare(places: readonly (Place & { readonly scope: ScopeId })[]): Promise<void> {
+    return this.#geofences.prepare(places)
   }
 
   /** An index whose geofences are copied. */

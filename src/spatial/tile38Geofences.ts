@@ -7,7 +7,7 @@ import type { Box } from './cellGrid.ts'
 import type { GeofenceIndex } from './port.ts'
 import { RENEW_HOOKS_MS, Tile38Hooks } from './tile38Hooks.ts'
 import { cornersOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
-import { Tile38Cells, type CellAnswers, type CellSource } from './tile38Cells.ts'
+import { Tile38Cells, type CellAnswers, type CellSource, type Place } from './tile38Cells.ts'
 import {
   Tile38Unreachable,
   type Tile38,
@@ -66,8 +66,9 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
   readonly #hooks: Tile38Hooks
   readonly #scopes = new Map<ScopeId, Mirrored>()
   #timer: NodeJS.Timeout | undefined
-  /** Undefined until the first geofence of an index tells its scope. */
+  /** Those whose scope is known: the first geofence of an index tells. */
   readonly #scopeOf = new Map<Tile38Cells, ScopeId>()
+  readonly #indexOf = new Map<ScopeId, Tile38Cells>()
   #working = false
 
   /**
@@ -118,6 +119,22 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
     clearInterval(this.#timer)
   }
 
+  /** How many looks for candidates a cell answered, and how many memory did. */
+  get looks(): { readonly cells: number; readonly memory: number } {
+    let [cells, memory] = [0, 0]
+    for (const { looks } of this.#indexOf.values()) {
+      cells += looks.cells
+      memory += looks.memory
+    }
+    return { cells, memory }
+  }
+
+  /** See {@link Tile38Cells.prepare}, for places of any scope. */
+  async prepare(places: readonly (Place & { readonly scope: ScopeId })[]): Promise<void> {
+    const byScope = Map.groupBy(places, ({ scope }) => scope)
+    await Promise.all([...byScope].map(([scope, those]) => this.#indexOf.get(scope)?.prepare(those)))
+  }
+
   connected(): void {
     for (const mirrored of this.#scopes.values()) this.#forget(mirrored)
     void this.#work()
@@ -128,7 +145,10 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
   }
 
   changed(index: Tile38Cells, id: string, geofence: Geofence | undefined): void {
-    if (geofence !== undefined) this.#scopeOf.set(index, geofence.scope)
+    if (geofence !== undefined && !this.#scopeOf.has(index)) {
+      this.#scopeOf.set(index, geofence.scope)
+      this.#indexOf.set(geofence.scope, index)
+    }
     const scope = this.#scopeOf.get(index)
     if (scope === undefined) return
     let mirrored = this.#scopes.get(scope)

@@ -74,6 +74,7 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     natsFormat: ['protobuf', 'protobuf'],
     tile38Url: ['tile38://127.0.0.1:9851', 'tile38://127.0.0.1:9851'],
     tile38Password: ['open sesame', 'open sesame'],
+    tile38Candidates: ['on', true],
     tile38HooksUrl: ['nats://nats:4222', 'nats://nats:4222'],
     webhookPrivateAddresses: ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1'], ['10.0.0.0/8', '::1']],
     webhookTimeoutSeconds: ['5', 5, 5],

@@ -114,6 +114,10 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --tile38-password PASSWORD
       The password that Tile38 asks for (requirepass). Default none.
       RINGFENCE_TILE38_PASSWORD
+  --tile38-candidates on|off
+      Whether Tile38 is asked which geofences are about a batch of updates; memory answers
+      where it does not in time. The events are the same. Default off.
+      RINGFENCE_TILE38_CANDIDATES
   --tile38-hooks-url URL
       NATS as Tile38 reaches it, nats://HOST:PORT: there it tells by itself who enters and
       leaves geofences that have "hooks": true in their metadata. Experimental, as
