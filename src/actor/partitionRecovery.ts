@@ -1,0 +1,81 @@
+import { LogTrimmed } from '../log/errors.ts'
+import type { PartitionLog, SharedSnapshotStore } from '../log/port.ts'
+import { readFrame } from './commitCodec.ts'
+import type { Partition } from './partition.ts'
+import { RecoveryError } from './recovery.ts'
+
+/**
+ * Recovery of one partition from what all hosts share: its newest snapshot plus the frames after it, applied as data, never
+ * evaluated again.
+ */
+
+export interface RecoveredPartition {
+  readonly partition: Partition
+  /** Frames read from the log. */
+  readonly frames: number
+  /** The highest registry revision that a commit was made with (G10). */
+  readonly revision: number
+}
+
+/**
+ * The partition as it is at the end of its log.
+ * @param create makes it empty; more than once where a trim overtakes the reading, which then begins anew
+ * @param now server time, epoch milliseconds
+ * @throws {RecoveryError} when the log does not reach back to where the newest snapshot ends
+ */
+export async function recoverPartition(
+  create: () => Partition,
+  log: PartitionLog,
+  snapshots: SharedSnapshotStore,
+  now: number,
+): Promise<RecoveredPartition> {
+  for (let newestBefore = -1; ;) {
+    const partition = create()
+    const { number } = partition
+    const snapshot = await snapshots.newest(number)
+    const start = snapshot?.position ?? 0
+    if (start > log.position)
+      throw new RecoveryError(
+        `the snapshot of partition ${number} is at position ${start}, but its log ends at ${log.position}: frames are missing`,
+      )
+    let revision = 0
+    let isSnapshot = true
+    const visitor = {
+      commit(of: number, sequence: number, madeWith: number, rows: number): boolean {
+        if (of !== number) throw new RecoveryError(`the log of partition ${number} has a commit of ${of}`)
+        revision = Math.max(revision, madeWith)
+        partition.sequence = sequence
+        if (isSnapshot) partition.table.expect(rows)
+        return true
+      },
+      table: partition.table,
+      // They are where the log has published them.
+      wantsEvents: false,
+      event(): void {},
+    }
+    if (snapshot !== undefined) readFrame(snapshot.bytes, visitor)
+    isSnapshot = false
+    let position = start
+    try {
+      for await (const frame of log.read(start + 1)) {
+        if (frame.position !== position + 1)
+          throw new RecoveryError(
+            `the log of partition ${number} goes on at position ${frame.position}, not ${position + 1}`,
+          )
+        position = frame.position
+        readFrame(frame.payload, visitor)
+      }
+    } catch (error) {
+      // A former owner may trim the log while it is read; then there is a newer snapshot.
+      if (!(error instanceof LogTrimmed) || start === newestBefore) throw error
+      newestBefore = start
+      continue
+    }
+    if (position !== log.position)
+      throw new RecoveryError(
+        `the log of partition ${number} ends at position ${log.position}, but reading stopped at ${position}`,
+      )
+    partition.table.recoverFreeRows(now)
+    return { partition, frames: position - start, revision }
+  }
+}

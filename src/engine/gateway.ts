@@ -1,0 +1,142 @@
+import { locateUserRecord, type StoreSalt } from '../events/ids.ts'
+import { deviceHash } from '../model/deviceHash.ts'
+import type { Conversion } from '../model/event.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { Update } from '../model/update.ts'
+import { ApiError } from '../runtime/errors.ts'
+import { mergeAnswers } from '../users/userAnswers.ts'
+import { Lane, PATIENCE_MS, type LaneParts } from './lane.ts'
+import { partitionSubject, usersSubject } from './subjects.ts'
+import { decodeAnswer, encodeQuestion } from './partitionProtocol.ts'
+import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from './port.ts'
+
+/**
+ * The device actors as a process without any sees them: what changes devices goes to the owner of their partition (lane.ts),
+ * questions go to all hosts, each of which answers for the partitions that it has.
+ *
+ * Owns: the bound on what waits, the numbers of updates that have none. Does not own: who has which partition; whoever
+ * listens to a partition's subject does.
+ */
+export interface GatewayOptions extends LaneParts {
+  /** Of the store. */
+  readonly partitions: number
+  readonly salt: StoreSalt
+}
+
+/** What waits takes beside the bytes it came in. */
+const UPDATE_OVERHEAD_BYTES = 128
+/** Until those who have not answered a question are asked again. */
+const ASK_AGAIN_MS = 500
+
+export class Gateway implements Intake, Users {
+  readonly #options: GatewayOptions
+  readonly #lanes: readonly Lane[]
+  /** Of the updates that it numbers, over all devices. */
+  #sequence = 0
+
+  constructor(options: GatewayOptions) {
+    this.#options = options
+    this.#lanes = Array.from(
+      { length: options.partitions },
+      (_, number) => new Lane(partitionSubject(number), options),
+    )
+  }
+
+  submit(updates: readonly Update[], bytes: number, submitter: Submitter): void {
+    const share = Math.ceil(bytes / updates.length) + UPDATE_OVERHEAD_BYTES
+    this.#acquire(share * updates.length)
+    for (const update of updates) this.#post(update, share, submitter)
+  }
+
+  submitOne(update: Update, bytes: number, submitter: Submitter): void {
+    const share = bytes + UPDATE_OVERHEAD_BYTES
+    this.#acquire(share)
+    this.#post(update, share, submitter)
+  }
+
+  record(conversion: Conversion, bytes: number): Promise<string> {
+    const share = bytes + UPDATE_OVERHEAD_BYTES
+    this.#acquire(share)
+    return new Promise((resolve, reject) => {
+      const done = (result: string | ApiError) =>
+        typeof result === 'string' ? resolve(result) : reject(result)
+      this.#laneOf(conversion.deviceId).conversion({ conversion, bytes: share, done })
+    })
+  }
+
+  async ask(question: UserQuestion): Promise<UserAnswer> {
+    const { calls, registry, patienceMs = PATIENCE_MS } = this.#options
+    const missing = new Set(this.#partitionsOf(question))
+    if (missing.size === 0) return { users: [], hasMore: false }
+    const answers: UserAnswer[] = []
+    const isComplete = await new Promise<boolean>((resolve) => {
+      const settle = (complete: boolean) => {
+        clearInterval(again)
+        clearTimeout(end)
+        call.end()
+        resolve(complete)
+      }
+      const call = calls.askAll(usersSubject, (bytes) => {
+        const { partitions, answer } = decodeAnswer(bytes)
+        // One that says again what is known, or was asked before the partition changed hands, cannot be taken apart.
+        if (!partitions.every((partition) => missing.has(partition))) return
+        for (const partition of partitions) missing.delete(partition)
+        answers.push(answer)
+        if (missing.size === 0) settle(true)
+      })
+      const send = () =>
+        call.send(encodeQuestion({ revision: registry.revision, partitions: [...missing], question }))
+      const again = setInterval(send, ASK_AGAIN_MS)
+      const end = setTimeout(() => settle(false), patienceMs)
+      send()
+    })
+    if (!isComplete) throw unanswered()
+    return mergeAnswers(question, answers)
+  }
+
+  async remove(scope: ScopeId, recordId: string): Promise<boolean> {
+    const place = locateUserRecord(this.#options.salt, recordId)
+    const lane = place && this.#lanes[place.partition]
+    if (lane === undefined) return false
+    return new Promise((resolve, reject) => {
+      const done = (result: boolean | ApiError) =>
+        typeof result === 'boolean' ? resolve(result) : reject(result)
+      lane.removal({ scope, recordId, done })
+    })
+  }
+
+  /** Resolves when everything that was taken in has been told of. */
+  async drained(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.drained()))
+  }
+
+  #acquire(bytes: number): void {
+    if (!this.#options.mailbox.tryAcquire(bytes))
+      throw new ApiError(503, 'Too many updates are waiting. Try again.', { retryAfter: 1 })
+  }
+
+  #laneOf(deviceId: string): Lane {
+    return this.#lanes[deviceHash(deviceId) % this.#lanes.length]!
+  }
+
+  #post(update: Update, bytes: number, wanted: Submitter): void {
+    const { sender, deviceId } = update
+    const lane = this.#lanes[(sender?.deviceHash ?? deviceHash(deviceId)) % this.#lanes.length]!
+    const stream = update.stream ?? this.#options.gateway
+    const sequence = update.stream === undefined ? ++this.#sequence : update.sequence!
+    lane.update({ update, wanted, stream, sequence, bytes })
+  }
+
+  /** Those that a question is about. */
+  #partitionsOf(question: UserQuestion): Iterable<number> {
+    if (question.ask !== 'record') return this.#lanes.keys()
+    const place = locateUserRecord(this.#options.salt, question.id)
+    return place === undefined || place.partition >= this.#lanes.length ? [] : [place.partition]
+  }
+}
+
+function unanswered(): ApiError {
+  return new ApiError(503, 'For a part of the devices nobody answers at the moment. Try again.', {
+    retryAfter: 1,
+  })
+}

@@ -1,0 +1,102 @@
+import { createInbox, headers, nuid, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import { AnswerOverdue, NobodyListens, type Calls, type OpenCall, type Served } from './calls.ts'
+
+/**
+ * Questions over NATS requests. An answer that is larger than a message comes in parts, which the header names.
+ */
+
+const PART = 'Ringfence-Part'
+/** Of a message's bytes, what is left for subject and headers. */
+const HEAD_BYTES = 4096
+/** The status of a message that says that nobody listens. */
+const NO_RESPONDERS = 503
+
+export class NatsCalls implements Calls {
+  readonly #connection: NatsConnection
+
+  constructor(connection: NatsConnection) {
+    this.#connection = connection
+  }
+
+  ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      const settle = (end: () => void) => {
+        clearTimeout(timer)
+        call.end()
+        end()
+      }
+      const timer = setTimeout(
+        () => settle(() => reject(new AnswerOverdue(`${subject} has not answered in ${timeoutMs} ms.`))),
+        timeoutMs,
+      )
+      const call = this.#open(
+        subject,
+        (answer) => settle(() => resolve(answer)),
+        () => settle(() => reject(new NobodyListens(`Nobody listens to ${subject}.`))),
+      )
+      try {
+        call.send(question)
+      } catch (error) {
+        settle(() => reject(error as Error))
+      }
+    })
+  }
+
+  askAll(subject: string, answered: (answer: Uint8Array) => void): OpenCall {
+    return this.#open(subject, answered, () => {})
+  }
+
+  serve(
+    subject: string,
+    asked: (question: Uint8Array, answer: (answer: Uint8Array) => void) => void,
+  ): Served {
+    const subscription = this.#connection.subscribe(subject, {
+      callback: (error, { data, reply }) => {
+        if (error === null && reply !== undefined) asked(data, (answer) => this.#answer(reply, answer))
+      },
+    })
+    return { stop: () => subscription.drain() }
+  }
+
+  #open(subject: string, answered: (answer: Uint8Array) => void, nobody: () => void): OpenCall {
+    const reply = createInbox()
+    const parts = new Map<string, Uint8Array[]>()
+    const subscription = this.#connection.subscribe(reply, {
+      callback: (error, message) => {
+        if (error !== null) return
+        if (message.headers?.code === NO_RESPONDERS) return nobody()
+        const whole = wholeOf(message, parts)
+        if (whole !== undefined) answered(whole)
+      },
+    })
+    return {
+      send: (question) => this.#connection.publish(subject, question, { reply }),
+      end: () => subscription.unsubscribe(),
+    }
+  }
+
+  #answer(to: string, answer: Uint8Array): void {
+    if (this.#connection.isClosed()) return
+    const most = this.#connection.info!.max_payload - HEAD_BYTES
+    if (answer.length <= most) return this.#connection.publish(to, answer)
+    const id = nuid.next()
+    const count = Math.ceil(answer.length / most)
+    for (let i = 0; i < count; i++) {
+      const head = headers()
+      head.set(PART, `${id} ${i} ${count}`)
+      this.#connection.publish(to, answer.subarray(i * most, (i + 1) * most), { headers: head })
+    }
+  }
+}
+
+/** The answer that a message is, or completes. Messages of one sender come in their order, or are lost. */
+function wholeOf({ headers: head, data }: Msg, parts: Map<string, Uint8Array[]>): Uint8Array | undefined {
+  const text = head?.get(PART) ?? ''
+  if (text === '') return data
+  const [id, at, count] = text.split(' ') as [string, string, string]
+  const before = parts.get(id) ?? []
+  if (before.length !== Number(at)) return undefined
+  parts.set(id, before)
+  before.push(data)
+  return before.length === Number(count) ? Buffer.concat(before) : undefined
+}

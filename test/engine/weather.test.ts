@@ -1,0 +1,205 @@
+/**
+ * The differential test (G6), in bad weather: the same input gives the same events and users whether it goes through one
+ * host, or through gateways and owners between which messages are lost, doubled and late while partitions change hands, in
+ * peace and by force.
+ */
+import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
+import t from 'tap'
+import { HostUsers } from '../../src/engine/hostUsers.ts'
+import type { Users } from '../../src/engine/port.ts'
+import { Engine, MINUTE, runs, SALT, TIMEOUT } from '../actor/kit.ts'
+import { Track } from '../actor/track.ts'
+import {
+  Random,
+  randomBeacon,
+  randomEdit,
+  randomGeofence,
+  randomPlace,
+  randomSettings,
+} from '../actor/world.ts'
+import {
+  FAIR,
+  gatewayOf,
+  outcome,
+  PARTITIONS,
+  serverOf,
+  SharedLogs,
+  SharedMemorySnapshots,
+  SimulatedCalls,
+  track,
+} from './kit.ts'
+
+t.setTimeout(TIMEOUT)
+
+const DEVICES = 12
+const ROUNDS = 12
+
+t.test('property: embedded and distributed make the same of the same input', async (t) => {
+  const counts = { updates: 0, events: 0, repeats: 0, given: 0, taken: 0 }
+  await fc.assert(
+    fc.asyncProperty(fc.integer(), async (seed) => {
+      const random = new Random(seed)
+      const engine = new Engine({ partitions: PARTITIONS })
+      const { world, clock } = engine
+      const place = randomPlace(random)
+      const spread = random.magnitude(60, 20_000)
+      world.set(0, randomSettings(random))
+      for (let id = 1; id <= 12; id++) world.put(randomGeofence(random, id, place, spread, clock.now()))
+      for (let id = 1; id <= 3; id++) world.putBeacon(randomBeacon(random, id, place, spread))
+      const style = { spread, jumps: 0.5, changes: 0.4 }
+      const tracks = Array.from({ length: DEVICES }, (_, i) => new Track(random, `device-${i}`, place, style))
+
+      const weather = {
+        lost: random.pick([0, 0.1]),
+        doubled: random.pick([0, 0.2]),
+        late: random.pick([0, 0.3]),
+      }
+      const calls = new SimulatedCalls(new Random(seed + 1), weather)
+      const hosts = new Hosts(random, calls, engine)
+      await hosts.start()
+      const pause = () => nextTurn()
+      const gateways = [gatewayOf(calls, world, { pause }), gatewayOf(calls, world, { pause })]
+
+      const told: string[] = []
+      for (let round = 0; round < ROUNDS; round++) {
+        clock.advance(Math.round(random.magnitude(1000, 10 * MINUTE)))
+        if (random.chance(0.4)) randomEdit(random, engine, place, spread)
+        const geofences = [...world.geofences(0).values()]
+        const updates = tracks.flatMap((one) => [one.next(engine, geofences), one.next(engine, geofences)])
+        const chaos = random.chance(0.7) ? hosts.disturb() : undefined
+        const embedded = updates.map((update) => track(engine.host, update))
+        // Of one device all go through one gateway: what comes by two ways has no order.
+        const distributed = updates.map((update, i) => track(gateways[(i >> 1) % 2]!, update))
+        for (const [i, promise] of distributed.entries()) {
+          const here = outcome((await embedded[i])!)
+          const there = outcome(await promise)
+          counts.updates++
+          if (there.repeated) {
+            // The answer of the first time was lost: the user may be further by now.
+            counts.repeats++
+            continue
+          }
+          assert.deepEqual(plain(there.user), plain(here.user))
+          assert.deepEqual(there.events.map(plain), here.events.map(plain))
+          for (const json of there.events) told.push(JSON.parse(json)._id)
+        }
+        await chaos
+      }
+
+      const events = hosts.logs.events
+      assert.deepEqual(byDevice(events), byDevice(engine.events.all))
+      const ids = events.map(({ id }) => id)
+      assert.equal(new Set(ids).size, ids.length, 'G2: each event once')
+      const known = new Set(ids)
+      for (const id of told) assert.ok(known.has(id), 'G5: what was told is in the log')
+      counts.events += events.length
+      counts.given += hosts.given
+      counts.taken += hosts.taken
+
+      calls.weather = FAIR
+      await hosts.settle()
+      const parts = { salt: SALT, registry: world, clock }
+      assert.deepEqual(
+        await allUsers(gateways[0]!),
+        await allUsers(new HostUsers(() => [engine.host], parts)),
+      )
+    }),
+    { ...runs(12), endOnFailure: true },
+  )
+  t.comment(JSON.stringify(counts))
+  t.ok(counts.events > counts.updates / 20, 'worlds in which something happens')
+  t.ok(counts.repeats > 0 && counts.given > 0 && counts.taken > 0)
+})
+
+/** Hosts that take partitions from each other, and the logs that they share. */
+class Hosts {
+  readonly logs = new SharedLogs()
+  /** How many partitions changed hands in peace, and by force. */
+  given = 0
+  taken = 0
+  readonly #random: Random
+  readonly #servers: readonly ReturnType<typeof serverOf>[]
+  /** By partition. */
+  readonly #owners: number[] = []
+  /** Partitions of which a host does not know that it has lost them. */
+  readonly #zombies = new Set<string>()
+
+  constructor(random: Random, calls: SimulatedCalls, engine: Engine) {
+    this.#random = random
+    const snapshots = new SharedMemorySnapshots()
+    this.#servers = Array.from({ length: 3 }, (_, host) =>
+      serverOf(calls, engine, {
+        snapshots,
+        openLog: async (n, fencedOut) => this.logs.open(n, fencedOut),
+        lost: (n) => void this.#zombies.delete(`${host} ${n}`),
+      }),
+    )
+  }
+
+  async start(): Promise<void> {
+    for (let n = 0; n < PARTITIONS; n++) {
+      this.#owners[n] = n % 3
+      await this.#servers[n % 3]!.acquire(n)
+    }
+  }
+
+  /** Some partitions change hands while updates are under way. */
+  async disturb(): Promise<void> {
+    const random = this.#random
+    const turns = random.below(20)
+    const kinds = Array.from({ length: PARTITIONS }, () => random.next())
+    const shift = 1 + random.below(2)
+    const isDue = random.chance(0.3)
+    for (let i = 0; i < turns; i++) await nextTurn()
+    if (isDue) for (const server of this.#servers) server.checkpoint(0)
+    await Promise.all(
+      kinds.map(async (kind, n) => {
+        if (kind > 0.6) return
+        const from = this.#owners[n]!
+        const to = (from + shift) % 3
+        if (this.#zombies.has(`${to} ${n}`)) return
+        this.#owners[n] = to
+        if (kind < 0.3) {
+          this.given++
+          await this.#servers[from]!.release(n)
+        } else {
+          this.taken++
+          this.#zombies.add(`${from} ${n}`)
+        }
+        await this.#servers[to]!.acquire(n)
+      }),
+    )
+  }
+
+  /** Who has lost partitions without knowing goes. */
+  async settle(): Promise<void> {
+    for (const zombie of this.#zombies) {
+      const [host, n] = zombie.split(' ').map(Number) as [number, number]
+      await this.#servers[host]!.release(n)
+    }
+  }
+}
+
+/** Without ids: rows and commits are counted in another order. */
+function plain(json: string): unknown {
+  return JSON.parse(json, function (this: { deviceId?: string }, key, value) {
+    return key === '_id' && (this.deviceId !== undefined || 'actualCreatedAt' in this) ? undefined : value
+  })
+}
+
+function byDevice(events: readonly { readonly deviceId: string; readonly json: string }[]) {
+  const lists = new Map<string, unknown[]>()
+  for (const { deviceId, json } of events) {
+    const list = lists.get(deviceId) ?? []
+    lists.set(deviceId, list)
+    list.push(plain(json))
+  }
+  return [...lists].toSorted(([a], [b]) => (a < b ? -1 : 1))
+}
+
+async function allUsers(users: Users): Promise<unknown> {
+  const answer = await users.ask({ scope: 0, ask: 'list', list: { limit: 1000 } })
+  return answer.users.map(({ user }) => JSON.stringify(plain(user))).toSorted()
+}
