@@ -9,6 +9,7 @@ import { EventSchema } from '../events/eventSchema.ts'
 import { BeaconRecord, nearbyBeaconsJson } from '../registry/beaconRecord.ts'
 import { GeofenceRecord } from '../registry/geofenceRecord.ts'
 import type { RegistryView } from '../registry/port.ts'
+import type { Measurer } from '../spatial/port.ts'
 import { badParam, type ApiError } from '../runtime/errors.ts'
 import { Turns } from '../runtime/turns.ts'
 import { ANONYMOUS, anonymousEvents, anonymousStays, anonymousUser, trackAnonymously } from './anonymous.ts'
@@ -36,11 +37,20 @@ export interface TrackParts {
   readonly registry: RegistryView
   /** Whether a device may send one update per second only. */
   readonly rateLimits: boolean
+  /** Takes over where an anonymous update has much to measure. */
+  readonly measurer?: Measurer | undefined
 }
 
 /** POST /v1/track and /v1/track/replay. */
 export function trackRoutes(parts: TrackParts): Route[] {
   const { intake, registry } = parts
+  const untold: Submitter = {
+    rateLimited: parts.rateLimits,
+    wantsUser: false,
+    wantsEvents: false,
+    applied() {},
+    refused() {},
+  }
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
   const anonymousTurns = new Turns(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
   const answers = {
@@ -65,14 +75,24 @@ export function trackRoutes(parts: TrackParts): Route[] {
       description:
         'Evaluates the update and answers the user and the events that it caused, once both are durable. ' +
         'With the deviceId `anonymous` nothing is stored: the update is evaluated ' +
-        `against \`geofenceIds\` and \`beaconIds\`; ${ANONYMOUS_PER_SECOND} updates per second and address.`,
+        `against \`geofenceIds\` and \`beaconIds\`; ${ANONYMOUS_PER_SECOND} updates per second and address. ` +
+        'With the header `Prefer: respond-async` it is answered 202 as soon as it has been taken in: before it is durable, ' +
+        'and nobody is told what becomes of it.',
+      headers: ['prefer'],
       body: TrackBody,
-      answers,
+      answers: {
+        ...answers,
+        202: Type.Object({}, { description: 'Taken in, as `Prefer: respond-async` asks for.' }),
+      },
       handler(call, reply) {
         const update = updateFrom(call.body, stampOf(call))
         if (update.deviceId === ANONYMOUS) {
           anonymousLimit?.take(call.ip, call.receivedAt)
-          return answerAnonymously(registry, [{ body: call.body, update }])
+          return answerAnonymously(parts, [{ body: call.body, update }])
+        }
+        if (prefersAsync(call.headers['prefer'])) {
+          intake.submitOne(update, sizeOf(update), untold)
+          return { status: 202, headers: { 'Preference-Applied': 'respond-async' } }
         }
         const exchange = new TrackExchange(reply, parts, nearbyGeofencesLimit(call.body))
         intake.submitOne(update, sizeOf(update), exchange)
@@ -110,7 +130,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         replays.sort((a, b) => timeOf(a.update) - timeOf(b.update))
         if (stranger < 0) {
           anonymousLimit?.take(call.ip, call.receivedAt)
-          return anonymousTurns.take(() => answerAnonymously(registry, replays))
+          return anonymousTurns.take(() => answerAnonymously(parts, replays))
         }
         const updates = replays.map(({ update }) => update)
         let bytes = 0
@@ -121,6 +141,11 @@ export function trackRoutes(parts: TrackParts): Route[] {
       },
     }),
   ]
+}
+
+/** Of RFC 7240: preferences with commas between them. */
+function prefersAsync(prefer: string | undefined): boolean {
+  return prefer?.split(',').some((one) => one.trim().toLowerCase() === 'respond-async') ?? false
 }
 
 /** One update's request. */
@@ -202,7 +227,7 @@ class ReplayExchange implements Submitter {
  * last. Once the events are too many for an answer, the rest are only counted: nobody waits for a text that is dropped.
  */
 async function answerAnonymously(
-  registry: RegistryView,
+  { registry, measurer }: TrackParts,
   replays: readonly { readonly body: TrackBody; readonly update: Update }[],
 ): Promise<Answer> {
   const last = replays.at(-1)!
@@ -216,7 +241,7 @@ async function answerAnonymously(
       await nextTurn()
       sliceEnd = performance.now() + SLICE_MS
     }
-    const result = trackAnonymously(stays, update, registry.scope(update.scope))
+    const result = await trackAnonymously(stays, update, registry.scope(update.scope), measurer)
     stays = result
     const texts = characters > MAX_EVENT_CHARACTERS ? [] : anonymousEvents(result.transitions, update)
     for (const text of texts) characters += text.length

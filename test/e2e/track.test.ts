@@ -538,6 +538,33 @@ t.test('a resend is applied once (G9)', async (t) => {
     )
 })
 
+t.test('Prefer: respond-async is answered before it is done', async (t) => {
+  const send = (deviceId: string, prefer: string, change: Json = {}) =>
+    fetch(`${server.url}/v1/track`, {
+      method: 'POST',
+      headers: { Authorization: testPublishable, 'Content-Type': 'application/json', Prefer: prefer },
+      body: JSON.stringify({ ...at(place()), deviceId, ...change }),
+    })
+  for (const prefer of ['respond-async', 'wait=10, Respond-Async']) {
+    const deviceId = device()
+    const answer = await send(deviceId, prefer)
+    t.equal(answer.status, 202)
+    t.equal(answer.headers.get('preference-applied'), 'respond-async')
+    t.strictSame(await answer.json(), { meta: { code: 202 } })
+    let status = 404
+    for (let i = 0; i < 100 && status === 404; i++) {
+      ;({ status } = await call('GET', `/v1/users/${deviceId}`))
+    }
+    t.equal(status, 200, 'it is applied')
+  }
+  t.equal((await send(device(), 'respond-asynchronously, wait=10')).status, 200)
+  t.equal(
+    (await send(device(), 'respond-async', { latitude: 91 })).status,
+    400,
+    'what is wrong is told at once',
+  )
+})
+
 t.test('geofence changes reach the very next update', async (t) => {
   const here = place()
   const deviceId = device()
