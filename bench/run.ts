@@ -28,6 +28,8 @@ const BENCHES: Readonly<Record<string, string>> = {
   fanout: 'fanout.ts',
   growth: 'growth.ts',
   peers: 'peers.ts',
+  scaling: 'sim/scaling.ts',
+  journal: 'micro/journal.ts',
 }
 
 /** A bench that stores a million geofences holds their records meanwhile. */

@@ -135,6 +135,24 @@ export async function startTile38(folder: string, name: string, binary: string):
   return server.ready(async () => (/ready/i.test(readFileSync(log, 'utf8')) ? port : undefined))
 }
 
+/**
+ * Starts a NATS server with JetStream on an empty folder.
+ *
+ * @param binary of nats-server
+ * @param sync how often it brings what it has written to the disk, as its setting takes it: `2m`, or `always`
+ */
+export async function startNats(folder: string, binary: string, sync: string): Promise<ServerProcess> {
+  const port = await freePort()
+  const config = join(folder, `nats-${sync}.conf`)
+  const log = join(folder, `nats-${sync}.log`)
+  writeFileSync(
+    config,
+    `listen: "127.0.0.1:${port}"\njetstream {\nstore_dir: "${join(folder, `nats-${sync}`)}"\nsync_interval: ${sync}\n}\n`,
+  )
+  const server = await launch([binary, '-c', config], log)
+  return server.ready(async () => (readFileSync(log, 'utf8').includes('Server is ready') ? port : undefined))
+}
+
 async function launchBare(folder: string, name: string, args: string[]): Promise<ServerProcess> {
   const log = join(folder, `${name}.log`)
   const server = await launchNode(args, log, {})
