@@ -66,6 +66,7 @@ import { createLogger, type Logger } from './runtime/logger.ts'
 import { Outgoing } from './runtime/outgoing.ts'
 import { connectionRoom, openFileLimit } from './runtime/openFiles.ts'
 import { createGeofenceIndex } from './spatial/cellIndex.ts'
+import { MeasuringPool } from './spatial/measuringPool.ts'
 import type { Tile38Copies } from './spatial/tile38Copies.ts'
 import { encodeEvent } from './stream/protobufCodec.ts'
 import { StreamServer } from './stream/streamServer.ts'
@@ -155,7 +156,17 @@ async function main(): Promise<void> {
   const mailbox = new ByteBound(options.mailboxBytes)
   const feed = new EventFeed(events)
   const prepare = options.tile38Candidates ? tile38?.prepare.bind(tile38) : undefined
-  const host = new ActorHost({ partitions, log, registry, events: feed, mailbox, clock, prepare })
+  const measurer = new MeasuringPool(logger)
+  const host = new ActorHost({
+    partitions,
+    log,
+    registry,
+    events: feed,
+    mailbox,
+    clock,
+    prepare,
+    measurer,
+  })
   const users = new HostUsers(() => [host], { salt, registry, clock })
   const checkpointer = new Checkpointer(
     { host, log, snapshots, events, registry, clock, logger },
@@ -193,7 +204,7 @@ async function main(): Promise<void> {
   const streams = new ServerSentEvents(feed, keyWatch)
   const metrics = new Metrics()
   const definitions = [
-    ...trackRoutes({ intake: host, registry, rateLimits: options.rateLimits }),
+    ...trackRoutes({ intake: host, registry, rateLimits: options.rateLimits, measurer }),
     ...conversionRoutes({ intake: host, users }),
     ...contextRoutes(registry),
     ...clientRoutes(registry),
@@ -282,6 +293,7 @@ async function main(): Promise<void> {
   if (nats !== undefined) lifecycle.add(nats)
   if (tile38 !== undefined) lifecycle.add(tile38)
   lifecycle.add(new Housekeeping({ ...options, host, events, checkpointer, clock, logger }))
+  lifecycle.add({ name: 'threads that measure shapes', stop: () => measurer.close() })
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })
   lifecycle.add({ name: 'outgoing requests', stop: () => outgoing.close() })
   lifecycle.add(webhooks)

@@ -5,6 +5,7 @@ import type { Visit } from '../model/device.ts'
 import type { Waypoint } from '../model/event.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import type { StepFacts } from './device.ts'
+import { unmeasured, type Measured, type Unmeasured } from './measured.ts'
 import { PassageFinder } from './passages.ts'
 import { staysIneligible } from './zone.ts'
 
@@ -14,44 +15,69 @@ export interface Facts extends StepFacts {
   readonly clearance: number
 }
 
-/** Asks index and geometry; one finder is reused for every update of a partition. */
+/** So many geofences are never much. */
+const FEW = 100
+
+/**
+ * Asks index and geometry; one finder is reused for every update of a partition: {@link look} and then the questions about
+ * what lies there.
+ */
 export class FactFinder {
   private readonly probe = new Probe()
   private readonly passageFinder = new PassageFinder()
   private readonly slots: number[] = []
   /** Of those of {@link slots} that are out of reach, lower bounds of their distance. */
   private readonly leasts: number[] = []
+  private index!: GeofenceIndex
+  private now!: Circumstances
+  private reach = 0
+  private clearance = 0
+
+  /** Where the device is now. */
+  look(index: GeofenceIndex, latitude: number, longitude: number, now: Circumstances): this {
+    this.index = index
+    this.now = now
+    this.reach = now.settings.bufferEntries ? now.accuracy : 0
+    this.slots.length = 0
+    this.clearance = index.candidates(this.probe.set(latitude, longitude), this.reach, this.slots)
+    return this
+  }
+
+  /**
+   * What {@link facts} would measure, where that is much; else undefined.
+   * @param revision of the scope
+   */
+  much(visits: readonly Visit[], revision: number): Unmeasured | undefined {
+    const { index, slots, probe, reach } = this
+    if (slots.length + visits.length < FEW) return undefined
+    const visited = visits.map(({ geofenceId }) => index.slotOf(geofenceId)).filter((slot) => slot >= 0)
+    const seen = new Set(visited)
+    const near = slots.filter((slot) => !seen.has(slot) && index.distanceAtLeast(slot, probe) <= reach)
+    const { latitude, longitude } = probe
+    const point = { latitude, longitude, accuracyMeters: this.now.accuracy, reachMeters: reach }
+    return unmeasured(index, visited, near, point, revision)
+  }
 
   /**
    * @param from where the device was before, if geofences on the way from there are to be found
    * @param everyCandidate also those that are out of reach, which `explain` shows; the step has no use for them
+   * @param measured what was measured before
    */
-  find(
-    index: GeofenceIndex,
-    latitude: number,
-    longitude: number,
-    visits: readonly Visit[],
-    now: Circumstances,
-    from?: Waypoint,
-    everyCandidate = false,
-  ): Facts {
-    const { probe, slots, leasts } = this
-    probe.set(latitude, longitude)
+  facts(visits: readonly Visit[], from?: Waypoint, everyCandidate = false, measured?: Measured): Facts {
+    const { index, now, probe, reach, slots, leasts } = this
+    let { clearance } = this
     const visitedSlots: number[] = []
     const visited: (Fact | undefined)[] = []
     for (const visit of visits) {
       const slot = index.slotOf(visit.geofenceId)
       visitedSlots.push(slot)
-      visited.push(slot < 0 ? undefined : this.fact(index, slot, index.distance(slot, probe), now))
+      visited.push(slot < 0 ? undefined : this.fact(slot, this.distance(slot, measured), measured))
     }
     // A crowd of stays is looked up in a set; the usual handful is quicker in an array.
     const seen = visitedSlots.length > 16 ? new Set(visitedSlots) : undefined
     const isVisited = (slot: number) => (seen === undefined ? visitedSlots.includes(slot) : seen.has(slot))
 
-    const reach = now.settings.bufferEntries ? now.accuracy : 0
     const candidates: Fact[] = []
-    slots.length = 0
-    let clearance = index.candidates(probe, reach, slots)
     let others = 0
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i]!
@@ -63,8 +89,8 @@ export class FactFinder {
         leasts[others++] = least
         continue
       }
-      const distance = index.distance(slot, probe)
-      if (everyCandidate || distance <= reach) candidates.push(this.fact(index, slot, distance, now))
+      const distance = this.distance(slot, measured)
+      if (everyCandidate || distance <= reach) candidates.push(this.fact(slot, distance, measured))
       else if (distance - reach < clearance && mayConcern(index, slot, now)) clearance = distance - reach
     }
     const nearest = placeOfLeast(leasts, others)
@@ -77,16 +103,22 @@ export class FactFinder {
     }
     let passages: readonly Passage[] = []
     if (from !== undefined) {
-      const to = { time: now.time, latitude, longitude }
-      passages = this.passageFinder.find(index, from, to, isVisited)
+      const { latitude, longitude } = probe
+      passages = this.passageFinder.find(index, from, { time: now.time, latitude, longitude }, isVisited)
     }
     return { visited, candidates, passages, clearance }
   }
 
-  private fact(index: GeofenceIndex, slot: number, distance: number, now: Circumstances): Fact {
+  private distance(slot: number, measured: Measured | undefined): number {
+    return measured?.distance(slot) ?? this.index.distance(slot, this.probe)
+  }
+
+  private fact(slot: number, distance: number, measured: Measured | undefined): Fact {
+    const { index, now } = this
     const { accuracy } = now
     let coverage = distance <= 0 ? 1 : 0
-    if (accuracy > Math.abs(distance)) coverage = index.coverage(slot, this.probe, accuracy)
+    if (accuracy > Math.abs(distance))
+      coverage = measured?.coverage(slot) ?? index.coverage(slot, this.probe, accuracy)
     return { geofence: index.geofence(slot), distance, coverage }
   }
 }

@@ -9,7 +9,9 @@ import type { Conversion } from '../model/event.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../registry/port.ts'
+import type { Measurer } from '../spatial/port.ts'
 import { FrameWriter } from './commitCodec.ts'
+import { measureElsewhere, type Measured, type Unmeasured } from './measured.ts'
 import { RowPosition } from './rowPosition.ts'
 import {
   MAX_RECORDS,
@@ -17,6 +19,7 @@ import {
   RATE_LIMITED,
   TOO_MANY_EVENTS,
   TOO_MANY_RECORDS,
+  UNMEASURED,
   type Applied,
 } from './partition.ts'
 
@@ -36,6 +39,7 @@ import {
  * 3. A batch reads one registry revision: it is evaluated in one go, and edits happen between batches (G10).
  * 4. Readers run between batches, so they see committed state only.
  * 5. What waits is bounded in bytes; past the bound a submission is refused whole (G7).
+ * 6. An update that has much to measure waits for that with all behind it in its partition; others go on.
  */
 
 export interface HostParts {
@@ -51,6 +55,8 @@ export interface HostParts {
   readonly clock: Clock
   /** Fetches what the evaluation of these updates looks up, as far as it can in a moment. Never rejects. */
   readonly prepare?: ((updates: readonly Update[]) => Promise<void>) | undefined
+  /** Takes over where an update has much to measure. */
+  readonly measurer?: Measurer | undefined
 }
 
 /** Counters for metrics; they only rise. */
@@ -90,6 +96,8 @@ interface Mail {
   readonly update: Update
   readonly bytes: number
   readonly submitter: Submitter
+  /** What was measured for it before it is evaluated. */
+  measured?: Measured
 }
 
 interface ConversionMail {
@@ -130,6 +138,8 @@ export class ActorHost implements Intake {
   private readonly mailboxes: Mail[][]
   /** Numbers of the partitions with mail, in the order in which it arrived. */
   private waiting: number[] = []
+  /** Numbers of those whose first update is being measured: they wait for that. */
+  private readonly measuring = new Set<number>()
   private removals: Removal[] = []
   private conversions: ConversionMail[] = []
   private readers: (() => void)[] = []
@@ -208,7 +218,7 @@ export class ActorHost implements Intake {
 
   /** Resolves when nothing waits and nothing is in flight. */
   async drained(): Promise<void> {
-    while (this.flushing || this.scheduled || this.hasMail)
+    while (this.flushing || this.scheduled || this.hasMail || this.measuring.size > 0)
       await new Promise((resolve) => setImmediate(resolve))
   }
 
@@ -312,7 +322,7 @@ export class ActorHost implements Intake {
     for (const number of waiting) {
       if (writer.bytes < FRAME_BYTES && performance.now() < this.evaluateUntil) {
         this.applyMail(number, time)
-        if (this.mailboxes[number]!.length > 0) unfinished.push(number)
+        if (this.mailboxes[number]!.length > 0 && !this.measuring.has(number)) unfinished.push(number)
       } else this.waiting.push(number)
     }
     // Behind those that had no turn at all.
@@ -327,16 +337,24 @@ export class ActorHost implements Intake {
     const partition = this.parts.partitions[number]!
     const mailbox = this.mailboxes[number]!
     partition.begin(writer, time, registry.revision)
+    const elsewhere = this.parts.measurer && 'elsewhere'
     let taken = 0
     while (
       taken < mailbox.length &&
       writer.bytes + partition.eventBytes < FRAME_BYTES &&
       (taken === 0 || performance.now() < this.evaluateUntil)
     ) {
-      const mail = mailbox[taken++]!
+      const mail = mailbox[taken]!
       const { update, submitter } = mail
       const { rateLimited, wantsUser } = submitter
-      const result = partition.apply(update, registry.scope(update.scope), writer, rateLimited, wantsUser)
+      const view = registry.scope(update.scope)
+      const measuring = mail.measured ?? elsewhere
+      const result = partition.apply(update, view, writer, rateLimited, wantsUser, measuring)
+      if (result === UNMEASURED) {
+        void this.measureFirst(number, mail, partition.unmeasured!)
+        break
+      }
+      taken++
       this.told.push(mail)
       if (result === RATE_LIMITED) {
         this.counters.rateLimited++
@@ -354,6 +372,15 @@ export class ActorHost implements Intake {
     partition.end(writer, this.batchEvents)
     if (taken === mailbox.length) mailbox.length = 0
     else mailbox.splice(0, taken)
+  }
+
+  /** Puts the partition aside until the first of its updates has been measured. */
+  private async measureFirst(number: number, mail: Mail, unmeasured: Unmeasured): Promise<void> {
+    this.measuring.add(number)
+    mail.measured = await measureElsewhere(this.parts.measurer!, unmeasured)
+    this.measuring.delete(number)
+    this.waiting.push(number)
+    this.schedule()
   }
 
   /** After the updates that came before them, so that a first update and its conversion find each other. */

@@ -22,6 +22,7 @@ import {
   FLAG_STOPPED,
 } from './deviceTable.ts'
 import { FactFinder } from './facts.ts'
+import type { Measured, Unmeasured } from './measured.ts'
 import { identify, type Identity } from './identity.ts'
 import { goesOn, NOWHERE, profileAfter, saysNothingNew, type Place } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
@@ -54,8 +55,11 @@ export const TOO_MANY_RECORDS: unique symbol = Symbol('too many records')
 /** The events of the update would be over {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
 export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
 
+/** Much is to be measured, elsewhere: see {@link Partition.unmeasured}; nothing was changed. */
+export const UNMEASURED: unique symbol = Symbol('unmeasured')
+
 /** Why an update was refused. */
-type Refusal = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS
+type Refusal = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS | typeof UNMEASURED
 
 /** Users of one device, whose records each of its updates walks over: more than share any real one. */
 export const MAX_RECORDS = 1000
@@ -66,6 +70,13 @@ export const MAX_RECORDS = 1000
  */
 export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
+/** What comes of an update. */
+interface Followed {
+  readonly place: Place
+  readonly zone: Zone
+  readonly transitions: readonly Transition[]
+}
+
 const NO_EVENTS: readonly string[] = []
 
 export class Partition {
@@ -75,6 +86,9 @@ export class Partition {
   sequence = 0
   /** Updates that the first tier answered; for metrics. */
   zoneHits = 0
+
+  /** What the last update needs that was {@link UNMEASURED}. */
+  unmeasured: Unmeasured | undefined
 
   private readonly salt: StoreSalt
   private readonly intervalMs: number
@@ -118,6 +132,7 @@ export class Partition {
    * Applies one update: changes the state and writes the row that makes the change durable.
    * @param limited whether the device's rate limit applies
    * @param wantsUser whether the user's JSON is to be made
+   * @param measuring what was measured of its geofences; `elsewhere`: nothing yet, and it is refused where that is much
    */
   apply(
     update: Update,
@@ -125,6 +140,7 @@ export class Partition {
     writer: FrameWriter,
     limited: boolean,
     wantsUser = true,
+    measuring?: Measured | 'elsewhere',
   ): Applied | Refusal {
     const { table } = this
     const known = table.rowOf(update.sender, update.stream, update.sequence)
@@ -152,10 +168,10 @@ export class Partition {
       this.write(row, update, writer)
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
-      const made = this.evaluate(at, update, view, time, writer)
-      if (made === undefined) {
+      const made = this.evaluate(at, update, view, time, writer, measuring)
+      if (typeof made === 'symbol') {
         if (row < 0) table.giveBack(at, update.receivedAt)
-        return TOO_MANY_EVENTS
+        return made
       }
       events = made
     }
@@ -264,22 +280,25 @@ export class Partition {
     table.move(row, update.latitude, update.longitude, update.accuracy ?? NaN, time, update.receivedAt, flags)
   }
 
-  /** The events, or undefined where they are too many: then nothing was changed. */
+  /** The events, or why there are none: then nothing was changed. */
   private evaluate(
     row: number,
     update: Update,
     view: ScopeView,
     time: number,
     writer: FrameWriter,
-  ): readonly string[] | undefined {
+    measuring: Measured | 'elsewhere' | undefined,
+  ): readonly string[] | typeof TOO_MANY_EVENTS | typeof UNMEASURED {
     const { table } = this
     const before = table.exists(row) ? table.profile(row) : undefined
-    const { place, zone, transitions } = this.follow(before ?? NOWHERE, row, update, view, time)
+    const followed = this.follow(before ?? NOWHERE, row, update, view, time, measuring)
+    if (followed === UNMEASURED) return UNMEASURED
+    const { place, zone, transitions } = followed
     const profile = profileAfter(before, update, place, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
     const events = transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, time)
-    if (events === undefined) return undefined
+    if (events === undefined) return TOO_MANY_EVENTS
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.move(row, update, view.settings, time, profile === before)
     this.setZone(row, update, zone, view)
@@ -306,7 +325,8 @@ export class Partition {
     update: Update,
     view: ScopeView,
     time: number,
-  ): { readonly place: Place; readonly zone: Zone; readonly transitions: readonly Transition[] } {
+    measuring: Measured | 'elsewhere' | undefined,
+  ): Followed | typeof UNMEASURED {
     const { visits, approaches } = before
     const now = circumstancesOf(update, time, view.settings)
     const among = stepBeacons(before.beacons, view.beacons, update, now)
@@ -316,7 +336,13 @@ export class Partition {
       return { place, zone: NO_ZONE, transitions: among.transitions }
     }
     const from = before === NOWHERE ? undefined : this.wayFrom(row, now)
-    const facts = this.finder.find(view.index, update.latitude, update.longitude, visits, now, from)
+    const finder = this.finder.look(view.index, update.latitude, update.longitude, now)
+    let measured: Measured | undefined
+    if (measuring === 'elsewhere') {
+      this.unmeasured = finder.much(visits, view.revision)
+      if (this.unmeasured !== undefined) return UNMEASURED
+    } else if (measuring?.revision === view.revision) measured = measuring
+    const facts = finder.facts(visits, from, false, measured)
     const result = step(before, facts, now)
     return {
       place: { visits: result.visits, approaches: result.approaches, crossed: result.crossed, beacons },

@@ -19,6 +19,14 @@ const CHUNK_BITS = 17
 const CHUNK_WORDS = 1 << CHUNK_BITS
 const FIRST_WORDS = 1024
 
+/** Where shapes lie in the memory that threads share. */
+export interface ShapePlaces {
+  /** Chunks of an arena. */
+  readonly chunks: readonly SharedArrayBuffer[]
+  /** Of each shape: the number of its chunk among these, and its first word there. */
+  readonly places: Uint32Array
+}
+
 /**
  * Prepared shapes, one after the other in chunks of shared memory, named by where they begin.
  *
@@ -101,6 +109,32 @@ export class ShapeArena {
     return shapeCoverage(this.#chunk(ref), ref & (CHUNK_WORDS - 1), probe, accuracyMeters)
   }
 
+  /** Corners of a polygon; 0 for a circle. */
+  corners(ref: number): number {
+    const words = this.#chunk(ref)
+    const at = ref & (CHUNK_WORDS - 1)
+    return layout.isCircle(words, at) ? 0 : layout.edgesOf(words, at)
+  }
+
+  /** Where shapes lie, for other threads: what they read there stays as it is, whatever is added and removed here. */
+  places(refs: readonly number[]): ShapePlaces {
+    const chunks: SharedArrayBuffer[] = []
+    const numbers = new Map<number, number>()
+    const places = new Uint32Array(2 * refs.length)
+    for (let i = 0; i < refs.length; i++) {
+      const ref = refs[i]!
+      const chunk = ref >>> CHUNK_BITS
+      let number = numbers.get(chunk)
+      if (number === undefined) {
+        number = chunks.push(this.#chunks[chunk]!.doubles.buffer as SharedArrayBuffer) - 1
+        numbers.set(chunk, number)
+      }
+      places[2 * i] = number
+      places[2 * i + 1] = ref & (CHUNK_WORDS - 1)
+    }
+    return { chunks, places }
+  }
+
   /** Boxes that together contain the shape with its boundary: one, or two for a shape at the antimeridian. */
   bounds(ref: number): Bounds[] {
     const words = this.#chunk(ref)
@@ -155,12 +189,7 @@ export class ShapeArena {
 }
 
 function chunkOf(words: number): layout.ShapeWords {
-  const buffer = new SharedArrayBuffer(8 * words)
-  return {
-    doubles: new Float64Array(buffer),
-    ints: new Int32Array(buffer),
-    shorts: new Uint16Array(buffer),
-  }
+  return layout.wordsIn(new SharedArrayBuffer(8 * words))
 }
 
 /**
@@ -168,7 +197,7 @@ function chunkOf(words: number): layout.ShapeWords {
  * micrometre. Within 1 mm + 0.1 % of WGS84 geodesics up to 20 km, within 0.5 % anywhere on Earth.
  * @param words a chunk of an arena
  */
-function shapeDistance(words: layout.ShapeWords, at: number, probe: Probe): number {
+export function shapeDistance(words: layout.ShapeWords, at: number, probe: Probe): number {
   if (!layout.isCircle(words, at)) return polygonDistance(words, at, probe)
   const distance = centerDistance(words, at, probe) - words.doubles[at + layout.CIRCLE_RADIUS]!
   return distance < ON_BOUNDARY_METERS && distance > -ON_BOUNDARY_METERS ? 0 : distance
@@ -179,7 +208,12 @@ function shapeDistance(words: layout.ShapeWords, at: number, probe: Probe): numb
  * without extent is covered when its point is.
  * @param accuracyMeters radius of the disc, ≥ 0
  */
-function shapeCoverage(words: layout.ShapeWords, at: number, probe: Probe, accuracyMeters: number): number {
+export function shapeCoverage(
+  words: layout.ShapeWords,
+  at: number,
+  probe: Probe,
+  accuracyMeters: number,
+): number {
   if (!(accuracyMeters > 0)) return shapeDistance(words, at, probe) <= 0 ? 1 : 0
   if (!layout.isCircle(words, at)) return polygonCoverage(words, at, probe, accuracyMeters)
   const radius = words.doubles[at + layout.CIRCLE_RADIUS]!

@@ -26,6 +26,11 @@ export interface ShapeWords {
   readonly shorts: Uint16Array
 }
 
+/** The words of a chunk. */
+export function wordsIn(chunk: SharedArrayBuffer): ShapeWords {
+  return { doubles: new Float64Array(chunk), ints: new Int32Array(chunk), shorts: new Uint16Array(chunk) }
+}
+
 export const CIRCLE = 1
 export const POLYGON = 2
 const KIND_MASK = 3

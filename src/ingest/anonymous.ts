@@ -1,6 +1,7 @@
 import { stepBeacons } from '../actor/beacons.ts'
 import { step } from '../actor/device.ts'
 import { FactFinder } from '../actor/facts.ts'
+import { measureElsewhere } from '../actor/measured.ts'
 import { circumstancesOf, isTooInaccurate, MAX_EVENT_CHARACTERS } from '../actor/partition.ts'
 import { currentBeacons, currentGeofences } from '../actor/userRecord.ts'
 import { eventJson } from '../events/record.ts'
@@ -11,6 +12,7 @@ import { isLive } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import type { ScopeView } from '../registry/port.ts'
 import { newId } from '../registry/recordList.ts'
+import type { Measurer } from '../spatial/port.ts'
 import { ApiError } from '../runtime/errors.ts'
 
 /**
@@ -49,8 +51,16 @@ export function anonymousStays(body: {
 
 const finder = new FactFinder()
 
-/** Evaluates one update; its `userId` does not count. What comes of it is written by the two functions below. */
-export function trackAnonymously(stays: AnonymousStays, update: Update, view: ScopeView): AnonymousResult {
+/**
+ * Evaluates one update; its `userId` does not count. What comes of it is written by the two functions below.
+ * @param measurer takes over where much is to be measured
+ */
+export async function trackAnonymously(
+  stays: AnonymousStays,
+  update: Update,
+  view: ScopeView,
+  measurer: Measurer | undefined,
+): Promise<AnonymousResult> {
   const time = timeOf(update)
   const settings = { ...view.settings, entryDelaySeconds: 0, exitDelaySeconds: 0 }
   const now = circumstancesOf({ ...update, userId: undefined }, time, settings)
@@ -58,7 +68,15 @@ export function trackAnonymously(stays: AnonymousStays, update: Update, view: Sc
   let { visits } = stays
   let transitions: readonly Transition[] = among.transitions
   if (!isTooInaccurate(update, settings)) {
-    const facts = finder.find(view.index, update.latitude, update.longitude, visits, now)
+    const { latitude, longitude } = update
+    const unmeasured =
+      measurer && finder.look(view.index, latitude, longitude, now).much(visits, view.revision)
+    const measured = unmeasured && (await measureElsewhere(measurer!, unmeasured))
+    // Others may have used the finder meanwhile, and the geofences may have been changed.
+    const isCurrent = measured?.revision === view.revision
+    const facts = finder
+      .look(view.index, latitude, longitude, now)
+      .facts(visits, undefined, false, isCurrent ? measured : undefined)
     const result = step({ visits, approaches: [] }, facts, now)
     // From now on too: a replay evaluates several updates in a row.
     visits = result.visits.map((visit) => ({ ...visit, dwelled: true }))

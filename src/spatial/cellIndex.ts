@@ -1,5 +1,6 @@
 import type { Probe } from '../geometry/probe.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
+import type { ShapePlaces } from '../geometry/shapeArena.ts'
 import type { GeofenceProperties, Shape } from '../model/geofence.ts'
 import { BoundsTree } from './boundsTree.ts'
 import { CELL_DEGREES, cellsOf, edgeMeters, FINEST_LEVEL, fitCells, PAD_METERS, widen } from './cellGrid.ts'
@@ -104,6 +105,14 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
 
   coverage(slot: number, probe: Probe, accuracyMeters: number): number {
     return this.#arena.coverage(this.#shapes[slot]!, probe, accuracyMeters)
+  }
+
+  corners(slot: number): number {
+    return this.#arena.corners(this.#shapes[slot]!)
+  }
+
+  places(slots: readonly number[]): ShapePlaces {
+    return this.#arena.places(slots.map((slot) => this.#shapes[slot]!))
   }
 
   put(geofence: T & { readonly shape: Shape }): number {

@@ -1,5 +1,7 @@
 import type { Geofence, GeofenceProperties, Shape } from '../model/geofence.ts'
 import type { Probe } from '../geometry/probe.ts'
+import type { ShapePlaces } from '../geometry/shapeArena.ts'
+import type { ShapeBatch } from '../geometry/shapeBatch.ts'
 
 /** What has a shape, but for the shape. */
 export interface Named {
@@ -47,6 +49,10 @@ export interface ShapeIndex<T extends Named> {
   distanceAtLeast(slot: number, probe: Probe): number
   /** Share of the disc (probe's point, radius `accuracyMeters` > 0) that the geofence covers, 0 to 1. */
   coverage(slot: number, probe: Probe, accuracyMeters: number): number
+  /** Corners of its polygon, which the cost of the two above rises with; 0: a circle. */
+  corners(slot: number): number
+  /** Where the shapes of these slots lie, for other threads. */
+  places(slots: readonly number[]): ShapePlaces
   /**
    * The geofences nearest to the probe's point that `accept` takes, by distance to the boundary (0 inside), nearest
    * first; ties by id. Absent radius: unbounded.
@@ -78,4 +84,10 @@ export interface GeofenceIndex extends ShapeIndex<GeofenceProperties> {
   updatedAt(slot: number): number
   hasTag(slot: number, tag: string): boolean
   hasExternalId(slot: number, externalId: string): boolean
+}
+
+/** Who measures shapes beside the main thread. */
+export interface Measurer {
+  /** As `measureShapes` of shapeBatch.ts; undefined where it cannot be done there now. Never rejects. */
+  measure(batch: ShapeBatch): Promise<Float64Array | undefined>
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Probe } from '../geometry/probe.ts'
+import type { ShapePlaces } from '../geometry/shapeArena.ts'
 import type { Geofence, GeofenceProperties, Shape } from '../model/geofence.ts'
 import { CELL_DEGREES, edgeMeters, PAD_METERS, widen, type Box } from './cellGrid.ts'
 import type { GeofenceIndex, Nearest } from './port.ts'
@@ -187,6 +188,14 @@ export class Tile38Cells implements GeofenceIndex {
 
   coverage(slot: number, probe: Probe, accuracyMeters: number): number {
     return this.#memory.coverage(slot, probe, accuracyMeters)
+  }
+
+  corners(slot: number): number {
+    return this.#memory.corners(slot)
+  }
+
+  places(slots: readonly number[]): ShapePlaces {
+    return this.#memory.places(slots)
   }
 
   nearest(

@@ -44,15 +44,8 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
   const time = table.updatedAt(row)
   const now = circumstancesOf(update, time, view.settings)
   const { visits, approaches, crossed: ways } = placeBefore(profile, (flags & FLAG_SETTLED) !== 0)
-  const facts = new FactFinder().find(
-    view.index,
-    update.latitude,
-    update.longitude,
-    visits,
-    now,
-    undefined,
-    true,
-  )
+  const finder = new FactFinder().look(view.index, update.latitude, update.longitude, now)
+  const facts = finder.facts(visits, undefined, true)
   const since = new Map(approaches.map((one) => [one.geofenceId, one.since]))
   const crossed = new Set(ways)
   const candidates: Candidate[] = []

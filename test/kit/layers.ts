@@ -55,6 +55,7 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
   '@nats-io/obj',
   '@nats-io/transport-node',
   '@redis/client',
+  'piscina',
 ])
 
 /** What they put together is the server, and the operator's commands. */

@@ -1,0 +1,39 @@
+import { Probe } from './probe.ts'
+import { shapeCoverage, shapeDistance } from './shapeArena.ts'
+import type { ShapePlaces } from './shapeArena.ts'
+import { wordsIn } from './shapeLayout.ts'
+
+/** Shapes that are to be measured from one point. A message between threads. */
+export interface ShapeBatch extends ShapePlaces {
+  /** Degrees. */
+  readonly latitude: number
+  readonly longitude: number
+  /** Metres, 0 to 50,000. */
+  readonly accuracyMeters: number
+  /** How many of them, the first, are measured whole. */
+  readonly whole: number
+  /** Metres: of the others those that are farther away need no coverage. */
+  readonly reachMeters: number
+}
+
+const probe = new Probe()
+
+/**
+ * Two numbers for each shape: its signed distance in metres, and the share of the accuracy disc that it covers, NaN where
+ * nobody asks for that: the disc does not meet the boundary, or the shape is out of reach.
+ */
+export function measureShapes(batch: ShapeBatch): Float64Array<ArrayBuffer> {
+  const { places, accuracyMeters, whole, reachMeters } = batch
+  const chunks = batch.chunks.map(wordsIn)
+  probe.set(batch.latitude, batch.longitude)
+  const measures = new Float64Array(places.length)
+  for (let i = 0; i < places.length; i += 2) {
+    const words = chunks[places[i]!]!
+    const at = places[i + 1]!
+    const distance = shapeDistance(words, at, probe)
+    const isAsked = accuracyMeters > Math.abs(distance) && (i < 2 * whole || distance <= reachMeters)
+    measures[i] = distance
+    measures[i + 1] = isAsked ? shapeCoverage(words, at, probe, accuracyMeters) : NaN
+  }
+  return measures
+}
