@@ -83,8 +83,11 @@ export class BeaconRegistry {
   ): { beacon: Beacon; created: boolean }[] {
     if (definitions.length === 0) return []
     const { records } = this.#scope(scope).beacons
-    const drafts = records.draft(definitions, this.#clock.now(), (definition, id, createdAt) =>
-      this.#build(scope, definition, id, createdAt),
+    const drafts = records.draft(
+      definitions,
+      this.#clock.now(),
+      this.#edits.isShared,
+      (definition, id, createdAt) => this.#build(scope, definition, id, createdAt),
     )
     const changes = drafts.map(({ record }) => putOf(record))
     this.#edits.commit(part === undefined ? changes : [...changes, ...part.alongside(drafts)])

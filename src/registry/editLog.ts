@@ -51,6 +51,8 @@ export interface EditLog {
    * when the edit runs again, and must then not be committed again.
    */
   commit(changes: readonly Change[]): void
+  /** Whether other processes edit too: then the times of creation must tell the order of creation by themselves. */
+  readonly isShared: boolean
   /** Takes up no more edits. */
   close(): void
   /** Whether edits can be made; the sentence says why not, or on what they rest. */

@@ -4,6 +4,7 @@ import type { RegistryImage } from './image.ts'
 /** Edits of a registry that is this process's own: an edit is durable, and in the image, when it returns. */
 export class LocalEdits implements EditLog {
   readonly health = { ok: true, detail: 'on this machine' }
+  readonly isShared = false
   readonly #image: RegistryImage
 
   constructor(image: RegistryImage) {

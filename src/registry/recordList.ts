@@ -146,16 +146,18 @@ export class RecordList<T extends Listed> {
    * What putting the definitions will leave behind, in their order; nothing is changed yet. Each takes the place of the
    * record with its pair, also of one before it in the list, or becomes a new one, created now: in the future only where
    * the clock was set back since the last one.
+   * @param isShared no new one may be created at the time of one that is there
    * @param build makes a record of a definition, an id and a creation time
    */
   draft<D extends Referenced, R extends T>(
     definitions: readonly D[],
     now: number,
+    isShared: boolean,
     build: (definition: D, id: string, createdAt: number) => R,
   ): Draft<R>[] {
     const drafts: Draft<R>[] = []
     const drafted = new Map<string, T>()
-    const createdAt = Math.max(this.#lastCreatedAt, now)
+    const createdAt = Math.max(this.#lastCreatedAt + Number(isShared), now)
     for (const definition of definitions) {
       const { tag, externalId } = definition
       const pair = tag === undefined || externalId === undefined ? undefined : `${tag}\0${externalId}`

@@ -77,6 +77,7 @@ export class Registry implements RegistryView {
   readonly beacons: BeaconRegistry
   readonly imports: ImportHistory
   readonly webhooks: WebhookRegistry
+  readonly #image: RegistryImage
   readonly #database: RegistryDatabase
   readonly #edits: EditLog
   readonly #clock: Clock
@@ -89,6 +90,7 @@ export class Registry implements RegistryView {
 
   /** @param image whose rows are what they should be; of memory there is nothing in it yet */
   constructor(image: RegistryImage, edits: EditLog, surroundings: RegistrySurroundings) {
+    this.#image = image
     this.#database = image.database
     this.#edits = edits
     this.#clock = surroundings.clock
@@ -121,6 +123,11 @@ export class Registry implements RegistryView {
   /** Whether edits can be made. */
   get health(): EditLog['health'] {
     return this.#edits.health
+  }
+
+  /** Of the log that it follows, entries that nobody could read, by name, and why. They count as not there. */
+  get unreadable(): ReadonlyMap<string, string> {
+    return this.#image.unreadable.all
   }
 
   /**
@@ -165,6 +172,7 @@ export class Registry implements RegistryView {
     const drafts = this.scope(scope).records.draft(
       definitions,
       this.#clock.now(),
+      this.#edits.isShared,
       (definition, id, createdAt) => this.#build(scope, definition, id, createdAt),
     )
     const outcomes = drafts.map(({ record, created }) => ({ geofence: record, created }))

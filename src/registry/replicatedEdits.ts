@@ -47,6 +47,7 @@ const RETRY_AFTER_SECONDS = 2
 type Fate = 'unknown' | 'stored' | 'refused' | 'lost sight of'
 
 export class ReplicatedEdits implements EditLog {
+  readonly isShared = true
   readonly #image: RegistryImage
   readonly #stream: EditStream
   readonly #unreadable: ReplicatedOptions['unreadable']
@@ -248,8 +249,8 @@ export class ReplicatedEdits implements EditLog {
   #takeUp(): void {
     const received = this.#received
     const changes = readChanges(this.#image, received, this.#unreadable)
-    const parked = this.#isGapped ? changes.flatMap((change) => this.#image.parked(change) ?? []) : []
-    this.#image.apply([...parked, ...changes], received.at(-1)!.sequence)
+    const whole = this.#isGapped ? inAnyOrder(this.#image, changes) : changes
+    this.#image.apply(whole, received.at(-1)!.sequence)
     this.#received = []
     this.#isGapped = false
     this.#wake()
@@ -297,6 +298,16 @@ export function readChanges(
 export const ORIGIN = 'origin'
 export const FILLING = 'filling'
 export const OF_THE_FILLING: ReadonlySet<string> = new Set([ORIGIN, FILLING])
+
+/**
+ * The changes, of which some were overtaken and are missing, so that their order says nothing: whatever they change gets out of
+ * the way first, and what is new comes in the order of creation.
+ */
+function inAnyOrder(image: RegistryImage, changes: readonly Change[]): Change[] {
+  const createdAt = ({ row }: Change): number => (row as { createdAt?: number } | undefined)?.createdAt ?? 0
+  const sorted = changes.toSorted((a, b) => createdAt(a) - createdAt(b) || (a.key < b.key ? -1 : 1))
+  return [...changes.flatMap((change) => image.parked(change) ?? []), ...sorted]
+}
 
 function removalOf({ name }: Entry): Change | undefined {
   try {

@@ -28,14 +28,13 @@ interface WebhookRow {
 export class WebhookRegistry implements WebhookDirectory {
   readonly #edits: EditLog
   readonly #clock: Clock
-  /** In the order of creation. */
   readonly #webhooks = new Map<string, Webhook>()
 
   constructor(image: RegistryImage, edits: EditLog, clock: Clock) {
     this.#edits = edits
     this.#clock = clock
     const { database } = image
-    const all = database.prepare(`SELECT * FROM webhooks ORDER BY ${database.orderOfCreation}`)
+    const all = database.prepare('SELECT * FROM webhooks')
     for (const row of database.read(() => all.all()) as WebhookRow[]) {
       try {
         this.#webhooks.set(row.id, webhookOfRow(row))
@@ -51,7 +50,9 @@ export class WebhookRegistry implements WebhookDirectory {
   }
 
   all(): readonly Webhook[] {
-    return [...this.#webhooks.values()]
+    return [...this.#webhooks.values()].toSorted(
+      (a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1),
+    )
   }
 
   get(id: string): Webhook | undefined {

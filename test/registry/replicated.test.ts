@@ -13,6 +13,7 @@ import { rowOfBeacon } from '../../src/registry/beaconRow.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { circle, contentsOf, folderOf, openReplica, SCOPE, START, until } from './replicatedKit.ts'
+import type { EditStream } from '../../src/registry/editStream.ts'
 import { MemoryStream, type KeptEdit, type Trouble } from './memoryStream.ts'
 
 const RUNS = 12 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
@@ -57,7 +58,7 @@ interface Op {
   readonly pick: number
 }
 
-const op: fc.Arbitrary<Op> = fc.record({
+const anyOp: fc.Arbitrary<Op> = fc.record({
   on: fc.nat(1),
   what: fc.constantFrom('create', 'put', 'putMany', 'replace', 'replace', 'delete', 'beacon', 'settings'),
   scope: fc.constantFrom(...SCOPES),
@@ -145,7 +146,7 @@ function checkHistory(history: readonly KeptEdit[], told: readonly Told[]): void
 t.test('property: replicas see whole edits in one order, and end as a sequence of edits would', async (t) => {
   const share = fc.constantFrom(0, 0, 0.1, 0.3)
   const property = fc.asyncProperty(
-    fc.array(op, { minLength: 10, maxLength: 60 }),
+    fc.array(anyOp, { minLength: 10, maxLength: 60 }),
     fc.record({ lost: share, unanswered: share, late: share, cut: share }),
     fc.integer({ min: 1, max: 2 ** 31 - 2 }),
     async (ops, shares, seed) => {
@@ -206,3 +207,215 @@ t.test('property: replicas see whole edits in one order, and end as a sequence o
   )
   await fc.assert(property, { numRuns: RUNS })
 })
+
+/** A connection that the test cuts. */
+function wire(to: EditStream) {
+  const state = { isCut: false, loseAnswers: false }
+  const check = (): void => {
+    if (state.isCut) throw new Error('cut')
+  }
+  const stream: EditStream = {
+    ...to,
+    lastSequence: async () => (check(), to.lastSequence()),
+    append: async (...edit) => {
+      check()
+      const answer = await to.append(...edit)
+      state.isCut ||= state.loseAnswers
+      check()
+      return answer
+    },
+    async *follow(after, signal) {
+      for await (const entry of to.follow(after, signal)) {
+        check()
+        yield entry
+      }
+    },
+  }
+  return { state, stream }
+}
+
+t.test('who was away takes everything at once, and who starts again finds its way', async (t) => {
+  const stream = new MemoryStream()
+  const { state, stream: cuttable } = wire(stream.client())
+  const a = await openReplica(t, async () => stream.client())
+  const away = { folder: folderOf(t), retryMs: 1 }
+  const b = await openReplica(t, async () => cuttable, away)
+  const asleep = { folder: folderOf(t) }
+  const c = await openReplica(t, async () => stream.client(), asleep)
+  const put = (name: string, text = 'old') =>
+    a.edit(() => a.putGeofence(SCOPE, circle(name, { description: text })).geofence)
+  const [p, q, r] = [await put('p'), await put('q'), await put('r')]
+  await a.edit(() =>
+    a.putMany(
+      SCOPE,
+      ['k', 'l', 'm'].map((name) => circle(name)),
+    ),
+  )
+  await until(() => b.revision === a.revision && c.revision === a.revision)
+  state.isCut = true
+  c.close()
+  const before = contentsOf(b)
+
+  // p and q swap their pairs; r goes, and another takes its pair; of edits of many some is overtaken.
+  const move = (id: string, to: string) => a.edit(() => a.replaceGeofence(SCOPE, id, circle(to)))
+  await move(p.id, 'x')
+  await move(q.id, 'p')
+  await move(p.id, 'q')
+  await a.edit(() => a.deleteGeofence(SCOPE, r.id))
+  await put('r', 'new')
+  await a.edit(() =>
+    a.putMany(
+      SCOPE,
+      ['k', 'l', 'm', 'n'].map((name) => circle(name, { description: 'many' })),
+    ),
+  )
+  await put('l', 'newest')
+  t.strictSame(contentsOf(b), before, 'it goes on with what it has')
+  t.match(b.health, { ok: false })
+  const seen = new Set<number>()
+  const revisionBefore = b.revision
+  state.isCut = false
+  await until(() => {
+    seen.add(b.revision)
+    return b.revision === a.revision
+  })
+  t.strictSame([...seen], [revisionBefore, a.revision], 'nothing in between')
+  t.match(b.health, { ok: true })
+  t.strictSame(contentsOf(b), contentsOf(a))
+  t.equal(b.scope(SCOPE).geofenceByPair('store', 'q')?.id, p.id)
+  const again = await openReplica(t, async () => stream.client(), asleep)
+  t.strictSame(contentsOf(again), contentsOf(a), 'from what it had on the disk')
+  b.close()
+  const fromDisk = await openReplica(t, async () => stream.client(), away)
+  t.strictSame(contentsOf(fromDisk), contentsOf(a))
+  t.strictSame(contentsOf(await openReplica(t, async () => stream.client())), contentsOf(a), 'from nothing')
+})
+
+t.test('an edit without an answer is made once, and what became of it is not guessed', async (t) => {
+  const stream = new MemoryStream()
+  const { state, stream: cuttable } = wire(stream.client())
+  const a = await openReplica(t, async () => stream.client())
+  const b = await openReplica(t, async () => cuttable, { retryMs: 1 })
+  const times = (text: string) =>
+    stream.history.flatMap(({ entries }) => entries).filter(({ value }) => `${value}`.includes(text)).length
+  const edit = (on: Registry, text: string) =>
+    on.edit(() => on.putGeofence(SCOPE, circle('1', { description: text })).geofence)
+
+  state.loseAnswers = true
+  const first = edit(b, 'unanswered')
+  await until(() => state.isCut)
+  Object.assign(state, { loseAnswers: false, isCut: false })
+  t.match(await first, { description: 'unanswered' })
+  t.equal(times('unanswered'), 1)
+
+  state.loseAnswers = true
+  const second = edit(b, 'overtaken')
+  await until(() => state.isCut)
+  await edit(a, 'later')
+  Object.assign(state, { loseAnswers: false, isCut: false })
+  await t.rejects(second, { code: 503, retryAfter: 2, message: /Whether the change is made is not known/ })
+  t.equal(times('overtaken'), 1)
+  t.equal(b.scope(SCOPE).geofenceByPair('store', '1')?.description, 'later')
+})
+
+t.test('out of reach: reads go on, edits are refused in time and leave nothing', async (t) => {
+  const stream = new MemoryStream()
+  const { state, stream: cuttable } = wire(stream.client())
+  const troubles: string[] = []
+  const registry = await openReplica(t, async () => cuttable, {
+    retryMs: 1,
+    editMs: 50,
+    troubled: ({ message }) => troubles.push(message),
+  })
+  await registry.edit(() => registry.putGeofence(SCOPE, circle('1')))
+  state.isCut = true
+  const edits = ['2', '3'].map((name) => registry.edit(() => registry.putGeofence(SCOPE, circle(name))))
+  t.match(await Promise.allSettled(edits), [
+    { reason: { code: 503, message: /Whether the change is made is not known/ } },
+    { reason: { code: 503, message: /Nothing was changed/ } },
+  ])
+  t.ok(troubles.includes('cut'))
+  t.equal(registry.scope(SCOPE).size, 1)
+  t.equal(await registry.edit(() => registry.scope(SCOPE).size), 1, 'what changes nothing needs nobody')
+  state.isCut = false
+  await until(() => registry.health.ok)
+  await registry.edit(() => registry.putGeofence(SCOPE, circle('4')))
+  t.equal(registry.scope(SCOPE).size, 2)
+  t.throws(() => registry.putGeofence(SCOPE, circle('5')), { message: /within an edit/ })
+})
+
+t.test('dates are written down once, by whoever comes first, before what they make room for', async (t) => {
+  const stream = new MemoryStream()
+  const clock = new ManualClock(START)
+  const open = () => openReplica(t, async () => stream.client(), { clock })
+  const [a, b] = [await open(), await open()]
+  await a.edit(() =>
+    a.putMany(
+      SCOPE,
+      Array.from({ length: 500 }, (_, i) =>
+        circle(`${i}`, i % 2 === 0 ? { deleteAfter: START + 1000 } : { disableAfter: START + 1000 }),
+      ),
+    ),
+  )
+  await until(() => b.revision === a.revision)
+  const before = stream.history.length
+  clock.advance(1000)
+  const swept = [a, b].map((registry) => registry.edit(() => registry.sweep()))
+  const created = b.edit(() => b.createGeofence(SCOPE, circle('0')))
+  await Promise.all([...swept, created])
+  await until(() => a.revision === b.revision)
+  t.equal(stream.history.length, before + 2, 'one sweep, one creation')
+  t.equal(a.scope(SCOPE).size, 251)
+  t.notOk([...a.scope(SCOPE).wholeInOrder()].some(({ disableAfter, enabled }) => disableAfter && enabled))
+  t.strictSame(contentsOf(a), contentsOf(b))
+})
+
+t.test(
+  'an entry that is none of ours is passed over, by everybody alike, until another has its name',
+  async (t) => {
+    const stream = new MemoryStream()
+    const told: string[] = []
+    const options = { folder: folderOf(t), unreadable: (entry: string) => void told.push(entry) }
+    const registry = await openReplica(t, async () => stream.client(), options)
+    const { geofence } = await registry.edit(() => registry.putGeofence(SCOPE, circle('1')))
+    const whole = JSON.parse(stream.history.at(-1)!.state.get(`geofences.${SCOPE}.${geofence.id}`)!)
+    const bad: readonly (readonly [name: string, value: string])[] = [
+      ['elephants.1', '{}'],
+      ['geofences.2.x', '{}'],
+      ['settings.2', '{"scope":3,"definition":{}}'],
+      ['projects.1', 'no JSON'],
+      [`geofences.2.${'a'.repeat(24)}`, JSON.stringify(whole)],
+      [
+        `geofences.${SCOPE}.${geofence.id}`,
+        JSON.stringify({ ...whole, definition: { ...whole.definition, shape: { kind: 'circle' } } }),
+      ],
+      [
+        `geofences.${SCOPE}.${'b'.repeat(24)}`,
+        JSON.stringify({
+          ...whole,
+          id: 'b'.repeat(24),
+          externalId: 'hours',
+          definition: { ...whole.definition, operatingHours: { Someday: 1 } },
+        }),
+      ],
+    ]
+    for (const [name, value] of bad) stream.write(name, value)
+    await until(() => registry.revision === stream.history.at(-1)!.sequence)
+    const names = bad.map(([name]) => name)
+    t.strictSame(told, names)
+    t.equal(registry.scope(SCOPE).size, 0, 'what cannot be read is not there')
+    t.strictSame([...registry.unreadable.keys()].toSorted(), names.toSorted())
+
+    await registry.edit(() => registry.putGeofence(SCOPE, circle('1')))
+    stream.write(`geofences.${SCOPE}.${geofence.id}`, JSON.stringify({ ...whole, externalId: 'mended' }))
+    await until(() => registry.revision === stream.history.at(-1)!.sequence)
+    const left = names.filter((name) => name !== `geofences.${SCOPE}.${geofence.id}`)
+    t.strictSame([...registry.unreadable.keys()].toSorted(), left.toSorted())
+    t.equal(registry.scope(SCOPE).size, 2)
+    registry.close()
+    const again = await openReplica(t, async () => stream.client(), options)
+    t.strictSame([...again.unreadable.keys()].toSorted(), left.toSorted(), 'after a start')
+    const fresh = await openReplica(t, async () => stream.client(), { ...options, folder: folderOf(t) })
+    t.strictSame(contentsOf(again), contentsOf(fresh))
+  },
+)

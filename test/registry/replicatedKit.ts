@@ -76,21 +76,19 @@ export function streamOn(t: Test, server: NatsServer): ReplicatedRegistryOptions
   }
 }
 
-/** All that can be read, of any scope, in any order that does not matter. */
+/** All that can be read. */
 export function contentsOf(registry: Registry, scopes: readonly ScopeId[] = [SCOPE]): unknown {
   return {
     revision: registry.revision,
     projects: registry.projects.list(),
     keys: registry.keys.projects().flatMap(({ id }) => registry.keys.list(id)),
-    webhooks: registry.webhooks.all().toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    webhooks: registry.webhooks.all(),
     scopes: scopes.map((scope) => {
       const store = registry.scope(scope)
       return {
         settings: store.settings,
-        geofences: [...store.wholeInOrder()].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-        beacons: store.beacons.records
-          .list({ limit: 10_000 })
-          .records.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+        geofences: [...store.wholeInOrder()],
+        beacons: [...store.beacons.records.inOrder()],
         geofenceImports: registry.imports.list(scope, 'geofences', { limit: 1000 }).imports,
       }
     }),
