@@ -14,9 +14,9 @@ import { FencedOut } from '../../src/log/errors.ts'
 import type { LogEvent, LogFrame, PartitionLog, SharedSnapshotStore, Snapshot } from '../../src/log/port.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ByteBound } from '../../src/runtime/byteBound.ts'
-import type { ManualClock } from '../../src/runtime/clock.ts'
+import { ManualClock, type Clock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
-import { MemorySnapshots, SALT, type World } from '../actor/kit.ts'
+import { aGeofence, MemorySnapshots, NOON, SALT, World } from '../actor/kit.ts'
 import type { Random } from '../actor/world.ts'
 
 export const PARTITIONS = 4
@@ -222,7 +222,7 @@ let gateways = 0
 
 export function serverOf(
   calls: Calls,
-  { world, clock }: { readonly world: World; readonly clock: ManualClock },
+  { world, clock }: { readonly world: World; readonly clock: Clock },
   parts: Pick<PartitionServerParts, 'openLog' | 'snapshots'> & Partial<PartitionServerParts>,
 ): PartitionServer {
   const server = new PartitionServer({
@@ -252,4 +252,35 @@ function inTime(world: World) {
       while (world.revision < revision) await nextTurn()
     },
   }
+}
+
+/** A geofence about {@link HERE}, the same in every process. */
+export function fixedWorld(): World {
+  const world = new World(new ManualClock(NOON))
+  world.put(aGeofence(1))
+  return world
+}
+
+/** Without ids: rows and commits are counted in another order. */
+export function plain(json: string): unknown {
+  return JSON.parse(json, function (this: { deviceId?: string }, key, value) {
+    return key === '_id' && (this.deviceId !== undefined || 'actualCreatedAt' in this) ? undefined : value
+  })
+}
+
+/** Lists of events, in their order. */
+export function byDevice(events: readonly { readonly deviceId: string; readonly json: string }[]) {
+  const lists = new Map<string, unknown[]>()
+  for (const { deviceId, json } of events) {
+    const list = lists.get(deviceId) ?? []
+    lists.set(deviceId, list)
+    list.push(plain(json))
+  }
+  return [...lists].toSorted(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** In no order. */
+export async function allUsers(users: Users): Promise<unknown> {
+  const answer = await users.ask({ scope: 0, ask: 'list', list: { limit: 1000 } })
+  return answer.users.map(({ user }) => JSON.stringify(plain(user))).toSorted()
 }

@@ -8,7 +8,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { HostUsers } from '../../src/engine/hostUsers.ts'
-import type { Users } from '../../src/engine/port.ts'
 import { Engine, MINUTE, runs, SALT, TIMEOUT } from '../actor/kit.ts'
 import { Track } from '../actor/track.ts'
 import {
@@ -20,10 +19,13 @@ import {
   randomSettings,
 } from '../actor/world.ts'
 import {
+  allUsers,
+  byDevice,
   FAIR,
   gatewayOf,
   outcome,
   PARTITIONS,
+  plain,
   serverOf,
   SharedLogs,
   SharedMemorySnapshots,
@@ -180,26 +182,4 @@ class Hosts {
       await this.#servers[host]!.release(n)
     }
   }
-}
-
-/** Without ids: rows and commits are counted in another order. */
-function plain(json: string): unknown {
-  return JSON.parse(json, function (this: { deviceId?: string }, key, value) {
-    return key === '_id' && (this.deviceId !== undefined || 'actualCreatedAt' in this) ? undefined : value
-  })
-}
-
-function byDevice(events: readonly { readonly deviceId: string; readonly json: string }[]) {
-  const lists = new Map<string, unknown[]>()
-  for (const { deviceId, json } of events) {
-    const list = lists.get(deviceId) ?? []
-    lists.set(deviceId, list)
-    list.push(plain(json))
-  }
-  return [...lists].toSorted(([a], [b]) => (a < b ? -1 : 1))
-}
-
-async function allUsers(users: Users): Promise<unknown> {
-  const answer = await users.ask({ scope: 0, ask: 'list', list: { limit: 1000 } })
-  return answer.users.map(({ user }) => JSON.stringify(plain(user))).toSorted()
 }
