@@ -292,7 +292,7 @@ async function main(): Promise<void> {
   lifecycle.add({ name: 'commit log', stop: () => log.close() })
   if (nats !== undefined) lifecycle.add(nats)
   if (tile38 !== undefined) lifecycle.add(tile38)
-  lifecycle.add(new Housekeeping({ ...options, host, events, checkpointer, clock, logger }))
+  lifecycle.add(new Housekeeping({ ...options, hosts: () => [host], events, checkpointer, clock, logger }))
   lifecycle.add({ name: 'threads that measure shapes', stop: () => measurer.close() })
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })
   lifecycle.add({ name: 'outgoing requests', stop: () => outgoing.close() })

@@ -216,10 +216,14 @@ export class ActorHost implements Intake {
     })
   }
 
+  /** Whether something waits or is in flight. */
+  get isBusy(): boolean {
+    return this.flushing || this.scheduled || this.hasMail || this.measuring.size > 0
+  }
+
   /** Resolves when nothing waits and nothing is in flight. */
   async drained(): Promise<void> {
-    while (this.flushing || this.scheduled || this.hasMail || this.measuring.size > 0)
-      await new Promise((resolve) => setImmediate(resolve))
+    while (this.isBusy) await new Promise((resolve) => setImmediate(resolve))
   }
 
   get partitions(): readonly Partition[] {

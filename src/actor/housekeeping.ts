@@ -2,7 +2,6 @@ import type { EventIndex } from '../events/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { Checkpointer } from './checkpoint.ts'
 import type { ActorHost } from './host.ts'
 
 const CHECKPOINT_EVERY_MS = 5000
@@ -13,9 +12,16 @@ const DAY_MS = 86_400_000
 const REMOVALS_AT_ONCE = 1000
 
 export interface HousekeepingParts {
-  readonly host: ActorHost
-  readonly events: EventIndex
-  readonly checkpointer: Checkpointer
+  /** Those of now. */
+  readonly hosts: () => readonly ActorHost[]
+  /** Undefined where somebody else removes them. */
+  readonly events: Pick<EventIndex, 'prune'> | undefined
+  readonly checkpointer: {
+    /** Takes snapshots where they are due. */
+    tick(): void
+    /** Waits for those that are under way. */
+    stop(): Promise<void>
+  }
   readonly clock: Clock
   readonly logger: Logger
   /** Devices that have been silent that long are packed. */
@@ -54,12 +60,13 @@ export class Housekeeping implements Service {
 
   /** Packs one partition after another, so that updates come in between. */
   private packIdle(): void {
-    const { host, clock, idleMinutes } = this.parts
+    const { hosts, clock, idleMinutes } = this.parts
     const before = clock.now() - idleMinutes * 60_000
+    const partitions = hosts().flatMap((host) => host.partitions)
     let next = 0
     const packOne = () => {
-      if (this.stopped || next === host.partitions.length) return
-      host.partitions[next++]!.table.packIdle(before)
+      if (this.stopped || next === partitions.length) return
+      partitions[next++]!.table.packIdle(before)
       setImmediate(packOne)
     }
     packOne()
@@ -69,8 +76,10 @@ export class Housekeeping implements Service {
   async enforceRetention(): Promise<void> {
     const { events, clock, logger, usersDays, eventsDays } = this.parts
     try {
-      const prunedEvents = await events.prune(clock.now() - eventsDays * DAY_MS)
-      const prunedUsers = await this.pruneUsers(clock.now() - usersDays * DAY_MS)
+      const prunedEvents = (await events?.prune(clock.now() - eventsDays * DAY_MS)) ?? 0
+      let prunedUsers = 0
+      for (const host of this.parts.hosts())
+        prunedUsers += await this.pruneUsers(host, clock.now() - usersDays * DAY_MS)
       if (prunedEvents + prunedUsers > 0)
         logger.info({ events: prunedEvents, users: prunedUsers }, 'retention: removed what is past its time')
     } catch (error) {
@@ -78,8 +87,7 @@ export class Housekeeping implements Service {
     }
   }
 
-  private async pruneUsers(before: number): Promise<number> {
-    const { host } = this.parts
+  private async pruneUsers(host: ActorHost, before: number): Promise<number> {
     let removed = 0
     for (const partition of host.partitions) {
       const { table } = partition

@@ -1,4 +1,5 @@
-import { ActorHost } from '../actor/host.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ActorHost, type HostParts } from '../actor/host.ts'
 import type { Partition } from '../actor/partition.ts'
 import { snapshotOf } from '../actor/recovery.ts'
 import type { PartitionLog, SharedSnapshotStore } from '../log/port.ts'
@@ -91,9 +92,18 @@ export class OwnedPartition {
     const { registry, clock } = parts
     // Events go with the commit into the log, which publishes them.
     const events = { add: () => {}, pendingBytes: 0 }
+    // A host that is not told that its frame is durable goes no further.
+    const guarded: HostParts['log'] = {
+      get position() {
+        return log.position
+      },
+      append: (pieces, done, ofFrame) => {
+        if (!this.isDropped) log.append(pieces, done, ofFrame)
+      },
+    }
     this.host = new ActorHost({
       partitions: [partition],
-      log,
+      log: guarded,
       registry,
       events,
       mailbox: this.#mailbox,
@@ -105,7 +115,7 @@ export class OwnedPartition {
     return this.#dropped.signal.aborted
   }
 
-  /** Another owner is known: nothing is answered any more. */
+  /** Another owner is known, or will be: nothing is answered or appended any more. */
   drop(): void {
     this.#dropped.abort()
   }
@@ -114,12 +124,16 @@ export class OwnedPartition {
   async close(): Promise<void> {
     this.#ending.abort()
     await Promise.race([this.#finish(), aborted(this.#dropped.signal)])
-    if (!this.isDropped) await this.log.close()
+    if (this.isDropped) return
+    this.drop()
+    await this.log.close()
   }
 
   async #finish(): Promise<void> {
     await Promise.all(this.#open)
     await this.#checkpoint
+    // What housekeeping has removed, too.
+    while (this.host.isBusy && !this.isDropped) await nextTurn()
     if (this.host.counters.frameBytes - this.#snapshotAt > LEFT_BEHIND_BYTES) await this.#snapshot()
   }
 
