@@ -1,24 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { subjectOf } from '../model/eventSubject.ts'
 import { FencedOut, LogDamaged, LogTrimmed, LogUnavailable } from './errors.ts'
-import type { Journal, JournalMessage } from './jetStreamPort.ts'
+import type { EventPublisher, PartitionEvents } from './eventPublisher.ts'
+import type { EventMessage, Journal, JournalMessage } from './jetStreamPort.ts'
 import {
   ANY_CLAIM,
   ANY_RECORD,
   COMMIT,
-  MARK,
   NO_FRAME,
-  OWNER,
   claimRecord,
-  eventMessage,
-  followingBatches,
   frameBatch,
-  loneRecord,
   ownerOf,
+  ownerRecord,
   pointOf,
-  unpackMessages,
   type LogPoint,
 } from './jetStreamRecords.ts'
 import type { LogEvent, LogFrame, PartitionLog } from './port.ts'
+import { ATTEMPTS, asked, retryMs, type Pause } from './retries.ts'
 
 /**
  * The log of a partition in its JetStream stream.
@@ -31,20 +29,27 @@ import type { LogEvent, LogFrame, PartitionLog } from './port.ts'
  * A batch without an answer is sent again as it was until it is known what became of it. That is safe, because of all its
  * copies the stream can take one only.
  *
+ * The events of a frame stand in its bytes. They are published once the frame is durable (eventPublisher.ts); a new owner
+ * publishes what of them is missing.
+ *
  * docs/protocol.md has the whole of it, with each place where a process may die.
  *
  * Invariants
  * 1. Of two owners only the later one can append (G4); the earlier learns of it when it tries.
- * 2. The stream holds each frame once, its events behind it, and frames in the order of their positions (G2, G3).
+ * 2. The stream holds each frame once, in the order of their positions (G2, G3).
  * 3. `done` means durable. A frame whose `done` was not called may be durable.
- * 4. Nothing is removed before the stream of events has taken it.
+ * 4. No frame is removed before its events are published.
  * The tests of these: test/log/jetStreamFaults.test.ts, test/sim/jetStreamLog.test.ts.
  */
 export interface JetStreamLogOptions {
   readonly partition: number
   readonly journal: Journal
+  /** Of the host: all its partitions have the same. */
+  readonly publisher: EventPublisher
   /** Names this opening of the log; no other has the same. */
   readonly owner: string
+  /** The events that a frame was appended with, in their order. */
+  readonly eventsOf: (frame: Uint8Array) => readonly LogEvent[]
   /** An event's JSON as the data of its message. */
   readonly encode: (json: string) => Uint8Array
   /** Called once, when another owner is known; the log accepts nothing afterwards. */
@@ -54,14 +59,7 @@ export interface JetStreamLogOptions {
   readonly pause?: Pause
 }
 
-type Pause = (milliseconds: number) => Promise<unknown>
-
-/** Between two attempts, growing from the first to the second. */
-const RETRY_MS = 20
-const MAX_RETRY_MS = 1000
-/** Of a question, and of taking the partition, before it is given up. */
-const ATTEMPTS = 8
-/** Until the stream of events, or a replica that answers reads, is asked again whether it has caught up. */
+/** Until a replica that answers reads is asked again whether it has caught up. */
 const BEHIND_MS = 50
 const PAGE_ATTEMPTS = 100
 
@@ -136,6 +134,7 @@ class JetStreamLog implements PartitionLog {
   readonly #onFencedOut: (error: FencedOut) => void
   readonly #troubled: (error: Error) => void
   readonly #pause: Pause
+  readonly #events: PartitionEvents
   /** Of the last frame that is known to be durable. */
   #point: LogPoint
   #lastSequence: number
@@ -143,12 +142,12 @@ class JetStreamLog implements PartitionLog {
   #inFlight = false
   #closed = false
   #fencedOut: FencedOut | undefined
-  /** Appends of frames and marks, one after the other; never rejects. */
+  /** Appends, one after the other; never rejects. */
   #appends: Promise<void> = Promise.resolve()
   /** Trims, one after the other; never rejects. */
   #trims: Promise<void> = Promise.resolve()
 
-  private constructor(options: JetStreamLogOptions, claim: number, point: LogPoint) {
+  private constructor(options: JetStreamLogOptions, claim: number, point: LogPoint, events: PartitionEvents) {
     this.epoch = claim
     this.#lastSequence = claim
     this.#partition = options.partition
@@ -159,17 +158,23 @@ class JetStreamLog implements PartitionLog {
     this.#troubled = options.troubled
     this.#pause = options.pause ?? sleep
     this.#point = point
+    this.#events = events
   }
 
-  /** The log right behind its owner's claim; publishes what the owner before did not come to. */
+  /** The log right behind its owner's claim; hands over to be published what the owner before did not come to. */
   static async begin(options: JetStreamLogOptions, claim: number, point: LogPoint): Promise<JetStreamLog> {
-    const log = new JetStreamLog(options, claim, point)
-    await log.#store([loneRecord(options.owner, OWNER, point)])
+    const events = await options.publisher.open(options.partition)
+    const log = new JetStreamLog(options, claim, point, events)
+    const { found } = events
+    if (found.position > point.position) {
+      throw log.#damaged(`events are published up to frame ${found.position}, the last is ${point.position}`)
+    }
+    await log.#store([ownerRecord(options.owner, point)])
     log.#bytes = await asked(() => log.#journal.bytes(), log.#pause)
-    if (point.published < point.events) {
-      for await (const { eventBytes } of log.#frames(point.position)) {
-        await log.#publish(unpackMessages(eventBytes))
-      }
+    // Of a frame that is trimmed, the events are published.
+    for await (const { position, payload } of log.#frames(Math.max(found.position, point.published + 1))) {
+      await events.room()
+      events.add(position, log.#messagesOf(options.eventsOf(payload)))
     }
     return log
   }
@@ -188,25 +193,29 @@ class JetStreamLog implements PartitionLog {
       throw new Error('The log has another owner.', { cause: this.#fencedOut })
     if (this.#closed) throw new Error('The log is closed.')
     if (this.#inFlight) throw new Error('The log has an append in flight.')
-    const { messages, following, point } = frameBatch(
-      this.#owner,
-      this.position + 1,
-      Buffer.concat(parts),
-      events.map((event) => eventMessage(event, this.#encode)),
-      this.#journal.maxDataBytes,
-    )
+    const position = this.position + 1
+    const published = this.#published
+    const { maxDataBytes } = this.#journal
+    const batch = frameBatch(this.#owner, position, Buffer.concat(parts), published, maxDataBytes)
+    const messages = this.#messagesOf(events)
     this.#inFlight = true
     this.#enqueue(async () => {
-      await this.#store(messages)
-      if (following.length === 0) this.#point = point
-      else await this.#publish(following, point)
+      if (messages.length > 0) await this.#events.room()
+      await this.#store(batch)
+      this.#point = { ...NO_FRAME, position, published }
+      this.#events.add(position, messages)
       this.#inFlight = false
       done()
     })
   }
 
   async *read(position: number): AsyncGenerator<LogFrame, void, undefined> {
-    for await (const { frame } of this.#frames(position)) yield frame
+    let isFirst = true
+    for await (const frame of this.#frames(position)) {
+      if (isFirst && frame.position > Math.max(1, position)) throw new LogTrimmed(position, frame.position)
+      isFirst = false
+      yield frame
+    }
   }
 
   trim(position: number): void {
@@ -220,6 +229,18 @@ class JetStreamLog implements PartitionLog {
     this.#closed = true
     await this.#appends
     await this.#trims
+    await this.#events.close()
+  }
+
+  /** The events of all frames up to here are published. */
+  get #published(): number {
+    return Math.min(this.position, this.#events.unpublished - 1)
+  }
+
+  #messagesOf(events: readonly LogEvent[]): EventMessage[] {
+    return events.map((event) => {
+      return { subject: subjectOf(event), id: event.id, data: this.#encode(event.json) }
+    })
   }
 
   #enqueue(work: () => Promise<void>): void {
@@ -264,44 +285,35 @@ class JetStreamLog implements PartitionLog {
     for (const { data } of messages) this.#bytes += data.length
   }
 
-  /** Publishes what is left of the events of the last frame. */
-  async #publish(events: readonly JournalMessage[], from = this.#point): Promise<void> {
-    for (const { messages, point } of followingBatches(this.#owner, from, events)) {
-      await this.#store(messages)
-      this.#point = point
-    }
-  }
-
-  /** Frames with the bytes of events that did not go with them. */
-  async *#frames(position: number): AsyncGenerator<{ frame: LogFrame; eventBytes: Buffer }> {
-    let next = Math.max(1, position)
-    if (next > this.position) return
-    let sequence = await this.#sequenceOf(next)
+  /** From a position on, or from the first that is kept. */
+  async *#frames(position: number): AsyncGenerator<LogFrame> {
+    if (Math.max(1, position) > this.position) return
+    let sequence = await this.#sequenceOf(position)
+    let next: number | undefined
     let pieces: Uint8Array[] = []
-    let first = true
-    for (let attempt = 0; next <= this.position; attempt++) {
+    for (let attempt = 0; next === undefined || next <= this.position; attempt++) {
       const page = await asked(() => this.#journal.page(COMMIT, sequence), this.#pause)
       if (page.length === 0) {
         // The replica that answers may not have the newest yet.
-        if (attempt === PAGE_ATTEMPTS) throw this.#damaged(`the frame ${next} is missing`)
+        if (attempt === PAGE_ATTEMPTS) throw this.#damaged(`the frame ${next ?? position} is missing`)
         await this.#pause(BEHIND_MS)
         continue
       }
       attempt = 0
       for (const record of page) {
         sequence = record.sequence + 1
-        const { position: found, part, parts, eventParts } = pointOf(record)
-        if (first && found > next) throw new LogTrimmed(next, found)
-        first = false
+        const { position: found, part, parts } = pointOf(record)
+        // Asked of a server that was behind, the beginning may be too early.
+        if (next === undefined && found < position) continue
+        next ??= found
         if (found !== next || part !== pieces.length + 1) {
           throw this.#damaged(
             `part ${pieces.length + 1} of frame ${next} is missing before ${record.sequence}`,
           )
         }
         pieces.push(record.data)
-        if (part < parts + eventParts) continue
-        const payload = parts === 1 ? pieces[0]! : Buffer.concat(pieces.slice(0, parts))
-        yield { frame: { position: next, payload }, eventBytes: Buffer.concat(pieces.slice(parts)) }
+        if (part < parts) continue
+        yield { position: next, payload: parts === 1 ? pieces[0]! : Buffer.concat(pieces) }
         pieces = []
         next++
       }
@@ -322,44 +334,15 @@ class JetStreamLog implements PartitionLog {
   }
 
   async #trim(position: number): Promise<void> {
+    if (this.#closed || this.#fencedOut !== undefined) return
     // The last frame stays: it says where positions go on.
-    const upTo = Math.min(position, this.position)
-    if (upTo <= 1 || this.#closed || this.#fencedOut !== undefined) return
-    const before = await this.#sequenceOf(upTo)
-    let mark = 0
-    await new Promise<void>((resolve) => {
-      this.#enqueue(async () => {
-        await this.#store([loneRecord(this.#owner, MARK, this.#point)])
-        mark = this.#lastSequence
-      })
-      void this.#appends.then(resolve)
-    })
-    if (mark === 0) return
-    while (!(await this.#journal.isMarkTaken(mark))) {
-      if (this.#closed) return
-      await this.#pause(BEHIND_MS)
-    }
-    await this.#journal.purge(before)
+    const upTo = Math.min(position, this.position, this.#published + 1)
+    if (upTo <= 1) return
+    await this.#journal.purge(await this.#sequenceOf(upTo))
     this.#bytes = await this.#journal.bytes()
   }
 
   #damaged(reason: string): LogDamaged {
     return new LogDamaged(`stream of partition ${this.#partition}`, reason)
   }
-}
-
-/** The answer to a question, which is asked again where there is none. */
-async function asked<T>(ask: () => Promise<T>, pause: Pause): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (attempt === ATTEMPTS) throw error
-      await pause(retryMs(attempt))
-    }
-  }
-}
-
-function retryMs(attempt: number): number {
-  return Math.min(RETRY_MS * 2 ** (attempt - 1), MAX_RETRY_MS)
 }

@@ -1,11 +1,11 @@
 /**
- * What the log of a partition needs of the stream that keeps it. Technologies: jetStreamJournal.ts, and the simulated one
- * of the tests (test/sim/).
+ * What the distributed log needs of the streams that keep it. Technologies: jetStreamJournal.ts, jetStreamEvents.ts, and the
+ * simulated ones of the tests (test/sim/). Every promise may reject where a stream is out of reach.
  */
 
 /** A message to be stored. */
 export interface JournalMessage {
-  /** Below the partition's own subject: one token for a record, `events.…` for an event. */
+  /** Below the partition's own subject. */
   readonly subject: string
   readonly headers: Readonly<Record<string, string>>
   readonly data: Uint8Array
@@ -19,7 +19,7 @@ export interface KeptMessage {
   readonly data: Uint8Array
 }
 
-/** The stream of one partition: numbered messages, appended in batches. Every promise may reject where it is out of reach. */
+/** The stream of one partition: numbered messages, appended in batches. */
 export interface Journal {
   /** Bytes that the data of one message may have. */
   readonly maxDataBytes: number
@@ -39,10 +39,52 @@ export interface Journal {
   next(subject: string, sequence: number): Promise<KeptMessage | undefined>
   /** Some messages of a subject in their order, the first of them being that of {@link next}; none where that is none. */
   page(subject: string, sequence: number): Promise<readonly KeptMessage[]>
-  /** Whether the stream of events, which is filled from this one, has taken everything up to the newest mark. */
-  isMarkTaken(sequence: number): Promise<boolean>
   /** Removes everything before a sequence. */
   purge(before: number): Promise<void>
+}
+
+/** An event to be stored. */
+export interface EventMessage {
+  /** The whole of it. */
+  readonly subject: string
+  /** 24 hex. */
+  readonly id: string
+  readonly data: Uint8Array
+}
+
+/** How far the events of a partition are published: those of all frames before `position`, and the first of it. */
+export interface Progress {
+  readonly position: number
+  /** Of the frame at `position`. */
+  readonly events: number
+}
+
+/** The message that tells the progress of a partition in the stream of events. */
+export interface Mark extends Progress {
+  readonly sequence: number
+}
+
+/** The next events of a partition. */
+export interface Publication {
+  readonly partition: number
+  /** Of the partition's newest mark; 0 where it has none. */
+  readonly after: number
+  /** Once they are published. */
+  readonly progress: Progress
+  readonly messages: readonly EventMessage[]
+}
+
+/** The stream of events, which all partitions share. */
+export interface EventStream {
+  /**
+   * Stores of each publication a new mark and its messages, in their order, or nothing at all: also where of any of the
+   * partitions the newest mark is another than `after`. Resolves to the sequences of the marks. A rejection says nothing, as
+   * that of {@link Journal.append}.
+   * @param publications of different partitions, of {@link MAX_BATCH_MESSAGES} messages in all, marks included
+   */
+  publish(publications: readonly Publication[]): Promise<readonly number[]>
+  /** The newest mark of a partition; undefined where it has none. */
+  mark(partition: number): Promise<Mark | undefined>
 }
 
 /** Messages of one atomic batch: what servers allow by default. */

@@ -16,7 +16,7 @@ import { EVERY_SUBJECT } from '../model/eventSubject.ts'
  * | stream | holds | filled by |
  * |---|---|---|
  * | `P0`, `P1`, … | the log of a partition, subjects `partition.<n>.>` | its owner |
- * | `EVENTS` | every event once, subjects `events.>`; of each partition `mark.<n>` | the server, from all of them |
+ * | `EVENTS` | every event once, subjects `events.>`; of each partition `mark.<n>`, how far its events are there | all owners |
  *
  * What must never change stands in the bucket `ringfence` under `store`.
  */
@@ -70,7 +70,7 @@ export function partitionSubject(partition: number): string {
 }
 
 /** In {@link EVENTS}. */
-export function markOf(partition: number): string {
+export function markOf(partition: number | '*'): string {
   return `mark.${partition}`
 }
 
@@ -157,17 +157,16 @@ function eventsStream(options: StreamOptions): Partial<StreamConfig> & { name: s
   return {
     name: EVENTS,
     description: 'Events of Ringfence, of each device in their order',
-    sources: Array.from({ length: options.partitions }, (_, n) => ({
-      name: streamOf(n),
-      subject_transforms: [
-        { src: `${partitionSubject(n)}.${EVERY_SUBJECT}`, dest: EVERY_SUBJECT },
-        { src: `${partitionSubject(n)}.mark`, dest: markOf(n) },
-      ],
-    })),
+    subjects: [EVERY_SUBJECT, markOf('*')],
     storage: StorageType.File,
     num_replicas: options.replicas,
     max_age: options.eventsAgeMs * NANOSECONDS,
-    duplicate_window: Math.min(120_000, options.eventsAgeMs || Infinity) * NANOSECONDS,
+    // The marks know repeats; ids in memory would be for nothing.
+    duplicate_window: Math.min(1000, options.eventsAgeMs || Infinity) * NANOSECONDS,
+    allow_atomic: true,
+    // Of marks: the newest takes the place of the one before, and does not grow old.
+    allow_rollup_hdrs: true,
+    allow_msg_ttl: true,
     allow_direct: true,
   }
 }
@@ -186,10 +185,10 @@ async function ensureStream(
     await manager.streams.add(wanted)
     return
   }
-  if (wanted.name === EVENTS && (found.subjects?.length ?? 0) > 0) {
+  if (wanted.name === EVENTS && !found.subjects.includes(markOf('*'))) {
     throw new ServersUnfit(
-      `The stream ${EVENTS} takes messages of its own (${found.subjects?.join(', ')}), as that of an embedded ` +
-        'Ringfence does. The distributed engine needs the name: remove or rename it.',
+      `The stream ${EVENTS} (${found.subjects.join(', ')}) is another's, as that of an embedded Ringfence. ` +
+        'The distributed engine needs the name: remove or rename it.',
     )
   }
   if (differs(found, wanted)) await manager.streams.update(wanted.name, { ...found, ...wanted })

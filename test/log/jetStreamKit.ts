@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Test } from 'tap'
+import { EventPublisher, type PublisherOptions } from '../../src/log/eventPublisher.ts'
+import { JetStreamEvents } from '../../src/log/jetStreamEvents.ts'
 import { JetStreamJournal } from '../../src/log/jetStreamJournal.ts'
 import type { Journal } from '../../src/log/jetStreamPort.ts'
 import { openJetStreamLog, type JetStreamLogOptions } from '../../src/log/jetStreamLog.ts'
@@ -56,16 +58,50 @@ export async function reconnecting(t: Test, servers: readonly NatsServer[]): Pro
   return connection
 }
 
-/** Opens the log of a partition as a new owner; what is not told ends the test. */
-export function openLog(
+/** That of a host. */
+export function publisherOf(
   { connection, manager }: Client,
+  options: Partial<PublisherOptions> = {},
+): EventPublisher {
+  return new EventPublisher({
+    stream: new JetStreamEvents(connection, manager),
+    maxBacklogBytes: 64 * 1024 * 1024,
+    troubled: () => {},
+    ...options,
+  })
+}
+
+/** The events of each frame that was appended with some, as the frame would hold them. */
+const eventsOfFrames = new Map<string, readonly LogEvent[]>()
+
+function keyOf(frame: Uint8Array): string {
+  return Buffer.from(frame).toString('latin1')
+}
+
+/** Appends a frame whose text, or bytes, no other has. */
+export function append(
+  log: PartitionLog,
+  frame: string | Uint8Array,
+  done: () => void,
+  events: readonly LogEvent[] = [],
+): void {
+  const bytes = Buffer.from(frame as string)
+  if (events.length > 0) eventsOfFrames.set(keyOf(bytes), events)
+  log.append([bytes], done, events)
+}
+
+/** Opens the log of a partition as a new owner, and a new host; what is not told ends the test. */
+export function openLog(
+  client: Client,
   partition: number,
   options: Partial<JetStreamLogOptions> = {},
 ): Promise<PartitionLog> {
   return openJetStreamLog({
     partition,
-    journal: new JetStreamJournal(connection, manager, partition),
+    journal: new JetStreamJournal(client.connection, client.manager, partition),
+    publisher: publisherOf(client),
     owner: randomBytes(8).toString('hex'),
+    eventsOf: (frame) => eventsOfFrames.get(keyOf(frame)) ?? [],
     encode: (json) => Buffer.from(json),
     fencedOut(error) {
       throw error
@@ -100,7 +136,7 @@ export async function openOwner(
     log,
     commit(frame, events = []) {
       const durable = new Promise<true>((resolve) => {
-        log.append([Buffer.from(frame)], () => resolve(true), events)
+        append(log, frame, () => resolve(true), events)
       })
       return Promise.race([durable, lost])
     },
@@ -121,9 +157,7 @@ export function commit(
   frame: string | Uint8Array,
   events: readonly LogEvent[] = [],
 ): Promise<void> {
-  return new Promise((resolve) => {
-    log.append([Buffer.from(frame as string)], resolve, events)
-  })
+  return new Promise((resolve) => append(log, frame, resolve, events))
 }
 
 /** A journal of which some is otherwise. */
@@ -135,7 +169,6 @@ export function journalWith(journal: Journal, changes: Partial<Journal>): Journa
     last: (subject) => journal.last(subject),
     next: (subject, sequence) => journal.next(subject, sequence),
     page: (subject, sequence) => journal.page(subject, sequence),
-    isMarkTaken: (sequence) => journal.isMarkTaken(sequence),
     purge: (before) => journal.purge(before),
     ...changes,
   }
@@ -168,11 +201,12 @@ export interface Load {
   stop(): Promise<void>
 }
 
-/** One owner per partition that appends frame after frame, with events in every third. */
+/** A host with some partitions that appends to each frame after frame, with events in every third. */
 export async function load(streams: Client, partitions: number): Promise<Load[]> {
+  const publisher = publisherOf(streams)
   return Promise.all(
     Array.from({ length: partitions }, async (_, partition) => {
-      const owner = await openOwner(streams, partition)
+      const owner = await openOwner(streams, partition, { publisher })
       const frames: string[] = []
       const events: string[] = []
       const stopped = new AbortController()

@@ -1,9 +1,9 @@
 /**
- * Where a host may die, or stand still and go on: at each thing that it asks of its stream, before that leaves, while it is
+ * Where a host may die, or stand still and go on: at each thing that it asks of the streams, before that leaves, while it is
  * on its way, once it is done and the answer is on its way, and once it is answered. docs/protocol.md says for each
  * what then holds.
  */
-const OPERATIONS = ['claim', 'owner', 'commit', 'more', 'mark', 'purge', 'read'] as const
+const OPERATIONS = ['claim', 'owner', 'commit', 'publish', 'purge', 'read'] as const
 const MOMENTS = ['unsent', 'on its way', 'done', 'answered'] as const
 const FATES = ['dies', 'stands still'] as const
 

@@ -1,11 +1,21 @@
 /**
- * A simulated JetStream: the stream of one partition with its fence, EVENTS filled from it, and the network between it and
- * hosts that die or stand still at a crash point. The twin of src/log/jetStreamJournal.ts.
+ * A simulated JetStream: the streams of partitions with their fence, that of events with its marks, and the network between
+ * them and hosts that die or stand still at a crash point. The twin of src/log/jetStreamJournal.ts and jetStreamEvents.ts.
  *
  * It does what a bad day does: requests and answers are late, lost or doubled, and whoever answers a read may be behind.
  * It does not do what JetStream promises not to: lose what it has acknowledged, store half of a batch, or ignore a fence.
  */
-import type { Journal, JournalMessage, KeptMessage } from '../../src/log/jetStreamPort.ts'
+import {
+  MAX_BATCH_MESSAGES,
+  type EventMessage,
+  type EventStream,
+  type Journal,
+  type JournalMessage,
+  type KeptMessage,
+  type Mark,
+  type Publication,
+} from '../../src/log/jetStreamPort.ts'
+
 import type { CrashPoint, Moment, Operation } from './crashPoints.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -18,19 +28,7 @@ export type Draw = () => number
 export class SimulatedStream {
   /** All that was ever stored; the sequence is the index and one. */
   readonly history: KeptMessage[] = []
-  /** Sequences of what EVENTS has, in its order. */
-  readonly events: number[] = []
-  readonly #scheduler: Scheduler
-  readonly #draw: Draw
   #first = 1
-  /** How far EVENTS has looked. */
-  #taken = 0
-  #isTaking = false
-
-  constructor(scheduler: Scheduler, draw: Draw) {
-    this.#scheduler = scheduler
-    this.#draw = draw
-  }
 
   append(messages: readonly JournalMessage[], after: number | undefined): number {
     if (after !== undefined && after !== this.history.length) {
@@ -40,7 +38,6 @@ export class SimulatedStream {
       const sequence = this.history.length + 1
       this.history.push({ sequence, subject, data, header: (name) => headers[name] ?? '' })
     }
-    this.#takeLater()
     return this.history.length
   }
 
@@ -54,24 +51,46 @@ export class SimulatedStream {
   purge(before: number): void {
     this.#first = Math.max(this.#first, before)
   }
+}
 
-  isTaken(sequence: number): boolean {
-    return this.#taken >= sequence
+export class SimulatedEvents {
+  /** Of each partition, what was stored of it. */
+  readonly published: EventMessage[][] = []
+  readonly #marks: Mark[][] = []
+  readonly #stored: (partition: number, event: EventMessage) => void
+  #sequence = 0
+
+  /** @param stored told of each event at the moment when it is */
+  constructor(stored: (partition: number, event: EventMessage) => void) {
+    this.#stored = stored
   }
 
-  /** EVENTS takes some messages at some time; what was purged before is lost to it. */
-  #takeLater(): void {
-    if (this.#isTaking || this.#taken >= this.history.length) return
-    this.#isTaking = true
-    this.#scheduler.after(this.#draw() * 300, () => {
-      this.#isTaking = false
-      const upTo = this.#taken + Math.ceil(this.#draw() * (this.history.length - this.#taken))
-      for (let sequence = Math.max(this.#taken + 1, this.#first); sequence <= upTo; sequence++) {
-        if (this.history[sequence - 1]!.subject.startsWith('events.')) this.events.push(sequence)
+  publish(publications: readonly Publication[]): number[] {
+    const count = publications.reduce((sum, { messages }) => sum + 1 + messages.length, 0)
+    if (count > MAX_BATCH_MESSAGES) throw new Error('batch too large')
+    if (new Set(publications.map(({ partition }) => partition)).size < publications.length) {
+      throw new Error('a subject can be expected once in a batch')
+    }
+    for (const { partition, after } of publications) {
+      const newest = this.#marks[partition]?.at(-1)?.sequence ?? 0
+      if (after !== newest) throw new Error(`wrong last sequence: ${newest}`)
+    }
+    return publications.map(({ partition, progress, messages }) => {
+      const mark = { ...progress, sequence: ++this.#sequence }
+      ;(this.#marks[partition] ??= []).push(mark)
+      for (const event of messages) {
+        this.#stored(partition, event)
+        ;(this.published[partition] ??= []).push(event)
       }
-      this.#taken = upTo
-      this.#takeLater()
+      this.#sequence += messages.length
+      return mark.sequence
     })
+  }
+
+  /** The newest mark, as somebody sees it who is `behind` by so many. */
+  mark(partition: number, behind: number): Mark | undefined {
+    const marks = this.#marks[partition] ?? []
+    return marks[Math.max(0, marks.length - 1 - behind)]
   }
 }
 
@@ -136,18 +155,54 @@ export interface Weather {
   readonly old: number
 }
 
-/** The journal of a host. */
-export function simulatedJournal(
-  stream: SimulatedStream,
-  host: SimulatedHost,
-  scheduler: Scheduler,
-  draw: Draw,
-  weather: () => Weather,
-): Journal {
-  /** What is late may come when nobody waits for it any more. */
-  const delay = () => (draw() < weather().late ? draw() * 3 * ANSWER_MS : draw() * 10)
+/** What a host asks of the streams, and what becomes of it. */
+export class SimulatedNetwork {
+  readonly #host: SimulatedHost
+  readonly #scheduler: Scheduler
+  readonly #draw: Draw
+  readonly #weather: () => Weather
 
-  function ask<T>(operation: Operation, work: () => T): Promise<T> {
+  constructor(host: SimulatedHost, scheduler: Scheduler, draw: Draw, weather: () => Weather) {
+    this.#host = host
+    this.#scheduler = scheduler
+    this.#draw = draw
+    this.#weather = weather
+  }
+
+  journal(stream: SimulatedStream): Journal {
+    const read = <T>(work: () => T) => this.#ask('read', work)
+    const since = (subject: string, sequence: number) =>
+      stream.kept(subject, this.#behind()).filter((message) => message.sequence >= sequence)
+    return {
+      maxDataBytes: 2000,
+      append: (messages, after) =>
+        this.#ask(messages[0]!.subject.split('.')[0] as Operation, () => stream.append(messages, after)),
+      bytes: () => read(() => stream.kept('*', 0).length),
+      last: (subject) => read(() => stream.kept(subject, this.#behind()).at(-1)),
+      next: (subject, sequence) => read(() => since(subject, sequence)[0]),
+      page: (subject, sequence) => read(() => since(subject, sequence).slice(0, PAGE_MESSAGES)),
+      purge: (before) => this.#ask('purge', () => stream.purge(before)),
+    }
+  }
+
+  events(events: SimulatedEvents): EventStream {
+    return {
+      publish: (publications) => this.#ask('publish', () => events.publish(publications)),
+      mark: (partition) => this.#ask('read', () => events.mark(partition, this.#behind())),
+    }
+  }
+
+  #behind(): number {
+    return this.#draw() < this.#weather().old ? Math.floor(this.#draw() * 12) : 0
+  }
+
+  /** What is late may come when nobody waits for it any more. */
+  #delay(): number {
+    return this.#draw() < this.#weather().late ? this.#draw() * 3 * ANSWER_MS : this.#draw() * 10
+  }
+
+  #ask<T>(operation: Operation, work: () => T): Promise<T> {
+    const host = this.#host
     return new Promise((resolve, reject) => {
       const isDoomed = host.isDoomed(operation)
       host.meets(isDoomed, 'unsent')
@@ -155,7 +210,7 @@ export function simulatedJournal(
       host.wakes(0, () => {
         host.wakes(ANSWER_MS, () => reject(new Error('no answer')))
         const arrive = () => {
-          if (draw() < weather().lost) return
+          if (this.#draw() < this.#weather().lost) return
           let answer: () => void
           try {
             const result = work()
@@ -164,36 +219,16 @@ export function simulatedJournal(
             answer = () => reject(error as Error)
           }
           host.meets(isDoomed, 'done')
-          if (draw() < weather().lost) return
-          host.wakes(delay(), () => {
+          if (this.#draw() < this.#weather().lost) return
+          host.wakes(this.#delay(), () => {
             answer()
             host.wakes(0, () => host.meets(isDoomed, 'answered'))
           })
         }
-        scheduler.after(delay(), arrive)
-        if (draw() < weather().doubled) scheduler.after(delay(), arrive)
+        this.#scheduler.after(this.#delay(), arrive)
+        if (this.#draw() < this.#weather().doubled) this.#scheduler.after(this.#delay(), arrive)
         host.meets(isDoomed, 'on its way')
       })
     })
-  }
-
-  const behind = () => (draw() < weather().old ? Math.floor(draw() * 12) : 0)
-  return {
-    maxDataBytes: 2000,
-    append: (messages, after) =>
-      ask(messages[0]!.subject.split('.')[0] as Operation, () => stream.append(messages, after)),
-    bytes: () => ask('read', () => stream.kept('*', 0).length),
-    last: (subject) => ask('read', () => stream.kept(subject, behind()).at(-1)),
-    next: (subject, sequence) =>
-      ask('read', () => stream.kept(subject, behind()).find((message) => message.sequence >= sequence)),
-    page: (subject, sequence) =>
-      ask('read', () =>
-        stream
-          .kept(subject, behind())
-          .filter((message) => message.sequence >= sequence)
-          .slice(0, PAGE_MESSAGES),
-      ),
-    isMarkTaken: (sequence) => ask('read', () => stream.isTaken(sequence)),
-    purge: (before) => ask('purge', () => stream.purge(before)),
   }
 }
