@@ -19,6 +19,7 @@ import {
   type UpdateResult,
 } from './partitionProtocol.ts'
 import type { Outcome, Submitter } from './port.ts'
+import { revisionReached } from './revisions.ts'
 
 /**
  * A partition that this process owns: an actor host of its own, with the partition's log, and the requests of gateways.
@@ -32,13 +33,8 @@ import type { Outcome, Submitter } from './port.ts'
  * The tests of these: test/engine/gateway.test.ts.
  */
 
-export interface RegistryInTime extends RegistryView {
-  /** Resolves when the revision is reached. */
-  reached(revision: number): Promise<void>
-}
-
 export interface OwnedParts {
-  readonly registry: RegistryInTime
+  readonly registry: RegistryView
   readonly snapshots: SharedSnapshotStore
   readonly salt: StoreSalt
   readonly clock: Clock
@@ -179,11 +175,8 @@ export class OwnedPartition {
   async #process(request: PartitionRequest, session: Session): Promise<void> {
     try {
       const { registry } = this.#parts
-      if (request.revision > registry.revision) {
-        await Promise.race([registry.reached(request.revision), aborted(this.#ending.signal)])
-        // The next owner is asked then.
-        if (this.#ending.signal.aborted) return
-      }
+      // Where it is given away before, the next owner is asked.
+      await revisionReached(registry, request.revision, this.#ending.signal)
       const reply = await this.#apply(request)
       if (this.isDropped) return
       session.answer(reply)

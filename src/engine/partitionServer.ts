@@ -7,6 +7,7 @@ import { HostUsers } from './hostUsers.ts'
 import type { Calls, Served } from './calls.ts'
 import { OwnedPartition, type OwnedParts } from './ownedPartition.ts'
 import { decodeQuestion, encodeAnswer } from './partitionProtocol.ts'
+import { revisionReached } from './revisions.ts'
 import { partitionSubject, usersSubject } from './subjects.ts'
 
 /**
@@ -36,6 +37,7 @@ interface Serving {
 export class PartitionServer implements OwnershipHandlers {
   readonly #parts: PartitionServerParts
   readonly #served = new Map<number, Serving>()
+  readonly #stopped = new AbortController()
   #questions: Served | undefined
 
   constructor(parts: PartitionServerParts) {
@@ -55,6 +57,7 @@ export class PartitionServer implements OwnershipHandlers {
 
   /** No questions are answered any more. Partitions are given away by `Ownership.leave`, before. */
   async stop(): Promise<void> {
+    this.#stopped.abort()
     await this.#questions?.stop()
   }
 
@@ -69,7 +72,7 @@ export class PartitionServer implements OwnershipHandlers {
     try {
       const create = () => new Partition(number, salt, updatesPerSecond)
       const recovered = await recoverPartition(create, log, snapshots, clock.now())
-      if (recovered.revision > registry.revision) await registry.reached(recovered.revision)
+      await revisionReached(registry, recovered.revision, this.#stopped.signal)
       // From here on nothing waits.
       if (fencedOut !== undefined) throw fencedOut
       owned = new OwnedPartition(recovered.partition, log, this.#parts)
@@ -114,7 +117,7 @@ export class PartitionServer implements OwnershipHandlers {
   async #answer(bytes: Uint8Array, answer: (bytes: Uint8Array) => void): Promise<void> {
     const { revision, partitions, question } = decodeQuestion(bytes)
     const { registry } = this.#parts
-    if (revision > registry.revision) await registry.reached(revision)
+    await revisionReached(registry, revision, this.#stopped.signal)
     const mine = partitions.filter((partition) => this.#served.has(partition))
     if (mine.length === 0 || !this.#parts.isLive()) return
     const hosts = mine.map((partition) => this.#served.get(partition)!.owned.host)

@@ -227,7 +227,7 @@ export function serverOf(
 ): PartitionServer {
   const server = new PartitionServer({
     calls,
-    registry: inTime(world),
+    registry: world,
     salt: SALT,
     clock,
     mailboxBytes: 16 * 1024 * 1024,
@@ -239,19 +239,6 @@ export function serverOf(
   })
   server.start()
   return server
-}
-
-/** The world is at every revision at once. */
-function inTime(world: World) {
-  return {
-    get revision() {
-      return world.revision
-    },
-    scope: (scope: number) => world.scope(scope),
-    reached: async (revision: number) => {
-      while (world.revision < revision) await nextTurn()
-    },
-  }
 }
 
 /** A geofence about {@link HERE}, the same in every process. */

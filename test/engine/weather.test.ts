@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { HostUsers } from '../../src/engine/hostUsers.ts'
-import { Engine, MINUTE, runs, SALT, TIMEOUT } from '../actor/kit.ts'
+import { aGeofence, Engine, HERE, MINUTE, runs, SALT, TIMEOUT, type World } from '../actor/kit.ts'
 import { Track } from '../actor/track.ts'
 import {
   Random,
@@ -22,6 +22,7 @@ import {
   allUsers,
   byDevice,
   FAIR,
+  fixedWorld,
   gatewayOf,
   outcome,
   PARTITIONS,
@@ -113,6 +114,32 @@ t.test('property: embedded and distributed make the same of the same input', asy
   t.comment(JSON.stringify(counts))
   t.ok(counts.events > counts.updates / 20, 'worlds in which something happens')
   t.ok(counts.repeats > 0 && counts.given > 0 && counts.taken > 0)
+})
+
+t.test('G10: an owner evaluates with what the gateway had, or later', async (t) => {
+  const calls = new SimulatedCalls(new Random(1), FAIR)
+  const world = fixedWorld()
+  const { clock } = new Engine()
+  const logs = new SharedLogs()
+  const server = serverOf(
+    calls,
+    { world, clock },
+    {
+      snapshots: new SharedMemorySnapshots(),
+      openLog: async (n, fencedOut) => logs.open(n, fencedOut),
+    },
+  )
+  for (let n = 0; n < PARTITIONS; n++) await server.acquire(n)
+  // The gateway has seen an edit that is still on its way to the owner.
+  const gateway = gatewayOf(calls, { ...world, revision: world.revision + 1 } as World)
+  const update = { ...HERE, scope: 0, deviceId: 'd', foreground: false, stopped: false, replayed: false }
+  let told = false
+  const promise = track(gateway, { ...update, accuracy: 5, receivedAt: clock.now(), ip: '192.0.2.1' })
+  void promise.then(() => (told = true))
+  for (let i = 0; i < 200; i++) await nextTurn()
+  t.equal(told, false)
+  world.remove(aGeofence(1))
+  t.same(outcome(await promise).events, [], 'the geofence was gone when it was evaluated')
 })
 
 /** Hosts that take partitions from each other, and the logs that they share. */

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** The registry's changes come within milliseconds, where they come at all. */
+const LOOK_AGAIN_MS = 5
+const PATIENCE_MS = 5000
+
+/** The registry of this process is older than what others have evaluated with. */
+export class RegistryBehind extends Error {
+  override readonly name = 'RegistryBehind'
+}
+
+/**
+ * Resolves when the registry has come to the revision (G10).
+ * @param ended nobody waits any more
+ * @throws {RegistryBehind} when that takes long, or has ended
+ */
+export async function revisionReached(
+  registry: { readonly revision: number },
+  revision: number,
+  ended: AbortSignal,
+): Promise<void> {
+  const until = performance.now() + PATIENCE_MS
+  while (registry.revision < revision) {
+    if (ended.aborted || performance.now() > until)
+      throw new RegistryBehind(`The registry is at revision ${registry.revision}, and ${revision} is needed.`)
+    await sleep(LOOK_AGAIN_MS)
+  }
+}
