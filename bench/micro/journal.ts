@@ -5,7 +5,7 @@
  * - *batches*: atomic batches of events into one stream; hosts write at once, each with one batch in flight. A batch of
  *   one event shows what a batch costs whatever is in it.
  *
- * CPU is that of the NATS server. Not measured: replicas; a network; what a subscriber of the events costs.
+ * `serverMicros` and `clientMicros` are CPU per frame or batch. Not measured: replicas; a network; what a subscriber of the events costs.
  */
 import { DiscardPolicy, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { connect, headers, nuid, type NatsConnection } from '@nats-io/transport-node'
@@ -87,6 +87,7 @@ async function makeStreams(connection: NatsConnection): Promise<void> {
 async function measure(server: ServerProcess, connection: NatsConnection, one: Case): Promise<Row> {
   const data = new Uint8Array(one.bytes).fill(7)
   const cpuBefore = server.cpuSeconds()
+  const ownBefore = process.cpuUsage()
   const start = performance.now()
   const until = start + SECONDS * 1000
   const write = async (writer: number): Promise<number[]> => {
@@ -103,6 +104,7 @@ async function measure(server: ServerProcess, connection: NatsConnection, one: C
   const times = (await Promise.all(Array.from({ length: one.writers }, (_, i) => write(i)))).flat()
   const seconds = (performance.now() - start) / 1000
   const cpuSeconds = server.cpuSeconds() - cpuBefore
+  const { user, system } = process.cpuUsage(ownBefore)
   const sorted = Float64Array.from(times).sort()
   return {
     kind: one.kind,
@@ -112,6 +114,7 @@ async function measure(server: ServerProcess, connection: NatsConnection, one: C
     perSecond: Math.round(times.length / seconds),
     messagesPerSecond: Math.round((times.length * one.messages) / seconds),
     serverMicros: Math.round((cpuSeconds / times.length) * 1e6),
+    clientMicros: Math.round((user + system) / times.length),
     serverCores: rounded(cpuSeconds / seconds, 2),
     p50Ms: rounded(quantile(sorted, 0.5), 2),
     p99Ms: rounded(quantile(sorted, 0.99), 2),

@@ -41,10 +41,29 @@ const BATCH_EVENTS = 900
 
 /**
  * How long a nats-server is busy with what it is asked: bench `journal`, in milliseconds from one thing to the next, on a
- * machine whose processors and disk others used too.
+ * machine whose processors and disk others used too; between the figures of two runs, which differ by half.
  */
-const FRAME_MS = { '2m': { base: 0.025, perKb: 0.0048 }, always: { base: 0.265, perKb: 0.0045 } } as const
-const BATCH_MS = { base: 6.5, perEvent: 0.02 } as const
+const FRAME_MS = { '2m': { base: 0.025, perKb: 0.004 }, always: { base: 0.2, perKb: 0.0045 } } as const
+const BATCH_MS = { base: 6, perEvent: 0.015 } as const
+
+/** Microseconds of CPU. Those with a star are of a machine that others used too. */
+const MICROS = {
+  /** An update over a stream without the engine: 8 of a stream of frames of 32* (commit a231ad4), less the engine's. */
+  gateway: 4.6,
+  /** An update in the engine: bench `step`. */
+  engine: 3.4,
+  /** An event in the engine: ADR 27*. */
+  event: 5.1,
+  /** A request and its answer, or a frame and its acknowledgement, at the client: bench `journal`*. */
+  request: 20,
+  /** In the NATS server: bench `journal`*. */
+  natsFrame: 15,
+  natsKb: 1.9,
+  natsBatch: 1600,
+  natsEvent: 7.5,
+} as const
+/** No process is run at more. */
+const MOST_BUSY = 0.6
 
 /** Partitions of each host, by the rendezvous that hosts use. */
 function spread(hosts: readonly string[], partitions: number): Map<string, number> {
@@ -123,20 +142,10 @@ function devicesOnPartitions() {
 function frames() {
   const rows = []
   for (const sync of ['2m', 'always'] as const) {
-    const { base, perKb } = FRAME_MS[sync]
     for (const rate of RATES) {
       for (const servers of [3, 12]) {
         for (const partitions of PARTITIONS) {
-          const found = simulateGroupCommit({
-            rate: rate / servers,
-            writers: Math.round(partitions / servers),
-            gatherMs: FRAME_GATHER_MS,
-            most: FRAME_UPDATES,
-            busyMs: (updates) => REPLICAS * (base + perKb * UPDATE_KB * updates),
-            roundTripMs: ROUND_TRIP_MS,
-            seconds: SIMULATED_SECONDS,
-            random,
-          })
+          const found = writeFrames(sync, rate, servers, partitions)
           rows.push({
             sync,
             updatesPerSecond: rate,
@@ -154,6 +163,112 @@ function frames() {
   return rows
 }
 
+/**
+ * Each gateway has one request under way to each partition, for as long as a commit takes, and what came meanwhile is the
+ * next. So the more gateways and partitions there are, the fewer updates are in a request.
+ */
+function updatesPerRequest(rate: number, gateways: number, partitions: number, underWayMs: number): number {
+  const whileUnderWay = (rate / 1000 / (gateways * partitions)) * underWayMs
+  // Where none came meanwhile, the next to come goes alone.
+  return whileUnderWay + Math.exp(-whileUnderWay)
+}
+
+function requests() {
+  const rows = []
+  for (const rate of RATES) {
+    for (const gateways of [2, 16]) {
+      for (const partitions of PARTITIONS) {
+        const [now, gathering] = [4, 14].map((ms) => updatesPerRequest(rate, gateways, partitions, ms))
+        rows.push({
+          updatesPerSecond: rate,
+          gateways,
+          partitions,
+          updatesPerRequest: rounded(now!, 2),
+          requestsPerSecond: Math.round(rate / now!),
+          gathering10Ms: Math.round(rate / gathering!),
+        })
+      }
+    }
+  }
+  return rows
+}
+
+/** Cores by role, with three replicas, in a dense city. */
+function costs() {
+  const cases = [
+    { rate: 10_000, gateways: 2, hosts: 2, servers: 3, partitions: 64, streams: 1, gatherMs: 0 },
+    { rate: 100_000, gateways: 3, hosts: 4, servers: 3, partitions: 64, streams: 1, gatherMs: 0 },
+    { rate: 1_000_000, gateways: 16, hosts: 24, servers: 12, partitions: 256, streams: 4, gatherMs: 0 },
+    { rate: 1_000_000, gateways: 16, hosts: 24, servers: 12, partitions: 256, streams: 4, gatherMs: 10 },
+  ]
+  return cases.map(({ rate, gateways, hosts, servers, partitions, streams, gatherMs }) => {
+    const frame = writeFrames('2m', rate, servers, partitions)
+    const batch = writeEvents(rate * EVENTS_PER_UPDATE, hosts, streams)
+    const underWayMs = frame.p50Ms + 2 * ROUND_TRIP_MS + gatherMs
+    const requestsPerSecond = rate / updatesPerRequest(rate, gateways, partitions, underWayMs)
+    const framesPerSecond = frame.writesPerSecond * servers
+    const eventsPerSecond = rate * EVENTS_PER_UPDATE
+    const cores = {
+      gateways: rate * MICROS.gateway + requestsPerSecond * MICROS.request,
+      hosts:
+        rate * MICROS.engine +
+        eventsPerSecond * MICROS.event +
+        (requestsPerSecond + framesPerSecond) * MICROS.request,
+      nats:
+        REPLICAS *
+        (framesPerSecond * MICROS.natsFrame +
+          rate * UPDATE_KB * MICROS.natsKb +
+          batch.writesPerSecond * streams * MICROS.natsBatch +
+          eventsPerSecond * MICROS.natsEvent),
+    }
+    const sum = cores.gateways + cores.hosts + cores.nats
+    return {
+      updatesPerSecond: rate,
+      gatherMs,
+      partitions,
+      gateways: rounded(cores.gateways / 1e6, 1),
+      hosts: rounded(cores.hosts / 1e6, 1),
+      nats: rounded(cores.nats / 1e6, 1),
+      microsPerUpdate: rounded(sum / rate, 1),
+      coresToHave: Math.ceil(sum / 1e6 / MOST_BUSY),
+      logMbPerSecond: rounded((rate * UPDATE_KB) / 1024, 1),
+      eventsGbPerDay: Math.round((eventsPerSecond * 690 * 86_400) / 1e9),
+    }
+  })
+}
+
+function writeEvents(eventsPerSecond: number, hosts: number, streams: number): GroupCommitOutcome {
+  return simulateGroupCommit({
+    rate: eventsPerSecond / streams,
+    writers: hosts,
+    gatherMs: BATCH_GATHER_MS,
+    most: BATCH_EVENTS,
+    busyMs: (count) => BATCH_MS.base + BATCH_MS.perEvent * count,
+    roundTripMs: ROUND_TRIP_MS,
+    seconds: SIMULATED_SECONDS,
+    random,
+  })
+}
+
+function writeFrames(
+  sync: keyof typeof FRAME_MS,
+  rate: number,
+  servers: number,
+  partitions: number,
+): GroupCommitOutcome {
+  const { base, perKb } = FRAME_MS[sync]
+  return simulateGroupCommit({
+    rate: rate / servers,
+    writers: Math.round(partitions / servers),
+    gatherMs: FRAME_GATHER_MS,
+    most: FRAME_UPDATES,
+    busyMs: (updates) => REPLICAS * (base + perKb * UPDATE_KB * updates),
+    roundTripMs: ROUND_TRIP_MS,
+    seconds: SIMULATED_SECONDS,
+    random,
+  })
+}
+
 /** What becomes of the stream of events: each host has one batch in flight. */
 function events() {
   const rows = []
@@ -165,16 +280,7 @@ function events() {
         [32, 1],
         [32, 4],
       ] as const) {
-        const found = simulateGroupCommit({
-          rate: (rate * EVENTS_PER_UPDATE * share) / streams,
-          writers: hosts,
-          gatherMs: BATCH_GATHER_MS,
-          most: BATCH_EVENTS,
-          busyMs: (count) => BATCH_MS.base + BATCH_MS.perEvent * count,
-          roundTripMs: ROUND_TRIP_MS,
-          seconds: SIMULATED_SECONDS,
-          random,
-        })
+        const found = writeEvents(rate * EVENTS_PER_UPDATE * share, hosts, streams)
         rows.push({
           updatesPerSecond: rate,
           eventsPerUpdate: rounded(EVENTS_PER_UPDATE * share, 4),
@@ -197,7 +303,14 @@ function times({ p50Ms, p99Ms }: GroupCommitOutcome) {
   return { p50Ms: shown(p50Ms), p99Ms: shown(p99Ms) }
 }
 
-const result = { placement: placement(), devices: devicesOnPartitions(), frames: frames(), events: events() }
+const result = {
+  placement: placement(),
+  devices: devicesOnPartitions(),
+  requests: requests(),
+  frames: frames(),
+  events: events(),
+  costs: costs(),
+}
 for (const [name, rows] of Object.entries(result)) {
   console.log(name)
   console.table(rows)
@@ -209,6 +322,7 @@ console.log(
     frameMs: FRAME_MS,
     batchMs: BATCH_MS,
     replicas: REPLICAS,
+    micros: MICROS,
     eventsPerUpdate: EVENTS_PER_UPDATE,
     draws: DRAWS,
     seed: Number(options.seed),
