@@ -5,24 +5,27 @@
  */
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
+import { eventsOfFrame } from '../../src/actor/frameEvents.ts'
 import { NatsCalls } from '../../src/engine/natsCalls.ts'
 import { joinHosts } from '../../src/log/jetStreamOwnership.ts'
 import { openJetStreamSnapshots } from '../../src/log/jetStreamSnapshots.ts'
 import type { Ownership } from '../../src/log/port.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { openLog, STREAM_OPTIONS } from '../log/jetStreamKit.ts'
+import { openLog, publisherOf, STREAM_OPTIONS } from '../log/jetStreamKit.ts'
 import { fixedWorld, PARTITIONS, serverOf } from './kit.ts'
 
 const [, , address, host, ttl] = process.argv as [string, string, string, string, string]
 const troubled = (error: Error) => console.error(`${host}: ${error.message}`)
 const connection = await connect({ servers: address, maxReconnectAttempts: -1, reconnectTimeWait: 50 })
 const manager = await jetstreamManager(connection)
+const publisher = publisherOf({ connection, manager }, { troubled })
 let ownership: Ownership | undefined
 const server = serverOf(
   new NatsCalls(connection),
   { world: fixedWorld(), clock: systemClock },
   {
-    openLog: (n, fencedOut) => openLog({ connection, manager }, n, { fencedOut, troubled }),
+    openLog: (n, fencedOut) =>
+      openLog({ connection, manager }, n, { publisher, eventsOf: eventsOfFrame, fencedOut, troubled }),
     snapshots: await openJetStreamSnapshots(connection, STREAM_OPTIONS.newStoreId, 1, (object, reason) =>
       troubled(new Error(`${object}: ${reason}`)),
     ),

@@ -1,6 +1,7 @@
 /** The contract of the engine's port, in this process and over real NATS servers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { eventsOfFrame } from '../../src/actor/frameEvents.ts'
 import { HostUsers } from '../../src/engine/hostUsers.ts'
 import { NatsCalls } from '../../src/engine/natsCalls.ts'
 import { openJetStreamSnapshots } from '../../src/log/jetStreamSnapshots.ts'
@@ -8,7 +9,7 @@ import { ManualClock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { aGeofence, AWAY, Engine, HERE, NOON, SALT, World } from '../actor/kit.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
-import { openLog, STREAM_OPTIONS, withStreams } from '../log/jetStreamKit.ts'
+import { openLog, publisherOf, STREAM_OPTIONS, withStreams } from '../log/jetStreamKit.ts'
 import { engineContract } from './contract.ts'
 import { gatewayOf, outcome, PARTITIONS, serverOf, track } from './kit.ts'
 
@@ -112,6 +113,7 @@ async function cluster(
   const clock = new ManualClock(NOON)
   const world = new World(clock)
   const calls = new NatsCalls(connection)
+  const publisher = publisherOf({ connection, manager })
   const { newStoreId: storeId } = STREAM_OPTIONS
   const damaged = (object: string, reason: string) => t.fail(`${object}: ${reason}`)
   const snapshots = await openJetStreamSnapshots(connection, storeId, 1, damaged)
@@ -120,7 +122,13 @@ async function cluster(
       calls,
       { world, clock },
       {
-        openLog: (n, fencedOut) => openLog({ connection, manager }, n, { fencedOut, troubled: () => {} }),
+        openLog: (n, fencedOut) =>
+          openLog({ connection, manager }, n, {
+            publisher,
+            eventsOf: eventsOfFrame,
+            fencedOut,
+            troubled: () => {},
+          }),
         snapshots,
       },
     )

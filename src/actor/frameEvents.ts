@@ -1,0 +1,18 @@
+import type { StoredEvent } from '../events/port.ts'
+import { readEvent } from '../events/record.ts'
+import { readFrame } from './commitCodec.ts'
+
+/** The events of a frame of the log, in their order. */
+export function eventsOfFrame(payload: Uint8Array): StoredEvent[] {
+  const events: StoredEvent[] = []
+  readFrame(payload, {
+    // Rows are passed over.
+    commit: () => false,
+    get table(): never {
+      throw new Error('rows are passed over')
+    },
+    wantsEvents: true,
+    event: ({ scope, json }) => void events.push(readEvent(scope, json)),
+  })
+  return events
+}
