@@ -280,6 +280,7 @@ async function main(): Promise<void> {
     eventReaders: streams,
     subscriptions,
     watches,
+    measurer,
   })
   if (nats !== undefined) registerNatsMetrics(metrics, nats)
   if (tile38 !== undefined) registerTile38Metrics(metrics, tile38)

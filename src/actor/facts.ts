@@ -5,7 +5,7 @@ import type { Visit } from '../model/device.ts'
 import type { Waypoint } from '../model/event.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import type { StepFacts } from './device.ts'
-import { unmeasured, type Measured, type Unmeasured } from './measured.ts'
+import { isMuch, type Measured, type Unmeasured } from './measured.ts'
 import { PassageFinder } from './passages.ts'
 import { staysIneligible } from './zone.ts'
 
@@ -14,9 +14,6 @@ export interface Facts extends StepFacts {
   /** Metres that the device may move before a geofence that is not among the facts can matter. */
   readonly clearance: number
 }
-
-/** So many geofences are never much. */
-const FEW = 100
 
 /**
  * Asks index and geometry; one finder is reused for every update of a partition: {@link look} and then the questions about
@@ -49,13 +46,18 @@ export class FactFinder {
    */
   much(visits: readonly Visit[], revision: number): Unmeasured | undefined {
     const { index, slots, probe, reach } = this
-    if (slots.length + visits.length < FEW) return undefined
+    const accuracyMeters = this.now.accuracy
+    // Where the device stays is nearly always among the candidates.
+    const isAway = visits.length > slots.length
+    if (!isAway && !isMuch(index, slots, accuracyMeters)) return undefined
     const visited = visits.map(({ geofenceId }) => index.slotOf(geofenceId)).filter((slot) => slot >= 0)
+    if (isAway && !isMuch(index, visited, accuracyMeters)) return undefined
     const seen = new Set(visited)
     const near = slots.filter((slot) => !seen.has(slot) && index.distanceAtLeast(slot, probe) <= reach)
+    const all = [...visited, ...near]
     const { latitude, longitude } = probe
-    const point = { latitude, longitude, accuracyMeters: this.now.accuracy, reachMeters: reach }
-    return unmeasured(index, visited, near, point, revision)
+    const point = { latitude, longitude, accuracyMeters, reachMeters: reach }
+    return { revision, slots: all, batch: { ...point, ...index.places(all), whole: visited.length } }
   }
 
   /**

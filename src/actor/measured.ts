@@ -12,14 +12,21 @@ import type { GeofenceIndex, Measurer } from '../spatial/port.ts'
  */
 
 /**
- * From so many microseconds on, roughly, shapes are measured elsewhere; see docs/adr/0032-geometry-in-a-pool.md for how
- * that was found.
+ * Estimated microseconds from which on shapes are measured elsewhere. Handing them over takes one to three milliseconds of
+ * the main thread's CPU, its wake-ups included: see docs/adr/0032-geometry-in-a-pool.md.
  */
-const MUCH_MICROSECONDS = 2000
-/** Of a polygon, and of each of its corners where the accuracy disc is wide; of a circle. */
-const POLYGON_MICROSECONDS = 1
-const CORNER_MICROSECONDS = 0.009
+const MUCH_MICROSECONDS = 5000
+/**
+ * Estimated microseconds, fitted to bench/micro/measuring.ts: of a circle; of a polygon, with the square root of its
+ * corners; and for each corner under an accuracy disc of {@link WIDE_METERS}, in proportion under a smaller one.
+ */
 const CIRCLE_MICROSECONDS = 0.05
+const POLYGON_MICROSECONDS = 0.1
+const ROOT_MICROSECONDS = 0.1
+const CORNER_MICROSECONDS = 0.0085
+const WIDE_METERS = 2000
+/** So few geofences are never much, whatever their corners. */
+const FEW = 220
 
 /** What is to be measured of the geofences in some slots. */
 export interface Unmeasured {
@@ -56,27 +63,18 @@ export class Measured {
   }
 }
 
-/**
- * Undefined where it is not much.
- * @param visited slots that are measured whole
- * @param near slots that are measured whole within reach
- */
-export function unmeasured(
-  index: GeofenceIndex,
-  visited: readonly number[],
-  near: readonly number[],
-  point: Omit<ShapeBatch, 'chunks' | 'places' | 'whole'>,
-  revision: number,
-): Unmeasured | undefined {
-  const slots = [...visited, ...near]
+/** Whether measuring these geofences takes long enough for another thread to do it. */
+export function isMuch(index: GeofenceIndex, slots: readonly number[], accuracyMeters: number): boolean {
+  if (slots.length < FEW) return false
+  const perCorner = CORNER_MICROSECONDS * Math.min(1, accuracyMeters / WIDE_METERS)
   let microseconds = 0
   for (const slot of slots) {
     const corners = index.corners(slot)
     if (corners === 0) microseconds += CIRCLE_MICROSECONDS
-    else microseconds += POLYGON_MICROSECONDS + corners * CORNER_MICROSECONDS
+    else microseconds += POLYGON_MICROSECONDS + ROOT_MICROSECONDS * Math.sqrt(corners) + perCorner * corners
+    if (microseconds >= MUCH_MICROSECONDS) return true
   }
-  if (microseconds < MUCH_MICROSECONDS) return undefined
-  return { revision, slots, batch: { ...point, ...index.places(slots), whole: visited.length } }
+  return false
 }
 
 /** Has it measured; nothing of it, where that cannot be done: then it is measured where it is needed. */

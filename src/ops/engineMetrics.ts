@@ -37,10 +37,11 @@ export function registerEngineMetrics(
     readonly eventReaders: { readonly readers: number }
     readonly subscriptions: { readonly count: number }
     readonly watches: { readonly count: number }
+    readonly measurer: { readonly counters: { readonly measured: number; readonly refused: number } }
   },
 ): void {
   const { host, log, registry, mailbox, events, server, streams } = parts
-  const { eventReaders, subscriptions, watches } = parts
+  const { eventReaders, subscriptions, watches, measurer } = parts
   const { counters } = host
   const loop = monitorEventLoopDelay({ resolution: 10 })
   loop.enable()
@@ -102,6 +103,16 @@ export function registerEngineMetrics(
   metrics.labelled('stream_closed_total', 'Streams closed, by code.', 'code', () => streams.closedByCode)
   metrics.gauge('stream_subscriptions', 'Subscriptions to events.', () => subscriptions.count)
   metrics.gauge('stream_watches', 'Watched areas.', () => watches.count)
+  metrics.total(
+    'measured_elsewhere_total',
+    'Updates amid so many large geofences that another thread measured them.',
+    () => measurer.counters.measured,
+  )
+  metrics.total(
+    'measured_elsewhere_refused_total',
+    'Such updates that found no room there, or whose thread died: measured in the main thread.',
+    () => measurer.counters.refused,
+  )
   metrics.gauge('event_readers', 'Readers of server-sent events.', () => eventReaders.readers)
   metrics.gauge('event_loop_delay_p99_seconds', 'Delay of the event loop, 99th percentile.', () => {
     const seconds = loop.percentile(99) / 1e9

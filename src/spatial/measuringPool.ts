@@ -36,10 +36,6 @@ export class MeasuringPool implements Measurer {
     this.#pool.on('error', (err) => logger.error({ err }, 'a thread that measures shapes failed'))
   }
 
-  get threads(): number {
-    return this.#pool.threads.length
-  }
-
   async measure(batch: ShapeBatch): Promise<Float64Array | undefined> {
     if (this.#pool.queueSize >= MOST_WAITING) {
       this.counters.refused++

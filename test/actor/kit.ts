@@ -15,6 +15,7 @@ import { ByteBound } from '../../src/runtime/byteBound.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import type { Measurer } from '../../src/spatial/port.ts'
 
 /** A whole engine in memory: real actors, index and geometry; the log, the snapshots and the event index are twins. */
 
@@ -223,6 +224,7 @@ export interface EngineOptions {
   readonly events?: MemoryEvents
   readonly clock?: ManualClock
   readonly world?: World
+  readonly measurer?: Measurer
 }
 
 export class Engine {
@@ -255,6 +257,7 @@ export class Engine {
       events,
       mailbox: new ByteBound(options.mailboxBytes ?? 64 * 1024 * 1024),
       clock,
+      measurer: options.measurer,
     })
   }
 
