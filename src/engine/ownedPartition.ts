@@ -5,6 +5,7 @@ import { snapshotOf } from '../actor/recovery.ts'
 import type { PartitionLog, SharedSnapshotStore } from '../log/port.ts'
 import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../registry/port.ts'
+import type { Measurer } from '../spatial/port.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
@@ -40,6 +41,8 @@ export interface OwnedParts {
   readonly clock: Clock
   /** Bound on what waits, per partition. */
   readonly mailboxBytes: number
+  /** Takes over where an update has much to measure. */
+  readonly measurer?: Measurer | undefined
   /** Told of failures of requests, which are asked again. */
   readonly troubled: (error: Error) => void
 }
@@ -104,6 +107,7 @@ export class OwnedPartition {
       events,
       mailbox: this.#mailbox,
       clock,
+      measurer: parts.measurer,
     })
   }
 
