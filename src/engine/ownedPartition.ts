@@ -134,7 +134,8 @@ export class OwnedPartition {
     await this.#checkpoint
     // What housekeeping has removed, too.
     while (this.host.isBusy && !this.isDropped) await nextTurn()
-    if (this.host.counters.frameBytes - this.#snapshotAt > LEFT_BEHIND_BYTES) await this.#snapshot()
+    if (this.host.counters.frameBytes - this.#snapshotAt <= LEFT_BEHIND_BYTES) return
+    await this.#snapshot().catch((error: Error) => this.#parts.troubled(error))
   }
 
   /** Takes a snapshot and trims the log, where so many bytes of commits have come since the last. */

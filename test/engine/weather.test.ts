@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { HostUsers } from '../../src/engine/hostUsers.ts'
+import type { FencedOut } from '../../src/log/errors.ts'
 import { aGeofence, Engine, HERE, MINUTE, runs, SALT, TIMEOUT, type World } from '../actor/kit.ts'
 import { Track } from '../actor/track.ts'
 import {
@@ -149,6 +150,40 @@ t.test('G10: an owner evaluates with what the gateway had, or later', async (t) 
   world.remove(aGeofence(1))
   t.same(outcome(await promise).events, [], 'the geofence was gone when it was evaluated')
 })
+
+t.test(
+  'who gives a partition away leaves a snapshot behind where the next would have much to read',
+  async (t) => {
+    const calls = new SimulatedCalls(new Random(1), FAIR)
+    const engine = new Engine()
+    const logs = new SharedLogs()
+    const snapshots = new SharedMemorySnapshots()
+    const openLog = async (n: number, fencedOut: (error: FencedOut) => void) => logs.open(n, fencedOut)
+    const [a, b] = [1, 2].map(() => serverOf(calls, engine, { snapshots, openLog }))
+    const gateway = gatewayOf(calls, engine.world)
+    const n = engine.host.partitionOf('d').number
+    await a!.acquire(n)
+    const send = async (description: string) => {
+      outcome(await track(gateway, engine.update({ ...HERE, deviceId: 'd', description })))
+    }
+    await send('short')
+    await a!.release(n)
+    t.equal(await snapshots.newest(n), undefined)
+    await b!.acquire(n)
+    for (let i = 0; i < 6; i++) await send(`${i}`.repeat(1_000_000))
+    await b!.release(n)
+    t.equal((await snapshots.newest(n))?.position, logs.frames[n]!.length)
+    await a!.acquire(n)
+    const [found] = (
+      await new HostUsers(() => a!.hosts, { salt: SALT, registry: engine.world, clock: engine.clock }).ask({
+        scope: 0,
+        ask: 'user',
+        id: 'd',
+      })
+    ).users
+    t.equal(JSON.parse(found!.user).description, '5'.repeat(1_000_000))
+  },
+)
 
 /** Hosts that take partitions from each other, and the logs that they share. */
 class Hosts {
