@@ -165,11 +165,12 @@ class JetStreamLog implements PartitionLog {
   static async begin(options: JetStreamLogOptions, claim: number, point: LogPoint): Promise<JetStreamLog> {
     const events = await options.publisher.open(options.partition)
     const log = new JetStreamLog(options, claim, point, events)
+    await log.#store([ownerRecord(options.owner, point)])
+    // From here on it is known that nobody has committed since the claim.
     const { found } = events
     if (found.position > point.position) {
       throw log.#damaged(`events are published up to frame ${found.position}, the last is ${point.position}`)
     }
-    await log.#store([ownerRecord(options.owner, point)])
     log.#bytes = await asked(() => log.#journal.bytes(), log.#pause)
     // Of a frame that is trimmed, the events are published.
     for await (const { position, payload } of log.#frames(Math.max(found.position, point.published + 1))) {
@@ -210,10 +211,9 @@ class JetStreamLog implements PartitionLog {
   }
 
   async *read(position: number): AsyncGenerator<LogFrame, void, undefined> {
-    let isFirst = true
-    for await (const frame of this.#frames(position)) {
-      if (isFirst && frame.position > Math.max(1, position)) throw new LogTrimmed(position, frame.position)
-      isFirst = false
+    let expected = Math.max(1, position)
+    for await (const frame of this.#frames(expected)) {
+      if (frame.position !== expected++) throw new LogTrimmed(expected - 1, frame.position)
       yield frame
     }
   }
@@ -285,9 +285,9 @@ class JetStreamLog implements PartitionLog {
     for (const { data } of messages) this.#bytes += data.length
   }
 
-  /** From a position on, or from the first that is kept. */
+  /** From a position on, without those that are trimmed, also while it reads. */
   async *#frames(position: number): AsyncGenerator<LogFrame> {
-    if (Math.max(1, position) > this.position) return
+    if (position > this.position) return
     let sequence = await this.#sequenceOf(position)
     let next: number | undefined
     let pieces: Uint8Array[] = []
@@ -303,14 +303,19 @@ class JetStreamLog implements PartitionLog {
       for (const record of page) {
         sequence = record.sequence + 1
         const { position: found, part, parts } = pointOf(record)
-        // Asked of a server that was behind, the beginning may be too early.
-        if (next === undefined && found < position) continue
-        next ??= found
-        if (found !== next || part !== pieces.length + 1) {
-          throw this.#damaged(
-            `part ${pieces.length + 1} of frame ${next} is missing before ${record.sequence}`,
-          )
+        if (next !== undefined && (found !== next || part !== pieces.length + 1)) {
+          const first = await asked(() => this.#journal.next(COMMIT, 1), this.#pause)
+          if (first !== undefined && first.sequence < record.sequence) {
+            throw this.#damaged(
+              `part ${pieces.length + 1} of frame ${next} is missing before ${record.sequence}`,
+            )
+          }
+          next = undefined
+          pieces = []
         }
+        // Who was behind when it was asked names too early a beginning: here, or for a trim, which may cut a frame.
+        if (next === undefined && (found < position || part > 1)) continue
+        next ??= found
         pieces.push(record.data)
         if (part < parts) continue
         yield { position: next, payload: parts === 1 ? pieces[0]! : Buffer.concat(pieces) }
