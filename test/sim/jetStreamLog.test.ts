@@ -261,6 +261,7 @@ t.test(`${STORES} lives of a store, from seed ${FIRST_SEED} on`, async (t) => {
     }
   }
   const missed = CRASH_POINTS.map(nameOf).filter((point) => !met.has(point))
-  t.strictSame(missed, [], 'every crash point was met')
+  // One life meets one of them for certain.
+  if (STORES > CRASH_POINTS.length) t.strictSame(missed, [], 'every crash point was met')
   t.comment([...met].map(([point, times]) => `${point}: ${times}`).join('; '))
 })
