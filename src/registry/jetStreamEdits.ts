@@ -6,6 +6,7 @@ import {
   jetstream,
   jetstreamManager,
   StorageType,
+  type ConsumerMessages,
   type JetStreamClient,
   type JetStreamManager,
   type StoredMsg,
@@ -87,12 +88,15 @@ class JetStreamEdits implements EditStream {
   readonly #connection: NatsConnection
   readonly #manager: JetStreamManager
   readonly #client: JetStreamClient
+  /** What ends those that follow, when the connection is lost: by themselves they would wait for it in silence. */
+  readonly #cuts = new Set<() => void>()
 
   constructor(connection: NatsConnection, manager: JetStreamManager) {
     this.maxValueBytes = connection.info!.max_payload - HEADER_BYTES
     this.#connection = connection
     this.#manager = manager
     this.#client = jetstream(connection, { timeout: ANSWER_MS })
+    void this.#watchConnection()
   }
 
   async lastSequence(): Promise<number> {
@@ -147,26 +151,36 @@ class JetStreamEdits implements EditStream {
       expires: EXPIRES_MS,
       idle_heartbeat: HEARTBEAT_MS,
     })
-    let silent = false
+    let isCut = false
     const stop = (): void => messages.stop()
-    void (async () => {
-      for await (const { type } of messages.status()) {
-        if (type !== 'heartbeats_missed') continue
-        silent = true
-        stop()
-      }
-    })()
+    const cut = (): void => {
+      isCut = true
+      stop()
+    }
+    this.#cuts.add(cut)
+    void cutInSilence(messages, cut)
     signal.addEventListener('abort', stop)
     try {
       for await (const message of messages) {
         yield kept(message, message.headers, message.seq, message.info.pending)
       }
-      if (silent) throw new Error(`The stream ${STREAM} is silent.`)
+      if (isCut) throw new Error(`The stream ${STREAM} is out of reach.`)
     } finally {
       signal.removeEventListener('abort', stop)
+      this.#cuts.delete(cut)
       stop()
     }
   }
+
+  async #watchConnection(): Promise<void> {
+    for await (const { type } of this.#connection.status()) {
+      if (type === 'disconnect') for (const cut of this.#cuts) cut()
+    }
+  }
+}
+
+async function cutInSilence(messages: ConsumerMessages, cut: () => void): Promise<void> {
+  for await (const { type } of messages.status()) if (type === 'heartbeats_missed') cut()
 }
 
 function kept(

@@ -4,6 +4,7 @@ import { ApiError } from '../runtime/errors.ts'
 import type { RegistryDatabase } from './database.ts'
 import type { EditLog } from './editLog.ts'
 import type { RegistryImage } from './image.ts'
+import { SharedUsage, type UsageSums } from './sharedUsage.ts'
 
 /** How often counts are written down: what a crash of the process can lose of them. */
 const FLUSH_MS = 5000
@@ -45,7 +46,8 @@ interface ProjectRow {
  * 1. {@link Projects.take} reads and writes two numbers in memory; counts are written down every five seconds and at
  *    the end. A process that is killed forgets the last of them, a loss of power what the system had not written yet,
  *    in the project's favour.
- * 2. What the operator sets is durable when the call returns, and holds from the next request on.
+ * 2. Where several processes count, a quota is held to the sum of all as of the last five seconds.
+ * 3. What the operator sets is durable when the call returns, and holds from the next request on.
  */
 export class Projects {
   readonly #database: RegistryDatabase
@@ -62,9 +64,20 @@ export class Projects {
   #monthStart = 0
   #monthEnd = 0
   readonly #timer: NodeJS.Timeout
+  readonly #shared: SharedUsage | undefined
 
-  /** @param onFailure told when counts could not be written down; it is tried again */
-  constructor(image: RegistryImage, edits: EditLog, clock: Clock, onFailure: (error: unknown) => void) {
+  /**
+   * @param onFailure told when counts could not be written down; it is tried again
+   * @param sums where other processes count too
+   */
+  constructor(
+    image: RegistryImage,
+    edits: EditLog,
+    clock: Clock,
+    onFailure: (error: unknown) => void,
+    sums?: UsageSums,
+  ) {
+    this.#shared = sums && new SharedUsage(sums)
     this.#database = image.database
     this.#edits = edits
     this.#clock = clock
@@ -76,7 +89,8 @@ export class Projects {
       remove: (key) => void (this.#bounds[Number(key)] = undefined),
     })
     this.#turnMonth(clock.now())
-    this.#timer = setInterval(() => this.#tryFlush(), FLUSH_MS)
+    this.#timer = setInterval(() => void this.exchange(), FLUSH_MS)
+    void this.exchange()
     this.#timer.unref()
   }
 
@@ -146,6 +160,7 @@ export class Projects {
     if (this.#changed.size === 0) return
     const counts = [...this.#changed].map((project) => [project, this.#requests[project] ?? 0])
     // Not flushed to the disk by itself: that would hold up all requests for the sake of a number.
+    const synchronous = this.#database.prepare('PRAGMA synchronous').pluck().get() as number
     this.#database.prepare('PRAGMA synchronous = NORMAL').run()
     try {
       this.#database
@@ -156,9 +171,21 @@ export class Projects {
         )
         .run(monthName(this.#monthStart), JSON.stringify(counts))
     } finally {
-      this.#database.prepare('PRAGMA synchronous = FULL').run()
+      this.#database.prepare(`PRAGMA synchronous = ${synchronous}`).run()
     }
     this.#changed.clear()
+  }
+
+  /** Writes the counts down; where other processes count too, adds them to theirs and theirs to these. Never rejects. */
+  async exchange(): Promise<void> {
+    if (this.#clock.now() >= this.#monthEnd) this.#turnMonth(this.#clock.now())
+    this.#tryFlush()
+    if (this.#shared === undefined) return
+    try {
+      for (const project of await this.#shared.exchange(this.#requests)) this.#changed.add(project)
+    } catch (error) {
+      this.#onFailure(error)
+    }
   }
 
   /** Writes the counts down and counts no more. */
@@ -204,8 +231,10 @@ export class Projects {
     const rows = this.#database
       .prepare('SELECT project, requests FROM usage WHERE month = ?')
       .all(monthName(this.#monthStart)) as { project: number; requests: number }[]
+    const before = this.#requests
     this.#requests = []
     for (const { project, requests } of rows) this.#requests[project] = requests
+    this.#shared?.begin(monthName(this.#monthStart), this.#requests, before)
   }
 
   #tryFlush(): void {

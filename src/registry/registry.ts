@@ -20,6 +20,7 @@ import type { RegistryView } from './port.ts'
 import { Projects } from './projects.ts'
 import type { Part } from './recordList.ts'
 import { ScopeStore } from './scopeStore.ts'
+import type { UsageSums } from './sharedUsage.ts'
 import { WebhookRegistry } from './webhookRegistry.ts'
 
 /** The pair is taken by another geofence of the scope. */
@@ -43,6 +44,8 @@ export interface RegistrySurroundings {
    * the dates regardless.
    */
   readonly onSweepFailure?: (error: unknown) => void
+  /** Where other processes count requests too. */
+  readonly usage?: UsageSums
 }
 
 export interface RegistryOptions extends RegistrySurroundings {
@@ -99,7 +102,7 @@ export class Registry implements RegistryView {
     this.#keepGeofences(image)
     this.#keepSettings(image)
     this.keys = new Keys(image, edits, this.#clock)
-    this.projects = new Projects(image, edits, this.#clock, this.#onSweepFailure)
+    this.projects = new Projects(image, edits, this.#clock, this.#onSweepFailure, surroundings.usage)
     try {
       this.beacons = new BeaconRegistry(image, edits, this.#clock, (scope) => this.scope(scope))
       this.imports = new ImportHistory(image, edits, this.#clock)

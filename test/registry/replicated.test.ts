@@ -270,6 +270,10 @@ t.test('who was away takes everything at once, and who starts again finds its wa
     ),
   )
   await put('l', 'newest')
+  // The older one is changed last.
+  await put('u')
+  await put('v')
+  await put('u', 'new')
   t.strictSame(contentsOf(b), before, 'it goes on with what it has')
   t.match(b.health, { ok: false })
   const seen = new Set<number>()
@@ -367,6 +371,12 @@ t.test('dates are written down once, by whoever comes first, before what they ma
   t.equal(stream.history.length, before + 2, 'one sweep, one creation')
   t.equal(a.scope(SCOPE).size, 251)
   t.notOk([...a.scope(SCOPE).wholeInOrder()].some(({ disableAfter, enabled }) => disableAfter && enabled))
+  const brief = { deleteAfter: START + 2000 }
+  const gone = await b.edit(() => b.createGeofence(SCOPE, circle('brief', brief)))
+  clock.advance(1000)
+  const next = await b.edit(() => b.createGeofence(SCOPE, circle('brief')))
+  t.not(next.id, gone.id, 'what is past its date makes room by itself')
+  await until(() => a.revision === b.revision)
   t.strictSame(contentsOf(a), contentsOf(b))
 })
 

@@ -8,6 +8,7 @@ import type { ScopeId } from '../../src/model/scope.ts'
 import type { EditStream } from '../../src/registry/editStream.ts'
 import type { GeofenceDefinition } from '../../src/registry/geofenceRow.ts'
 import { openEditStream } from '../../src/registry/jetStreamEdits.ts'
+import { openUsageSums } from '../../src/registry/jetStreamUsage.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import {
   openReplicatedRegistry,
@@ -58,26 +59,32 @@ export async function openReplica(
   return registry
 }
 
-/** Opens the stream of a real server over a connection of its own, as another process would. */
-export function streamOn(t: Test, server: NatsServer): ReplicatedRegistryOptions['openStream'] {
-  let connection: NatsConnection | undefined
-  return async (firstSequence): Promise<EditStream> => {
-    if (connection === undefined) {
-      const opened = await connect({
-        servers: server.address,
-        maxReconnectAttempts: -1,
-        reconnectTimeWait: 50,
-        reconnectJitter: 50,
-      })
-      connection = opened
-      t.teardown(() => opened.close())
-    }
-    return openEditStream(connection, { replicas: 1, firstSequence })
-  }
+/** A connection of its own, as another process would have one. */
+async function connectTo(t: Test, server: NatsServer): Promise<NatsConnection> {
+  const connection = await connect({
+    servers: server.address,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 50,
+    reconnectJitter: 50,
+  })
+  t.teardown(() => connection.close())
+  return connection
+}
+
+/** As {@link openReplica}, on a real server. */
+export async function openOn(
+  t: Test,
+  server: NatsServer,
+  options: Partial<ReplicatedRegistryOptions> = {},
+): Promise<Registry> {
+  const connection = await connectTo(t, server)
+  const openStream = (firstSequence: number): Promise<EditStream> =>
+    openEditStream(connection, { replicas: 1, firstSequence })
+  return openReplica(t, openStream, { usage: await openUsageSums(connection, 1), ...options })
 }
 
 /** All that can be read. */
-export function contentsOf(registry: Registry, scopes: readonly ScopeId[] = [SCOPE]): unknown {
+export function contentsOf(registry: Registry, scopes: readonly ScopeId[] = [SCOPE]) {
   return {
     revision: registry.revision,
     projects: registry.projects.list(),
@@ -85,9 +92,11 @@ export function contentsOf(registry: Registry, scopes: readonly ScopeId[] = [SCO
     webhooks: registry.webhooks.all(),
     scopes: scopes.map((scope) => {
       const store = registry.scope(scope)
+      const geofences = [...store.wholeInOrder()]
       return {
         settings: store.settings,
-        geofences: [...store.wholeInOrder()],
+        geofences,
+        foundByPair: geofences.map(({ tag, externalId }) => store.geofenceByPair(tag, externalId)?.id),
         beacons: [...store.beacons.records.inOrder()],
         geofenceImports: registry.imports.list(scope, 'geofences', { limit: 1000 }).imports,
       }
@@ -95,7 +104,13 @@ export function contentsOf(registry: Registry, scopes: readonly ScopeId[] = [SCO
   }
 }
 
+const PATIENCE_MS = 20_000
+
 /** Resolves once it is so. */
 export async function until(what: () => boolean): Promise<void> {
-  while (!what()) await new Promise((resolve) => setTimeout(resolve, 5))
+  const end = performance.now() + PATIENCE_MS
+  while (!what()) {
+    if (performance.now() > end) throw new Error(`never: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
 }

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+
+/** Requests by project, to be added to the sums of a month. */
+export interface Counted {
+  /** Names the addition: made twice, it counts once. */
+  readonly id: string
+  /** `2026-11` */
+  readonly month: string
+  readonly added: ReadonlyMap<number, number>
+}
+
+/** The sums of what all processes counted. Every promise may reject where they are out of reach. */
+export interface UsageSums {
+  add(counted: Counted): Promise<void>
+  /** By project. */
+  of(month: string): Promise<ReadonlyMap<number, number>>
+}
+
+/**
+ * What projects requested, where several processes count: each counts its own and knows the others' as of the last exchange.
+ *
+ * Invariant: what this process counted of a project and has not gathered yet is its requests minus its base.
+ */
+export class SharedUsage {
+  readonly #sums: UsageSums
+  #month = ''
+  #base: number[] = []
+  #unsent: Counted[] = []
+  #isUnderWay = false
+
+  constructor(sums: UsageSums) {
+    this.#sums = sums
+  }
+
+  /**
+   * A month is counted from now on.
+   * @param requests by project, as far as they are known to be in the sums
+   * @param before those of the month before
+   */
+  begin(month: string, requests: readonly number[], before: readonly number[]): void {
+    this.#gather(before)
+    this.#month = month
+    this.#base = [...requests]
+  }
+
+  /**
+   * Adds what was counted here to the sums, and the others' to the requests; answers the projects of which it changed the
+   * count.
+   * @param requests by project, of the month that is counted
+   */
+  async exchange(requests: number[]): Promise<readonly number[]> {
+    if (this.#isUnderWay) return []
+    this.#isUnderWay = true
+    try {
+      if (this.#unsent.length === 0) this.#gather(requests)
+      for (let next = this.#unsent[0]; next !== undefined; next = this.#unsent[0]) {
+        await this.#sums.add(next)
+        this.#unsent.shift()
+      }
+      const month = this.#month
+      const sums = await this.#sums.of(month)
+      return month === this.#month ? this.#take(requests, sums) : []
+    } finally {
+      this.#isUnderWay = false
+    }
+  }
+
+  #take(requests: number[], sums: ReadonlyMap<number, number>): number[] {
+    const changed: number[] = []
+    for (const [project, sum] of sums) {
+      const more = sum - (this.#base[project] ?? 0)
+      if (more === 0) continue
+      requests[project] = (requests[project] ?? 0) + more
+      this.#base[project] = sum
+      changed.push(project)
+    }
+    return changed
+  }
+
+  #gather(requests: readonly number[]): void {
+    const added = new Map<number, number>()
+    for (const [project, count = 0] of requests.entries()) {
+      const more = count - (this.#base[project] ?? 0)
+      if (more !== 0) added.set(project, more)
+      this.#base[project] = count
+    }
+    if (added.size > 0) this.#unsent.push({ id: randomBytes(8).toString('hex'), month: this.#month, added })
+  }
+}
