@@ -20,6 +20,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   step: 'micro/step.ts',
   index: 'micro/index.ts',
   geometry: 'micro/geometry.ts',
+  measuring: 'micro/measuring.ts',
   commit: 'micro/commit.ts',
   events: 'micro/events.ts',
   quality: 'quality.ts',

@@ -28,7 +28,7 @@ import * as progress from '../progress.ts'
 const { values: options } = parseArgs({
   options: { smoke: { type: 'boolean', default: false }, seed: { type: 'string', default: '1' } },
 })
-const COUNTS = options.smoke ? [200] : [300, 1_000, 10_000]
+const COUNTS = options.smoke ? [300] : [300, 1_000, 10_000]
 const CORNERS = [0, 8, 100, 500, 1_999]
 const ACCURACIES = [20, 500, 5_000]
 const ROUNDS = options.smoke ? 2 : 15

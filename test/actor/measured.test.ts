@@ -10,6 +10,7 @@ import type { Update } from '../../src/model/update.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { MeasuringPool } from '../../src/spatial/measuringPool.ts'
 import type { Measurer } from '../../src/spatial/port.ts'
+import { KEYS, startServer } from '../kit/server.ts'
 import { circleScene, inRange, offset, polygonScene, runs, standpoint } from '../geometry/shapes.ts'
 import { applied, Engine, kinds, NOON } from './kit.ts'
 import { Random } from './world.ts'
@@ -249,6 +250,36 @@ t.test('a thread that fails, one that dies, and too many batches', async (t) => 
   t.ok(refused > 0 && refused < 200, `${refused} of 200 found no room`)
   for (const measures of answers) if (measures !== undefined) t.same(measures, expected)
   t.equal(pool.counters.refused, refused + 2)
+})
+
+t.test('a server: a device, and anonymous updates, amid very many', async (t) => {
+  const server = await startServer(t)
+  const ask = async (method: string, path: string, body: unknown, key: string) => {
+    const answer = await fetch(`${server.url}${path}`, {
+      method,
+      headers: { authorization: key, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const read = (await answer.json()) as { readonly events: readonly { readonly type: string }[] }
+    if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(read)}`)
+    return read
+  }
+  for (const { externalId, description, shape } of stars) {
+    const coordinates = [(shape as { readonly ring: readonly Position[] }).ring]
+    const body = { description, type: 'polygon', coordinates }
+    await ask('PUT', `/v1/geofences/zone/${externalId}`, body, KEYS.testSecret)
+  }
+  const update = { ...HERE, accuracy: 5000, foreground: true, stopped: false }
+  const track = async (path: string, body: unknown) =>
+    (await ask('POST', path, body, KEYS.testPublishable)).events.map(({ type }) => type)
+  const entries = Array.from({ length: MANY }, () => 'user.entered_geofence')
+  t.same(await track('/v1/track', { ...update, deviceId: 'a' }), entries)
+  t.same(await track('/v1/track', { ...update, deviceId: 'anonymous' }), entries)
+  const replays = [0, 1, 2].map((i) => ({ ...update, deviceId: 'anonymous', updatedAtMs: NOON + i }))
+  t.same(await track('/v1/track/replay', { replays }), entries, 'and stays')
+  const metrics = await (await fetch(`${server.url}/metrics`)).text()
+  t.match(metrics, /\nringfence_measured_elsewhere_total 5\n/)
+  t.match(metrics, /\nringfence_measured_elsewhere_refused_total 0\n/)
 })
 
 function repeated(places: Uint32Array, times: number): Uint32Array {
