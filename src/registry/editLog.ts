@@ -1,6 +1,6 @@
 /**
  * How the registry is changed. Technologies: localEdits.ts (the SQLite file of this process), replicatedEdits.ts (a JetStream
- * stream that all processes follow). Their one contract suite is test/registry/editContract.ts.
+ * stream that all processes follow). Their tests: test/registry/replicated.test.ts beside those of the registry itself.
  */
 
 /** What the registry keeps, in an order in which each kind refers to those before it only. */

@@ -16,7 +16,7 @@ import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-n
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 
 /** The bucket of the registry, as `nats kv` tools name it. */
-export const REGISTRY_BUCKET = 'ringfence-registry'
+const REGISTRY_BUCKET = 'ringfence-registry'
 
 const STREAM = `KV_${REGISTRY_BUCKET}`
 const PREFIX = `$KV.${REGISTRY_BUCKET}.`
@@ -31,7 +31,7 @@ const PAGE_ENTRIES = 1000
 const HEADER_BYTES = 4096
 const WRONG_LAST_SEQUENCE = 10071
 
-export interface RegistryStreamOptions {
+interface RegistryStreamOptions {
   /** 1, 3 or 5. */
   readonly replicas: number
   /** Of the first entry, where the stream is not there yet: beyond what an earlier registry was at. */
@@ -39,7 +39,7 @@ export interface RegistryStreamOptions {
 }
 
 /** The server did not take an edit; why, is for people to read. */
-export class EditRefused extends Error {
+class EditRefused extends Error {
   override readonly name = 'EditRefused'
 }
 

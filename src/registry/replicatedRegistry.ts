@@ -62,7 +62,7 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
   try {
     const again = <T>(work: () => Promise<T>): Promise<T> => persistently(work, options)
     const stream = await again(() => options.openStream(database.revision + 1))
-    const me = randomBytes(8).toString('hex')
+    const me = database.promised ?? randomBytes(8).toString('hex')
     const origin = await again(() => originOf(stream, database, me))
     if (database.origin !== undefined && database.origin !== origin.id) {
       // A copy of what is not there any more.
@@ -98,7 +98,7 @@ interface Origin {
 
 /**
  * Which registry the stream has; gives it this process's own where it has none yet.
- * @param me names this process in the stream
+ * @param me names this process in the stream, and a new registry; the same after a start that broke off
  */
 async function originOf(stream: EditStream, database: RegistryDatabase, me: string): Promise<Origin> {
   let seen = -1
@@ -131,9 +131,8 @@ async function fill(
   edit: string,
   last: number,
 ): Promise<boolean> {
-  const id = database.promised ?? edit
   // It must be known again if this process ends before the file says that it follows the stream.
-  if (!database.isEmpty) database.promise(id)
+  if (database.origin === undefined) database.promise(edit)
   let after = await stream.append(edit, [jsonEntry(FILLING, { by: edit })], last)
   const leftOver = new Set(after === undefined ? [] : await namesIn(stream, after))
   let page: Entry[] = []
@@ -147,7 +146,7 @@ async function fill(
     page = []
   }
   for (const name of leftOver) page.push({ name, value: undefined })
-  page.push(jsonEntry(ORIGIN, { format: 1, id }))
+  page.push(jsonEntry(ORIGIN, { format: 1, id: edit }))
   while (page.length > 0) {
     if (after === undefined) return false
     after = await stream.append(edit, page.splice(0, MAX_CHANGES), after)
@@ -173,7 +172,9 @@ async function catchUp(
   stream: EditStream,
   { unreadable, signal }: ReplicatedRegistryOptions,
 ): Promise<void> {
-  if ((await stream.lastSequence()) === image.revision) return
+  const last = await stream.lastSequence()
+  if (last < image.revision) throw new StreamBehind(last, image.revision)
+  if (last === image.revision) return
   const ended = new AbortController()
   const end = (): void => ended.abort()
   signal?.addEventListener('abort', end)

@@ -1,5 +1,4 @@
 /** The registry that several processes share, over real NATS servers: what users see of it, and what ends at the wrong moment. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { geofenceImports } from '../../src/registry/importKinds.ts'
 import { importCsv } from '../../src/registry/importRun.ts'
@@ -232,9 +231,9 @@ t.test(
 )
 
 t.test('a move that breaks off is made again, by whoever can', async (t) => {
-  for (const failing of [1, 2, 4, 7]) {
+  for (const failing of [1, 2, 3]) {
     const stream = new MemoryStream()
-    const { folder, contents } = embedded(t, 2500)
+    const { folder, contents } = embedded(t, 800)
     const client = stream.client()
     let appends = 0
     const broken = {
@@ -258,5 +257,4 @@ t.test('a move that breaks off is made again, by whoever can', async (t) => {
     t.strictSame(contentsOf(await openReplica(t, async () => client)), contentsOf(again))
     again.close()
   }
-  await sleep(0)
 })
