@@ -146,7 +146,9 @@ export class ImportHistory {
 
   #fromRow({ record: json, ...columns }: Row): ImportRecord {
     const record: ImportRecord = { ...columns, ...JSON.parse(json) }
-    if (record.status === 'running' && !this.#running.has(record.id)) {
+    // Of a process that is not this one it cannot be told from here: it is as that one wrote it.
+    const isOver = !this.#edits.isShared && !this.#running.has(record.id)
+    if (record.status === 'running' && isOver) {
       record.status = 'interrupted'
       record.interruption = { message: 'The server ended under the import. The rows counted here are in.' }
     }

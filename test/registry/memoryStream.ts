@@ -21,7 +21,7 @@ export interface Trouble {
   readonly cut: number
 }
 
-export const NO_TROUBLE: Trouble = { draw: () => 1, lost: 0, unanswered: 0, late: 0, cut: 0 }
+const NO_TROUBLE: Trouble = { draw: () => 1, lost: 0, unanswered: 0, late: 0, cut: 0 }
 
 const MAX_TURNS = 8
 
