@@ -251,6 +251,8 @@ class JetStreamLog implements PartitionLog {
       } catch (error) {
         if (!(error instanceof FencedOut)) throw error
         this.#fencedOut = error
+        // What waits is the next owner's, too.
+        void this.#events.close()
         this.#onFencedOut(error)
       }
     })

@@ -78,6 +78,22 @@ function keyOf(frame: Uint8Array): string {
   return Buffer.from(frame).toString('latin1')
 }
 
+/** Two events in each third frame, for processes that have nothing else in common: of frames `<name>.<number>`. */
+export function eventsIn(frame: string): readonly LogEvent[] {
+  const n = Number(frame.split('.')[1])
+  if (n % 3 !== 0) return []
+  return [0, 1].map((i) => {
+    const id = Buffer.from(`${frame}/${i}`).toString('hex').padEnd(24, '0')
+    return {
+      scope: 3,
+      id,
+      type: 'user.entered_geofence',
+      deviceId: 'd',
+      json: JSON.stringify({ _id: id, n }),
+    }
+  })
+}
+
 /** Appends a frame whose text, or bytes, no other has. */
 export function append(
   log: PartitionLog,

@@ -1,15 +1,16 @@
 /**
- * An owner in a process of its own: takes the partition 0 of the server at argv[2] and appends frames `<argv[3]>.<i>` as
- * fast as it can. Prints a line for each that is durable, and `fenced out` at the end.
+ * An owner in a process of its own: takes the partition 0 of the server at argv[2] and appends frames `<argv[3]>.<i>` with
+ * their events as fast as it can. Prints a line for each that is durable, and `fenced out` at the end.
  */
 import { connect } from '@nats-io/transport-node'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { openOwner } from './jetStreamKit.ts'
+import { eventsIn, openOwner } from './jetStreamKit.ts'
 
 const [, , address, name] = process.argv
 const connection = await connect({ servers: address!, maxReconnectAttempts: -1, reconnectTimeWait: 50 })
 const manager = await jetstreamManager(connection)
 const owner = await openOwner({ connection, manager }, 0)
-for (let i = 0; await owner.commit(`${name}.${i}`); i++) process.stdout.write(`${name}.${i}\n`)
+for (let i = 0; await owner.commit(`${name}.${i}`, eventsIn(`${name}.${i}`)); i++)
+  process.stdout.write(`${name}.${i}\n`)
 process.stdout.write('fenced out\n')
 await connection.close()

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { framesOf, until } from './contract.ts'
-import { compare, load, openOwner, SYNC_ALWAYS, withStreams } from './jetStreamKit.ts'
+import { compare, eventsIn, eventsOf, load, openOwner, SYNC_ALWAYS, withStreams } from './jetStreamKit.ts'
 
 /** Kills in a row. */
 const RUNS = Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
@@ -27,7 +27,7 @@ t.test('kill -9 of the server amid commits', { skip }, async (t) => {
 })
 
 t.test(
-  'an owner that was stopped and wakes up after another took over cannot commit (G4)',
+  'an owner that was stopped and wakes up after another took over cannot commit (G4), nor publish twice (G2)',
   { skip },
   async (t) => {
     const streams = await withStreams(t)
@@ -42,16 +42,20 @@ t.test(
     await until(() => lines.length > 50)
     child.kill('SIGSTOP')
     await sleep(500)
-    const { log, commit } = await openOwner(streams, 0)
-    t.ok(await commit('after'))
+    const decode = (frame: Uint8Array) => eventsIn(Buffer.from(frame).toString())
+    const { log, commit } = await openOwner(streams, 0, { eventsOf: decode })
+    t.ok(await commit('after.3', eventsIn('after.3')))
     child.kill('SIGCONT')
     await once(child, 'close')
     t.equal(lines.pop(), 'fenced out')
-    t.ok(await commit('more'))
+    t.ok(await commit('more.6', eventsIn('more.6')))
     const found = (await framesOf(log, 1)).map(({ payload }) => Buffer.from(payload).toString())
     const own = found.filter((frame) => frame.startsWith('zombie'))
-    t.strictSame(found.slice(own.length), ['after', 'more'], 'nothing of the zombie after the take-over')
+    t.strictSame(found.slice(own.length), ['after.3', 'more.6'], 'nothing of the zombie after the take-over')
     t.strictSame(own.slice(0, lines.length), lines, 'all that it had been told is there')
     t.ok(own.length - lines.length <= 1, 'and the frame that was on its way at most')
+    const ids = found.flatMap((frame) => eventsIn(frame).map(({ id }) => id))
+    t.strictSame(await eventsOf(streams.server, ids.length), ids, `${ids.length} events, once and in order`)
+    await log.close()
   },
 )
