@@ -307,14 +307,14 @@ async function main(): Promise<void> {
       })
       const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`
       // Not before the port is ours: the keys of a start that fails would be lost.
-      const newKeys = registry.createFirstProject()
+      const newKeys = await registry.edit(() => registry.createFirstProject())
       logger.info(
         { url, devices: host.users, framesReplayed: recovered.frames, durability: options.durability },
         'listening',
       )
       if (newKeys !== undefined) {
         console.log(firstStartText(newKeys, url))
-        addExample(registry)
+        await addExample(registry)
       }
     },
     stop: () => server.close(),
@@ -383,12 +383,10 @@ function copied(positions: Positions, tile38: Tile38Copies | undefined, registry
   return new CopiedPositions(positions, tile38.open(geofences, positions, scopes))
 }
 
-function addExample(registry: Registry): void {
+function addExample(registry: Registry): Promise<unknown> {
   const { center, radius, ...definition } = EXAMPLE
-  registry.putGeofence(scopeId(1, false), {
-    ...definition,
-    type: 'circle',
-    shape: { kind: 'circle', center, radius },
-    enabled: true,
-  })
+  const shape = { kind: 'circle', center, radius } as const
+  return registry.edit(() =>
+    registry.putGeofence(scopeId(1, false), { ...definition, type: 'circle', shape, enabled: true }),
+  )
 }
