@@ -16,7 +16,7 @@ const P99_BOUND_MS = 25
  * The common rate of the CPU windows, as a share of what the slowest server answers without a pause. Not of the highest
  * rate: that one hangs on p99, which any neighbour can spoil.
  */
-const OFFERED_SHARE = 0.85
+const OFFERED_SHARE = 0.7
 /** Above this share of the machine in other hands, the figures are theirs too. */
 const QUIET_SHARE = 0.1
 /** How far behind a server may fall while its CPU is measured. */
