@@ -21,9 +21,9 @@ const Nasty = (max: number) =>
     .filter((text) => text.length <= max && !text.includes('\0') && text.isWellFormed())
 const Id = Nasty(20)
 /** Names that bodies may not have. */
-const REFUSED = ['__proto__', 'constructor', 'prototype']
+const REFUSED = new Set(['__proto__', 'constructor', 'prototype'])
 const Metadata = fc.dictionary(
-  Nasty(10).filter((key) => !REFUSED.includes(key)),
+  Nasty(10).filter((key) => !REFUSED.has(key)),
   fc.oneof(Nasty(30), fc.constant(''), fc.boolean(), fc.double({ noNaN: true, noDefaultInfinity: true })),
   { maxKeys: 5 },
 )
