@@ -6,7 +6,7 @@ import { Name, Page, Text } from '../api/schemas.ts'
 import { notFound } from '../runtime/errors.ts'
 import { Turns } from '../runtime/turns.ts'
 import { EventSchema } from './eventSchema.ts'
-import { PAGE_CHARACTERS, type EventIndex, type Verdict } from './port.ts'
+import { PAGE_CHARACTERS, type EventQueries, type Verdict } from './port.ts'
 
 /** Lists that the index makes at one time, each of some megabytes; and requests that wait for that. */
 const LISTS_AT_ONCE = 4
@@ -30,7 +30,7 @@ const VerdictBody = Type.Object({
 const EventId = Type.Object({ id: Name(256, 'The `_id` of the event.') })
 
 /** The list, one by id, its removal, and what clients say of it. */
-export function eventRoutes(index: EventIndex): Route[] {
+export function eventRoutes(index: EventQueries): Route[] {
   const lists = new Turns(LISTS_AT_ONCE, MOST_LISTS_WAITING)
   return [
     route({

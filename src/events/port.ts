@@ -129,3 +129,6 @@ export interface EventIndex {
   prune(before: number): Promise<number>
   close(): Promise<void>
 }
+
+/** What clients ask of events. */
+export type EventQueries = Pick<EventIndex, 'list' | 'get' | 'placeOf' | 'verify' | 'delete'>

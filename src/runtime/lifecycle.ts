@@ -19,6 +19,9 @@ export interface Service {
   stop(): void | Promise<void>
 }
 
+/** Longer than any batch takes; then a part that hangs is named and the process ends. */
+export const DRAIN_MILLISECONDS = 15_000
+
 /** Signals that come this soon after the first are its echo. */
 const ECHO_MILLISECONDS = 500
 

@@ -59,7 +59,12 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
 ])
 
 /** What they put together is the server, and the operator's commands. */
-const ROOTS: ReadonlySet<string> = new Set(['src/main.ts', 'src/operator.ts'])
+const ROOTS: ReadonlySet<string> = new Set([
+  'src/main.ts',
+  'src/embedded.ts',
+  'src/front.ts',
+  'src/operator.ts',
+])
 
 /** Where the files that threads start with are named. */
 const WORKER_URLS = 'workers/urls.ts'

@@ -1,0 +1,266 @@
+/**
+ * The embedded engine: one process, all of whose parts are in it. Reads top to bottom as the flow of the data. A part of the
+ * composition roots.
+ */
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { Options } from '../config/options.ts'
+import { Checkpointer } from './actor/checkpoint.ts'
+import { ActorHost } from './actor/host.ts'
+import { Partition } from './actor/partition.ts'
+import { recover } from './actor/recovery.ts'
+import { Housekeeping } from './actor/housekeeping.ts'
+import { OpenStore } from './backup/source.ts'
+import { ControlServer } from './control/server.ts'
+import type { NatsBridge } from './delivery/natsBridge.ts'
+import { NatsPlace } from './delivery/natsPlace.ts'
+import { webhookRoutes } from './delivery/webhookRoutes.ts'
+import { CopiedPositions } from './engine/copiedPositions.ts'
+import { HostPositions } from './engine/hostPositions.ts'
+import { HostUsers } from './engine/hostUsers.ts'
+import type { Positions } from './engine/port.ts'
+import { openEventIndex } from './events/eventIndex.ts'
+import { EventFeed } from './events/feed.ts'
+import { storeSalt } from './events/ids.ts'
+import { listen, openFront, openWebhooks, roomIn, welcome } from './front.ts'
+import { openCommitLog } from './log/commitLog.ts'
+import { openSnapshots } from './log/snapshots.ts'
+import { openStore } from './log/store.ts'
+import { scopeId, type ScopeId } from './model/scope.ts'
+import {
+  registerActorMetrics,
+  registerEventMetrics,
+  registerLogMetrics,
+  registerMailboxMetrics,
+  registerProcessMetrics,
+} from './ops/engineMetrics.ts'
+import { Metrics } from './ops/metrics.ts'
+import { registerNatsMetrics } from './ops/natsMetrics.ts'
+import { registerTile38Metrics } from './ops/tile38Metrics.ts'
+import { registerWebhookMetrics } from './ops/webhookMetrics.ts'
+import { runRegistryCommand } from './registry/cli.ts'
+import { parseKeys } from './registry/keys.ts'
+import { openRegistry, type Registry } from './registry/registry.ts'
+import { ByteBound } from './runtime/byteBound.ts'
+import { systemClock as clock } from './runtime/clock.ts'
+import { DRAIN_MILLISECONDS, Lifecycle } from './runtime/lifecycle.ts'
+import type { Logger } from './runtime/logger.ts'
+import { Outgoing } from './runtime/outgoing.ts'
+import { createGeofenceIndex } from './spatial/cellIndex.ts'
+import { MeasuringPool } from './spatial/measuringPool.ts'
+import type { Tile38Copies } from './spatial/tile38Copies.ts'
+import { encodeEvent } from './stream/protobufCodec.ts'
+
+/** How often a long start tells how far it is. */
+const PROGRESS_MILLISECONDS = 2000
+/** The event index is copied at 60 MB a second at most: the disk is the commit log's. */
+const BACKUP_PAUSE_MILLISECONDS = 4
+
+/** Starts the process; it ends by a signal. */
+export async function runEmbedded(options: Options, logger: Logger): Promise<void> {
+  /** What is not on the disk must not be answered: a part that can no longer write ends the process. */
+  const fatal = (error: Error) => {
+    logger.fatal({ err: error }, 'cannot go on; what was acknowledged is safe on the disk')
+    process.exit(1)
+  }
+
+  // Durable state, from the lock inwards.
+  const store = openStore(options.data, options)
+  const salt = storeSalt(store.storeId)
+  const firstKeys = options.keys.length === 0 ? undefined : parseKeys(options.keys.join(','))
+  const tile38 = await openTile38(options, store.storeId, logger)
+  const registry = openRegistry({
+    folder: options.data,
+    clock,
+    createIndex: () => tile38?.index(createGeofenceIndex()) ?? createGeofenceIndex(),
+    firstKeys,
+    onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; trying again'),
+  })
+  // However the process ends: a write-ahead log left by a refused start would be played into a restored registry.
+  process.once('exit', () => registry.close())
+  const log = openCommitLog({ store, ...options, failed: fatal })
+  const snapshots = openSnapshots(options.data, store.storeId, (file, reason) =>
+    logger.error({ file, reason }, 'damaged snapshot passed over'),
+  )
+  let reportAt = clock.now() + PROGRESS_MILLISECONDS
+  const events = await openEventIndex({
+    file: join(options.data, 'events.sqlite'),
+    failed: fatal,
+    upgrading(done, places) {
+      if (clock.now() < reportAt) return
+      reportAt = clock.now() + PROGRESS_MILLISECONDS
+      logger.info({ done, places }, 'bringing the event index up to date')
+    },
+  })
+
+  // The device actors, as they were when the last frame became durable.
+  const updatesPerSecond = options.limits['POST /v1/track']
+  const partitions = Array.from(
+    { length: store.partitions },
+    (_, number) => new Partition(number, salt, updatesPerSecond),
+  )
+  const recovered = recover(partitions, log, snapshots, events, clock.now(), (position, last) => {
+    if (clock.now() < reportAt) return
+    reportAt = clock.now() + PROGRESS_MILLISECONDS
+    logger.info({ position, last }, 'reading the commit log')
+  })
+  if (recovered.revision > registry.revision)
+    throw new Error(
+      `${join(options.data, 'registry.sqlite')} is at revision ${registry.revision}, but commits were made with ` +
+        `revision ${recovered.revision}: it is older than the log, perhaps restored alone`,
+    )
+  const mailbox = new ByteBound(options.mailboxBytes)
+  const feed = new EventFeed(events)
+  const prepare = options.tile38Candidates ? tile38?.prepare.bind(tile38) : undefined
+  const measurer = new MeasuringPool(logger)
+  const host = new ActorHost({
+    partitions,
+    log,
+    registry,
+    events: feed,
+    mailbox,
+    clock,
+    prepare,
+    measurer,
+  })
+  const users = new HostUsers(() => [host], { salt, registry, clock })
+  const checkpointer = new Checkpointer(
+    { host, log, snapshots, events, registry, clock, logger },
+    options.snapshotBytes,
+  )
+
+  // Where events go by themselves.
+  const outgoing = new Outgoing(options.webhookPrivateAddresses)
+  const webhooks = openWebhooks({
+    options,
+    logger,
+    file: join(options.data, 'deliveries.sqlite'),
+    registry,
+    events,
+    feed,
+    users,
+    outgoing,
+    failed: fatal,
+  })
+  const nats = await openNats(options, feed, logger)
+
+  // What users face.
+  const metrics = new Metrics()
+  const front = openFront({
+    options,
+    logger,
+    registry,
+    intake: host,
+    users,
+    measurer,
+    events,
+    feed,
+    positions: copied(new HostPositions(host), tile38, registry),
+    secret: store.secret,
+    webhooks: webhookRoutes({ webhooks, outgoing, clock }),
+    checks: [
+      { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
+      roomIn(mailbox),
+      // Ready without it: nobody waits for NATS.
+      ...(nats ? [{ name: nats.name, check: () => ({ ok: true, detail: nats.status.detail }) }] : []),
+      ...(tile38 ? [{ name: tile38.name, check: () => ({ ok: true, detail: tile38.status.detail }) }] : []),
+    ],
+    metrics,
+  })
+  const { server } = front
+  registerActorMetrics(metrics, { hosts: () => [host], measurer })
+  registerLogMetrics(metrics, log)
+  registerMailboxMetrics(metrics, mailbox)
+  registerEventMetrics(metrics, events)
+  registerProcessMetrics(metrics, registry)
+  if (nats !== undefined) registerNatsMetrics(metrics, nats)
+  if (tile38 !== undefined) registerTile38Metrics(metrics, tile38)
+  registerWebhookMetrics(metrics, webhooks)
+
+  const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
+  lifecycle.add({ name: 'data folder', stop: () => store.release() })
+  lifecycle.add({ name: 'registry', stop: () => registry.close() })
+  lifecycle.add({ name: 'event index', stop: () => events.close() })
+  lifecycle.add({ name: 'commit log', stop: () => log.close() })
+  if (nats !== undefined) lifecycle.add(nats)
+  if (tile38 !== undefined) lifecycle.add(tile38)
+  lifecycle.add(new Housekeeping({ ...options, hosts: () => [host], events, checkpointer, clock, logger }))
+  lifecycle.add({ name: 'threads that measure shapes', stop: () => measurer.close() })
+  lifecycle.add({ name: 'device actors', stop: () => host.drained() })
+  lifecycle.add({ name: 'outgoing requests', stop: () => outgoing.close() })
+  lifecycle.add(webhooks)
+  lifecycle.add({
+    name: 'http',
+    start: async () => {
+      const url = await listen(server, options)
+      await welcome(registry, url, () => {
+        const { users: devices } = host
+        const { durability } = options
+        logger.info({ url, devices, framesReplayed: recovered.frames, durability }, 'listening')
+      })
+    },
+    stop: () => server.close(),
+  })
+  lifecycle.add(
+    new ControlServer({
+      dataFolder: options.data,
+      run: (line, print) => runRegistryCommand(line, registry, print),
+      store: new OpenStore({
+        ...store,
+        log,
+        events,
+        pause: BACKUP_PAUSE_MILLISECONDS,
+        registry,
+        snapshots,
+        holdSnapshots: () => checkpointer.hold(),
+      }),
+      logger,
+    }),
+  )
+  lifecycle.add(front.keyWatch)
+  lifecycle.add(front.eventStreams)
+  lifecycle.add({ name: 'webhook tests', stop: () => webhooks.endTests() })
+  lifecycle.add(front.streamServer)
+  lifecycle.handleSignals()
+  await lifecycle.start()
+}
+
+/** The bridge, where one is asked for. Its client, 45 ms and 15 MB, is loaded only then. */
+async function openNats(options: Options, feed: EventFeed, logger: Logger): Promise<NatsBridge | undefined> {
+  if (options.natsUrl.length === 0) return undefined
+  const { NatsBridge } = await import('./delivery/natsBridge.ts')
+  return new NatsBridge({
+    feed,
+    place: new NatsPlace(join(options.data, 'nats.json'), feed.lastPlace, (err) =>
+      logger.error({ err }, 'nats.json cannot be written; trying again'),
+    ),
+    address: { urls: options.natsUrl, credentials: options.natsCredentials },
+    encode: options.natsFormat === 'json' ? (json) => Buffer.from(json) : encodeEvent,
+    logger,
+  })
+}
+
+/** The copies in Tile38, where they are asked for. */
+async function openTile38(
+  options: Options,
+  storeId: string,
+  logger: Logger,
+): Promise<Tile38Copies | undefined> {
+  const { tile38Url: url, tile38Password: password, tile38HooksUrl: hooksUrl } = options
+  if (url === '') return undefined
+  const { Tile38Copies } = await import('./spatial/tile38Copies.ts')
+  return new Tile38Copies({ address: { url, password }, storeId, writer: randomUUID(), hooksUrl, logger })
+}
+
+/** The positions, of which Tile38 is told too, where it is asked for. */
+function copied(positions: Positions, tile38: Tile38Copies | undefined, registry: Registry): Positions {
+  if (tile38 === undefined) return positions
+  const geofences = {
+    get revision() {
+      return registry.revision
+    },
+    geofences: (scope: ScopeId) => registry.scope(scope).wholeInOrder(),
+  }
+  const scopes = () => registry.keys.projects().flatMap(({ id }) => [scopeId(id, false), scopeId(id, true)])
+  return new CopiedPositions(positions, tile38.open(geofences, positions, scopes))
+}

@@ -1,0 +1,222 @@
+/** What users face, whichever engine is behind it: the HTTP API, streams, and what operators look at. A part of the composition roots. */
+import type { Options } from '../config/options.ts'
+import packageJson from '../package.json' with { type: 'json' }
+import { KeyWatch } from './api/keyWatch.ts'
+import { withLimits } from './api/limits.ts'
+import { openApiRoute } from './api/openapi.ts'
+import type { Route } from './api/route.ts'
+import { createServer, type Server } from './api/server.ts'
+import { clientRoutes } from './client/clientRoutes.ts'
+import { syncRoutes } from './client/syncRoutes.ts'
+import { contextRoutes } from './context/contextRoutes.ts'
+import { ServerSentEvents } from './delivery/serverSentEvents.ts'
+import { senderThrough } from './delivery/webhookMessage.ts'
+import { Webhooks } from './delivery/webhooks.ts'
+import { openDeliveries } from './delivery/webhookThread.ts'
+import type { Intake, Positions, Users } from './engine/port.ts'
+import { eventRoutes } from './events/eventRoutes.ts'
+import type { EventFeed } from './events/feed.ts'
+import type { EventIndex, EventQueries } from './events/port.ts'
+import { conversionRoutes } from './ingest/conversionRoutes.ts'
+import { trackRoutes } from './ingest/trackRoutes.ts'
+import { scopeId } from './model/scope.ts'
+import { registerFrontMetrics, registerServerMetrics } from './ops/engineMetrics.ts'
+import { healthRoutes, type ReadinessCheck } from './ops/healthRoutes.ts'
+import type { Metrics } from './ops/metrics.ts'
+import { EXAMPLE, firstStartText } from './ops/welcome.ts'
+import { referenceRoutes } from './reference/referenceRoutes.ts'
+import { referenceTexts } from './reference/texts.ts'
+import { beaconRoutes } from './registry/beaconRoutes.ts'
+import { exportRoutes } from './registry/exportRoutes.ts'
+import { geofenceRoutes } from './registry/geofenceRoutes.ts'
+import { importRoutes } from './registry/importRoutes.ts'
+import { keyRoutes } from './registry/keyRoutes.ts'
+import type { Registry } from './registry/registry.ts'
+import { settingsRoutes } from './registry/settingsRoutes.ts'
+import type { ByteBound } from './runtime/byteBound.ts'
+import { systemClock as clock, systemTime as time } from './runtime/clock.ts'
+import type { Logger } from './runtime/logger.ts'
+import { connectionRoom, openFileLimit } from './runtime/openFiles.ts'
+import type { Outgoing } from './runtime/outgoing.ts'
+import type { Measurer } from './spatial/port.ts'
+import { PlaceTokens } from './stream/placeTokens.ts'
+import { StreamServer } from './stream/streamServer.ts'
+import { Subscriptions } from './stream/subscriptions.ts'
+import { Watches } from './stream/watches.ts'
+import { userRoutes } from './users/userRoutes.ts'
+
+const DAY_MILLISECONDS = 86_400_000
+
+export interface FrontParts {
+  readonly options: Options
+  readonly logger: Logger
+  readonly registry: Registry
+  readonly intake: Intake
+  readonly users: Users
+  readonly measurer: Measurer
+  readonly events: EventQueries
+  readonly feed: EventFeed
+  /** Undefined where nobody here can be asked for them: then areas cannot be watched. */
+  readonly positions: Positions | undefined
+  /** Seals places in the log, for clients that come back. */
+  readonly secret: string
+  /** Management of webhooks. */
+  readonly webhooks: readonly Route[]
+  readonly checks: readonly ReadinessCheck[]
+  readonly metrics: Metrics
+}
+
+export interface Front {
+  readonly server: Server
+  readonly keyWatch: KeyWatch
+  readonly eventStreams: ServerSentEvents
+  readonly streamServer: StreamServer
+}
+
+/** The API with all that it has, not listening yet. */
+export function openFront(parts: FrontParts): Front {
+  const { options, logger, registry, intake, users, measurer, events, feed, positions, metrics } = parts
+  const keyWatch = new KeyWatch({
+    isCurrent: (credentials) => registry.keys.isCurrent(credentials),
+    quotas: registry.projects,
+    clock,
+  })
+  const eventStreams = new ServerSentEvents(feed, keyWatch)
+  const definitions = [
+    ...trackRoutes({ intake, registry, rateLimits: options.rateLimits, measurer }),
+    ...conversionRoutes({ intake, users }),
+    ...contextRoutes(registry),
+    ...clientRoutes(registry),
+    ...syncRoutes(registry),
+    ...userRoutes({ users, registry }),
+    ...eventRoutes(events),
+    eventStreams.route(),
+    ...geofenceRoutes(registry),
+    ...beaconRoutes(registry),
+    ...importRoutes(registry),
+    ...exportRoutes(registry),
+    ...settingsRoutes(registry),
+    ...keyRoutes(registry),
+    ...parts.webhooks,
+    ...healthRoutes(parts.checks, metrics),
+  ]
+  const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
+  const subscriptions = new Subscriptions(feed, logger, new PlaceTokens(parts.secret))
+  const watches = positions && new Watches({ positions, registry, clock })
+  const streamServer = new StreamServer({
+    ...options,
+    intake,
+    features: watches === undefined ? [subscriptions] : [subscriptions, watches],
+    keyWatch,
+    quotas: registry.projects,
+    streamDeviceLimit: options.rateLimits && options.streamDeviceLimit,
+    clock,
+    logger,
+  })
+  const server = createServer({
+    ...options,
+    sockets: [streamServer],
+    routes: [...routes, openApiRoute(routes, packageJson.version, referenceTexts), ...referenceRoutes()],
+    observe: (route) => metrics.observe(route),
+    authenticate: (key) => registry.keys.authenticate(key),
+    quotas: registry.projects,
+    maxConnections: roomFor(options, logger),
+    refusedConnection: (refusal) => logger.warn(refusal, 'too many connections: one was refused'),
+    clock,
+    logger,
+  })
+  registerServerMetrics(metrics, server)
+  registerFrontMetrics(metrics, {
+    streams: streamServer,
+    eventReaders: eventStreams,
+    subscriptions,
+    watches,
+  })
+  return { server, keyWatch, eventStreams, streamServer }
+}
+
+/** The webhooks of all projects, sent from this process. */
+export function openWebhooks(parts: {
+  readonly options: Options
+  readonly logger: Logger
+  /** Of their deliveries. */
+  readonly file: string
+  readonly registry: Registry
+  readonly events: EventIndex
+  readonly feed: EventFeed
+  readonly users: Users
+  readonly outgoing: Outgoing
+  /** Told where the deliveries can no longer be written. */
+  readonly failed: (error: Error) => void
+}): Webhooks {
+  const { options, logger, file, registry, events, feed, users, outgoing, failed } = parts
+  return new Webhooks({
+    feed,
+    events,
+    registry: registry.webhooks,
+    openStore: () => openDeliveries({ file, retention: options, failed }),
+    send: senderThrough(outgoing, {
+      clock,
+      version: packageJson.version,
+      timeout: options.webhookTimeoutSeconds * 1000,
+    }),
+    userJson: async (scope, id) => (await users.ask({ scope, ask: 'record', id })).users[0]?.user,
+    time,
+    random: Math.random,
+    retryMilliseconds: options.webhookRetrySeconds * 1000,
+    retentionMilliseconds: options.eventsDays * DAY_MILLISECONDS,
+    logger,
+  })
+}
+
+/** Whether more updates may wait. */
+export function roomIn(mailbox: ByteBound): ReadinessCheck {
+  return {
+    name: 'mailbox',
+    check: () => ({
+      ok: mailbox.used < mailbox.limit * 0.9,
+      detail: `${mailbox.used} of ${mailbox.limit} bytes waiting`,
+    }),
+  }
+}
+
+/** How many connections there may be, which the limit of open files may make fewer than are wanted. */
+function roomFor(options: Options, logger: Logger): number {
+  const fileLimit = openFileLimit()
+  const maxConnections = connectionRoom(options.maxConnections, fileLimit)
+  if (maxConnections < options.maxConnections)
+    logger.warn(
+      { fileLimit, maxConnections, wanted: options.maxConnections },
+      'the limit of open files leaves room for fewer connections than wanted; raise it with ulimit -n',
+    )
+  return maxConnections
+}
+
+/**
+ * Listens where the settings say.
+ * @returns the URL
+ * @throws Error where it cannot
+ */
+export async function listen(server: Server, { host, port: wanted }: Options): Promise<string> {
+  const port = await server.listen(host, wanted).catch((cause: Error) => {
+    const others = '--port (RINGFENCE_PORT) and --host (RINGFENCE_HOST) take others.'
+    throw new Error(`${cause.message} ${others}`, { cause })
+  })
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/**
+ * Makes the first project, where there is none, and shows its keys. Not before the port is ours: the keys of a start that fails
+ * would be lost.
+ */
+export async function welcome(registry: Registry, url: string, listening: () => void): Promise<void> {
+  const newKeys = await registry.edit(() => registry.createFirstProject())
+  listening()
+  if (newKeys === undefined) return
+  console.log(firstStartText(newKeys, url))
+  const { center, radius, ...definition } = EXAMPLE
+  const shape = { kind: 'circle', center, radius } as const
+  await registry.edit(() =>
+    registry.putGeofence(scopeId(1, false), { ...definition, type: 'circle', shape, enabled: true }),
+  )
+}

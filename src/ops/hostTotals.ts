@@ -1,0 +1,30 @@
+import type { ActorHost } from '../actor/host.ts'
+
+type Counter = keyof ActorHost['counters'] | 'zoneHits'
+
+/**
+ * Counters over hosts that come and go. What a host counted between the last look and its end is not in them: partitions
+ * move seldom, and totals must not fall.
+ */
+export class HostTotals {
+  readonly #hosts: () => readonly ActorHost[]
+  readonly #totals = new Map<Counter, { sum: number; seen: Map<ActorHost, number> }>()
+
+  /** @param hosts those of now */
+  constructor(hosts: () => readonly ActorHost[]) {
+    this.#hosts = hosts
+  }
+
+  read(counter: Counter): number {
+    const total = this.#totals.get(counter) ?? { sum: 0, seen: new Map() }
+    this.#totals.set(counter, total)
+    const seen = new Map<ActorHost, number>()
+    for (const host of this.#hosts()) {
+      const count = counter === 'zoneHits' ? host.zoneHits : host.counters[counter]
+      total.sum += count - (total.seen.get(host) ?? 0)
+      seen.set(host, count)
+    }
+    total.seen = seen
+    return total.sum
+  }
+}
