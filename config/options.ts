@@ -44,7 +44,7 @@ interface SwitchOption extends OptionBase {
   readonly default: boolean
 }
 
-/** Comma-separated; in a file also an array. An empty list is the default of all. */
+/** Comma-separated; in a file also an array. */
 interface ListOption extends OptionBase {
   readonly type: 'list'
   readonly default: readonly string[]
@@ -63,6 +63,9 @@ interface RatesOption extends OptionBase {
 type Option = IntegerOption | TextOption | ChoiceOption | SwitchOption | ListOption | RatesOption
 
 const MIB = 1024 * 1024
+
+/** What a process of the distributed engine may do. */
+export const ROLES = ['gateway', 'actors', 'delivery'] as const
 
 /** The option table. Flags are the names in kebab case: `maxBodyBytes` is `--max-body-bytes`. */
 export const OPTIONS = {
@@ -98,6 +101,22 @@ export const OPTIONS = {
     help:
       'Four API keys to install at the first start instead of generated ones: test publishable, ' +
       'live publishable, test secret, live secret.',
+  },
+  engine: {
+    type: 'choice',
+    default: 'embedded',
+    values: ['embedded', 'distributed'],
+    env: 'RINGFENCE_ENGINE',
+    value: 'embedded|distributed',
+    help: 'One process with all in it, or any number of them with different roles on NATS JetStream. docs/operating.md.',
+  },
+  roles: {
+    type: 'list',
+    default: ['all'],
+    problem: rolesProblem,
+    env: 'RINGFENCE_ROLES',
+    value: 'ROLES',
+    help: 'What a process of the distributed engine does: gateway, actors, delivery, or all.',
   },
   rateLimits: {
     type: 'switch',
@@ -268,6 +287,15 @@ export const OPTIONS = {
     env: 'RINGFENCE_NATS_CREDENTIALS',
     value: 'FILE',
     help: 'Credentials file (.creds) for NATS.',
+  },
+  natsReplicas: {
+    type: 'integer',
+    default: 1,
+    low: 1,
+    high: 5,
+    env: 'RINGFENCE_NATS_REPLICAS',
+    value: 'NUMBER',
+    help: 'NATS servers that keep each message of the distributed engine: 1, 3 or 5.',
   },
   natsFormat: {
     type: 'choice',
@@ -454,7 +482,7 @@ export function helpText(): string {
   }
   lines.push(
     '  --config FILE',
-    '      JSON object of settings by name, as in config/embedded.json.',
+    '      JSON object of settings by name, as in config/embedded.json and config/distributed.json.',
     '  --version',
     '  --help',
   )
@@ -611,6 +639,11 @@ function keysProblem(keys: readonly string[]): string | undefined {
   return wrong < 0 ? undefined : `must hold a key that starts with ${prefixes[wrong]} in place ${wrong + 1}`
 }
 
+function rolesProblem(roles: readonly string[]): string | undefined {
+  const known = roles.every((role) => role === 'all' || (ROLES as readonly string[]).includes(role))
+  return known && roles.length > 0 ? undefined : `must be of ${ROLES.join(', ')}, all`
+}
+
 /** The sentence names none of them: they may hold a password. */
 function natsProblem(urls: readonly string[]): string | undefined {
   const parsed = urls.map((text) => (URL.canParse(text) ? new URL(text) : undefined))
@@ -653,6 +686,7 @@ function boundsText(option: Option): string {
     case 'switch':
       return `Default ${option.default ? 'on' : 'off'}.`
     case 'list':
+      return `Comma-separated, default ${option.default.join(',') || 'none'}.`
     case 'rates':
       return 'Comma-separated, default none.'
     case 'choice':

@@ -207,8 +207,11 @@ function problemOf(config: StreamConfig): string | undefined {
   return undefined
 }
 
-/** @throws Error where the credentials cannot be read */
-function connectionOptions({ urls, credentials }: NatsAddress): NodeConnectionOptions {
+/**
+ * What the client library is given, for a connection that ends with its first failure.
+ * @throws Error where the credentials cannot be read
+ */
+export function connectionOptions({ urls, credentials }: NatsAddress): NodeConnectionOptions {
   const servers = urls.map((url) => new URL(url))
   const options: NodeConnectionOptions = {
     name: 'ringfence',

@@ -132,3 +132,37 @@ export interface EventIndex {
 
 /** What clients ask of events. */
 export type EventQueries = Pick<EventIndex, 'list' | 'get' | 'placeOf' | 'verify' | 'delete'>
+
+/** What a client has done to an event: deleted it, or said what it thinks of it. */
+export interface EventChange {
+  readonly scope: ScopeId
+  readonly id: string
+  /** Absent: deleted. */
+  readonly verdict?: Verdict
+}
+
+/** A message of {@link SharedEvents}; neither an event nor a change where nobody can read it. */
+export interface SharedMessage {
+  /** Ascends, not always by one. */
+  readonly sequence: number
+  /** How many more there are by now. */
+  readonly behind: number
+  readonly event?: { readonly scope: ScopeId; readonly json: string }
+  readonly change?: EventChange
+}
+
+/**
+ * The stream of all events, and of what clients did to them, that the processes of the distributed engine share: of each device in
+ * the order of its events, a change behind its event. Every promise may reject where it is out of reach.
+ * Technology: src/log/jetStreamEventReader.ts.
+ */
+export interface SharedEvents {
+  /** Of the last message that it was given. */
+  lastSequence(): Promise<number>
+  /** Whether there is any message behind a sequence. */
+  hasMore(after: number): Promise<boolean>
+  /** All messages behind a sequence, those yet to come included, until the signal; throws where it is cut off. */
+  follow(after: number, signal: AbortSignal): Promise<AsyncIterable<SharedMessage>>
+  /** Stores a change; resolves to its sequence. */
+  append(change: EventChange): Promise<number>
+}

@@ -17,6 +17,7 @@ import { EVERY_SUBJECT } from '../model/eventSubject.ts'
  * |---|---|---|
  * | `P0`, `P1`, … | the log of a partition, subjects `partition.<n>.>` | its owner |
  * | `EVENTS` | every event once, subjects `events.>`; of each partition `mark.<n>`, how far its events are there | all owners |
+ * | | what clients did to events, `event-changes` | gateways |
  *
  * What must never change stands in the bucket `ringfence` under `store`.
  */
@@ -34,6 +35,8 @@ export interface StreamOptions {
 }
 
 export const EVENTS = 'EVENTS'
+/** In {@link EVENTS}: deleted events, and verdicts. */
+export const EVENT_CHANGES = 'event-changes'
 const STORE_BUCKET = 'ringfence'
 const STORE_KEY = 'store'
 const FORMAT = 1
@@ -157,7 +160,7 @@ function eventsStream(options: StreamOptions): Partial<StreamConfig> & { name: s
   return {
     name: EVENTS,
     description: 'Events of Ringfence, of each device in their order',
-    subjects: [EVERY_SUBJECT, markOf('*')],
+    subjects: [EVERY_SUBJECT, markOf('*'), EVENT_CHANGES],
     storage: StorageType.File,
     num_replicas: options.replicas,
     max_age: options.eventsAgeMs * NANOSECONDS,

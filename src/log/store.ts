@@ -65,12 +65,7 @@ export function openStore(folder: string, options: { partitions: number }): Stor
   if (!(Number.isInteger(partitions) && partitions >= 1 && partitions <= 65_536)) {
     throw new RangeError(`partitions: ${partitions} is not an integer from 1 to 65536`)
   }
-  try {
-    makeFolder(resolve(folder))
-  } catch (error) {
-    throw new StoreRefused(folder, `the data folder cannot be made: ${systemReason(error)}`)
-  }
-  const release = lockStore(folder)
+  const release = takeFolder(folder)
   try {
     const found = readDescription(folder, partitions) ?? create(folder, partitions)
     const secret = found.secret ?? drawSecret()
@@ -80,6 +75,20 @@ export function openStore(folder: string, options: { partitions: number }): Stor
     release()
     throw error
   }
+}
+
+/**
+ * Takes the data folder for this process, and makes it where it is not there, as {@link openStore} does; whether there is a
+ * store in it is not looked at.
+ * @throws {StoreLocked} {@link StoreRefused}
+ */
+export function takeFolder(folder: string): () => void {
+  try {
+    makeFolder(resolve(folder))
+  } catch (error) {
+    throw new StoreRefused(folder, `the data folder cannot be made: ${systemReason(error)}`)
+  }
+  return lockStore(folder)
 }
 
 /** With those above it; durable. Not mkdir's own `recursive`: under /proc that tries for ever. */

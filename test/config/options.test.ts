@@ -27,6 +27,11 @@ t.test('config/embedded.json holds the defaults of the table, all of them', asyn
   t.strictSame(Object.keys(JSON.parse(text)), Object.keys(OPTIONS))
 })
 
+t.test('config/distributed.json can be used as it is', async (t) => {
+  const text = readFileSync(new URL('../../config/distributed.json', import.meta.url), 'utf8')
+  t.match(load({ file: text }).options, { engine: 'distributed', roles: ['all'], natsReplicas: 3 })
+})
+
 t.test('a flag wins over the environment, that over the file, that over the default', async (t) => {
   const file = { port: 3, host: '::1' }
   const env = { RINGFENCE_PORT: '2' }
@@ -44,6 +49,8 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     host: ['0.0.0.0', '0.0.0.0'],
     data: ['/var/lib/ringfence', '/var/lib/ringfence'],
     keys: [KEYS.join(','), KEYS, KEYS],
+    engine: ['distributed', 'distributed'],
+    roles: ['gateway, delivery', ['gateway', 'delivery'], ['gateway', 'delivery']],
     rateLimits: ['off', false],
     limits: [
       'GET /v1/context=50, management=off',
@@ -71,6 +78,7 @@ t.test('every setting is read from its flag, its variable and its key', async (t
       ['nats://a:4222', 'tls://user:secret@b.example'],
     ],
     natsCredentials: ['/etc/ringfence/nats.creds', '/etc/ringfence/nats.creds'],
+    natsReplicas: ['3', 3, 3],
     natsFormat: ['protobuf', 'protobuf'],
     tile38Url: ['tile38://127.0.0.1:9851', 'tile38://127.0.0.1:9851'],
     tile38Password: ['open sesame', 'open sesame'],
@@ -129,6 +137,7 @@ t.test('what cannot be used is named, with where it came from', async (t) => {
       { env: { RINGFENCE_DURABILITY: 'none' } },
       /^RINGFENCE_DURABILITY must be one of fsync, os, not "none"$/,
     ],
+    [{ argv: ['--roles', 'gateway,king'] }, /^--roles must be of gateway, actors, delivery, all$/],
     [{ env: { RINGFENCE_DATA: ' ' } }, /^RINGFENCE_DATA must be a text/],
     [{ env: { RINGFENCE_TRUSTED_PROXIES: '10.0.0.0/33' } }, /^RINGFENCE_TRUSTED_PROXIES must hold .*33"$/],
     [{ env: { RINGFENCE_TRUSTED_PROXIES: 'proxy.local' } }, /must hold addresses or CIDR ranges/],

@@ -1,0 +1,160 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { NATS_SERVER, serverBinary } from '../test/kit/goServers.ts'
+import { freePort } from '../test/kit/server.ts'
+import { Member } from './member.ts'
+
+export interface ClusterOptions {
+  /** Existing; everything that the cluster keeps is below it. */
+  readonly folder: string
+  /** NATS servers: 1, or 3, which keep everything three times. */
+  readonly nats: number
+  readonly gateways: number
+  readonly actors: number
+  /** Processes that deliver webhooks, of which one does at a time. */
+  readonly deliveries: number
+  /** Of the first gateway; the others take free ones. */
+  readonly port?: number
+  /** Environment of all processes of Ringfence. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts')
+
+/** The processes of a distributed engine on this machine. */
+export class Cluster {
+  readonly nats: readonly Member[]
+  readonly gateways: readonly Member[]
+  readonly actors: readonly Member[]
+  readonly deliveries: readonly Member[]
+
+  private constructor(members: Pick<Cluster, 'nats' | 'gateways' | 'actors' | 'deliveries'>) {
+    this.nats = members.nats
+    this.gateways = members.gateways
+    this.actors = members.actors
+    this.deliveries = members.deliveries
+  }
+
+  /** Starts it; every process is ready when it resolves. One that fails takes all with it. */
+  static async start(options: ClusterOptions): Promise<Cluster> {
+    const { folder, nats: servers, gateways, actors, deliveries, port } = options
+    mkdirSync(folder, { recursive: true })
+    const nats = await natsMembers(folder, servers)
+    const env = {
+      RINGFENCE_ENGINE: 'distributed',
+      RINGFENCE_NATS_URL: nats.map((member) => member.options.url).join(','),
+      RINGFENCE_NATS_REPLICAS: String(servers),
+      ...options.env,
+    }
+    const ofRole = (role: string, count: number, first?: number) =>
+      Promise.all(
+        Array.from({ length: count }, async (_, i) => {
+          const at = i === 0 && first !== undefined ? first : await freePort()
+          return ringfence(folder, role, i + 1, at, env)
+        }),
+      )
+    const cluster = new Cluster({
+      nats,
+      actors: await ofRole('actors', actors),
+      deliveries: await ofRole('delivery', deliveries),
+      gateways: await ofRole('gateway', gateways, port),
+    })
+    try {
+      await up(cluster.nats)
+      await up([...cluster.actors, ...cluster.deliveries])
+      await up(cluster.gateways)
+    } catch (error) {
+      await cluster.kill()
+      throw error
+    }
+    return cluster
+  }
+
+  /** Those that users come from first: that is the order in which they are ended. */
+  get members(): readonly Member[] {
+    return [...this.gateways, ...this.deliveries, ...this.actors, ...this.nats]
+  }
+
+  /** Drains and ends all, users' side first; resolves to the names of those that did not end well. */
+  async stop(): Promise<string[]> {
+    const failed: string[] = []
+    for (const stage of [this.gateways, this.deliveries, this.actors, this.nats]) {
+      await Promise.all(
+        stage.map(async (member) => {
+          // nats-server answers SIGINT by a clean end.
+          const code = await member.end(stage === this.nats ? 'SIGINT' : 'SIGTERM')
+          if (code !== 0) failed.push(member.options.name)
+        }),
+      )
+    }
+    return failed
+  }
+
+  async kill(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.end('SIGKILL')))
+  }
+}
+
+async function up(members: readonly Member[]): Promise<void> {
+  for (const member of members) member.start()
+  await Promise.all(members.map((member) => member.ready()))
+}
+
+function ringfence(
+  folder: string,
+  role: string,
+  number: number,
+  port: number,
+  env: Readonly<Record<string, string>>,
+): Member {
+  const name = `${role}-${number}`
+  const url = `http://127.0.0.1:${port}`
+  return new Member({
+    name,
+    command: process.execPath,
+    args: ['--no-flush-bytecode', '--max-semi-space-size=32', MAIN],
+    env: {
+      ...env,
+      RINGFENCE_ROLES: role,
+      RINGFENCE_HOST: '127.0.0.1',
+      RINGFENCE_PORT: String(port),
+      RINGFENCE_DATA: join(folder, name),
+    },
+    logFile: join(folder, `${name}.log`),
+    url,
+    readyUrl: `${url}/readyz`,
+  })
+}
+
+async function natsMembers(folder: string, count: number): Promise<Member[]> {
+  const binary = await serverBinary(NATS_SERVER)
+  const ports = await Promise.all(
+    Array.from({ length: count }, async () => {
+      return { client: await freePort(), monitor: await freePort(), route: await freePort() }
+    }),
+  )
+  const routes = ports.map(({ route }) => `"nats://127.0.0.1:${route}"`).join(', ')
+  return ports.map(({ client, monitor, route }, i) => {
+    const name = `nats-${i + 1}`
+    const configFile = join(folder, `${name}.conf`)
+    const cluster = `cluster { name: ringfence, listen: "127.0.0.1:${route}", routes: [${routes}] }`
+    const lines = [
+      `server_name: ${name}`,
+      `listen: "127.0.0.1:${client}"`,
+      `http: "127.0.0.1:${monitor}"`,
+      // What is acknowledged is on the disk.
+      `jetstream { store_dir: ${JSON.stringify(join(folder, name))}, sync_interval: always }`,
+      ...(count > 1 ? [cluster] : []),
+    ]
+    writeFileSync(configFile, `${lines.join('\n')}\n`)
+    return new Member({
+      name,
+      command: binary,
+      args: ['-c', configFile],
+      env: {},
+      logFile: join(folder, `${name}.log`),
+      url: `nats://127.0.0.1:${client}`,
+      readyUrl: `http://127.0.0.1:${monitor}/healthz`,
+    })
+  })
+}

@@ -1,0 +1,121 @@
+/** `npm run cluster`: see {@link HELP}. */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Cluster } from './cluster.ts'
+
+const HELP = `Usage: npm run cluster -- [options]
+
+Runs the distributed engine on this machine, each part a process of its own, until Ctrl-C.
+
+  --nats N       NATS servers, 1 or 3; default 1. Three keep everything three times.
+  --gateways N   default 1
+  --actors N     default 2
+  --port N       of the first gateway; default 8080
+  --folder PATH  keep data, logs and keys there; default: a temporary folder that goes with the cluster
+
+nats-server is taken from the PATH, or built with the Go toolchain (npm run servers).
+`
+
+class UsageError extends Error {}
+
+function options() {
+  const { values } = parseArgs({
+    options: {
+      nats: { type: 'string', default: '1' },
+      gateways: { type: 'string', default: '1' },
+      actors: { type: 'string', default: '2' },
+      port: { type: 'string', default: '8080' },
+      folder: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const counts = { nats: 0, gateways: 0, actors: 0, port: 0 }
+  for (const name of ['nats', 'gateways', 'actors', 'port'] as const) {
+    counts[name] = Number(values[name])
+    if (!Number.isInteger(counts[name]) || counts[name] < 1)
+      throw new UsageError(`--${name}: a whole number above 0`)
+  }
+  if (counts.nats !== 1 && counts.nats !== 3) throw new UsageError('--nats: 1 or 3')
+  return { ...counts, folder: values.folder, help: values.help }
+}
+
+async function main(): Promise<void> {
+  const { folder: kept, help, ...counts } = options()
+  if (help) {
+    console.log(HELP)
+    return
+  }
+  const folder = kept === undefined ? mkdtempSync(join(tmpdir(), 'ringfence-cluster-')) : resolve(kept)
+  mkdirSync(folder, { recursive: true })
+  const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+  try {
+    console.log(`Starting in ${folder} …`)
+    const keys = keysIn(folder)
+    const starting = Cluster.start({
+      folder,
+      ...counts,
+      deliveries: 1,
+      env: { RINGFENCE_KEYS: keys.join(','), RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
+    })
+    const cluster = await Promise.race([starting, interrupted])
+    if (!(cluster instanceof Cluster)) {
+      await (await starting).kill()
+      return
+    }
+    show(cluster, keys)
+    await interrupted
+    console.log('\nStopping …')
+    const failed = await cluster.stop()
+    console.log(failed.length === 0 ? 'Stopped.' : `Did not end well: ${failed.join(', ')}.`)
+    if (failed.length > 0) process.exitCode = 1
+  } finally {
+    if (kept === undefined) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The four keys of the first project; those of an earlier start where there was one. */
+function keysIn(folder: string): string[] {
+  const file = join(folder, 'keys.json')
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as string[]
+  const keys = ['test_pk', 'live_pk', 'test_sk', 'live_sk'].map(
+    (kind) => `prj_${kind}_${randomBytes(20).toString('hex')}`,
+  )
+  writeFileSync(file, JSON.stringify(keys), { mode: 0o600 })
+  return keys
+}
+
+function show(cluster: Cluster, keys: readonly string[]): void {
+  for (const { options: member, pid } of cluster.members)
+    console.log(
+      `  ${member.name.padEnd(12)}${member.url.padEnd(28)}pid ${String(pid).padEnd(9)}${member.logFile}`,
+    )
+  const url = cluster.gateways[0]!.options.url
+  const [publishable, , secret] = keys
+  console.log(`
+Keys of the test environment:
+  publishable   ${publishable}
+  secret        ${secret}
+
+Draw a geofence, and send a location in it:
+
+  curl -X PUT ${url}/v1/geofences/store/1 -H "Authorization: ${secret}" \\
+    -d type=circle -d "coordinates=[13.405,52.52]" -d radius=100 -d description=Store
+  curl ${url}/v1/track -H "Authorization: ${publishable}" \\
+    -d deviceId=visitor-1 -d latitude=52.52 -d longitude=13.405 -d accuracy=20
+
+End one with "kill -9 PID" and go on. Ctrl-C stops all.`)
+}
+
+try {
+  await main()
+} catch (error) {
+  const isUsage =
+    error instanceof UsageError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')
+  console.error((error as Error).message)
+  if (isUsage) console.error('`npm run cluster -- --help` shows the options.')
+  process.exitCode = 1
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
+
+/** Between two attempts, growing from the first to the second. */
+const RETRY_MS = 250
+const MAX_RETRY_MS = 5000
+const RECONNECT_MS = 250
+const FLUSH_MS = 1000
+
+/** The connection of a process of the distributed engine, which finds its servers again by itself. */
+export class NatsLink {
+  readonly connection: NatsConnection
+  #isUp = true
+
+  private constructor(connection: NatsConnection) {
+    this.connection = connection
+  }
+
+  /**
+   * Waits for the servers as long as it takes.
+   * @param unreachable told of each attempt that failed
+   * @param changed told when the connection is lost, and when there is one again
+   */
+  static async open(
+    options: NodeConnectionOptions,
+    unreachable: (error: Error) => void,
+    changed: (isUp: boolean) => void,
+  ): Promise<NatsLink> {
+    const lasting = {
+      ...options,
+      reconnect: true,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RECONNECT_MS,
+      reconnectJitter: RECONNECT_MS,
+      // Credentials may be set right while we run.
+      ignoreAuthErrorAbort: true,
+    }
+    const link = new NatsLink(await persistently(() => connect(lasting), unreachable))
+    void link.#watch(changed)
+    return link
+  }
+
+  get status(): { readonly ok: boolean; readonly detail: string } {
+    const { connection } = this
+    return this.#isUp
+      ? { ok: true, detail: `connected to ${connection.getServer()}` }
+      : { ok: false, detail: 'not connected' }
+  }
+
+  /** Sends what is on its way, where there is a connection. */
+  async close(): Promise<void> {
+    const late = new AbortController()
+    if (this.#isUp)
+      await Promise.race([
+        this.connection.flush().catch(() => {}),
+        sleep(FLUSH_MS, undefined, { signal: late.signal }).catch(() => {}),
+      ])
+    late.abort()
+    await this.connection.close()
+  }
+
+  async #watch(changed: (isUp: boolean) => void): Promise<void> {
+    for await (const { type } of this.connection.status()) {
+      if (type !== 'disconnect' && type !== 'reconnect') continue
+      const isUp = type === 'reconnect'
+      if (isUp === this.#isUp) continue
+      this.#isUp = isUp
+      changed(isUp)
+    }
+  }
+}
+
+/**
+ * Does it until it works.
+ * @param failed told of each attempt that failed; what it throws ends the attempts
+ */
+export async function persistently<T>(work: () => Promise<T>, failed: (error: Error) => void): Promise<T> {
+  for (let pauseMs = RETRY_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_RETRY_MS)) {
+    try {
+      return await work()
+    } catch (error) {
+      failed(error as Error)
+    }
+    // Of many processes that have lost their servers, not all come back at the same moment.
+    await sleep(pauseMs * (0.5 + Math.random()))
+  }
+}

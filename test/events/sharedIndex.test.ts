@@ -1,0 +1,190 @@
+/** Indices of several processes over one stream that is cut: src/events/sharedIndex.ts. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { openEventIndex } from '../../src/events/eventIndex.ts'
+import { EventFeed } from '../../src/events/feed.ts'
+import type { EventChange, SharedEvents, SharedMessage, StoredEvent } from '../../src/events/port.ts'
+import { SharedIndex } from '../../src/events/sharedIndex.ts'
+import { whole } from './contract.ts'
+
+const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 8)
+
+/** A stream that cuts off who follows after each so many messages. */
+class MemoryStream implements SharedEvents {
+  readonly messages: Omit<SharedMessage, 'behind'>[] = []
+  cutAfter: number
+  isDown = false
+
+  constructor(cutAfter: number) {
+    this.cutAfter = cutAfter
+  }
+
+  add(entry: Pick<SharedMessage, 'event' | 'change'>): number {
+    // Marks of partitions are numbered, too.
+    const sequence = (this.messages.at(-1)?.sequence ?? 0) + 2
+    this.messages.push({ sequence, ...entry })
+    return sequence
+  }
+
+  async lastSequence(): Promise<number> {
+    return this.messages.at(-1)?.sequence ?? 0
+  }
+
+  async hasMore(after: number): Promise<boolean> {
+    return (await this.lastSequence()) > after
+  }
+
+  async follow(after: number, signal: AbortSignal): Promise<AsyncIterable<SharedMessage>> {
+    if (this.isDown) throw new Error('down')
+    return this.#messages(after, signal)
+  }
+
+  async *#messages(after: number, signal: AbortSignal): AsyncGenerator<SharedMessage> {
+    let next = this.messages.findIndex(({ sequence }) => sequence > after)
+    if (next < 0) next = this.messages.length
+    for (let given = 0; !signal.aborted;) {
+      if (this.isDown || given === this.cutAfter) throw new Error('cut')
+      const message = this.messages[next]
+      await nextTurn()
+      if (message === undefined) continue
+      next++
+      given++
+      yield { ...message, behind: this.messages.length - next }
+    }
+  }
+
+  async append(change: EventChange): Promise<number> {
+    if (this.isDown) throw new Error('down')
+    return this.add({ change })
+  }
+}
+
+/** Long ones never end. */
+function pause(milliseconds: number): Promise<unknown> {
+  return milliseconds > 1000 ? new Promise(() => {}) : nextTurn()
+}
+
+async function open(file: string, shared: SharedEvents) {
+  const index = await openEventIndex({
+    file,
+    failed(error) {
+      throw error
+    },
+  })
+  const feed = new EventFeed(index)
+  const opened = await SharedIndex.open({ shared, index, feed, troubled() {}, pause }).catch(
+    async (error) => {
+      await index.close()
+      throw error
+    },
+  )
+  opened.start()
+  const close = async () => {
+    await opened.stop()
+    await index.close()
+  }
+  const ids = async (scope: number) => {
+    const { events } = await opened.list(scope, { limit: 1000 })
+    return events.map((json) => JSON.parse(json)._id as string)
+  }
+  return { opened, feed, close, ids }
+}
+
+function folderOf(test: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ringfence-shared-'))
+  test.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+t.test('property: indices that are cut off, begin late and begin again say the same', async (t) => {
+  const folder = folderOf(t)
+  let runs = 0
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ is: fc.constant('event' as const), scope: fc.nat(1) }) },
+    { weight: 2, arbitrary: fc.record({ is: fc.constant('delete' as const), pick: fc.nat(99) }) },
+    { weight: 2, arbitrary: fc.record({ is: fc.constant('verify' as const), pick: fc.nat(99) }) },
+    { weight: 1, arbitrary: fc.record({ is: fc.constant('restart' as const) }) },
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 30 }),
+      fc.integer({ min: 1, max: 6 }),
+      async (steps, cutAfter) => {
+        const run = join(folder, String(runs++))
+        const shared = new MemoryStream(cutAfter)
+        let one = await open(`${run}a`, shared)
+        const made: StoredEvent[] = []
+        const verdicts = new Map<string, number>()
+        for (const each of steps) {
+          const picked = made.length === 0 ? undefined : made['pick' in each ? each.pick % made.length : 0]
+          if (each.is === 'event') {
+            const event = whole(made.length, { scope: each.scope })
+            made.push(event)
+            shared.add({ event: { scope: event.scope, json: event.json } })
+          } else if (each.is === 'restart') {
+            await one.close()
+            one = await open(`${run}a`, shared)
+          } else if (picked !== undefined) {
+            // One can speak of what one has seen.
+            while (one.feed.lastPlace < made.length) await nextTurn()
+            const isThere = verdicts.get(picked.id) !== -2
+            if (each.is === 'delete') {
+              if ((await one.opened.delete(picked.scope, picked.id)) !== isThere)
+                throw new Error('was it there?')
+              verdicts.set(picked.id, -2)
+            } else {
+              const json = await one.opened.verify(picked.scope, picked.id, { verification: 1 })
+              if ((json !== undefined) !== isThere) throw new Error('is it there?')
+              if (json !== undefined && JSON.parse(json).verification !== 1) throw new Error(json)
+            }
+          }
+        }
+        const late = await open(`${run}b`, shared)
+        await late.opened.caughtUp()
+        while (one.feed.lastPlace < made.length) await nextTurn()
+        while (
+          [one, late].some(
+            ({ opened }) => !opened.status.detail.startsWith(`at ${shared.messages.at(-1)?.sequence ?? 0} `),
+          )
+        )
+          await nextTurn()
+        for (const scope of [0, 1]) {
+          const expected = made.filter((event) => event.scope === scope && verdicts.get(event.id) !== -2)
+          for (const { ids } of [one, late]) {
+            const found = await ids(scope)
+            if (JSON.stringify(found.toReversed()) !== JSON.stringify(expected.map(({ id }) => id)))
+              throw new Error(`${found.length} of ${expected.length}`)
+          }
+        }
+        await one.close()
+        await late.close()
+      },
+    ),
+    { numRuns: RUNS },
+  )
+})
+
+t.test('a stream out of reach, and one that is another', async (t) => {
+  const folder = folderOf(t)
+  const file = join(folder, 'index')
+  const shared = new MemoryStream(Infinity)
+  const event = whole(1)
+  shared.add({ event })
+  shared.add({ event: { scope: 0, json: 'no event' } })
+  shared.add({})
+  const { opened, feed, close } = await open(file, shared)
+  await opened.caughtUp()
+  t.equal(feed.lastPlace, 1, 'what is no event of ours is passed over')
+  t.match(opened.status, { ok: true })
+  shared.isDown = true
+  while (opened.status.ok) await nextTurn()
+  t.match(opened.status, { ok: false, detail: /out of reach/ })
+  t.ok(await opened.get(0, event.id), 'what is here is answered')
+  await t.rejects(opened.delete(0, event.id), { code: 503, retryAfter: 1 })
+  await close()
+  await t.rejects(open(file, new MemoryStream(1)), { name: 'EventsMissing' })
+})
