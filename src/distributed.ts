@@ -72,8 +72,8 @@ import { MeasuringPool } from './spatial/measuringPool.ts'
 
 const DAY_MS = 86_400_000
 const MIB = 1024 * 1024
-/** A host that has said nothing for so long is gone, and its partitions are taken over. */
-const HOST_TTL_MS = 3000
+/** A host that has said nothing for so long is gone; others have its partitions before gateways give up (10 s). */
+const HOST_TTL_MS = 4000
 /** A process that delivers and has said nothing for so long is gone. */
 const DELIVERY_TTL_MS = 6000
 /** Of committed events that wait to be published; beyond it commits wait. */
