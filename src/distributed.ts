@@ -24,6 +24,8 @@ import type { Calls, Served } from './engine/calls.ts'
 import { Gateway } from './engine/gateway.ts'
 import { NatsCalls } from './engine/natsCalls.ts'
 import { PartitionServer } from './engine/partitionServer.ts'
+import { PositionServer } from './engine/positionServer.ts'
+import { RemotePositions } from './engine/remotePositions.ts'
 import { remoteRoutes, serveRoutes } from './engine/remoteRoutes.ts'
 import { webhooksSubject } from './engine/subjects.ts'
 import { openEventIndex } from './events/eventIndex.ts'
@@ -304,18 +306,21 @@ async function openOwners(ground: Ground) {
         fencedOut,
         troubled,
       }),
-    isLive: () => ownership?.isLive ?? false,
+    isLive: () => isLive(),
     lost(partition) {
       logger.warn({ partition }, 'another host took the partition')
       ownership?.lost(partition)
     },
     troubled,
   })
+  const isLive = () => ownership?.isLive ?? false
+  const positions = new PositionServer({ calls, hosts: () => server.hosts, isLive, troubled })
   registerActorMetrics(metrics, { hosts: () => server.hosts, measurer })
   const service: Service = {
     name: 'partitions',
     async start() {
       server.start()
+      positions.start()
       const joined = () =>
         joinHosts({
           connection,
@@ -332,10 +337,11 @@ async function openOwners(ground: Ground) {
     async stop() {
       await ownership?.leave()
       await server.stop()
+      await positions.stop()
     },
   }
   const check = () => ({
-    ok: ownership?.isLive ?? false,
+    ok: isLive(),
     detail: `${server.hosts.length} of ${partitions} partitions are here`,
   })
   return {
@@ -382,13 +388,14 @@ function openGateway({ options, id, salt, calls, registry, metrics, troubled }: 
   return { gateway, mailbox }
 }
 
-/** The whole API. Webhooks are managed by the process that delivers to them; live positions nobody can be asked for. */
+/** The whole API. Webhooks are managed by the process that delivers to them. */
 function openGatewayFront(
   ground: Ground,
   { shared, feed, checks }: Events,
   { gateway, mailbox }: ReturnType<typeof openGateway>,
 ): Front {
-  const { options, logger, registry, measurer, metrics, calls } = ground
+  const { options, logger, id, registry, measurer, metrics, calls } = ground
+  const { partitions } = options
   const nobody = 'Nobody delivers webhooks at the moment. Try again.'
   return openFront({
     options,
@@ -399,7 +406,7 @@ function openGatewayFront(
     measurer,
     events: shared,
     feed,
-    positions: undefined,
+    positions: new RemotePositions({ calls, gateway: id, partitions }),
     // Places are those of this process's index: to another one they mean nothing.
     secret: randomBytes(32).toString('hex'),
     webhooks: remoteRoutes(webhookRoutes({} as WebhookRouteParts), calls, webhooksSubject, nobody),

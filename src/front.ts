@@ -56,8 +56,7 @@ export interface FrontParts {
   readonly measurer: Measurer
   readonly events: EventQueries
   readonly feed: EventFeed
-  /** Undefined where nobody here can be asked for them: then areas cannot be watched. */
-  readonly positions: Positions | undefined
+  readonly positions: Positions
   /** Seals places in the log, for clients that come back. */
   readonly secret: string
   /** Management of webhooks. */
@@ -102,11 +101,11 @@ export function openFront(parts: FrontParts): Front {
   ]
   const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
   const subscriptions = new Subscriptions(feed, logger, new PlaceTokens(parts.secret))
-  const watches = positions && new Watches({ positions, registry, clock })
+  const watches = new Watches({ positions, registry, clock })
   const streamServer = new StreamServer({
     ...options,
     intake,
-    features: watches === undefined ? [subscriptions] : [subscriptions, watches],
+    features: [subscriptions, watches],
     keyWatch,
     quotas: registry.projects,
     streamDeviceLimit: options.rateLimits && options.streamDeviceLimit,

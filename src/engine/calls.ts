@@ -12,7 +12,7 @@ export interface Calls {
   ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>
   /** Hands every answer to what is sent through it over, until it is ended. */
   askAll(subject: string, answered: (answer: Uint8Array) => void): OpenCall
-  /** Hands over what comes; `answer` may be called later, and not at all. Both byte arrays are the callee's. */
+  /** Hands over what comes; `answer` may be called later, several times, and not at all. Both byte arrays are the callee's. */
   serve(subject: string, asked: (question: Uint8Array, answer: (answer: Uint8Array) => void) => void): Served
 }
 

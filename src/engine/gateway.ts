@@ -5,6 +5,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { mergeAnswers } from '../users/userAnswers.ts'
+import { askOwners } from './askOwners.ts'
 import { Lane, PATIENCE_MS, type LaneParts } from './lane.ts'
 import { partitionSubject, usersSubject } from './subjects.ts'
 import { decodeAnswer, encodeQuestion } from './partitionProtocol.ts'
@@ -25,8 +26,6 @@ export interface GatewayOptions extends LaneParts {
 
 /** What waits takes beside the bytes it came in. */
 const UPDATE_OVERHEAD_BYTES = 128
-/** Until those who have not answered a question are asked again. */
-const ASK_AGAIN_MS = 500
 
 export class Gateway implements Intake, Users {
   readonly #options: GatewayOptions
@@ -66,32 +65,19 @@ export class Gateway implements Intake, Users {
 
   async ask(question: UserQuestion): Promise<UserAnswer> {
     const { calls, registry, patienceMs = PATIENCE_MS } = this.#options
-    const missing = new Set(this.#partitionsOf(question))
-    if (missing.size === 0) return { users: [], hasMore: false }
     const answers: UserAnswer[] = []
-    const isComplete = await new Promise<boolean>((resolve) => {
-      const settle = (complete: boolean) => {
-        clearInterval(again)
-        clearTimeout(end)
-        call.end()
-        resolve(complete)
-      }
-      const call = calls.askAll(usersSubject, (bytes) => {
+    await askOwners({
+      calls,
+      subject: usersSubject,
+      partitions: this.#partitionsOf(question),
+      patienceMs,
+      encode: (partitions) => encodeQuestion({ revision: registry.revision, partitions, question }),
+      decode(bytes) {
         const { partitions, answer } = decodeAnswer(bytes)
-        // One that says again what is known, or was asked before the partition changed hands, cannot be taken apart.
-        if (!partitions.every((partition) => missing.has(partition))) return
-        for (const partition of partitions) missing.delete(partition)
-        answers.push(answer)
-        if (missing.size === 0) settle(true)
-      })
-      const send = () =>
-        call.send(encodeQuestion({ revision: registry.revision, partitions: [...missing], question }))
-      const again = setInterval(send, ASK_AGAIN_MS)
-      const end = setTimeout(() => settle(false), patienceMs)
-      send()
+        return { partitions, take: () => void answers.push(answer) }
+      },
     })
-    if (!isComplete) throw unanswered()
-    return mergeAnswers(question, answers)
+    return answers.length === 0 ? { users: [], hasMore: false } : mergeAnswers(question, answers)
   }
 
   async remove(scope: ScopeId, recordId: string): Promise<boolean> {
@@ -133,10 +119,4 @@ export class Gateway implements Intake, Users {
     const place = locateUserRecord(this.#options.salt, question.id)
     return place === undefined || place.partition >= this.#lanes.length ? [] : [place.partition]
   }
-}
-
-function unanswered(): ApiError {
-  return new ApiError(503, 'For a part of the devices nobody answers at the moment. Try again.', {
-    retryAfter: 1,
-  })
 }

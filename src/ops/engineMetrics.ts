@@ -114,7 +114,7 @@ export function registerFrontMetrics(
     /** Of server-sent events. */
     readonly eventReaders: { readonly readers: number }
     readonly subscriptions: { readonly count: number }
-    readonly watches: { readonly count: number } | undefined
+    readonly watches: { readonly count: number }
   },
 ): void {
   const { streams, eventReaders, subscriptions, watches } = parts
@@ -134,7 +134,7 @@ export function registerFrontMetrics(
   )
   metrics.labelled('stream_closed_total', 'Streams closed, by code.', 'code', () => streams.closedByCode)
   metrics.gauge('stream_subscriptions', 'Subscriptions to events.', () => subscriptions.count)
-  metrics.gauge('stream_watches', 'Watched areas.', () => watches?.count ?? 0)
+  metrics.gauge('stream_watches', 'Watched areas.', () => watches.count)
   metrics.gauge('event_readers', 'Readers of server-sent events.', () => eventReaders.readers)
 }
 

@@ -233,8 +233,9 @@ const IBEACON = {
   minor: '2',
 } as const
 
-function update(
-  { clock }: AnyEngine,
+/** An update of now; what else it may have it has not. */
+export function update(
+  { clock }: Pick<AnyEngine, 'clock'>,
   deviceId: string,
   place: { readonly latitude: number; readonly longitude: number },
 ): Update {
