@@ -394,7 +394,7 @@ function openGatewayFront(
   { shared, feed, checks }: Events,
   { gateway, mailbox }: ReturnType<typeof openGateway>,
 ): Front {
-  const { options, logger, id, registry, measurer, metrics, calls } = ground
+  const { options, logger, id, streams, registry, measurer, metrics, calls } = ground
   const { partitions } = options
   const nobody = 'Nobody delivers webhooks at the moment. Try again.'
   return openFront({
@@ -407,8 +407,7 @@ function openGatewayFront(
     events: shared,
     feed,
     positions: new RemotePositions({ calls, gateway: id, partitions }),
-    // Places are those of this process's index: to another one they mean nothing.
-    secret: randomBytes(32).toString('hex'),
+    secret: streams.secret,
     webhooks: remoteRoutes(webhookRoutes({} as WebhookRouteParts), calls, webhooksSubject, nobody),
     checks: [...groundChecks(ground), roomIn(mailbox), ...checks],
     metrics,

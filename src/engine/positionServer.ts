@@ -28,7 +28,7 @@ export interface PositionServerParts {
   readonly troubled: (error: Error) => void
 }
 
-export const NEWS_MS = 50
+const NEWS_MS = 50
 /** A gateway that has not said so again for so long wants nothing any more. */
 export const INTEREST_MS = 6000
 

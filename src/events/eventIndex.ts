@@ -142,7 +142,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     })
   }
 
-  add(position: number, events: readonly StoredEvent[]): void {
+  add(position: number, events: readonly StoredEvent[], place = this.lastPlace + 1): void {
     if (position <= this.#position || this.#ended !== undefined) return
     this.#position = position
     let batch = this.#batches.at(-1)
@@ -151,8 +151,8 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
       this.#batches.push(batch)
     }
     batch.position = position
-    packEvents(events, this.lastPlace, batch.rows)
-    this.lastPlace += events.length
+    packEvents(events, place - 1, batch.rows)
+    if (events.length > 0) this.lastPlace = place - 1 + events.length
     let bytes = 0
     for (const event of events) bytes += EVENT_BYTES + event.json.length
     batch.bytes += bytes

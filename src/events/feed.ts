@@ -29,7 +29,7 @@ export class EventFeed {
   readonly #index: EventIndex
   readonly #recentBytes: number
   readonly #reads = new Turns(READS_AT_ONCE)
-  /** Successive places, without a gap; those before `#first` are dropped from time to time. */
+  /** Ascending places, all from the first on; those before `#first` are dropped from time to time. */
   #recent: PlacedEvent[] = []
   #first = 0
   #bytes = 0
@@ -51,10 +51,10 @@ export class EventFeed {
     return this.#index.pendingBytes
   }
 
-  /** Adds the events of the frame at `position`, to the index too. */
-  add(position: number, events: readonly StoredEvent[]): void {
-    let place = this.#index.lastPlace
-    this.#index.add(position, events)
+  /** Adds events, to the index too: see {@link EventIndex.add}. */
+  add(position: number, events: readonly StoredEvent[], first?: number): void {
+    this.#index.add(position, events, first)
+    let place = this.#index.lastPlace - events.length
     if (this.#followers === 0) {
       this.#recent = []
       this.#first = this.#bytes = 0
@@ -110,7 +110,7 @@ export class EventFeed {
 
   #readRecent(scopes: Scopes, after: number, limit: number): Stretch {
     const events: PlacedEvent[] = []
-    let at = this.#first + after - (this.#recent[this.#first]?.place ?? after + 1) + 1
+    let at = this.#indexBehind(after)
     let characters = 0
     for (; at < this.#recent.length && events.length < limit && characters < STRETCH_CHARACTERS; at++) {
       const placed = this.#recent[at]!
@@ -118,7 +118,19 @@ export class EventFeed {
       events.push(placed)
       characters += placed.event.json.length
     }
-    return { events, place: this.#recent[at - 1]?.place ?? after }
+    return { events, place: Math.max(after, this.#recent[at - 1]?.place ?? after) }
+  }
+
+  /** Where in {@link #recent} the first event behind a place is. */
+  #indexBehind(place: number): number {
+    let low = this.#first
+    let high = this.#recent.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#recent[middle]!.place > place) high = middle
+      else low = middle + 1
+    }
+    return low
   }
 
   /** Resolves when something is added or the signal ends. */

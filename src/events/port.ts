@@ -103,8 +103,11 @@ export interface EventIndex {
   readonly pendingBytes: number
   /** The place of the last event that was added; 0 before the first. */
   readonly lastPlace: number
-  /** Adds the events of the frame at `position`; positions ascend, one seen before is ignored. */
-  add(position: number, events: readonly StoredEvent[]): void
+  /**
+   * Adds the events of the frame at `position`; positions ascend, one seen before is ignored.
+   * @param place of the first of them, beyond all others; by default the next
+   */
+  add(position: number, events: readonly StoredEvent[], place?: number): void
   /**
    * Events in the order of the log, from after a place on; those that were deleted are left out. At most `limit`, or as
    * many as reach {@link STRETCH_CHARACTERS}.

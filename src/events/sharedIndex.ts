@@ -15,8 +15,8 @@ import { readEvent } from './record.ts'
 
 /**
  * The events of the distributed engine, as one of its processes has them: an index of its own that follows the stream which all
- * share, and which only grows by what is in there. Its log position is the stream's sequence, so a start goes on where the
- * last ended.
+ * share, and which only grows by what is in there. Its log position, and the place of an event, is the stream's sequence: so a start
+ * goes on where the last ended, and a place means the same to all processes.
  *
  * What clients do to events goes into the stream too, and into each index as it comes back from there. So all indices say
  * the same, and a new one needs nothing but the stream.
@@ -177,7 +177,7 @@ export class SharedIndex implements EventQueries {
     // Before the position moves on: after a crash it comes again.
     if (change?.verdict !== undefined) await index.verify(change.scope, change.id, change.verdict)
     else if (change !== undefined) await index.delete(change.scope, change.id)
-    feed.add(sequence, event === undefined ? [] : this.#read(event))
+    feed.add(sequence, event === undefined ? [] : this.#read(event), sequence)
     this.#sequence = sequence
     if (behind === 0 || this.#behind !== Infinity) this.#behind = behind
     if (this.#waiting.size > 0) this.#wake()

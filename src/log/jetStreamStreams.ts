@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   DiscardPolicy,
   JetStreamApiCodes,
@@ -6,7 +7,7 @@ import {
   jetstreamManager,
 } from '@nats-io/jetstream'
 import type { JetStreamManager, StreamConfig } from '@nats-io/jetstream'
-import { Kvm } from '@nats-io/kv'
+import { Kvm, type KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { EVERY_SUBJECT } from '../model/eventSubject.ts'
 
@@ -39,6 +40,8 @@ export const EVENTS = 'EVENTS'
 export const EVENT_CHANGES = 'event-changes'
 const STORE_BUCKET = 'ringfence'
 const STORE_KEY = 'store'
+const SECRET_KEY = 'secret'
+const SECRET_BYTES = 32
 const FORMAT = 1
 /** The first with atomic batches. */
 const OLDEST_VERSION = [2, 12, 0] as const
@@ -61,6 +64,8 @@ export interface OpenStreams {
   readonly manager: JetStreamManager
   /** Of the store, for derived ids. */
   readonly storeId: string
+  /** 64 hex digits, told to no client. */
+  readonly secret: string
 }
 
 export function streamOf(partition: number): string {
@@ -87,10 +92,16 @@ export async function openStreams(connection: NatsConnection, options: StreamOpt
     if ((cause as Error).name !== 'JetStreamNotEnabled') throw cause
     throw new ServersUnfit('The NATS servers have no JetStream for this account.', { cause })
   }
-  const storeId = await agreeOnStore(connection, options)
+  const bucket = await new Kvm(connection).create(STORE_BUCKET, { replicas: options.replicas, history: 1 })
+  const storeId = await agreeOnStore(bucket, options)
+  const secret = await agreeOnSecret(bucket)
   for (let n = 0; n < options.partitions; n++) await ensureStream(manager, partitionStream(n, options))
   await ensureStream(manager, eventsStream(options))
-  return { manager: await jetstreamManager(connection, { timeout: ANSWER_MS, checkAPI: false }), storeId }
+  return {
+    manager: await jetstreamManager(connection, { timeout: ANSWER_MS, checkAPI: false }),
+    storeId,
+    secret,
+  }
 }
 
 function checkServer(connection: NatsConnection): void {
@@ -110,9 +121,8 @@ function checkServer(connection: NatsConnection): void {
 }
 
 /** The store's id. The first host that comes decides for all. */
-async function agreeOnStore(connection: NatsConnection, options: StreamOptions): Promise<string> {
-  const { partitions, replicas, newStoreId } = options
-  const bucket = await new Kvm(connection).create(STORE_BUCKET, { replicas, history: 1 })
+async function agreeOnStore(bucket: KV, options: StreamOptions): Promise<string> {
+  const { partitions, newStoreId } = options
   const mine = { format: FORMAT, partitions, storeId: newStoreId }
   let entry = await bucket.get(STORE_KEY)
   if (entry === null) {
@@ -137,6 +147,21 @@ async function agreeOnStore(connection: NatsConnection, options: StreamOptions):
     )
   }
   return store.storeId
+}
+
+/** Drawn by the first host that comes. */
+async function agreeOnSecret(bucket: KV): Promise<string> {
+  const found = await bucket.get(SECRET_KEY)
+  if (found !== null) return found.string()
+  const mine = randomBytes(SECRET_BYTES).toString('hex')
+  try {
+    await bucket.create(SECRET_KEY, mine)
+    return mine
+  } catch (cause) {
+    const faster = await bucket.get(SECRET_KEY)
+    if (faster === null) throw cause
+    return faster.string()
+  }
 }
 
 function partitionStream(n: number, options: StreamOptions): Partial<StreamConfig> & { name: string } {
