@@ -9,7 +9,8 @@ import type { LiveArea } from '../spatial/liveAreas.ts'
  * comes back, are plain values, so the actors may be in this process or in others.
  *
  * Embedded technology: the actor host itself (src/actor/host.ts) takes in; hostUsers.ts and hostPositions.ts answer.
- * Distributed one: gateway.ts asks the owners of the partitions over NATS, which partitionServer.ts lets in.
+ * Distributed one: gateway.ts and remotePositions.ts ask the owners of the partitions over NATS, where partitionServer.ts and
+ * positionServer.ts answer.
  * Their one contract suite is test/engine/contract.ts.
  */
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
 import { Cluster, type ClusterOptions } from '../../cluster/cluster.ts'
 import { Receiver, until } from '../delivery/webhookKit.ts'
 import { EventSource } from '../kit/eventSource.ts'
@@ -79,6 +80,26 @@ async function quickstart(url: string): Promise<unknown[]> {
   return [put, entered, exited, user, near, events].map(({ status, body }) => plain({ status, body }))
 }
 
+/** A WebSocket stream, and the messages that come over it. */
+async function streamTo(t: Test, url: string) {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, ['ringfence.json'], {
+    headers: { Authorization: KEYS.testSecret },
+  })
+  // oxlint-disable-next-line typescript/no-explicit-any -- messages of every shape
+  const came: any[] = []
+  socket.on('message', (text) => came.push(JSON.parse(String(text))))
+  t.teardown(() => socket.terminate())
+  await once(socket, 'open')
+  return {
+    send: (message: object) => socket.send(JSON.stringify(message)),
+    /** The first of a type. */
+    async next(type: string) {
+      await until(() => came.some((message) => message.type === type))
+      return came.find((message) => message.type === type)
+    },
+  }
+}
+
 t.test('a gateway answers as an embedded engine does, and so do two', { skip }, async (t) => {
   const [cluster, embedded] = await Promise.all([startCluster(t, { gateways: 2 }), startServer(t)])
   const [url, other] = cluster.gateways.map(({ options }) => options.url) as [string, string]
@@ -106,6 +127,15 @@ t.test('a gateway answers as an embedded engine does, and so do two', { skip }, 
     body: { meta: { param: 'url' } },
   })
   t.match(await call(other, 'GET', `webhooks/${'0'.repeat(24)}`), { status: 404 })
+  const stream = await streamTo(t, url)
+  const [longitude, latitude] = [ISLAND.longitude, ISLAND.latitude]
+  stream.send({
+    type: 'watch',
+    id: 'w',
+    area: { type: 'circle', center: [longitude, latitude], radius: 300 },
+  })
+  stream.send({ type: 'subscribe', id: 's' })
+  const { from } = await stream.next('subscribed')
   const source = await EventSource.open({ port: Number(new URL(other).port) })
   t.match(await call(url, 'POST', 'track', { deviceId: 'visitor-2', accuracy: 20, ...ISLAND }), {
     body: { events: [{ type: 'user.entered_geofence' }] },
@@ -116,6 +146,11 @@ t.test('a gateway answers as an embedded engine does, and so do two', { skip }, 
   })
   t.match(await source.next(), { event: 'user.entered_geofence' })
   source.hangUp()
+  t.match(await stream.next('position'), { watch: 'w', change: 'enter', user: { deviceId: 'visitor-2' } })
+  t.match(await stream.next('event'), { subscription: 's', event: { user: { deviceId: 'visitor-2' } } })
+  const resumed = await streamTo(t, other)
+  resumed.send({ type: 'subscribe', id: 's', from })
+  t.match(await resumed.next('event'), { event: { user: { deviceId: 'visitor-2' } } }, 'at another gateway')
   const id = made.body.webhook._id
   await until(async () => {
     const { body: answer } = await call(other, 'GET', `webhooks/${id}/deliveries`)
