@@ -32,7 +32,7 @@ import { openEventIndex } from './events/eventIndex.ts'
 import { EventFeed } from './events/feed.ts'
 import { storeSalt, type StoreSalt } from './events/ids.ts'
 import type { EventIndex } from './events/port.ts'
-import { SharedIndex } from './events/sharedIndex.ts'
+import { EventsMissing, SharedIndex } from './events/sharedIndex.ts'
 import { listen, openFront, openWebhooks, roomIn, welcome, type Front } from './front.ts'
 import { EventPublisher } from './log/eventPublisher.ts'
 import { NatsLink, persistently } from './log/jetStreamConnection.ts'
@@ -259,7 +259,13 @@ async function openEvents({ options, logger, nats, streams, metrics, troubled, f
   const reader = new JetStreamEventReader(nats.connection, manager, (sequence, reason) =>
     logger.error({ sequence, reason }, 'a message of the stream EVENTS cannot be read; it was passed over'),
   )
-  const shared = await SharedIndex.open({ shared: reader, index, feed, troubled, pause: sleep })
+  const shared = await persistently(
+    () => SharedIndex.open({ shared: reader, index, feed, troubled, pause: sleep }),
+    (error) => {
+      if (error instanceof EventsMissing) throw error
+      troubled(error)
+    },
+  )
   registerEventMetrics(metrics, index)
   const close: Service = { name: 'event index', stop: () => index.close() }
   const checks: ReadinessCheck[] = [{ name: shared.name, check: () => shared.status }]

@@ -44,7 +44,7 @@ export class EventsMissing extends Error {
   constructor(index: number, stream: number) {
     super(
       `The event index of the data folder has the shared events up to ${index}, but the stream EVENTS ends at ${stream}: events are ` +
-        'missing there, perhaps after a restore. Remove the index; it is made anew of what the stream has.',
+        'missing there, perhaps after a restore. Remove events-<store>.sqlite; it is made anew of what the stream has.',
     )
   }
 }

@@ -1,8 +1,10 @@
 /** Health, readiness and metrics over HTTP. */
 import t from 'tap'
 import Type from 'typebox'
+import type { ActorHost } from '../../src/actor/host.ts'
 import { route } from '../../src/api/route.ts'
 import { healthRoutes, type ReadinessCheck } from '../../src/ops/healthRoutes.ts'
+import { HostTotals } from '../../src/ops/hostTotals.ts'
 import { Metrics } from '../../src/ops/metrics.ts'
 import { toyServer } from './toy.ts'
 
@@ -39,6 +41,22 @@ t.test('healthz and readyz', async (t) => {
     [503, 'gone'],
     'a check that throws has failed',
   )
+})
+
+t.test('totals over hosts that come and go never fall', async (t) => {
+  const host = (updates: number) => ({ counters: { updates }, zoneHits: 0 }) as unknown as ActorHost
+  const [a, b, c] = [host(5), host(7), host(0)]
+  let hosts = [a, b]
+  const totals = new HostTotals(() => hosts)
+  t.equal(totals.read('updates'), 12)
+  b.counters.updates = 9
+  t.equal(totals.read('updates'), 14)
+  hosts = [a]
+  t.equal(totals.read('updates'), 14)
+  hosts = [c, a]
+  c.counters.updates = 1
+  t.equal(totals.read('updates'), 15)
+  t.equal(totals.read('zoneHits'), 0)
 })
 
 t.test('metrics', async (t) => {
