@@ -1,6 +1,5 @@
 /** `npm run cluster`: see {@link HELP}. */
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -19,6 +18,10 @@ Runs the distributed engine on this machine, each part a process of its own, unt
 
 nats-server is taken from the PATH, or built with the Go toolchain (npm run servers).
 `
+
+const LOOK_AGAIN_MS = 500
+/** Signals that come this soon after the first are its echo. */
+const ECHO_MS = 500
 
 class UsageError extends Error {}
 
@@ -51,29 +54,54 @@ async function main(): Promise<void> {
   }
   const folder = kept === undefined ? mkdtempSync(join(tmpdir(), 'ringfence-cluster-')) : resolve(kept)
   mkdirSync(folder, { recursive: true })
-  const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
-  try {
-    console.log(`Starting in ${folder} …`)
-    const keys = keysIn(folder)
-    const starting = Cluster.start({
-      folder,
-      ...counts,
-      deliveries: 1,
-      env: { RINGFENCE_KEYS: keys.join(','), RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
-    })
-    const cluster = await Promise.race([starting, interrupted])
-    if (!(cluster instanceof Cluster)) {
-      await (await starting).kill()
-      return
+  if (kept === undefined) process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const interrupted = interruption()
+  console.log(`Starting in ${folder} …`)
+  const keys = keysIn(folder)
+  const starting = Cluster.start({
+    folder,
+    ...counts,
+    deliveries: 1,
+    env: { RINGFENCE_KEYS: keys.join(','), RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
+  })
+  const cluster = await Promise.race([starting, interrupted])
+  if (cluster === undefined) {
+    await (await starting).kill()
+    return
+  }
+  show(cluster, keys)
+  const watch = setInterval(() => tellEnded(cluster), LOOK_AGAIN_MS)
+  await interrupted
+  clearInterval(watch)
+  console.log('\nStopping …')
+  const failed = await cluster.stop()
+  console.log(failed.length === 0 ? 'Stopped.' : `Did not end well: ${failed.join(', ')}.`)
+  if (failed.length > 0) process.exitCode = 1
+}
+
+/** Resolves when somebody wants it to end; whoever insists ends it at once. */
+function interruption(): Promise<undefined> {
+  return new Promise((resolve) => {
+    let askedAt: number | undefined
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        askedAt ??= performance.now()
+        resolve(undefined)
+        // Ctrl-C reaches npm too, which passes it on.
+        if (performance.now() - askedAt > ECHO_MS) process.exit(130)
+      })
     }
-    show(cluster, keys)
-    await interrupted
-    console.log('\nStopping …')
-    const failed = await cluster.stop()
-    console.log(failed.length === 0 ? 'Stopped.' : `Did not end well: ${failed.join(', ')}.`)
-    if (failed.length > 0) process.exitCode = 1
-  } finally {
-    if (kept === undefined) rmSync(folder, { recursive: true, force: true })
+  })
+}
+
+const told = new Set<number>()
+
+/** Says it of each process once. */
+function tellEnded(cluster: Cluster): void {
+  for (const { isRunning, pid, options: member } of cluster.members) {
+    if (isRunning || told.has(pid)) continue
+    told.add(pid)
+    console.log(`${member.name} (pid ${pid}) has ended.`)
   }
 }
 
