@@ -81,12 +81,12 @@ async function main(): Promise<void> {
 
 /** Resolves when somebody wants it to end; whoever insists ends it at once. */
 function interruption(): Promise<undefined> {
-  return new Promise((resolve) => {
+  return new Promise((end) => {
     let askedAt: number | undefined
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
         askedAt ??= performance.now()
-        resolve(undefined)
+        end(undefined)
         // Ctrl-C reaches npm too, which passes it on.
         if (performance.now() - askedAt > ECHO_MS) process.exit(130)
       })
