@@ -30,6 +30,14 @@ A setting is taken from the first that has it: flag, environment variable, file,
       publishable, live publishable, test secret, live secret. Comma-separated, default
       none.
       RINGFENCE_KEYS
+  --engine embedded|distributed
+      One process with all in it, or any number of them with different roles on NATS
+      JetStream. docs/operating.md. Default embedded.
+      RINGFENCE_ENGINE
+  --roles ROLES
+      What a process of the distributed engine does: gateway, actors, delivery, or all.
+      Comma-separated, default all.
+      RINGFENCE_ROLES
   --rate-limits on|off
       Rate limits of the API. Default on.
       RINGFENCE_RATE_LIMITS
@@ -102,6 +110,10 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --nats-credentials FILE
       Credentials file (.creds) for NATS. Default none.
       RINGFENCE_NATS_CREDENTIALS
+  --nats-replicas NUMBER
+      NATS servers that keep each message of the distributed engine: 1, 3 or 5. From 1 to
+      5, default 1.
+      RINGFENCE_NATS_REPLICAS
   --nats-format json|protobuf
       Events on NATS as JSON, or as the message Event of proto/ringfence.proto. Default
       json.
@@ -147,7 +159,7 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Default info.
       RINGFENCE_LOG_LEVEL
   --config FILE
-      JSON object of settings by name, as in config/embedded.json.
+      JSON object of settings by name, as in config/embedded.json and config/distributed.json.
   --version
   --help
 `

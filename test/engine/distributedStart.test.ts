@@ -1,0 +1,60 @@
+/** Processes of the distributed engine that cannot begin, or have to wait. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { until } from '../delivery/webhookKit.ts'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { natsServer } from '../kit/nats.ts'
+import { freePort } from '../kit/server.ts'
+
+const skip = await skipWithout(NATS_SERVER)
+const ENV = { RINGFENCE_ENGINE: 'distributed', RINGFENCE_PARTITIONS: '8' }
+
+t.test('processes that cannot begin', { skip }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ringfence-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+  const run = (name: string, env: Record<string, string>) => {
+    const child = spawn(process.execPath, [main], {
+      env: {
+        ...process.env,
+
+        RINGFENCE_DATA: join(folder, name),
+        ...ENV,
+        ...env,
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    t.teardown(() => void child.kill('SIGKILL'))
+    const told = { text: '' }
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (told.text += text))
+    return { child, told, ended: once(child, 'close').then(([code]) => code as number | null) }
+  }
+  const without = run('a', {})
+  t.equal(await without.ended, 2)
+  t.match(without.told.text, /engine distributed needs natsUrl/)
+
+  const nats = await natsServer(t, { stopped: true })
+  const port = await freePort()
+  const env = { RINGFENCE_NATS_URL: `nats://${nats.address}`, RINGFENCE_PORT: String(port) }
+  const waits = run('b', env)
+  const readyz = () => fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
+  await until(async () => (await readyz())?.status === 503)
+  await until(() => waits.told.text.includes('NATS is out of reach; trying again'))
+  await nats.start()
+  await until(async () => (await readyz())?.status === 200)
+
+  const others = run('c', { ...env, RINGFENCE_PORT: '0', RINGFENCE_PARTITIONS: '9' })
+  t.equal(await others.ended, 1)
+  t.match(others.told.text, /a store of 8 partitions, the settings say 9/)
+  await nats.kill9()
+  await until(async () => (await readyz())?.status === 503)
+  await nats.start()
+  await until(async () => (await readyz())?.status === 200)
+  waits.child.kill('SIGTERM')
+  t.equal(await waits.ended, 0)
+})
