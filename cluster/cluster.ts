@@ -81,6 +81,7 @@ export class Cluster {
     for (const stage of [this.gateways, this.deliveries, this.actors, this.nats]) {
       await Promise.all(
         stage.map(async (member) => {
+          if (!member.isRunning) return
           // nats-server answers SIGINT by a clean end.
           const code = await member.end(stage === this.nats ? 'SIGINT' : 'SIGTERM')
           if (code !== 0) failed.push(member.options.name)
