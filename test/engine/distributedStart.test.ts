@@ -51,10 +51,15 @@ t.test('processes that cannot begin', { skip }, async (t) => {
   const others = run('c', { ...env, RINGFENCE_PORT: '0', RINGFENCE_PARTITIONS: '9' })
   t.equal(await others.ended, 1)
   t.match(others.told.text, /a store of 8 partitions, the settings say 9/)
+  waits.child.kill('SIGTERM')
+  t.equal(await waits.ended, 0)
+
+  const again = run('b', env)
+  await until(async () => (await readyz())?.status === 200)
   await nats.kill9()
   await until(async () => (await readyz())?.status === 503)
   await nats.start()
   await until(async () => (await readyz())?.status === 200)
-  waits.child.kill('SIGTERM')
-  t.equal(await waits.ended, 0)
+  again.child.kill('SIGKILL')
+  await again.ended
 })
