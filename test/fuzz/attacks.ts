@@ -46,7 +46,7 @@ type End = 'fin' | 'reset' | 'wait'
 const MAX_LINGER_MS = 45_000
 /** uWebSockets.js answers these itself, as text. */
 const STATUSES = new Set([
-  200, 201, 204, 400, 401, 402, 403, 404, 405, 409, 413, 414, 415, 426, 429, 431, 451, 501, 503, 505,
+  200, 201, 202, 204, 400, 401, 402, 403, 404, 405, 409, 413, 414, 415, 426, 429, 431, 451, 501, 503, 505,
 ])
 const MAX_WAITING = 300
 /** How often a connection is looked at that has yet to be closed. */

@@ -6,7 +6,9 @@ import { checkMarks, keyOf, MARKS, PATIENCE_MS, Violation, type ScopeName } from
 
 const CONNECTIONS = 8
 /** What bad and good input may be answered. 503 only with the time after which to try again. */
-const STATUSES = new Set([200, 201, 204, 400, 401, 402, 403, 404, 405, 409, 413, 415, 426, 429, 451, 503])
+const STATUSES = new Set([
+  200, 201, 202, 204, 400, 401, 402, 403, 404, 405, 409, 413, 415, 426, 429, 451, 503,
+])
 /** A body that long may be refused and the connection be closed before all of it was sent. */
 const MAX_BODY_BYTES = 1024 * 1024
 /** Longer heads may be refused by uWebSockets.js, which closes the connection then. */
