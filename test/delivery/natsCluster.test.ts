@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
-import { natsServer } from '../kit/nats.ts'
-import { freePort, startServer } from '../kit/server.ts'
+import { natsCluster } from '../kit/nats.ts'
+import { startServer } from '../kit/server.ts'
 import { caughtUp, load, logOf, until } from './natsKit.ts'
 
 /** Kills of the leader come with the second run. */
@@ -12,18 +12,7 @@ const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1))
 const skip = await skipWithout(NATS_SERVER)
 
 t.test('the leader of the stream changes again and again: each event once, in order', { skip }, async (t) => {
-  const names = ['a', 'b', 'c']
-  const ports = await Promise.all(names.map(() => freePort()))
-  const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ')
-  const servers = await Promise.all(
-    names.map((name, i) =>
-      natsServer(t, {
-        config:
-          `server_name: ${name}\n` +
-          `cluster { name: test, listen: "127.0.0.1:${ports[i]}", routes: [${routes}] }`,
-      }),
-    ),
-  )
+  const { names, servers } = await natsCluster(t)
   const stream = { name: 'EVENTS', subjects: ['events.>'], allow_atomic: true, num_replicas: 3 }
   await until('a cluster with the stream', async () => {
     try {

@@ -10,7 +10,7 @@ import { ApiError } from '../../src/runtime/errors.ts'
 import { aGeofence, AWAY, Engine, HERE, NOON, SALT, World } from '../actor/kit.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { openLog, publisherOf, STREAM_OPTIONS, withStreams } from '../log/jetStreamKit.ts'
-import { engineContract } from './contract.ts'
+import { engineContract, update } from './contract.ts'
 import { gatewayOf, outcome, PARTITIONS, serverOf, track } from './kit.ts'
 
 const skip = await skipWithout(NATS_SERVER)
@@ -36,7 +36,7 @@ t.test('over NATS', { skip }, async (t) => {
     const { gateway, servers, world, clock } = await cluster(t, 3)
     const [a, b, c] = servers as [Server, Server, Server]
     world.put(aGeofence(1))
-    const next = update(clock)
+    const next = (deviceId: string, place: typeof HERE) => update({ clock }, deviceId, place)
     for (let n = 0; n < PARTITIONS; n++) await a.acquire(n)
     const devices = Array.from({ length: 40 }, (_, i) => `h${i}`)
     const entered = await Promise.all(devices.map((d) => track(gateway, next(d, HERE))))
@@ -70,7 +70,7 @@ t.test('over NATS', { skip }, async (t) => {
 
   t.test('without an owner: 503, for as long as that is so', async (t) => {
     const { gateway, servers, clock } = await cluster(t, 1, { patienceMs: 200 })
-    const next = update(clock)
+    const next = (deviceId: string, place: typeof HERE) => update({ clock }, deviceId, place)
     const refused = await track(gateway, next('n', HERE))
     t.ok(refused instanceof ApiError)
     t.match(refused, { code: 503, retryAfter: 1 })
@@ -82,7 +82,7 @@ t.test('over NATS', { skip }, async (t) => {
 
   t.test('answers larger than a message', async (t) => {
     const { gateway, servers, clock } = await cluster(t, 2)
-    const next = update(clock)
+    const next = (deviceId: string, place: typeof HERE) => update({ clock }, deviceId, place)
     for (let n = 0; n < PARTITIONS; n++) await servers[n % 2]!.acquire(n)
     const description = 'x'.repeat(700_000)
     for (const d of ['l1', 'l2', 'l3', 'l4']) {
@@ -141,18 +141,4 @@ async function cluster(
     }
   })
   return { gateway: gatewayOf(calls, world, options), servers, world, clock }
-}
-
-function update(clock: ManualClock) {
-  return (deviceId: string, place: { readonly latitude: number; readonly longitude: number }) => ({
-    scope: 0,
-    deviceId,
-    ...place,
-    foreground: false,
-    stopped: false,
-    replayed: false,
-    accuracy: 5,
-    receivedAt: clock.now(),
-    ip: '192.0.2.1',
-  })
 }

@@ -38,6 +38,23 @@ export async function natsServer(
   return server
 }
 
+/** Three running servers that are one cluster, and their names in it. */
+export async function natsCluster(t: Test): Promise<{ names: string[]; servers: NatsServer[] }> {
+  const names = ['a', 'b', 'c']
+  const ports = await Promise.all(names.map(() => freePort()))
+  const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ')
+  const servers = await Promise.all(
+    names.map((name, i) =>
+      natsServer(t, {
+        config:
+          `server_name: ${name}\n` +
+          `cluster { name: test, listen: "127.0.0.1:${ports[i]}", routes: [${routes}] }`,
+      }),
+    ),
+  )
+  return { names, servers }
+}
+
 export class NatsServer {
   readonly address: string
   /** What all runs of the process wrote. */

@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openStreams } from '../../src/log/jetStreamStreams.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
-import { natsServer } from '../kit/nats.ts'
-import { freePort } from '../kit/server.ts'
+import { natsCluster } from '../kit/nats.ts'
 import { until } from './contract.ts'
 import { compare, load, reconnecting, STREAM_OPTIONS } from './jetStreamKit.ts'
 
@@ -13,18 +12,7 @@ const RUNS = Math.ceil(Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1))
 const skip = await skipWithout(NATS_SERVER)
 
 t.test('three servers whose leaders change: each frame and event once', { skip }, async (t) => {
-  const names = ['a', 'b', 'c']
-  const ports = await Promise.all(names.map(() => freePort()))
-  const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ')
-  const servers = await Promise.all(
-    names.map((name, i) =>
-      natsServer(t, {
-        config:
-          `server_name: ${name}\n` +
-          `cluster { name: test, listen: "127.0.0.1:${ports[i]}", routes: [${routes}] }`,
-      }),
-    ),
-  )
+  const { names, servers } = await natsCluster(t)
   const connection = await reconnecting(t, servers)
   const options = { ...STREAM_OPTIONS, partitions: 2, replicas: 3 }
   const opened = () => openStreams(connection, options).catch(() => sleep(100))
