@@ -39,7 +39,7 @@ import { NatsLink, persistently } from './log/jetStreamConnection.ts'
 import { JetStreamEventReader } from './log/jetStreamEventReader.ts'
 import { JetStreamEvents } from './log/jetStreamEvents.ts'
 import { JetStreamJournal } from './log/jetStreamJournal.ts'
-import { Lease } from './log/jetStreamLease.ts'
+import { Lease, type Tenure } from './log/jetStreamLease.ts'
 import { openJetStreamLog } from './log/jetStreamLog.ts'
 import { joinHosts } from './log/jetStreamOwnership.ts'
 import { openJetStreamSnapshots } from './log/jetStreamSnapshots.ts'
@@ -429,35 +429,33 @@ async function openDelivery(ground: Ground, events: Events, users: Gateway): Pro
   const parts = { options, logger, file, registry, events: index, feed, users, outgoing, failed: fatal }
   const webhooks = openWebhooks(parts)
   registerWebhookMetrics(metrics, webhooks)
-  const lost = () =>
-    fatal(new Error('Another process may deliver webhooks: this one was not seen for too long.'))
   const leaseOptions = { connection: nats.connection, name: 'delivery', holder: id, ttlMs: DELIVERY_TTL_MS }
-  const lease = await persistently(
-    () => Lease.open({ ...leaseOptions, replicas: options.natsReplicas, lost, troubled }),
-    troubled,
-  )
   let served: Served | undefined
-  let beginning: Promise<void> = Promise.resolve()
-  const begin = async () => {
-    if (!(await lease.take())) return
-    // A webhook that it does not know begins where the events end.
-    await shared.caughtUp()
-    await webhooks.start()
-    served = serveRoutes(webhookRoutes({ webhooks, outgoing, clock }), calls, webhooksSubject)
-    logger.info('delivering webhooks')
+  const tenure: Tenure = {
+    async begin() {
+      // A webhook that it does not know begins where the events end.
+      await shared.caughtUp()
+      await webhooks.start()
+      served = serveRoutes(webhookRoutes({ webhooks, outgoing, clock }), calls, webhooksSubject)
+      logger.info('delivering webhooks')
+    },
+    async end() {
+      await served?.stop()
+      served = undefined
+      await webhooks.stop()
+      logger.info('delivering webhooks no more')
+    },
   }
+  let lease: Lease | undefined
   const service: Service = {
     name: webhooks.name,
-    start() {
-      beginning = begin().catch(fatal)
+    async start() {
+      const open = () => Lease.open({ ...leaseOptions, replicas: options.natsReplicas, troubled }, tenure)
+      lease = await persistently(open, troubled)
     },
     async stop() {
       webhooks.endTests()
-      if (!lease.isHeld) await lease.end()
-      await beginning
-      await served?.stop()
-      await webhooks.stop()
-      await lease.end()
+      await lease?.end()
     },
   }
   const check = () => ({

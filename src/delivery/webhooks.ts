@@ -18,7 +18,7 @@ const TEST_ID_CHARACTERS = 12
 export interface WebhookParts extends Omit<EndpointParts, 'store' | 'memory' | 'counters' | 'feed'> {
   readonly feed: EventFeed
   readonly registry: WebhookDirectory
-  /** Opens the deliveries; called once, when there is a webhook. */
+  /** Opens the deliveries; called when there is a webhook. */
   readonly openStore: () => Promise<DeliveryStore>
 }
 
@@ -53,7 +53,7 @@ export class Webhooks {
     this.#parts = parts
   }
 
-  /** Goes on where the process before ended. */
+  /** Goes on where the process before ended, or this one at its last {@link stop}. */
   async start(): Promise<void> {
     const webhooks = this.#parts.registry.all()
     if (webhooks.length === 0) return
@@ -65,7 +65,10 @@ export class Webhooks {
 
   async stop(): Promise<void> {
     await Promise.all([...this.#endpoints.values()].map((endpoint) => endpoint.stop()))
-    await (await this.#store)?.close()
+    this.#endpoints.clear()
+    const store = await this.#store
+    this.#store = undefined
+    await store?.close()
   }
 
   /** Webhooks that are paused now. */

@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kvm, type KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 
-/**
- * The right to do what one process at a time may do, in the bucket `ringfence-leases`: an entry that its holder renews, and that goes by
- * itself when nobody does.
- *
- * A holder that stands still may wake up when another has it, and go on for a moment. So it suits what may be done twice, and must
- * not be by habit.
- */
+/** What the holder of a lease does while it has it. */
+export interface Tenure {
+  /** Each time that it was taken. Where it rejects the lease is let go of, and taken again later. */
+  begin(): Promise<void>
+  /** After each {@link begin}, whether that resolved or not: it is given up, or was lost. */
+  end(): Promise<void>
+}
+
 export interface LeaseOptions {
   readonly connection: NatsConnection
   readonly name: string
@@ -17,8 +18,6 @@ export interface LeaseOptions {
   readonly replicas: number
   /** After which a holder that says nothing has lost it. */
   readonly ttlMs: number
-  /** Told once, when it is lost. */
-  readonly lost: () => void
   /** Told of each failure; what failed is tried again. */
   readonly troubled: (error: Error) => void
 }
@@ -26,82 +25,114 @@ export interface LeaseOptions {
 const BUCKET = 'ringfence-leases'
 const RENEWALS_PER_TTL = 3
 
+/**
+ * The right to do what one process at a time may do, in the bucket `ringfence-leases`: an entry that its holder renews, and that goes by
+ * itself when nobody does. Who loses it, since the servers were away for too long, waits for it again.
+ *
+ * A holder that stands still may wake up when another has it, and go on for a moment. So it suits what may be done twice, and must
+ * not be by habit.
+ */
 export class Lease {
   readonly #options: LeaseOptions
   readonly #bucket: KV
+  readonly #tenure: Tenure
   readonly #ended = new AbortController()
-  #revision = 0
+  readonly #pauseMs: number
+  #running: Promise<void> = Promise.resolve()
   #isHeld = false
-  #renewing: Promise<void> = Promise.resolve()
+  #revision = 0
+  #renewedAt = 0
 
-  private constructor(options: LeaseOptions, bucket: KV) {
+  private constructor(options: LeaseOptions, bucket: KV, tenure: Tenure) {
     this.#options = options
     this.#bucket = bucket
+    this.#tenure = tenure
+    this.#pauseMs = options.ttlMs / RENEWALS_PER_TTL
   }
 
-  static async open(options: LeaseOptions): Promise<Lease> {
+  /** Waits for the lease from now on, and does the work whenever it has it. */
+  static async open(options: LeaseOptions, tenure: Tenure): Promise<Lease> {
     const { connection, replicas, ttlMs } = options
-    return new Lease(options, await new Kvm(connection).create(BUCKET, { replicas, history: 1, ttl: ttlMs }))
+    const bucket = await new Kvm(connection).create(BUCKET, { replicas, history: 1, ttl: ttlMs })
+    const lease = new Lease(options, bucket, tenure)
+    lease.#running = lease.#run()
+    return lease
   }
 
   get isHeld(): boolean {
     return this.#isHeld
   }
 
-  /** Waits until nobody else has it; false where it is given up before. */
-  async take(): Promise<boolean> {
-    const { name, holder, troubled } = this.#options
+  /** Ends the work and lets go of the lease; others may have it at once. */
+  async end(): Promise<void> {
+    this.#ended.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { name, troubled } = this.#options
     const { signal } = this.#ended
     while (!signal.aborted) {
-      try {
-        if ((await this.#bucket.get(name))?.operation !== 'PUT') {
-          this.#revision = await this.#bucket.create(name, holder)
-          this.#isHeld = true
-          this.#renewing = this.#renew()
-          return true
-        }
-      } catch (error) {
+      const isTaken = await this.#take().catch((error: Error) => {
         // Somebody was faster, or the servers are out of reach.
-        troubled(error as Error)
+        troubled(error)
+        return false
+      })
+      if (isTaken) {
+        await this.#serve()
+        if (this.#isHeld) {
+          this.#isHeld = false
+          await this.#bucket.delete(name, { previousSeq: this.#revision }).catch(troubled)
+        }
       }
       await this.#pause()
     }
-    return false
   }
 
-  /** Lets go of it; others may have it at once. */
-  async end(): Promise<void> {
-    this.#ended.abort()
-    await this.#renewing
-    if (!this.#isHeld) return
-    this.#isHeld = false
-    const { name, troubled } = this.#options
-    await this.#bucket.delete(name, { previousSeq: this.#revision }).catch(troubled)
+  async #take(): Promise<boolean> {
+    const { name, holder } = this.#options
+    const at = performance.now()
+    const entry = await this.#bucket.get(name)
+    // Its own is there where the answer to its creation was lost.
+    if (entry?.operation !== 'PUT') this.#revision = await this.#bucket.create(name, holder)
+    else if (entry.string() === holder) this.#revision = entry.revision
+    else return false
+    this.#renewedAt = at
+    this.#isHeld = true
+    return true
+  }
+
+  /** The work, from its beginning to its end, while the lease is renewed beside it. */
+  async #serve(): Promise<void> {
+    const failed = new AbortController()
+    const begun = this.#tenure.begin().catch((error: Error) => {
+      failed.abort()
+      this.#options.troubled(error)
+    })
+    while (!failed.signal.aborted && this.#isHeld && !this.#ended.signal.aborted) {
+      await this.#pause()
+      if (!this.#ended.signal.aborted) await this.#renew()
+    }
+    await begun
+    await this.#tenure.end()
   }
 
   async #renew(): Promise<void> {
-    const { name, holder, ttlMs, lost, troubled } = this.#options
-    const { signal } = this.#ended
-    let renewedAt = performance.now()
-    for (;;) {
-      await this.#pause()
-      if (signal.aborted) return
-      const at = performance.now()
-      try {
-        this.#revision = await this.#bucket.update(name, holder, this.#revision)
-        renewedAt = at
-      } catch (error) {
-        troubled(error as Error)
-      }
-      if (performance.now() - renewedAt < ttlMs) continue
-      this.#isHeld = false
-      lost()
-      return
+    const { name, holder, ttlMs, troubled } = this.#options
+    const at = performance.now()
+    try {
+      this.#revision = await this.#bucket.update(name, holder, this.#revision, this.#pauseMs)
+      this.#renewedAt = at
+    } catch (error) {
+      troubled(error as Error)
+      // It may have been written, and only the answer lost: then the next one goes on from there.
+      const entry = await this.#bucket.get(name).catch(() => undefined)
+      if (entry?.operation === 'PUT' && entry.string() === holder) this.#revision = entry.revision
     }
+    if (performance.now() - this.#renewedAt >= ttlMs) this.#isHeld = false
   }
 
   async #pause(): Promise<void> {
-    const { ttlMs } = this.#options
-    await sleep(ttlMs / RENEWALS_PER_TTL, undefined, { signal: this.#ended.signal }).catch(() => {})
+    await sleep(this.#pauseMs, undefined, { signal: this.#ended.signal }).catch(() => {})
   }
 }

@@ -1,4 +1,5 @@
 /** What one process at a time may do: src/log/jetStreamLease.ts. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Lease } from '../../src/log/jetStreamLease.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
@@ -9,44 +10,65 @@ import { reconnecting } from './jetStreamKit.ts'
 const skip = await skipWithout(NATS_SERVER)
 const TTL_MS = 1200
 
-async function holder(t: Test, server: NatsServer, name: string) {
+/** Somebody who wants the lease from now on, and notes what it does with it. */
+async function contender(t: Test, server: NatsServer, name: string, work = () => Promise.resolve()) {
   const connection = await reconnecting(t, [server])
-  const state = { lost: 0, connection, lease: undefined as unknown as Lease }
-  state.lease = await Lease.open({
-    connection,
-    name: 'delivery',
-    holder: name,
-    replicas: 1,
-    ttlMs: TTL_MS,
-    lost: () => state.lost++,
-    troubled() {},
+  const notes: string[] = []
+  const options = { connection, name: 'delivery', holder: name, replicas: 1, ttlMs: TTL_MS, troubled() {} }
+  const lease = await Lease.open(options, {
+    async begin() {
+      notes.push('begun')
+      await work()
+    },
+    async end() {
+      notes.push('ended')
+    },
   })
-  t.teardown(() => state.lease.end())
-  return state
+  t.teardown(() => lease.end())
+  return { connection, lease, notes }
 }
 
 t.test('one has it, and the next when that one lets go, or is gone', { skip }, async (t) => {
   const server = await natsServer(t)
-  const [a, b, c] = [await holder(t, server, 'a'), await holder(t, server, 'b'), await holder(t, server, 'c')]
-  t.equal(await a.lease.take(), true)
-  const taken: string[] = []
-  const second = b.lease.take().then((isTaken) => taken.push(`b ${isTaken}`))
+  const a = await contender(t, server, 'a')
+  await until(() => a.lease.isHeld)
+  const b = await contender(t, server, 'b')
   // Longer than it lasts where nobody renews it.
-  await new Promise((resolve) => setTimeout(resolve, 2 * TTL_MS))
-  t.strictSame(taken, [])
+  await sleep(2 * TTL_MS)
   t.ok(a.lease.isHeld)
+  t.strictSame([a.notes, b.notes], [['begun'], []])
   await a.lease.end()
-  t.notOk(a.lease.isHeld)
-  await second
-  t.strictSame(taken, ['b true'])
-  const third = c.lease.take()
-  const asked = (await holder(t, server, 'd')).lease
-  const given = asked.take()
-  await asked.end()
-  t.equal(await given, false, 'who gives up waiting has it not')
+  t.strictSame(a.notes, ['begun', 'ended'])
+  await until(() => b.lease.isHeld)
+  const c = await contender(t, server, 'c')
+  const d = await contender(t, server, 'd')
+  await d.lease.end()
   await b.connection.close()
-  t.equal(await third, true)
-  await until(() => b.lost === 1)
+  await until(() => c.lease.isHeld)
+  await until(() => b.notes.length === 2)
   t.notOk(b.lease.isHeld)
-  t.equal(a.lost + c.lost, 0)
+  t.strictSame([b.notes, d.notes], [['begun', 'ended'], []], 'who gives up waiting never has it')
+})
+
+t.test('who loses it waits for it again', { skip }, async (t) => {
+  const server = await natsServer(t)
+  const a = await contender(t, server, 'a')
+  await until(() => a.lease.isHeld)
+  await server.kill9()
+  await until(() => a.notes.length === 2)
+  t.notOk(a.lease.isHeld)
+  await server.start()
+  await until(() => a.lease.isHeld)
+  t.strictSame(a.notes, ['begun', 'ended', 'begun'])
+})
+
+t.test('work that cannot begin is ended, and tried again', { skip }, async (t) => {
+  const server = await natsServer(t)
+  let failures = 2
+  const a = await contender(t, server, 'a', async () => {
+    if (failures-- > 0) throw new Error('not yet')
+  })
+  await until(() => a.notes.length === 5)
+  t.strictSame(a.notes, ['begun', 'ended', 'begun', 'ended', 'begun'])
+  t.ok(a.lease.isHeld)
 })
