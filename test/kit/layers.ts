@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ops: ['model', 'runtime', 'api', 'actor'],
   backup: ['model', 'runtime'],
   control: ['model', 'runtime'],
+  geodata: ['model', 'runtime', 'api'],
   routing: ['model', 'runtime', 'api', 'geometry'],
 }
 

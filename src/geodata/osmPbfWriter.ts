@@ -1,0 +1,235 @@
+/**
+ * Writes OpenStreetMap PBF files: what https://wiki.openstreetmap.org/wiki/PBF_Format asks of a writer, without the metadata of
+ * edits, which nothing here reads.
+ */
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { deflateSync } from 'node:zlib'
+import protobuf from 'protobufjs/minimal.js'
+import type { Bounds } from './port.ts'
+
+export type OsmTags = Readonly<Record<string, string>>
+
+export interface OsmNode {
+  readonly id: number
+  /** Degrees; kept to 1e-7. */
+  readonly longitude: number
+  readonly latitude: number
+  readonly tags: OsmTags
+}
+
+export interface OsmWay {
+  readonly id: number
+  /** Ids of its nodes, in order. */
+  readonly nodes: readonly number[]
+  readonly tags: OsmTags
+}
+
+export interface OsmRelation {
+  readonly id: number
+  readonly members: readonly {
+    readonly type: 'node' | 'way' | 'relation'
+    readonly id: number
+    readonly role: string
+  }[]
+  readonly tags: OsmTags
+}
+
+export interface OsmExtract {
+  readonly bounds: Bounds
+  /** Each by ascending id, as readers expect. */
+  readonly nodes: Iterable<OsmNode>
+  readonly ways: Iterable<OsmWay>
+  readonly relations: Iterable<OsmRelation>
+}
+
+type Writer = protobuf.Writer
+
+/** Objects of a block; readers take no block of more than 32 MB. */
+const BLOCK_OBJECTS = 8000
+const MEMBER_TYPES = { node: 0, way: 1, relation: 2 } as const
+/** Of a protobuf field: its number and how it is written. */
+const varint = (field: number): number => field << 3
+const bytes = (field: number): number => (field << 3) | 2
+
+/**
+ * Writes the extract, replacing what is at the path.
+ * @throws the system's error, with the file half written
+ */
+export function writeOsmPbf(path: string, extract: OsmExtract): void {
+  const file = openSync(path, 'w')
+  try {
+    writeBlob(file, 'OSMHeader', header(extract.bounds))
+    for (const nodes of inBlocks(extract.nodes)) writeBlob(file, 'OSMData', nodesBlock(nodes))
+    for (const ways of inBlocks(extract.ways)) writeBlob(file, 'OSMData', waysBlock(ways))
+    for (const relations of inBlocks(extract.relations)) writeBlob(file, 'OSMData', relationsBlock(relations))
+  } finally {
+    closeSync(file)
+  }
+}
+
+function writeBlob(file: number, type: string, content: Uint8Array): void {
+  const blob = protobuf.Writer.create()
+    .uint32(varint(2))
+    .int32(content.length)
+    .uint32(bytes(3))
+    .bytes(deflateSync(content))
+    .finish()
+  const head = protobuf.Writer.create()
+    .uint32(bytes(1))
+    .string(type)
+    .uint32(varint(3))
+    .int32(blob.length)
+    .finish()
+  const size = Buffer.alloc(4)
+  size.writeUInt32BE(head.length)
+  const whole = Buffer.concat([size, head, blob])
+  for (let written = 0; written < whole.length;) written += writeSync(file, whole, written)
+}
+
+function header([west, south, east, north]: Bounds): Uint8Array {
+  const writer = protobuf.Writer.create().uint32(bytes(1)).fork()
+  for (const [index, degrees] of [west, east, north, south].entries())
+    writer.uint32(varint(index + 1)).sint64(Math.round(degrees * 1e9))
+  writer.ldelim()
+  for (const feature of ['OsmSchema-V0.6', 'DenseNodes']) writer.uint32(bytes(4)).string(feature)
+  writer.uint32(bytes(5)).string('Sort.Type_then_ID')
+  return writer.uint32(bytes(16)).string('Ringfence').finish()
+}
+
+function nodesBlock(nodes: readonly OsmNode[]): Uint8Array {
+  const strings = new Strings()
+  const tags = nodes.flatMap((node) => [
+    ...Object.entries(node.tags).flatMap(([key, value]) => [strings.index(key), strings.index(value)]),
+    0,
+  ])
+  const tenMillionths = (degrees: number): number => Math.round(degrees * 1e7)
+  return block(strings, (group) => {
+    group.uint32(bytes(2)).fork()
+    writeDeltas(
+      group,
+      1,
+      nodes.map(({ id }) => id),
+    )
+    writeDeltas(
+      group,
+      8,
+      nodes.map(({ latitude }) => tenMillionths(latitude)),
+    )
+    writeDeltas(
+      group,
+      9,
+      nodes.map(({ longitude }) => tenMillionths(longitude)),
+    )
+    writePacked(group, 10, tags)
+    group.ldelim()
+  })
+}
+
+function waysBlock(ways: readonly OsmWay[]): Uint8Array {
+  const strings = new Strings()
+  return block(strings, (group) => {
+    for (const { id, nodes, tags } of ways) {
+      group.uint32(bytes(3)).fork().uint32(varint(1)).int64(id)
+      writeTags(group, strings, tags)
+      writeDeltas(group, 8, nodes)
+      group.ldelim()
+    }
+  })
+}
+
+function relationsBlock(relations: readonly OsmRelation[]): Uint8Array {
+  const strings = new Strings()
+  return block(strings, (group) => {
+    for (const { id, members, tags } of relations) {
+      group.uint32(bytes(4)).fork().uint32(varint(1)).int64(id)
+      writeTags(group, strings, tags)
+      writePacked(
+        group,
+        8,
+        members.map(({ role }) => strings.index(role)),
+      )
+      writeDeltas(
+        group,
+        9,
+        members.map((member) => member.id),
+      )
+      writePacked(
+        group,
+        10,
+        members.map(({ type }) => MEMBER_TYPES[type]),
+      )
+      group.ldelim()
+    }
+  })
+}
+
+/** @param write fills the block's one group, and the strings, which stand before it */
+function block(strings: Strings, write: (group: Writer) => void): Uint8Array {
+  const group = protobuf.Writer.create()
+  write(group)
+  const table = protobuf.Writer.create()
+  for (const string of strings.all) table.uint32(bytes(1)).string(string)
+  return protobuf.Writer.create()
+    .uint32(bytes(1))
+    .bytes(table.finish())
+    .uint32(bytes(2))
+    .bytes(group.finish())
+    .finish()
+}
+
+function writeTags(writer: Writer, strings: Strings, tags: OsmTags): void {
+  writePacked(
+    writer,
+    2,
+    Object.keys(tags).map((key) => strings.index(key)),
+  )
+  writePacked(
+    writer,
+    3,
+    Object.values(tags).map((value) => strings.index(value)),
+  )
+}
+
+function writePacked(writer: Writer, field: number, values: readonly number[]): void {
+  writer.uint32(bytes(field)).fork()
+  for (const value of values) writer.uint32(value)
+  writer.ldelim()
+}
+
+/** Each as the difference to the one before, zigzag. */
+function writeDeltas(writer: Writer, field: number, values: readonly number[]): void {
+  writer.uint32(bytes(field)).fork()
+  let before = 0
+  for (const value of values) {
+    writer.sint64(value - before)
+    before = value
+  }
+  writer.ldelim()
+}
+
+/** The strings of a block, each once. The first is empty: in the tags of nodes 0 ends a node's. */
+class Strings {
+  readonly #indices = new Map<string, number>([['', 0]])
+
+  get all(): Iterable<string> {
+    return this.#indices.keys()
+  }
+
+  index(string: string): number {
+    const found = this.#indices.get(string)
+    if (found !== undefined) return found
+    this.#indices.set(string, this.#indices.size)
+    return this.#indices.size - 1
+  }
+}
+
+function* inBlocks<Item>(items: Iterable<Item>): Generator<Item[]> {
+  let block: Item[] = []
+  for (const item of items) {
+    block.push(item)
+    if (block.length < BLOCK_OBJECTS) continue
+    yield block
+    block = []
+  }
+  if (block.length > 0) yield block
+}
