@@ -5,6 +5,7 @@
  *
  * Times in answers are seconds; lengths are in the `units` of the request (kilometres where it names none), in `osrm` metres.
  */
+import type { PlacedPoint } from '../geodata/port.ts'
 import { ApiError } from '../runtime/errors.ts'
 
 /** A network that can be asked. */
@@ -24,17 +25,10 @@ export interface RoutingEngine {
 /** The networks of this server. */
 export interface RoutingEngines {
   /**
-   * The engine whose network has all the places: that of the first region that contains them, or the remote one.
-   * @throws ApiError 404 that names the param of the first place outside, 503 while there is no region yet
+   * The engine whose network has all the points: that of the first region that contains them, or the remote one.
+   * @throws {ApiError} 503 while there is no region yet, 404 that names the parameter of the first point outside
    */
-  engineFor(places: readonly NamedPlace[]): RoutingEngine
-}
-
-/** A point of a request and the parameter that it came with. */
-export interface NamedPlace {
-  readonly param: string
-  readonly latitude: number
-  readonly longitude: number
+  containing(points: readonly PlacedPoint[]): RoutingEngine
 }
 
 /** By action: what it takes and what it gives. Only what is used is typed. */
@@ -126,7 +120,7 @@ export interface MatrixRequest extends TravelRequest {
   readonly sources: readonly RoutingLocation[]
   readonly targets: readonly RoutingLocation[]
   readonly units?: 'kilometers' | 'miles'
-  /** `false`: rows of small objects; the default, true, as here answers rows of numbers. */
+  /** `false` answers rows of numbers, a twentieth of the bytes of a cell's object each. */
   readonly verbose?: boolean
   readonly shape_format?: 'polyline6' | 'polyline5' | 'geojson' | 'no_shape'
 }
@@ -301,20 +295,23 @@ export interface OsrmStep {
   readonly voiceInstructions?: readonly unknown[]
 }
 
-/** Both rows by source, with a number, or null where there is no way, per target. */
 export interface MatrixAnswer {
-  readonly sources_to_targets:
-    | {
-        readonly distances: readonly (readonly (number | null)[])[]
-        readonly durations: readonly (readonly (number | null)[])[]
-      }
-    | readonly (readonly MatrixCell[])[]
+  readonly sources_to_targets: MatrixRows | readonly (readonly MatrixCell[])[]
   readonly units: 'kilometers' | 'miles'
+  /** Which of its searches Valhalla took. */
+  readonly algorithm: string
 }
 
-/** With `verbose`. */
+/** With `verbose: false`: a row per source with a number per target, null where there is no way. */
+export interface MatrixRows {
+  readonly distances: readonly (readonly (number | null)[])[]
+  /** Seconds. */
+  readonly durations: readonly (readonly (number | null)[])[]
+}
+
 export interface MatrixCell {
   readonly distance: number | null
+  /** Seconds. */
   readonly time: number | null
   readonly from_index: number
   readonly to_index: number
@@ -450,7 +447,7 @@ export class NoMatch extends RoutingRefusal {
   override readonly name = 'NoMatch'
 }
 
-/** The engine does not understand the request. */
+/** The engine does not understand the request, or fails at it: a mistake, since the endpoints check what users send. */
 export class BadRoutingRequest extends RoutingRefusal {
   override readonly name = 'BadRoutingRequest'
 }
