@@ -31,6 +31,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   peers: 'peers.ts',
   scaling: 'sim/scaling.ts',
   journal: 'micro/journal.ts',
+  cluster: 'cluster.ts',
 }
 
 /** A bench that stores a million geofences holds their records meanwhile. */

@@ -11,6 +11,7 @@ import { machineCpuSeconds } from '../machine.ts'
 import { progress } from '../progress.ts'
 import type { ServerProcess } from './servers.ts'
 
+/** Where a bench says nothing else. */
 const P99_BOUND_MS = 25
 /**
  * The common rate of the CPU windows, as a share of what the slowest server answers without a pause. Not of the highest
@@ -64,6 +65,8 @@ export interface ContestOptions {
   readonly closedCount: number
   /** Updates per second of the CPU windows; else a share of what the slowest answers. */
   readonly rate?: number | undefined
+  /** What p99 may be, milliseconds, for a rate to be held; default 25. */
+  readonly p99BoundMs?: number
 }
 
 /** What a contender showed: medians over the windows. */
@@ -72,6 +75,8 @@ export interface Standing {
   readonly cpuMin: number
   readonly cpuMax: number
   readonly highestRatePerSecond: number
+  /** Updates per second where they are sent without a pause. */
+  readonly answeredPerSecond: number
   /** Whether the generator could not send faster: it holds that much at least. */
   readonly generatorWasLimit: boolean
   /** At the rate of the CPU windows. */
@@ -232,6 +237,7 @@ async function highestRate(
   options: ContestOptions,
 ): Promise<Course['highest']> {
   const { contender } = course
+  const { p99BoundMs = P99_BOUND_MS } = options
   let low = 0
   let high = 1.05 * (await answeredPerSecond(title, course, options))
   let generatorWasLimit = false
@@ -240,8 +246,8 @@ async function highestRate(
     let held = false
     for (let attempt = 1; attempt <= 2 && !held; attempt++) {
       progress(`${title}: ${contender.name} at ${thousands(rate)}/s, step ${step}, attempt ${attempt}`)
-      const window = await offer(contender, rate, options.seconds, 4 * P99_BOUND_MS)
-      held = window.ok === window.sent && window.unsent === 0 && window.latencyMs.p99 < P99_BOUND_MS
+      const window = await offer(contender, rate, options.seconds, 4 * p99BoundMs)
+      held = window.ok === window.sent && window.unsent === 0 && window.latencyMs.p99 < p99BoundMs
       if (!held) generatorWasLimit = window.generatorWasLimit
     }
     if (held) low = rate
@@ -250,7 +256,8 @@ async function highestRate(
   return { rate: low, generatorWasLimit }
 }
 
-function standingOf({ cpuMicros, windows, half, othersShares, highest }: Course): Standing {
+function standingOf(course: Course): Standing {
+  const { cpuMicros, windows, half, othersShares, highest } = course
   const middle = (of: readonly LoadWindow[], value: (window: LoadWindow) => number, digits: number) =>
     of.length === 0 ? 0 : rounded(median(of.map(value)), digits)
   return {
@@ -258,6 +265,7 @@ function standingOf({ cpuMicros, windows, half, othersShares, highest }: Course)
     cpuMin: rounded(Math.min(...cpuMicros), 2),
     cpuMax: rounded(Math.max(...cpuMicros), 2),
     highestRatePerSecond: highest.rate,
+    answeredPerSecond: Math.round(course.answeredPerSecond),
     generatorWasLimit: highest.generatorWasLimit,
     p50Ms: middle(windows, (w) => w.latencyMs.p50, 3),
     p99Ms: middle(windows, (w) => w.latencyMs.p99, 3),

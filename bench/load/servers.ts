@@ -83,6 +83,8 @@ export interface RingfenceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** A module, from the checkout's root, that is loaded before the server. */
   readonly preload?: string
+  /** Whether it may use all processors, the generator's too. */
+  readonly unpinned?: boolean
 }
 
 /** Starts Ringfence as `npm start` does, with rate limits off, and waits until it is ready. */
@@ -90,14 +92,15 @@ export async function startRingfence(folder: string, options: RingfenceOptions =
   const port = await freePort()
   const preload = options.preload === undefined ? [] : ['--import', `./${options.preload}`]
   const args = ['--no-flush-bytecode', '--max-semi-space-size=32', ...preload, 'src/main.ts']
-  const server = await launchNode(args, join(folder, 'ringfence.log'), {
+  const env = {
     RINGFENCE_PORT: String(port),
     RINGFENCE_HOST: '127.0.0.1',
     RINGFENCE_DATA: join(folder, DATA),
     RINGFENCE_KEYS: KEYS,
     RINGFENCE_RATE_LIMITS: 'off',
     ...options.env,
-  })
+  }
+  const server = await launchNode(args, join(folder, 'ringfence.log'), env, options.unpinned)
   return server.ready(async () => ((await answers(`http://127.0.0.1:${port}/readyz`)) ? port : undefined))
 }
 
@@ -140,8 +143,14 @@ export async function startTile38(folder: string, name: string, binary: string):
  *
  * @param binary of nats-server
  * @param sync how often it brings what it has written to the disk, as its setting takes it: `2m`, or `always`
+ * @param unpinned see {@link RingfenceOptions.unpinned}
  */
-export async function startNats(folder: string, binary: string, sync: string): Promise<ServerProcess> {
+export async function startNats(
+  folder: string,
+  binary: string,
+  sync: string,
+  unpinned = false,
+): Promise<ServerProcess> {
   const port = await freePort()
   const config = join(folder, `nats-${sync}.conf`)
   const log = join(folder, `nats-${sync}.log`)
@@ -149,7 +158,7 @@ export async function startNats(folder: string, binary: string, sync: string): P
     config,
     `listen: "127.0.0.1:${port}"\njetstream {\nstore_dir: "${join(folder, `nats-${sync}`)}"\nsync_interval: ${sync}\n}\n`,
   )
-  const server = await launch([binary, '-c', config], log)
+  const server = await launch([binary, '-c', config], log, {}, unpinned)
   return server.ready(async () => (readFileSync(log, 'utf8').includes('Server is ready') ? port : undefined))
 }
 
@@ -162,14 +171,14 @@ async function launchBare(folder: string, name: string, args: string[]): Promise
   })
 }
 
-function launchNode(args: string[], log: string, env: Record<string, string>) {
-  return launch([process.execPath, ...args], log, env)
+function launchNode(args: string[], log: string, env: Record<string, string>, unpinned = false) {
+  return launch([process.execPath, ...args], log, env, unpinned)
 }
 
-async function launch(words: string[], log: string, env: Record<string, string> = {}) {
+async function launch(words: string[], log: string, env: Record<string, string> = {}, unpinned = false) {
   const output = openSync(log, 'w')
   const { server: pin } = await processorPins()
-  const [command, ...rest] = [...pin, ...words]
+  const [command, ...rest] = [...(unpinned ? [] : pin), ...words]
   const child = spawn(command!, rest, {
     cwd: ROOT,
     env: { ...process.env, ...env },

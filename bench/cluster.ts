@@ -1,0 +1,348 @@
+/**
+ * What the distributed engine costs beside the embedded one: both take the same frames from the same generator in the same
+ * run (load/contest.ts), and what counts is the CPU time of all processes together, with the events published and indexed.
+ * Then what one and two actor hosts take.
+ */
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { NATS_SERVER, serverBinary, ServerMissing } from '../test/kit/goServers.ts'
+import { median, rounded, thousands } from './figures.ts'
+import { benchFolder } from './folder.ts'
+import { contest, requireClean, warnOfNeighbours, type Contender, type Outcome } from './load/contest.ts'
+import { startDistributed } from './load/distributed.ts'
+import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
+import { startStreamGenerator, type StreamGenerator } from './load/streamLoad.ts'
+import { drawGeofences, writeWorkload } from './load/workload.ts'
+import { flushMs } from './machine.ts'
+import { done, progress } from './progress.ts'
+
+interface Case {
+  readonly hosts: number
+  /** How often NATS brings what it has written to the disk. */
+  readonly sync: 'always' | '2m'
+  readonly partitions: number
+}
+
+const { values: options } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    strict: { type: 'boolean', default: false },
+    /** Of one window. */
+    seconds: { type: 'string' },
+    /** Windows of each engine. */
+    rounds: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    /** The common rate of the CPU windows, updates per second; default: a share of what the slower engine answers. */
+    rate: { type: 'string' },
+    geofences: { type: 'string' },
+    devices: { type: 'string' },
+    /** Only rows with so many actor hosts. */
+    hosts: { type: 'string' },
+    /** Only rows with this sync interval. */
+    sync: { type: 'string' },
+    /** Without the search for the highest rate. */
+    cost: { type: 'boolean', default: false },
+    /** Where the processes of the distributed engine write CPU profiles when they end. */
+    profiles: { type: 'string' },
+  },
+})
+const size = options.smoke
+  ? { geofences: 2_000, devices: 2_000, windows: 1, seconds: 0.5, searchSteps: 0, closedCount: 4_000 }
+  : { geofences: 100_000, devices: 100_000, windows: 5, seconds: 3, searchSteps: 5, closedCount: 200_000 }
+const geofences = Number(options.geofences ?? size.geofences)
+const devices = Number(options.devices ?? size.devices)
+const windows = Number(options.rounds ?? size.windows)
+const seconds = Number(options.seconds ?? size.seconds)
+const seed = Number(options.seed)
+const searchSteps = options.cost ? 0 : size.searchSteps
+/** What a million updates may cost, as a multiple of embedded: the row with one host that keeps what embedded keeps. */
+const STATED_RATIO = 4
+/** How far above it `--strict` lets a noisy machine measure. */
+const TOLERANCE = 0.1
+/** For a rate to be held: a commit is two ways through NATS and a flush of its disk. */
+const P99_BOUND_MS = 100
+const SENT_ROUNDS = 3
+const WARM_UP_RATE = 10_000
+const WARM_UP_ROUNDS = 3
+/** How often it is looked whether all events have arrived, and for how long. */
+const LOOK_MS = 50
+const EVENTS_MS = 10_000
+
+const CASES: readonly Case[] = [
+  { hosts: 1, sync: 'always', partitions: 64 },
+  { hosts: 1, sync: '2m', partitions: 64 },
+  { hosts: 2, sync: '2m', partitions: 64 },
+]
+
+/** CPU seconds of each process in one window. */
+interface Shares {
+  readonly rate: number
+  readonly updates: number
+  readonly cpuSeconds: ReadonlyMap<string, number>
+}
+
+interface Result {
+  readonly single: Case
+  readonly outcome: Outcome
+  /** Microseconds per update, by process. */
+  readonly shares: Readonly<Record<string, number>>
+  readonly eventsPerUpdate: number
+}
+
+async function main(): Promise<number> {
+  const binary = await serverBinary(NATS_SERVER).catch((error: unknown) => {
+    if (error instanceof ServerMissing) return error
+    throw error
+  })
+  if (binary instanceof ServerMissing) {
+    const why = binary.message.split('\n')[0]!
+    console.log(`SKIPPED: ${why}`)
+    console.log(JSON.stringify({ bench: 'cluster', skipped: why, partial: true }))
+    return 0
+  }
+  const folder = benchFolder('cluster')
+  const workload = writeWorkload({
+    geofences,
+    devices,
+    seed,
+    folder,
+    publishableKey: BENCH_KEYS.testPublishable,
+    onProgress: progress,
+  })
+  seedGeofences(folder, drawGeofences(geofences, seed), (stored) => progress(`geofences: ${stored}`))
+  const cases = CASES.filter(
+    ({ hosts, sync }) =>
+      (options.hosts === undefined || hosts === Number(options.hosts)) &&
+      (options.sync === undefined || sync === options.sync) &&
+      (!options.smoke || (hosts === 1 && sync === '2m')),
+  )
+  // While nobody has it open.
+  const registryOf = join(folder, 'seed')
+  cpSync(join(folder, 'data'), registryOf, { recursive: true })
+  const generator = await startStreamGenerator(workload.trackBodies, devices * SENT_ROUNDS)
+  const embedded = await startRingfence(folder, { unpinned: true })
+  const one = await open('embedded', embedded, [embedded], generator)
+  await warmUp(one.contender)
+  const results: Result[] = []
+  for (const single of cases)
+    results.push(await measure(single, { binary, registryOf, embedded: one.contender, generator }))
+  await one.close()
+  await embedded.stop()
+  generator.stop()
+  return report(results, flushMs(folder), results.length < CASES.length)
+}
+
+interface Ground {
+  readonly binary: string
+  readonly registryOf: string
+  readonly embedded: Contender
+  readonly generator: StreamGenerator
+}
+
+/** One case, in turns with the embedded engine. */
+async function measure(single: Case, { binary, registryOf, embedded, generator }: Ground): Promise<Result> {
+  const title = nameOf(single)
+  progress(`${title}: starting`)
+  const { profiles } = options
+  const env = {
+    RINGFENCE_PARTITIONS: String(single.partitions),
+    ...(profiles === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` }),
+  }
+  const { processes, whole } = await startDistributed(benchFolder('cluster'), {
+    ...single,
+    binary,
+    registryOf,
+    env,
+  })
+  const ofRingfence = [...processes].flatMap(([name, server]) => (name === 'nats' ? [] : [server]))
+  const { contender, close } = await open('distributed', whole, ofRingfence, generator)
+  await warmUp(contender)
+  const before = await made(ofRingfence)
+  const windowShares: Shares[] = []
+  const outcome = await contest(title, [embedded, withShares(contender, processes, windowShares)], {
+    windows,
+    seconds,
+    searchSteps,
+    closedCount: size.closedCount,
+    rate: options.rate === undefined ? undefined : Number(options.rate),
+    p99BoundMs: P99_BOUND_MS,
+  })
+  const after = await made(ofRingfence)
+  await close()
+  await whole.stop()
+  done(`${title}: ${rounded(ratioOf(outcome), 2)} times embedded`)
+  return {
+    single,
+    outcome,
+    shares: medianShares(windowShares.filter(({ rate }) => rate === outcome.offeredRatePerSecond)),
+    eventsPerUpdate: (after.events - before.events) / (after.updates - before.updates),
+  }
+}
+
+/** @param ringfence the processes in which events may still be on their way when the updates are acknowledged */
+async function open(
+  name: string,
+  server: ServerProcess,
+  ringfence: readonly ServerProcess[],
+  generator: StreamGenerator,
+): Promise<{ contender: Contender; close: () => Promise<void> }> {
+  const session = await generator.open({
+    port: server.port,
+    key: BENCH_KEYS.testPublishable,
+    encoding: 'json',
+    connections: 16,
+    updatesPerFrame: 32,
+    updatesPerRound: devices,
+    events: false,
+  })
+  const contender: Contender = {
+    name,
+    server,
+    async offer(load) {
+      const result = await session.run(load)
+      await eventsArrived(ringfence)
+      return result.problems === 0 ? result : { ...result, ok: 0 }
+    },
+  }
+  return { contender, close: () => session.close() }
+}
+
+/** Remembers what each process used in each window. */
+function withShares(
+  contender: Contender,
+  processes: ReadonlyMap<string, ServerProcess>,
+  windowShares: Shares[],
+): Contender {
+  return {
+    ...contender,
+    async offer(load) {
+      const before = new Map([...processes].map(([name, server]) => [name, server.cpuSeconds()]))
+      const window = await contender.offer(load)
+      const used = [...processes].map(
+        ([name, server]) => [name, server.cpuSeconds() - before.get(name)!] as const,
+      )
+      windowShares.push({ rate: load.rate, updates: window.ok, cpuSeconds: new Map(used) })
+      return window
+    },
+  }
+}
+
+/** Some updates of each device: a first one costs far more than those after it. */
+async function warmUp(contender: Contender): Promise<void> {
+  progress(`${contender.name} warms up`)
+  const load = { rate: WARM_UP_RATE, count: devices * WARM_UP_ROUNDS, maxLagMs: 20_000 }
+  requireClean(contender, await contender.offer(load))
+}
+
+/** Resolves when no event waits to be published or indexed: what that costs belongs to the window. */
+async function eventsArrived(servers: readonly ServerProcess[]): Promise<void> {
+  for (const until = performance.now() + EVENTS_MS; performance.now() < until;) {
+    await sleep(LOOK_MS)
+    const waiting = await Promise.all(
+      servers.map(async (server) => {
+        const read = await metricsOf(server)
+        return read('event_backlog_bytes') + read('event_index_pending_bytes')
+      }),
+    )
+    if (waiting.every((bytes) => bytes === 0)) return
+  }
+  throw new Error('Events are still on their way.')
+}
+
+/** What all of them have applied and made so far. */
+async function made(servers: readonly ServerProcess[]): Promise<{ updates: number; events: number }> {
+  let updates = 0
+  let events = 0
+  for (const server of servers) {
+    const read = await metricsOf(server)
+    updates += read('updates_total')
+    events += read('events_total')
+  }
+  return { updates, events }
+}
+
+/** Reads a metric without a label; 0 where the process does not have it. */
+async function metricsOf({ port }: ServerProcess): Promise<(name: string) => number> {
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`)
+  const text = await answer.text()
+  return (name) => Number(new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
+}
+
+/** Microseconds per update of each process: medians over the windows. */
+function medianShares(windowShares: readonly Shares[]): Record<string, number> {
+  const names = [...(windowShares[0]?.cpuSeconds.keys() ?? [])]
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      rounded(
+        median(windowShares.map(({ cpuSeconds, updates }) => (cpuSeconds.get(name)! / updates) * 1e6)),
+        2,
+      ),
+    ]),
+  )
+}
+
+function nameOf({ hosts, sync, partitions }: Case): string {
+  return `${hosts} ${hosts === 1 ? 'host' : 'hosts'}, ${partitions} partitions, sync ${sync}`
+}
+
+function ratioOf({ standings }: Outcome): number {
+  return standings['distributed']!.cpuMicrosPerUpdate / standings['embedded']!.cpuMicrosPerUpdate
+}
+
+function report(results: readonly Result[], flushMilliseconds: number, partial: boolean): number {
+  const rows = results.map(({ single, outcome, shares, eventsPerUpdate }) => {
+    const { embedded, distributed } = outcome.standings
+    const { gateway, nats, ...hosts } = shares
+    return {
+      case: nameOf(single),
+      rate: outcome.offeredRatePerSecond,
+      embedded: embedded!.cpuMicrosPerUpdate,
+      distributed: distributed!.cpuMicrosPerUpdate,
+      ratio: rounded(ratioOf(outcome), 2),
+      gateway,
+      hosts: rounded(
+        Object.values(hosts).reduce((sum, one) => sum + one, 0),
+        2,
+      ),
+      nats,
+      p50Ms: distributed!.p50Ms,
+      p99Ms: distributed!.p99Ms,
+      answered: thousands(distributed!.answeredPerSecond),
+      peak: peakOf(outcome, 'distributed'),
+      embeddedPeak: peakOf(outcome, 'embedded'),
+      eventsPerUpdate: rounded(eventsPerUpdate, 3),
+    }
+  })
+  console.table(rows)
+  warnOfNeighbours(results.map(({ outcome }) => outcome))
+  const stated = rows[0]
+  const missed = stated !== undefined && stated.ratio > STATED_RATIO * (1 + TOLERANCE)
+  console.log(
+    JSON.stringify({
+      bench: 'cluster',
+      rows,
+      statedRatio: STATED_RATIO,
+      details: results.map(({ single, outcome, shares }) => ({ ...single, shares, ...outcome })),
+      geofences,
+      devices,
+      seed,
+      windows,
+      windowSeconds: seconds,
+      flushMs: rounded(flushMilliseconds, 3),
+      smoke: options.smoke,
+      partial,
+    }),
+  )
+  return options.strict && !options.smoke && missed ? 1 : 0
+}
+
+function peakOf({ standings }: Outcome, name: string): string | undefined {
+  const { highestRatePerSecond, generatorWasLimit } = standings[name]!
+  if (highestRatePerSecond === 0) return undefined
+  return `${thousands(highestRatePerSecond)}${generatorWasLimit ? '+' : ''}`
+}
+
+process.exit(await main())

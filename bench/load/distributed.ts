@@ -1,0 +1,64 @@
+import { cpSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { startNats, startRingfence, type ServerProcess } from './servers.ts'
+
+/** The distributed engine under load: one NATS server at one replica, one gateway, some actor hosts. */
+export interface Distributed {
+  /** By name: `gateway`, `host-1`, …, `nats`. */
+  readonly processes: ReadonlyMap<string, ServerProcess>
+  /** As one server: the gateway's port, the CPU time and memory of all, and what each wrote last. */
+  readonly whole: ServerProcess
+}
+
+export interface DistributedOptions {
+  /** Of nats-server. */
+  readonly binary: string
+  /** See {@link startNats}. */
+  readonly sync: string
+  readonly hosts: number
+  /** The data folder of an embedded engine that is not running: its registry becomes the shared one. */
+  readonly registryOf: string
+  /** Environment of the processes of Ringfence. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/**
+ * Starts it in a folder of its own, on all processors: that what one process sends wakes another belongs to its cost.
+ * The first host brings the registry, so the others start after it.
+ */
+export async function startDistributed(folder: string, options: DistributedOptions): Promise<Distributed> {
+  const { binary, sync, hosts, registryOf } = options
+  const nats = await startNats(folder, binary, sync, true)
+  const env = {
+    RINGFENCE_ENGINE: 'distributed',
+    RINGFENCE_NATS_URL: `nats://127.0.0.1:${nats.port}`,
+    RINGFENCE_NATS_REPLICAS: '1',
+    ...options.env,
+  }
+  const start = (name: string, role: string) => {
+    mkdirSync(join(folder, name), { recursive: true })
+    return startRingfence(join(folder, name), { unpinned: true, env: { ...env, RINGFENCE_ROLES: role } })
+  }
+  const processes = new Map<string, ServerProcess>()
+  cpSync(registryOf, join(folder, 'host-1', 'data'), { recursive: true })
+  for (let i = 1; i <= hosts; i++) processes.set(`host-${i}`, await start(`host-${i}`, 'actors'))
+  const gateway = await start('gateway', 'gateway')
+  processes.set('gateway', gateway).set('nats', nats)
+  const all = [...processes.values()]
+  const sum = (value: (one: ServerProcess) => number) => all.reduce((total, one) => total + value(one), 0)
+  const end = async (how: 'stop' | 'kill') => {
+    await gateway[how]()
+    for (const one of all) if (one !== gateway && one !== nats) await one[how]()
+    await nats[how]()
+  }
+  const whole: ServerProcess = {
+    port: gateway.port,
+    pid: gateway.pid,
+    cpuSeconds: () => sum((one) => one.cpuSeconds()),
+    rssBytes: () => sum((one) => one.rssBytes()),
+    output: () => [...processes].map(([name, one]) => `${name}:\n${one.output()}`).join('\n'),
+    stop: () => end('stop'),
+    kill: () => end('kill'),
+  }
+  return { processes, whole }
+}
