@@ -44,13 +44,16 @@ export class Member {
     return readFileSync(this.options.logFile, 'utf8')
   }
 
-  /** Starts the process; that it can be used, {@link ready} says. */
-  start(): void {
+  /**
+   * Starts the process; that it can be used, {@link ready} says.
+   * @param changes of the environment, for this run
+   */
+  start(changes: Readonly<Record<string, string>> = {}): void {
     if (this.isRunning) throw new Error(`${this.options.name} is running`)
     const { command, args, env, logFile } = this.options
     const log = openSync(logFile, 'a')
     const child = spawn(command, args, {
-      env: { ...process.env, NODE_OPTIONS: '', ...env },
+      env: { ...process.env, NODE_OPTIONS: '', ...env, ...changes },
       stdio: ['ignore', log, log],
       // A Ctrl-C in the terminal is the cluster's, which ends its members in their order.
       detached: true,

@@ -1,0 +1,134 @@
+import { deviceHash } from '../../src/model/deviceHash.ts'
+import { Device, eventText, type Circles } from '../fault/fleet.ts'
+import type { Seeded } from '../fault/seeded.ts'
+
+/**
+ * Who sends: one update at a time, which is the same until it is acknowledged. All carry a stream and a sequence, so whatever is
+ * sent again is applied once (G9).
+ */
+export interface Mover {
+  readonly deviceId: string
+  /** Where it was last, as far as that is acknowledged; undefined before its first update. */
+  readonly place: Place | undefined
+  /** The events of all that is acknowledged, as {@link textOf} has them. */
+  readonly events: readonly string[]
+  next(): Move
+  /** What `next` gave last is acknowledged. */
+  applied(): void
+  /** What the mover can tell of an event. */
+  textOf(event: EventRecord): string
+}
+
+/** The body of POST /v1/track, and the events that come of it. */
+export interface Move {
+  readonly body: MoveBody
+  readonly events: readonly string[]
+}
+
+interface MoveBody {
+  readonly deviceId: string
+  readonly latitude: number
+  readonly longitude: number
+  readonly accuracy: number
+  readonly [field: string]: unknown
+}
+
+export interface Place {
+  readonly longitude: number
+  readonly latitude: number
+  /** As sent; undefined where the server's time counts. */
+  readonly updatedAt: string | undefined
+}
+
+/** An event as the API, the stream and webhooks have it; what is looked at. */
+export type EventRecord = Parameters<typeof eventText>[0] & {
+  readonly _id: string
+  readonly user: { readonly deviceId: string }
+}
+
+/** Walks among circles in its own time. What comes of it the replay of fleet.ts says. */
+export class Wanderer implements Mover {
+  readonly #device: Device
+  readonly #random: Seeded
+  readonly #circles: Circles
+
+  constructor(deviceId: string, random: Seeded, circles: Circles) {
+    // Some draw no stream at all.
+    do this.#device = new Device(deviceId, random)
+    while (this.#device.streams.length === 0)
+    this.#random = random
+    this.#circles = circles
+  }
+
+  get deviceId(): string {
+    return this.#device.deviceId
+  }
+
+  get place(): Place | undefined {
+    return this.#device.last?.body
+  }
+
+  get events(): readonly string[] {
+    return this.#device.events
+  }
+
+  next(): Move {
+    const { body, events } = this.#device.next(this.#random, this.#circles)
+    return { body: { accuracy: 1, ...body }, events }
+  }
+
+  applied(): void {
+    this.#device.applied()
+  }
+
+  textOf(event: EventRecord): string {
+    return eventText(event)
+  }
+}
+
+/** Far from all circles of the wanderers. */
+export const GATE = { latitude: 1, longitude: 1, radius: 100 } as const
+
+/** Goes in and out of the gate with each update, which has no time: that is the server's who takes it. */
+export class Commuter implements Mover {
+  readonly deviceId: string
+  readonly events: string[] = []
+  place: Place | undefined
+  #sent = 0
+
+  constructor(deviceId: string) {
+    this.deviceId = deviceId
+  }
+
+  next(): Move {
+    const isIn = this.#sent % 2 === 0
+    const body = {
+      deviceId: this.deviceId,
+      latitude: isIn ? GATE.latitude : GATE.latitude + 0.01,
+      longitude: GATE.longitude,
+      accuracy: 5,
+      stream: this.deviceId,
+      sequence: this.#sent,
+    }
+    return { body, events: [isIn ? 'user.entered_geofence' : 'user.exited_geofence'] }
+  }
+
+  applied(): void {
+    const { body, events } = this.next()
+    this.place = { latitude: body.latitude, longitude: body.longitude, updatedAt: undefined }
+    this.events.push(...events)
+    this.#sent++
+  }
+
+  textOf(event: EventRecord): string {
+    return event.type
+  }
+}
+
+/** A name like `<prefix>-12` of a device that is in the partition. */
+export function nameIn(prefix: string, partition: number, partitions: number): string {
+  for (let n = partition; ; n++) {
+    const name = `${prefix}-${n}`
+    if (deviceHash(name) % partitions === partition) return name
+  }
+}
