@@ -10,6 +10,10 @@ import { ApiError } from '../runtime/errors.ts'
 
 /** A network that can be asked. */
 export interface RoutingEngine {
+  /** Names the build of the network, by which equal questions get equal answers; undefined where nobody knows, as with a remote one. */
+  readonly build: string | undefined
+  /** Whom answers credit for the data. */
+  readonly attribution: string | undefined
   /**
    * Asks one of Valhalla's actions. The answer is the caller's own: identical questions get equal answers, not the same object.
    * @throws {RoutingRefusal} one of its classes, where the request is at fault or the network has no answer
@@ -279,6 +283,8 @@ export interface OsrmStep {
   readonly duration: number
   readonly geometry: string
   readonly name: string
+  /** Numbers of the road, which stand alone where it has no name. */
+  readonly ref?: string
   readonly mode: string
   readonly exits?: string
   readonly destinations?: string
