@@ -10,8 +10,6 @@ import { ApiError } from '../runtime/errors.ts'
 
 /** A network that can be asked. */
 export interface RoutingEngine {
-  /** Names the build of the network, by which equal questions get equal answers; undefined where nobody knows, as with a remote one. */
-  readonly build: string | undefined
   /** Whom answers credit for the data. */
   readonly attribution: string | undefined
   /**
