@@ -1,4 +1,5 @@
 import type { Profile } from '../model/device.ts'
+import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import { beaconContext, geofenceContext } from '../events/record.ts'
@@ -68,7 +69,7 @@ export function currentGeofences(profile: Pick<Profile, 'visits' | 'userId'>, vi
   const geofences = []
   for (const { geofenceId } of profile.visits) {
     const geofence = view.geofence(geofenceId)
-    if (geofence === undefined || !geofence.enabled || !isMeantFor(geofence, profile.userId)) continue
+    if (geofence === undefined || !isActive(geofence) || !isMeantFor(geofence, profile.userId)) continue
     if (geofence.disableAfter !== undefined && geofence.disableAfter <= now) continue
     geofences.push(geofenceContext(geofence))
   }

@@ -1,4 +1,5 @@
 import type { Visit } from '../model/device.ts'
+import { isActive } from '../model/geofence.ts'
 import {
   dwellMinutes,
   isMeantFor,
@@ -122,7 +123,7 @@ function zoneOf(
 
 /** What only an edit, another user or another address could make eligible: each of those ends the zone by itself. */
 export function staysIneligible(geofence: Fact['geofence'], now: Circumstances): boolean {
-  return !geofence.enabled || !isMeantFor(geofence, now.userId) || !isMeantForAddress(geofence, now.ip)
+  return !isActive(geofence) || !isMeantFor(geofence, now.userId) || !isMeantForAddress(geofence, now.ip)
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Beacon } from '../model/beacon.ts'
 import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
 import { BeaconRecord, beaconRecord } from '../registry/beaconRecord.ts'
 import { GeofenceRecord, geofenceRecord } from '../registry/geofenceRecord.ts'
-import { asOf } from '../registry/geofenceRow.ts'
+import { isActiveAt } from '../registry/geofenceRow.ts'
 import type { RegistryView, ScopeView } from '../registry/port.ts'
 
 /** A larger region is never answered: a client asks again long before its edge. */
@@ -58,7 +58,7 @@ export function syncRoutes(registry: RegistryView): Route[] {
         const { latitude, longitude } = body
         const view = registry.scope(credentials!.scope)
         const accept = (geofence: GeofenceProperties) =>
-          isMeantFor(geofence, body.userId || undefined) && asOf(geofence, receivedAt)?.enabled === true
+          isMeantFor(geofence, body.userId || undefined) && isActiveAt(geofence, receivedAt)
         const { geofences, beacons, radiusMeters } = around(view, latitude, longitude, accept)
         return {
           body: {

@@ -6,7 +6,7 @@ import { geofenceContext } from '../events/record.ts'
 import { isMeantFor } from '../events/transitions.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
-import { asOf } from '../registry/geofenceRow.ts'
+import { isActiveAt } from '../registry/geofenceRow.ts'
 import type { RegistryView, ScopeView } from '../registry/port.ts'
 
 const Context = {
@@ -61,6 +61,6 @@ function geofencesAround(
   return slots
     .filter((slot) => index.distance(slot, probe) <= 0)
     .map((slot) => index.geofence(slot))
-    .filter((geofence) => isMeantFor(geofence, userId) && asOf(geofence, now)?.enabled === true)
+    .filter((geofence) => isMeantFor(geofence, userId) && isActiveAt(geofence, now))
     .sort((a, b) => (a.id < b.id ? -1 : 1))
 }

@@ -1,6 +1,6 @@
 import type { Visit } from '../model/device.ts'
 import type { GeofenceEventType } from '../model/event.ts'
-import type { GeofenceProperties } from '../model/geofence.ts'
+import { isActive, type GeofenceProperties } from '../model/geofence.ts'
 import type { Settings } from '../model/settings.ts'
 import { entryConfidence, exitConfidence } from '../geometry/confidence.ts'
 import { isOpen } from '../model/operatingHours.ts'
@@ -82,7 +82,7 @@ export interface Decision {
 
 /** The first failing rule of eligibility, in the order of evaluation.md; undefined when the geofence may make events. */
 export function ineligibility(geofence: GeofenceProperties, now: Circumstances): Ineligibility | undefined {
-  if (!geofence.enabled) return 'disabled'
+  if (!isActive(geofence)) return 'disabled'
   if (geofence.disableAfter !== undefined && now.receivedAt >= geofence.disableAfter) return 'expired'
   if (geofence.deleteAfter !== undefined && now.receivedAt >= geofence.deleteAfter) return 'expired'
   if (!isMeantFor(geofence, now.userId)) return 'otherUser'

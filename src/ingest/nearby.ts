@@ -3,7 +3,7 @@ import { Probe } from '../geometry/probe.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'
 import { geofenceRecord } from '../registry/geofenceRecord.ts'
-import { asOf } from '../registry/geofenceRow.ts'
+import { isActiveAt } from '../registry/geofenceRow.ts'
 import type { ScopeView } from '../registry/port.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 
@@ -29,7 +29,7 @@ export function nearbyGeofencesJson(
   const { latitude, longitude, userId, receivedAt } = update
   const at = probe.set(latitude, longitude)
   const accept = (geofence: GeofenceProperties) =>
-    isMeantFor(geofence, userId) && asOf(geofence, receivedAt)?.enabled === true
+    isMeantFor(geofence, userId) && isActiveAt(geofence, receivedAt)
   const { found } = view.index.nearest(at, limit, MAX_NEARBY_METERS, accept, MOST_LOOKED_AT)
   return `[${found.map(({ geofence, slot, distance }) => `${openRecord(view.index, geofence, slot)},"distance":${distance}}`).join(',')}]`
 }

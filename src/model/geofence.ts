@@ -17,6 +17,20 @@ export type Shape =
     }
   | { readonly kind: 'polygon'; /** 4 to 2,000, first equals last. */ readonly ring: readonly Position[] }
 
+/** What an isochrone is made of, and how far that is. */
+export interface Isochrone {
+  /** Where the journeys end. */
+  readonly destination: Position
+  /** Of travel, 1 to 120. */
+  readonly minutes: number
+  /** Epoch milliseconds at which the area was computed; absent: it has none yet, and nobody is inside. */
+  readonly computedAt?: number
+  /** The road network that it was computed on; where none could be, the one that was asked. */
+  readonly network?: string
+  /** Why the last attempt to compute it on `network` failed. */
+  readonly failure?: string
+}
+
 /**
  * A geofence but for its shape: what rules, events and filters read of it. Optional fields are absent when the definition
  * leaves them at their default.
@@ -30,6 +44,8 @@ export interface GeofenceProperties {
   readonly description: string
   readonly type: GeofenceType
   readonly mode?: TravelMode
+  /** Of an isochrone. */
+  readonly isochrone?: Isochrone
   readonly enabled: boolean
   readonly metadata?: Metadata
   readonly operatingHours?: OperatingHours
@@ -54,6 +70,11 @@ export interface GeofenceProperties {
   readonly createdAt: number
   /** Epoch milliseconds. */
   readonly updatedAt: number
+}
+
+/** Whether it may have somebody inside: an isochrone has no area before it was computed. */
+export function isActive({ enabled, isochrone }: Pick<GeofenceProperties, 'enabled' | 'isochrone'>): boolean {
+  return enabled && (isochrone === undefined || isochrone.computedAt !== undefined)
 }
 
 /** A geofence as the registry holds it: validated, immutable, replaced whole by an edit. */

@@ -102,6 +102,14 @@ const Shape = Type.Union([
   Type.Object({ kind: Type.Literal('polygon'), ring: Type.Array(Place, { minItems: 4 }) }),
 ])
 
+const Isochrone = Type.Object({
+  destination: Place,
+  minutes: Type.Number({ exclusiveMinimum: 0 }),
+  computedAt: Type.Optional(Time),
+  network: Type.Optional(Text),
+  failure: Type.Optional(Text),
+})
+
 const GeofenceDefinition = Type.Object({
   description: Text,
   type: Type.Enum(['circle', 'polygon', 'isochrone']),
@@ -109,6 +117,7 @@ const GeofenceDefinition = Type.Object({
   enabled: Type.Boolean(),
   timeZone: Text,
   mode: Type.Optional(Text),
+  isochrone: Type.Optional(Isochrone),
   metadata: Type.Optional(Metadata),
   stopDetection: Type.Optional(Type.Boolean()),
   disableAfter: Type.Optional(Time),

@@ -7,14 +7,16 @@ type Cells = Readonly<Record<string, string | number | boolean | undefined>>
 
 /** The definition of a geofence as the columns of an import file: importing them makes the same definition. */
 export function geofenceCells(geofence: Geofence): Cells {
-  const { shape, metadata, operatingHours, disableAfter, deleteAfter, userIds } = geofence
+  const { shape, isochrone, metadata, operatingHours, disableAfter, deleteAfter, userIds } = geofence
   return {
     description: geofence.description,
     type: geofence.type,
     tag: geofence.tag,
     externalId: geofence.externalId,
-    coordinates: JSON.stringify(shape.kind === 'circle' ? shape.center : shape.ring),
-    radius: shape.kind === 'circle' ? shape.radius : undefined,
+    coordinates: JSON.stringify(
+      isochrone?.destination ?? (shape.kind === 'circle' ? shape.center : shape.ring),
+    ),
+    radius: isochrone?.minutes ?? (shape.kind === 'circle' ? shape.radius : undefined),
     mode: geofence.mode,
     enabled: geofence.enabled,
     metadata: metadata && JSON.stringify(metadata),

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { shapeCenter, shapeRadius, shapeRing } from '../geometry/shape.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { Geofence, Isochrone } from '../model/geofence.ts'
 import { isLive } from '../model/scope.ts'
 import { DateTime, LonLat, MetadataRecord } from './recordSchemas.ts'
 
@@ -22,10 +22,14 @@ export function geofenceRecord(
     externalId: geofence.externalId,
     description: geofence.description,
     type: geofence.type,
-    geometry: include.geometry ? { type: 'Polygon', coordinates: [shapeRing(shape)] } : undefined,
+    geometry:
+      include.geometry && hasArea(geofence)
+        ? { type: 'Polygon', coordinates: [shapeRing(shape)] }
+        : undefined,
     geometryCenter: { type: 'Point', coordinates: shapeCenter(shape) },
     geometryRadius: shapeRadius(shape),
     mode: geofence.mode,
+    isochrone: geofence.isochrone && isochroneRecord(geofence.isochrone),
     metadata: geofence.metadata,
     userId: geofence.userId,
     userIds: geofence.userIds,
@@ -39,6 +43,15 @@ export function geofenceRecord(
     placeId: geofence.placeId,
     tripApproachingThreshold: geofence.tripApproachingThreshold,
   }
+}
+
+function hasArea({ isochrone }: Geofence): boolean {
+  return isochrone === undefined || isochrone.computedAt !== undefined
+}
+
+function isochroneRecord({ destination, minutes, computedAt, failure }: Isochrone) {
+  const status = computedAt !== undefined ? 'ready' : failure !== undefined ? 'failed' : 'pending'
+  return { destination, minutes, status, computedAt: isoTime(computedAt), failure }
 }
 
 function isoTime(time: number | undefined): string | undefined {
@@ -62,6 +75,21 @@ export const GeofenceRecord = Type.Object(
     geometryCenter: Type.Object({ type: Type.Literal('Point'), coordinates: LonLat }),
     geometryRadius: Type.Number({ description: 'Metres: of the circle, or of a circle around the polygon.' }),
     mode: Type.Optional(Type.String()),
+    isochrone: Type.Optional(
+      Type.Object(
+        {
+          destination: LonLat,
+          minutes: Type.Number(),
+          status: Type.Enum(['pending', 'ready', 'failed']),
+          computedAt: Type.Optional(DateTime),
+          failure: Type.Optional(Type.String({ description: 'Why the last attempt to compute it failed.' })),
+        },
+        {
+          description:
+            'Of an isochrone: its area is computed in the background. Until it is ready there is no `geometry`, and nobody is inside.',
+        },
+      ),
+    ),
     metadata: Type.Optional(MetadataRecord),
     userId: Type.Optional(Type.String()),
     userIds: Type.Optional(Type.Array(Type.String())),

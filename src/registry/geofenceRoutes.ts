@@ -12,7 +12,7 @@ import type { Fields } from './fields.ts'
 import { present } from './fields.ts'
 import { GeofenceBody } from './geofenceBody.ts'
 import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
-import { asOf } from './geofenceRow.ts'
+import { isActiveAt } from './geofenceRow.ts'
 import { parseGeofence } from './geofenceSchema.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
 import { refusingTaken, scopeOf } from './recordHandlers.ts'
@@ -220,7 +220,7 @@ function searchRoute(registry: Registry): Route {
       }
       const tags = tagSet(call.query.tags)
       const accept = (geofence: GeofenceProperties) =>
-        asOf(geofence, call.receivedAt)?.enabled === true &&
+        isActiveAt(geofence, call.receivedAt) &&
         (tags === undefined || tags.has(geofence.tag)) &&
         matchesMetadata(geofence.metadata, metadata)
       const { index } = registry.scope(scopeOf(call))

@@ -1,3 +1,4 @@
+import { isActive } from '../model/geofence.ts'
 import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
 import { parseOperatingHours } from '../model/operatingHours.ts'
 
@@ -42,6 +43,12 @@ export function asOf<T extends GeofenceProperties>(geofence: T, now: number): T 
     return { ...geofence, enabled: false } as T
   }
   return geofence
+}
+
+/** Whether it may have somebody inside at `now`. */
+export function isActiveAt(geofence: GeofenceProperties, now: number): boolean {
+  const standing = asOf(geofence, now)
+  return standing !== undefined && isActive(standing)
 }
 
 /** When something is next due for it by itself, epoch milliseconds; undefined: never. */

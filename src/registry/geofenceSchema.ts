@@ -36,6 +36,7 @@ const MAX_IP_LENGTH = 45 + 4
 const MAX_IPS = 1000
 const MIN_RADIUS_METERS = 10
 const MAX_RADIUS_METERS = 10_000
+const MAX_MINUTES = 120
 
 const GEOFENCE_TYPES: readonly GeofenceType[] = ['circle', 'polygon', 'isochrone']
 const TRAVEL_MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike']
@@ -71,32 +72,45 @@ export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition 
     type,
     enabled: booleanField(fields, 'enabled') ?? true,
     ...withoutUndefined(optional),
-    shape: parseShape(fields, type),
+    ...parseArea(fields, type),
   }
 }
 
-function parseShape(fields: Fields, type: GeofenceType): Shape {
+/** The shape, and of an isochrone what it will be computed from. */
+function parseArea(fields: Fields, type: GeofenceType): Pick<GeofenceDefinition, 'shape' | 'isochrone'> {
   const coordinates = listField(fields, 'coordinates')
   if (type === 'polygon') {
-    if (coordinates !== undefined) return { kind: 'polygon', ring: parseRing(coordinates) }
+    if (coordinates !== undefined) return { shape: { kind: 'polygon', ring: parseRing(coordinates) } }
     if (present(fields, 'placeId') !== undefined) throw noPlaces()
     throw badParam('coordinates', 'Required for a polygon.')
   }
   const center = coordinates === undefined ? undefined : checkPoint('coordinates', coordinates)
   const address = textField(fields, 'address', MAX_ADDRESS_LENGTH)
-  if (type === 'isochrone') {
-    required('radius', positiveField(fields, 'radius'), 'Required for an isochrone, in minutes.')
-    required('mode', present(fields, 'mode'), 'Required for an isochrone.')
-  }
-  const radius = type === 'circle' ? numberField(fields, 'radius', MIN_RADIUS_METERS, MAX_RADIUS_METERS) : 0
-  required('radius', radius, 'Required for a circle, in metres.')
+  if (type === 'isochrone') required('mode', present(fields, 'mode'), 'Required for an isochrone.')
+  const radius =
+    type === 'circle'
+      ? required(
+          'radius',
+          numberField(fields, 'radius', MIN_RADIUS_METERS, MAX_RADIUS_METERS),
+          'Required for a circle, in metres.',
+        )
+      : required(
+          'radius',
+          numberField(fields, 'radius', 1, MAX_MINUTES),
+          'Required for an isochrone, in minutes.',
+        )
   if (center === undefined) {
     if (address !== undefined) throw missing('address', 'no geocoder to find the address; give coordinates')
     if (present(fields, 'placeId') !== undefined) throw noPlaces()
     throw badParam('coordinates', 'One of coordinates, address and placeId is required.')
   }
-  if (type === 'isochrone') throw missing('type', 'no routing engine, which an isochrone needs')
-  return { kind: 'circle', center, radius: radius as number }
+  if (type === 'circle') return { shape: { kind: 'circle', center, radius } }
+  return { shape: placeholder(center), isochrone: { destination: center, minutes: radius } }
+}
+
+/** What an isochrone has for a shape until it was computed: it says where, and nobody is ever inside. */
+function placeholder(center: Position): Shape {
+  return { kind: 'circle', center, radius: MIN_RADIUS_METERS }
 }
 
 function noPlaces(): ApiError {

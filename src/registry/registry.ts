@@ -13,6 +13,7 @@ import type { GeofenceDefinition, GeofenceRow } from './geofenceRow.ts'
 import { asOf, dueAt, fromRow, toRow } from './geofenceRow.ts'
 import { RegistryImage } from './image.ts'
 import { ImportHistory } from './importHistory.ts'
+import { isSameIsochrone, settled, withKnownArea, type IsochroneOutcome } from './isochrone.ts'
 import type { KeySet } from './keys.ts'
 import { Keys } from './keys.ts'
 import { LocalEdits } from './localEdits.ts'
@@ -90,6 +91,7 @@ export class Registry implements RegistryView {
   /** When a date next does something; 0 until the first sweep has looked. */
   #nextDue = 0
   #timer: NodeJS.Timeout | undefined
+  #onIsochrone = () => {}
 
   /** @param image whose rows are what they should be; of memory there is nothing in it yet */
   constructor(image: RegistryImage, edits: EditLog, surroundings: RegistrySurroundings) {
@@ -200,6 +202,27 @@ export class Registry implements RegistryView {
     return geofence
   }
 
+  /** Called when there is an isochrone whose area is to be computed, from now on. */
+  set onIsochrone(wanted: () => void) {
+    this.#onIsochrone = wanted
+  }
+
+  /** The isochrones of all scopes, as they are written down. */
+  *isochrones(): Generator<GeofenceProperties> {
+    for (const store of this.#scopes.values()) yield* store.isochrones()
+  }
+
+  /**
+   * Notes what came of computing an isochrone: its area, or why there is none, in which case it keeps the one that it has.
+   * Nothing where it was edited or deleted meanwhile.
+   */
+  settleIsochrone(before: GeofenceProperties, outcome: IsochroneOutcome): void {
+    const store = this.scope(before.scope)
+    const geofence = store.records.get(before.id)
+    if (geofence === undefined || !isSameIsochrone(geofence, before)) return
+    this.#edits.commit([putOf(settled(store.withShape(geofence), outcome, this.#clock.now()))])
+  }
+
   /** Whether it was there. */
   deleteGeofence(scope: ScopeId, id: string): boolean {
     if (this.scope(scope).geofence(id) === undefined) return false
@@ -245,7 +268,11 @@ export class Registry implements RegistryView {
     this.#database.close()
   }
 
-  #build(scope: ScopeId, definition: GeofenceDefinition, id: string, createdAt: number): Geofence {
+  #build(scope: ScopeId, wanted: GeofenceDefinition, id: string, createdAt: number): Geofence {
+    const store = this.scope(scope)
+    const before = store.records.get(id)
+    const definition =
+      before?.isochrone === undefined ? wanted : withKnownArea(wanted, store.withShape(before))
     const timeZone = timeZoneOf(definition.shape)
     const now = this.#clock.now()
     const geofence = { ...definition, id, scope, timeZone, createdAt, updatedAt: Math.max(now, createdAt) }
@@ -282,6 +309,7 @@ export class Registry implements RegistryView {
         store.put(geofence)
         store.revision = revision
         this.#schedule(dueAt(geofence))
+        if (geofence.isochrone !== undefined) this.#onIsochrone()
       },
       remove: (key, revision) => {
         const [scope, id] = partsOf(key)

@@ -14,7 +14,7 @@ import { RecordList } from './recordList.ts'
  * One scope in memory, the image of its rows. Owns no durability: the registry changes it after SQLite has.
  *
  * Invariants: `records` and `index` hold the same geofences, in the same slots; `#dated` holds those for which
- * {@link dueAt} is set.
+ * {@link dueAt} is set, `#isochrones` the isochrones.
  */
 export class ScopeStore implements ScopeDirectory {
   settings: Settings = DEFAULT_SETTINGS
@@ -25,6 +25,7 @@ export class ScopeStore implements ScopeDirectory {
   readonly records: RecordList<GeofenceProperties>
   readonly #clock: Clock
   readonly #dated = new Set<number>()
+  readonly #isochrones = new Set<number>()
 
   constructor(index: GeofenceIndex, clock: Clock, revision: number) {
     this.index = index
@@ -73,6 +74,11 @@ export class ScopeStore implements ScopeDirectory {
     for (const slot of this.#dated) yield this.index.geofence(slot)
   }
 
+  /** The isochrones, as they are written down. */
+  *isochrones(): Generator<GeofenceProperties> {
+    for (const slot of this.#isochrones) yield this.index.geofence(slot)
+  }
+
   /** Makes room for so many geofences. */
   expect(count: number): void {
     this.records.expect(count)
@@ -87,6 +93,8 @@ export class ScopeStore implements ScopeDirectory {
     this.records.added(slot, geofence)
     if (dueAt(geofence) === undefined) this.#dated.delete(slot)
     else this.#dated.add(slot)
+    if (geofence.isochrone === undefined) this.#isochrones.delete(slot)
+    else this.#isochrones.add(slot)
   }
 
   /** Unknown ids are ignored. */
@@ -97,6 +105,7 @@ export class ScopeStore implements ScopeDirectory {
     this.index.remove(id)
     this.records.removed(slot)
     this.#dated.delete(slot)
+    this.#isochrones.delete(slot)
   }
 }
 

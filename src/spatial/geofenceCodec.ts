@@ -152,6 +152,7 @@ function restOf(
 ): string | undefined {
   const text = JSON.stringify({
     mode: geofence.mode,
+    isochrone: geofence.isochrone,
     metadata: geofence.metadata,
     operatingHours: operatingHours?.source,
     stopDetection: geofence.stopDetection,

@@ -1,4 +1,4 @@
-import type { Geofence } from '../model/geofence.ts'
+import { isActive, type Geofence } from '../model/geofence.ts'
 import { isLive, projectOf, type ScopeId } from '../model/scope.ts'
 import { numberText, type Tile38Keys } from './tile38Texts.ts'
 import type { Tile38Command } from './tile38Port.ts'
@@ -28,18 +28,25 @@ export class Tile38Hooks {
 
   /** The commands that follow from a change of a geofence; undefined: it is gone. */
   changed(scope: ScopeId, id: string, geofence: Geofence | undefined): Tile38Command[] {
-    if (geofence?.metadata?.hooks === true && geofence.enabled && this.#url !== '') {
+    if (geofence?.metadata?.hooks === true && isActive(geofence) && this.#url !== '') {
       this.#marked.set(id, geofence)
       return [this.#setting(geofence)]
     }
     return this.#marked.delete(id) ? [['DELHOOK', this.#keys.hook(scope, id)]] : []
   }
 
-  /** The commands after which a scope has no hooks; those that it is to have are told again. */
-  forget(scope: ScopeId): Tile38Command[] {
-    return [...this.#marked.values()]
-      .filter((geofence) => geofence.scope === scope)
-      .flatMap(({ id }) => this.changed(scope, id, undefined))
+  get areWanted(): boolean {
+    return this.#url !== ''
+  }
+
+  /** Whether the hook of that name is one of a marked geofence. */
+  has(scope: ScopeId, name: string): boolean {
+    return this.#marked.has(name.slice(this.#keys.hook(scope, '').length))
+  }
+
+  /** All of a scope are told again. */
+  forget(scope: ScopeId): void {
+    for (const [id, geofence] of this.#marked) if (geofence.scope === scope) this.#marked.delete(id)
   }
 
   /** The commands that renew all hooks. */

@@ -366,6 +366,7 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['coordinates', polygon(JSON.parse('['.repeat(50) + ']'.repeat(50)))],
     ['radius', { type: 'isochrone', mode: 'car', radius: undefined }, /isochrone/],
     ['radius', { type: 'isochrone', mode: 'car', radius: 0 }],
+    ['radius', { type: 'isochrone', mode: 'car', radius: 121 }, /\[1, 120\]/],
     ['mode', { type: 'isochrone', mode: undefined }, /isochrone/],
     ['mode', { mode: 'rocket' }, /car, truck, foot, bike, motorbike/],
     ['mode', { mode: 3 }],
@@ -447,11 +448,10 @@ t.test('geometry that would need an engine is answered 503, after the rest was c
   const { call } = await serve(t)
   const without = { ...CIRCLE, coordinates: undefined }
   const CASES: readonly (readonly [fields: object, param: string, message: RegExp])[] = [
-    [{ ...CIRCLE, type: 'isochrone', mode: 'foot', radius: 10 }, 'type', /no routing engine/],
     [{ ...without, address: 'Main Street 1' }, 'address', /no geocoder/],
     [{ ...without, placeId: 'p' }, 'placeId', /no places/],
     [{ ...without, type: 'polygon', placeId: 'p' }, 'placeId', /no places/],
-    [{ ...without, type: 'isochrone', mode: 'car', address: 'x' }, 'address', /no geocoder/],
+    [{ ...without, type: 'isochrone', mode: 'car', radius: 9, address: 'x' }, 'address', /no geocoder/],
   ]
   for (const [fields, param, message] of CASES) {
     const { status, body } = await call('POST', '/v1/geofences', fields)

@@ -311,17 +311,17 @@ export const PARAMETERS: readonly Parameter[] = [
   {
     endpoint: GEOFENCE,
     name: 'radius',
-    says: 'isochrone: required',
+    says: 'isochrone: required, 1 to 120 minutes',
     beside: { type: 'isochrone', mode: 'car' },
-    good: [],
-    bad: [ABSENT, 0],
+    good: [1, 120],
+    bad: [ABSENT, 0, 121],
   },
   {
     endpoint: GEOFENCE,
     name: 'mode',
     says: 'required for an isochrone; car, truck, foot or bike',
     beside: { type: 'isochrone', radius: 10 },
-    good: [],
+    good: ['car', 'truck', 'foot', 'bike'],
     bad: [ABSENT, 'boat'],
   },
   {

@@ -1,0 +1,165 @@
+/** Isochrones: areas that are computed in the background, by a source that the test plays. */
+import t, { type Test } from 'tap'
+import { isActive, type Position, type TravelMode } from '../../src/model/geofence.ts'
+import { scopeId } from '../../src/model/scope.ts'
+import { AreaRefused, IsochroneWorker, type AreaSource } from '../../src/registry/isochroneWorker.ts'
+import { geofenceCells } from '../../src/registry/exportCells.ts'
+import { geofenceRecord } from '../../src/registry/geofenceRecord.ts'
+import { parseGeofence } from '../../src/registry/geofenceSchema.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
+import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+
+const SCOPE = scopeId(1, false)
+const CENTER: Position = [-56.19, -34.9]
+
+/** A road network whose areas are squares of so many thousandths of a degree as minutes are given. */
+class Squares implements AreaSource {
+  network: string | undefined = 'first'
+  /** Thrown while it is there. */
+  error: Error | undefined
+  /** Resolves what is asked, where it is there. */
+  gate: Promise<void> | undefined
+  readonly asked: string[] = []
+  readonly #listeners = new Set<() => void>()
+
+  networkAt = () => this.network
+
+  async areaAround([longitude, latitude]: Position, minutes: number, mode: TravelMode): Promise<Position[]> {
+    this.asked.push(`${this.network} ${minutes} ${mode}`)
+    await this.gate
+    if (this.error !== undefined) throw this.error
+    const d = minutes / 1000
+    const at = (x: number, y: number): Position => [longitude + x * d, latitude + y * d]
+    return [at(-1, -1), at(1, -1), at(1, 1), at(-1, 1), at(-1, -1)]
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  become(network: string | undefined): void {
+    this.network = network
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+function open(t: Test) {
+  const folder = t.testdir()
+  const clock = new ManualClock(Date.UTC(2026, 0, 1))
+  const reopen = () => openRegistry({ folder, clock, createIndex: createGeofenceIndex })
+  const source = new Squares()
+  const troubles: string[] = []
+  const state = { registry: reopen(), worker: undefined as unknown as IsochroneWorker }
+  const begin = () => {
+    state.worker = new IsochroneWorker(state.registry, source, (error) => troubles.push(error.message))
+    state.worker.start()
+  }
+  begin()
+  t.teardown(async () => {
+    await state.worker.stop()
+    state.registry.close()
+  })
+  return {
+    source,
+    troubles,
+    put(fields: object) {
+      const all = { tag: 'area', externalId: '1', description: 'x', type: 'isochrone', coordinates: CENTER }
+      return state.registry.putGeofence(SCOPE, parseGeofence({ ...all, mode: 'car', radius: 10, ...fields }))
+    },
+    record() {
+      const scope = state.registry.scope(SCOPE)
+      const geofence = scope.withShape(scope.geofenceByPair('area', '1')!)
+      return {
+        ...geofenceRecord(geofence),
+        isActive: isActive(geofence),
+        cells: geofenceCells(geofence),
+      } as any
+    },
+    worker: () => state.worker,
+    async restart() {
+      await state.worker.stop()
+      state.registry.close()
+      state.registry = reopen()
+      begin()
+    },
+  }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+t.test('pending, then ready; kept by edits that ask for the same area', async (t) => {
+  const { source, put, record, restart, worker } = open(t)
+  let go = () => {}
+  source.gate = new Promise((resolve) => (go = resolve))
+  put({})
+  await until(() => source.asked.length === 1)
+  const pending = record()
+  t.match(pending, {
+    isActive: false,
+    enabled: true,
+    geometryCenter: { coordinates: CENTER },
+    isochrone: { destination: CENTER, minutes: 10, status: 'pending' },
+  })
+  t.equal(pending.geometry, undefined)
+  go()
+  await until(() => record().isochrone.status === 'ready')
+  t.match(record(), { isActive: true, type: 'isochrone', mode: 'car', geometry: { type: 'Polygon' } })
+  t.strictSame(record().geometry.coordinates[0][0], [CENTER[0] - 0.01, CENTER[1] - 0.01])
+  t.match(record().cells, { type: 'isochrone', coordinates: JSON.stringify(CENTER), radius: 10, mode: 'car' })
+
+  const { geometry } = record()
+  put({ description: 'another name' })
+  t.match(record(), { description: 'another name', isActive: true, geometry })
+  await restart()
+  t.match(record(), { isActive: true, geometry, isochrone: { status: 'ready' } })
+  t.equal(worker().pending, 0)
+  put({ mode: 'foot' })
+  t.match(record(), { isActive: false, isochrone: { status: 'pending' } }, 'another area')
+  await until(() => record().isActive)
+  put({ radius: 20 })
+  await until(() => record().isActive)
+  t.strictSame(source.asked, ['first 10 car', 'first 10 foot', 'first 20 car'])
+  put({ type: 'circle', mode: undefined })
+  t.match(record(), { isochrone: undefined, type: 'circle', geometryRadius: 10 })
+})
+
+t.test('another network is asked anew; the area before stays until then, and where it fails', async (t) => {
+  const { source, put, record } = open(t)
+  put({})
+  await until(() => record().isActive)
+  const { geometry } = record()
+  source.error = new AreaRefused('No road within 1 km.')
+  source.become('second')
+  await until(() => record().isochrone.failure !== undefined)
+  t.match(record(), {
+    isActive: true,
+    geometry,
+    isochrone: { status: 'ready', failure: 'No road within 1 km.' },
+  })
+  source.error = undefined
+  source.become('third')
+  await until(() => record().isochrone.failure === undefined)
+  t.strictSame(source.asked, ['first 10 car', 'second 10 car', 'third 10 car'])
+})
+
+t.test('no network yet, none there, and one that fails for a while', async (t) => {
+  const { source, troubles, put, record, restart } = open(t)
+  source.network = undefined
+  put({})
+  await restart()
+  t.match(record().isochrone, { status: 'pending' })
+  source.become('')
+  await until(() => record().isochrone.status === 'failed')
+  t.match(record(), { isActive: false, isochrone: { failure: 'No region contains the destination.' } })
+  source.error = new Error('the engine is away')
+  source.become('second')
+  await until(() => troubles.length > 0)
+  t.match(record().isochrone, { status: 'failed' })
+  source.error = undefined
+  await until(() => record().isActive)
+  t.match(record().isochrone, { status: 'ready', failure: undefined })
+})
