@@ -105,21 +105,12 @@ function nodesBlock(nodes: readonly OsmNode[]): Uint8Array {
   const tenMillionths = (degrees: number): number => Math.round(degrees * 1e7)
   return block(strings, (group) => {
     group.uint32(bytes(2)).fork()
-    writeDeltas(
-      group,
-      1,
-      nodes.map(({ id }) => id),
-    )
-    writeDeltas(
-      group,
-      8,
-      nodes.map(({ latitude }) => tenMillionths(latitude)),
-    )
-    writeDeltas(
-      group,
-      9,
-      nodes.map(({ longitude }) => tenMillionths(longitude)),
-    )
+    const ids = nodes.map(({ id }) => id)
+    const latitudes = nodes.map(({ latitude }) => tenMillionths(latitude))
+    const longitudes = nodes.map(({ longitude }) => tenMillionths(longitude))
+    writeDeltas(group, 1, ids)
+    writeDeltas(group, 8, latitudes)
+    writeDeltas(group, 9, longitudes)
     writePacked(group, 10, tags)
     group.ldelim()
   })
@@ -143,21 +134,12 @@ function relationsBlock(relations: readonly OsmRelation[]): Uint8Array {
     for (const { id, members, tags } of relations) {
       group.uint32(bytes(4)).fork().uint32(varint(1)).int64(id)
       writeTags(group, strings, tags)
-      writePacked(
-        group,
-        8,
-        members.map(({ role }) => strings.index(role)),
-      )
-      writeDeltas(
-        group,
-        9,
-        members.map((member) => member.id),
-      )
-      writePacked(
-        group,
-        10,
-        members.map(({ type }) => MEMBER_TYPES[type]),
-      )
+      const roles = members.map(({ role }) => strings.index(role))
+      const ids = members.map((member) => member.id)
+      const types = members.map(({ type }) => MEMBER_TYPES[type])
+      writePacked(group, 8, roles)
+      writeDeltas(group, 9, ids)
+      writePacked(group, 10, types)
       group.ldelim()
     }
   })
@@ -178,16 +160,10 @@ function block(strings: Strings, write: (group: Writer) => void): Uint8Array {
 }
 
 function writeTags(writer: Writer, strings: Strings, tags: OsmTags): void {
-  writePacked(
-    writer,
-    2,
-    Object.keys(tags).map((key) => strings.index(key)),
-  )
-  writePacked(
-    writer,
-    3,
-    Object.values(tags).map((value) => strings.index(value)),
-  )
+  const keys = Object.keys(tags).map((key) => strings.index(key))
+  const values = Object.values(tags).map((value) => strings.index(value))
+  writePacked(writer, 2, keys)
+  writePacked(writer, 3, values)
 }
 
 function writePacked(writer: Writer, field: number, values: readonly number[]): void {
@@ -224,12 +200,12 @@ class Strings {
 }
 
 function* inBlocks<Item>(items: Iterable<Item>): Generator<Item[]> {
-  let block: Item[] = []
+  let gathered: Item[] = []
   for (const item of items) {
-    block.push(item)
-    if (block.length < BLOCK_OBJECTS) continue
-    yield block
-    block = []
+    gathered.push(item)
+    if (gathered.length < BLOCK_OBJECTS) continue
+    yield gathered
+    gathered = []
   }
-  if (block.length > 0) yield block
+  if (gathered.length > 0) yield gathered
 }

@@ -1,0 +1,74 @@
+/**
+ * The SQLite file that tells the builder of routing tiles in which country and time zone a node lies.
+ *
+ * Valhalla makes one of the boundary relations of the extract. But an extract that is cut out of a country has not all of the
+ * country's boundary, so the country is not found, and where none is found people are taken to drive on the left. So it is made of
+ * boundaries that are always there (boundaries.ts), written as an extract with nothing else in it: `valhalla_build_admins` writes
+ * geometry in a form that no library here writes, and adds what it knows about countries by their names (who may use which kind
+ * of path). What it knows by other names is put right afterwards: the driving side of each country; and the zones, which are moved into the table where the tile builder looks for them.
+ */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { boundaryExtract, countriesIn, zones, type Country } from './boundaries.ts'
+import type { Coverage } from './coverage.ts'
+import { writeOsmPbf } from './osmPbfWriter.ts'
+import type { Bounds } from './port.ts'
+import { runTool } from './valhallaTools.ts'
+
+/** So that a zone is told from a country. */
+const ZONE = 'zone '
+
+/**
+ * Makes the file anew.
+ * @param path of the file
+ * @param folder for what is needed meanwhile
+ * @throws {ValhallaMissing} {@link ToolFailed}
+ */
+export async function buildBorders(
+  { bounds, coverage }: { readonly bounds: Bounds; readonly coverage: Coverage },
+  path: string,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const extract = join(folder, 'borders.osm.pbf')
+  const countries = countriesIn(bounds)
+  writeOsmPbf(extract, boundaryExtract([...countries, ...zones(coverage, (zone) => ZONE + zone)]))
+  rmSync(path, { force: true })
+  const config = { mjolnir: { admin: path, logging: { type: 'std_out', color: false } } }
+  const args = ['--inline-config', JSON.stringify(config), extract]
+  await runTool('valhalla_build_admins', args, { folder, signal, onLine: () => {} })
+  rmSync(extract)
+  putRight(path, countries)
+}
+
+function putRight(path: string, countries: readonly Country[]): void {
+  const database = new Database(path)
+  try {
+    // What this file is for; it is never open for writing again.
+    database.pragma('synchronous = OFF')
+    database.transaction(() => {
+      const side = database.prepare('UPDATE admins SET drive_on_right = ? WHERE name = ?')
+      for (const { name, drivesOnRight } of countries) side.run(drivesOnRight ? 1 : 0, name)
+      moveZones(database)
+    })()
+  } finally {
+    database.close()
+  }
+}
+
+/** As `spatialite_tool` and CreateSpatialIndex make the table of Valhalla's own script, `valhalla_build_timezones`. */
+function moveZones(database: Database.Database): void {
+  const isZone = `substr(name, 1, ${ZONE.length}) = '${ZONE}'`
+  database.exec(`
+    CREATE TABLE tz_world (TZID TEXT, geom MULTIPOLYGON);
+    INSERT INTO tz_world (rowid, TZID, geom)
+      SELECT rowid, substr(name, ${ZONE.length + 1}), geom FROM admins WHERE ${isZone};
+    CREATE VIRTUAL TABLE idx_tz_world_geom USING rtree(pkid, xmin, xmax, ymin, ymax);
+    INSERT INTO idx_tz_world_geom SELECT * FROM idx_admins_geom WHERE pkid IN (SELECT rowid FROM tz_world);
+    INSERT INTO geometry_columns
+      SELECT 'tz_world', f_geometry_column, geometry_type, coord_dimension, srid, spatial_index_enabled
+      FROM geometry_columns WHERE f_table_name = 'admins';
+    DELETE FROM admins WHERE ${isZone};
+  `)
+}

@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const PACKAGE = '@valhallajs/valhallajs'
+/** Of a tool's last words, which say what went wrong. */
+const LAST_LINES = 20
+
+/** The package is not installed, or has nothing for this machine. */
+export class ValhallaMissing extends Error {
+  override name = 'ValhallaMissing'
+}
+
+/** An executable of Valhalla did not do what it was asked. */
+export class ToolFailed extends Error {
+  override name = 'ToolFailed'
+}
+
+/**
+ * Runs an executable of Valhalla to its end.
+ * @param options.folder where it runs: it leaves notes there
+ * @param options.onLine told each line that it writes; lines of its log begin with `[INFO]` or another level
+ * @param options.signal kills it
+ * @throws {ValhallaMissing} {@link ToolFailed} and the signal's reason
+ */
+export async function runTool(
+  tool: 'valhalla_build_admins' | 'valhalla_build_tiles',
+  args: readonly string[],
+  options: {
+    readonly folder: string
+    readonly signal: AbortSignal
+    readonly onLine: (line: string) => void
+  },
+): Promise<void> {
+  const { folder, signal, onLine } = options
+  signal.throwIfAborted()
+  const child = spawn(join(toolsFolder(), tool), args, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Its threads would each keep a heap of their own.
+    env: { ...process.env, MALLOC_ARENA_MAX: '2' },
+  })
+  const kill = (): void => void child.kill('SIGKILL')
+  signal.addEventListener('abort', kill)
+  process.once('exit', kill)
+  const last: string[] = []
+  const hear = (line: string): void => {
+    const text = line.replace(/^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d\.\d+ /, '')
+    last.push(text)
+    if (last.length > LAST_LINES) last.shift()
+    onLine(text)
+  }
+  createInterface(child.stdout).on('line', hear)
+  createInterface(child.stderr).on('line', hear)
+  try {
+    const [code, by] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
+    signal.throwIfAborted()
+    if (code !== 0) throw new ToolFailed(`${tool} ended by ${by ?? `exit code ${code}`}:\n${last.join('\n')}`)
+  } finally {
+    signal.removeEventListener('abort', kill)
+    process.off('exit', kill)
+  }
+}
+
+/** The version of the package, e.g. `3.6.1`. @throws {ValhallaMissing} */
+export function valhallaVersion(): string {
+  const require = createRequire(import.meta.url)
+  return (require(join(packageFolder(), 'package.json')) as { version: string }).version
+}
+
+/** @throws {ValhallaMissing} */
+function toolsFolder(): string {
+  const folder = join(packageFolder(), process.platform, process.arch)
+  if (existsSync(folder)) return folder
+  throw new ValhallaMissing(
+    `The package ${PACKAGE} has no routing engine for ${process.platform} on ${process.arch}: it is for Linux on x64 and ` +
+      `arm64, and macOS on arm64.`,
+  )
+}
+
+function packageFolder(): string {
+  try {
+    return dirname(createRequire(import.meta.url).resolve(PACKAGE))
+  } catch (cause) {
+    throw new ValhallaMissing(
+      `The package ${PACKAGE}, the routing engine, is not installed: npm install ${PACKAGE}.`,
+      { cause },
+    )
+  }
+}
