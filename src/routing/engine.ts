@@ -1,0 +1,68 @@
+import type { AnswerCache } from './cache.ts'
+import {
+  type OsrmAnswer,
+  type OsrmRouteRequest,
+  type RoutingAction,
+  type RoutingActions,
+  type RoutingEngine,
+} from './port.ts'
+import type { Valhalla } from './valhalla.ts'
+
+/** What an operator counts of all engines together. */
+export interface RoutingObserver {
+  /** A request that an engine was asked, not one that the cache answered. `outcome`: `ok` or the name of the error's class. */
+  asked(action: RoutingAction, outcome: string, milliseconds: number): void
+}
+
+export interface CachedEngineParts {
+  readonly valhalla: Valhalla
+  readonly cache: AnswerCache
+  /** Whom answers credit for the data. */
+  readonly attribution: string | undefined
+  /** Unlike that of each other network and of another build of this one. */
+  readonly key: string
+  /** How long an answer holds: a remote network changes without a word. */
+  readonly maxAgeMilliseconds: number
+  readonly observer: RoutingObserver
+}
+
+/** A Valhalla whose answers are kept: objects to JSON on the way in, JSON to objects on the way out. */
+export class CachedEngine implements RoutingEngine {
+  readonly attribution: string | undefined
+  readonly #parts: CachedEngineParts
+
+  constructor(parts: CachedEngineParts) {
+    this.attribution = parts.attribution
+    this.#parts = parts
+  }
+
+  async ask(action: 'route', request: OsrmRouteRequest): Promise<OsrmAnswer>
+  async ask<A extends RoutingAction>(
+    action: A,
+    request: RoutingActions[A]['request'],
+  ): Promise<RoutingActions[A]['answer']>
+  async ask(action: RoutingAction, request: object): Promise<unknown> {
+    const { cache, key, maxAgeMilliseconds } = this.#parts
+    const text = JSON.stringify(request)
+    // What is asked about now has another answer later.
+    const ofNow = action === 'status' || (request as { date_time?: { type: number } }).date_time?.type === 0
+    const json = ofNow
+      ? await this.#call(action, text)
+      : await cache.answer(`${key} ${action} ${text}`, maxAgeMilliseconds, () => this.#call(action, text))
+    return JSON.parse(json.toString())
+  }
+
+  async #call(action: RoutingAction, request: string): Promise<Buffer> {
+    const { valhalla, observer } = this.#parts
+    const start = performance.now()
+    let outcome = 'ok'
+    try {
+      return await valhalla.call(action, request)
+    } catch (error) {
+      outcome = (error as Error).name
+      throw error
+    } finally {
+      observer.asked(action, outcome, performance.now() - start)
+    }
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * The child process with Valhalla in it: a loop that hands requests to the binding's threads and their answers back. All that
+ * can go wrong is judged by the parent (valhallaProcess.ts).
+ *
+ * 1. It ends when its parent does, however that ended: the channel between them closes.
+ * 2. It outlives the signals that a terminal or a service manager sends to everybody: the parent drains, then ends it.
+ */
+import type { RoutingAction } from './port.ts'
+
+/** The first message to the child: with what to make the engine. */
+export interface OpenEngine {
+  /** {@link valhallaConfig} */
+  readonly config: string
+}
+
+export interface EngineRequest {
+  readonly id: number
+  readonly action: RoutingAction
+  /** JSON. */
+  readonly request: string
+}
+
+export type EngineReply =
+  | { readonly is: 'ready' }
+  /** It cannot be loaded on this machine; nothing more comes. */
+  | { readonly is: 'unusable'; readonly reason: string }
+  | { readonly is: 'answer'; readonly id: number; readonly json: Buffer }
+  | { readonly is: 'refusal'; readonly id: number; readonly message: string }
+  /** Every second. */
+  | { readonly is: 'alive'; readonly residentBytes: number }
+
+/** The part of the binding that is used: methods from JSON to JSON. */
+export type Binding = {
+  readonly [M in (typeof METHODS)[RoutingAction]]: (request: string) => Promise<string>
+}
+
+/** What the package exports. */
+export interface BindingPackage {
+  readonly Actor: new (config: string) => Binding
+}
+
+const METHODS = {
+  route: 'route',
+  optimized_route: 'optimizedRoute',
+  trace_route: 'traceRoute',
+  trace_attributes: 'traceAttributes',
+  sources_to_targets: 'matrix',
+  isochrone: 'isochrone',
+  locate: 'locate',
+  status: 'status',
+} as const satisfies Record<RoutingAction, string>
+
+const ALIVE_MILLISECONDS = 1000
+
+/**
+ * Serves the parent from now on.
+ * @param load the binding's package
+ */
+export function serveEngine(load: () => Promise<BindingPackage>): void {
+  process.on('SIGINT', () => {})
+  process.on('SIGTERM', () => {})
+  // At once: an exit would wait for the search that is under way.
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+  process.once('message', (message) => void open(load, message as OpenEngine))
+}
+
+async function open(load: () => Promise<BindingPackage>, { config }: OpenEngine): Promise<void> {
+  let engine: Binding
+  try {
+    const { Actor } = await load()
+    engine = new Actor(config)
+  } catch (error) {
+    return tell({ is: 'unusable', reason: (error as Error).message })
+  }
+  process.on('message', (message) => void answer(engine, message as EngineRequest))
+  setInterval(() => tell({ is: 'alive', residentBytes: process.memoryUsage.rss() }), ALIVE_MILLISECONDS)
+  tell({ is: 'ready' })
+}
+
+async function answer(engine: Binding, { id, action, request }: EngineRequest): Promise<void> {
+  try {
+    tell({ is: 'answer', id, json: Buffer.from(await engine[METHODS[action]](request)) })
+  } catch (error) {
+    tell({ is: 'refusal', id, message: (error as Error).message })
+  }
+}
+
+function tell(reply: EngineReply): void {
+  // A parent that is gone is told nothing; the end comes with the channel's.
+  if (process.connected) process.send!(reply, () => {})
+}

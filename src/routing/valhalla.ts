@@ -1,0 +1,15 @@
+import type { RoutingAction } from './port.ts'
+
+/** A Valhalla that takes and gives JSON as text: what is between {@link ../routing/cache.ts} and the technology. */
+export interface Valhalla {
+  /**
+   * @param request JSON
+   * @returns the answer's JSON in UTF-8
+   * @throws {RoutingRefusal} {@link RoutingUnavailable}
+   */
+  call(action: RoutingAction, request: string): Promise<Buffer>
+  /** How it is, in a few words for an operator. */
+  readonly condition: string
+  /** Finishes what it has taken, and lets go of everything. */
+  stop(): Promise<void>
+}

@@ -1,0 +1,139 @@
+/**
+ * Valhalla's configuration for answering requests, as JSON. The limits are those of the interface and some room above them:
+ * what is asked for within the interface must not fail in the engine, whose errors say less.
+ */
+
+const KILOMETERS = 1000
+/** All modes go as far as a car; the matrix search is the costlier one. */
+const MAX_DISTANCE_METERS = 5000 * KILOMETERS
+const MAX_MATRIX_METERS = 400 * KILOMETERS
+/** Directions take 25, a matrix at most 625 origins for one destination. */
+const MAX_LOCATIONS = 626
+const MAX_MATRIX_CELLS = 625
+const MAX_CONTOUR_MINUTES = 120
+/** Points of a path, and metres between its ends as a bird flies. */
+const MAX_TRACE_POINTS = 16_000
+const MAX_TRACE_METERS = 2000 * KILOMETERS
+/** How far a point may be from a road, unless the request says less. */
+const SEARCH_CUTOFF_METERS = 5 * KILOMETERS
+
+const MODES = ['auto', 'truck', 'pedestrian', 'bicycle', 'motorcycle'] as const
+const PARTS = ['mjolnir', 'loki', 'thor', 'odin', 'meili'] as const
+
+export interface ValhallaRuntime {
+  /** Absolute path of the folder of tiles. */
+  readonly tiles: string
+  /** Of tiles kept in memory by each thread, bytes. */
+  readonly tileCacheBytes: number
+}
+
+/** The text that Valhalla's Actor is made with. */
+export function valhallaConfig({ tiles, tileCacheBytes }: ValhallaRuntime): string {
+  const config = {
+    mjolnir: {
+      tile_dir: tiles,
+      max_cache_size: tileCacheBytes,
+      // What is longest unused goes; without, all tiles go at once when the bound is reached.
+      use_lru_mem_cache: true,
+      lru_mem_cache_hard_control: true,
+    },
+    loki: {
+      actions: [
+        'locate',
+        'route',
+        'sources_to_targets',
+        'optimized_route',
+        'isochrone',
+        'trace_route',
+        'trace_attributes',
+        'status',
+      ],
+      use_connectivity: true,
+      service_defaults: {
+        radius: 0,
+        minimum_reachability: 50,
+        search_cutoff: SEARCH_CUTOFF_METERS,
+        node_snap_tolerance: 5,
+        street_side_tolerance: 5,
+        street_side_max_distance: 1000,
+        heading_tolerance: 60,
+      },
+    },
+    thor: {
+      source_to_target_algorithm: 'select_optimal',
+      extended_search: false,
+    },
+    odin: { markup_formatter: { markup_enabled: false } },
+    meili: {
+      mode: 'auto',
+      customizable: ['mode', 'search_radius', 'turn_penalty_factor', 'gps_accuracy', 'breakage_distance'],
+      verbose: false,
+      default: {
+        sigma_z: 4.07,
+        gps_accuracy: 5,
+        beta: 3,
+        max_route_distance_factor: 5,
+        max_route_time_factor: 5,
+        max_search_radius: 100,
+        breakage_distance: 2000,
+        interpolation_distance: 10,
+        search_radius: 50,
+        geometry: false,
+        route: true,
+        turn_penalty_factor: 0,
+      },
+      auto: { turn_penalty_factor: 200, search_radius: 50 },
+      pedestrian: { turn_penalty_factor: 100, search_radius: 50 },
+      bicycle: { turn_penalty_factor: 140 },
+      grid: { size: 500, cache_size: 100_240 },
+    },
+    service_limits: {
+      ...Object.fromEntries(MODES.map((mode) => [mode, limitsOfMode])),
+      isochrone: {
+        max_contours: 4,
+        max_time_contour: MAX_CONTOUR_MINUTES,
+        max_distance: 25_000,
+        max_distance_contour: 200,
+        max_locations: 1,
+      },
+      trace: {
+        max_distance: MAX_TRACE_METERS,
+        max_gps_accuracy: 100,
+        max_search_radius: 100,
+        max_shape: MAX_TRACE_POINTS,
+        max_alternates: 3,
+        max_alternates_shape: 100,
+      },
+      status: { allow_verbose: false },
+      skadi: { max_shape: 1, min_resample: 10 },
+      centroid: { max_distance: 1, max_locations: 2 },
+      max_exclude_locations: 50,
+      max_exclude_polygons_length: 10_000,
+      max_reachability: 100,
+      max_radius: 200,
+      max_timedep_distance: MAX_DISTANCE_METERS,
+      max_timedep_distance_matrix: MAX_MATRIX_METERS,
+      max_alternates: 2,
+      max_distance_disable_hierarchy_culling: 0,
+      hierarchy_limits: { allow_modification: false },
+      // `avoid` is tried as a ban first.
+      allow_hard_exclusions: true,
+    },
+  }
+  // Without a type nothing is logged; the default goes to the standard output.
+  const silent = { logging: { type: '' } }
+  return JSON.stringify({
+    ...config,
+    ...Object.fromEntries(PARTS.map((part) => [part, { ...config[part], ...silent }])),
+  })
+}
+
+const limitsOfMode = {
+  max_distance: MAX_DISTANCE_METERS,
+  max_locations: MAX_LOCATIONS,
+  max_matrix_distance: MAX_MATRIX_METERS,
+  max_matrix_location_pairs: MAX_MATRIX_CELLS,
+  // Nobody walks to a bus here, but Valhalla does not start without.
+  min_transit_walking_distance: 1,
+  max_transit_walking_distance: 10_000,
+}

@@ -1,0 +1,3 @@
+import { serveEngine } from '../src/routing/engineChild.ts'
+
+serveEngine(() => import('@valhallajs/valhallajs'))
