@@ -122,9 +122,8 @@ export interface MatrixRequest extends TravelRequest {
   readonly sources: readonly RoutingLocation[]
   readonly targets: readonly RoutingLocation[]
   readonly units?: 'kilometers' | 'miles'
-  /** `false` answers rows of numbers, a twentieth of the bytes of a cell's object each. */
-  readonly verbose?: boolean
-  readonly shape_format?: 'polyline6' | 'polyline5' | 'geojson' | 'no_shape'
+  /** Rows of numbers: a twentieth of the bytes of an object per cell. */
+  readonly verbose: false
 }
 
 /** A point of a path, with its epoch seconds where known. */
@@ -300,25 +299,16 @@ export interface OsrmStep {
 }
 
 export interface MatrixAnswer {
-  readonly sources_to_targets: MatrixRows | readonly (readonly MatrixCell[])[]
+  /** A row per source with a number per target, null where there is no way. */
+  readonly sources_to_targets: {
+    /** In the units of the request. */
+    readonly distances: readonly (readonly (number | null)[])[]
+    /** Whole seconds. */
+    readonly durations: readonly (readonly (number | null)[])[]
+  }
   readonly units: 'kilometers' | 'miles'
   /** Which of its searches Valhalla took. */
   readonly algorithm: string
-}
-
-/** With `verbose: false`: a row per source with a number per target, null where there is no way. */
-export interface MatrixRows {
-  readonly distances: readonly (readonly (number | null)[])[]
-  /** Seconds. */
-  readonly durations: readonly (readonly (number | null)[])[]
-}
-
-export interface MatrixCell {
-  readonly distance: number | null
-  /** Seconds. */
-  readonly time: number | null
-  readonly from_index: number
-  readonly to_index: number
 }
 
 /** What a path's points and the roads under it are. */
