@@ -65,6 +65,7 @@ import type { Registry } from './registry/registry.ts'
 import { openReplicatedRegistry } from './registry/replicatedRegistry.ts'
 import { ByteBound } from './runtime/byteBound.ts'
 import { systemClock as clock } from './runtime/clock.ts'
+import { ApiError } from './runtime/errors.ts'
 import { DRAIN_MILLISECONDS, Lifecycle, type Service } from './runtime/lifecycle.ts'
 import type { Logger } from './runtime/logger.ts'
 import { Outgoing } from './runtime/outgoing.ts'
@@ -169,11 +170,13 @@ function rolesOf({ roles, natsUrl, natsFormat, tile38Url }: Options): (role: Rol
   return (role) => roles.includes('all') || roles.includes(role)
 }
 
-/** Answers probes while the servers are waited for. */
+/** Answers probes while the servers are waited for, and 503 to everybody else. */
 async function openWaitingRoom(options: Options, metrics: Metrics) {
   const check = { name: 'NATS', check: () => ({ ok: false, detail: 'waiting for the servers' }) }
   const server = createServer({
     routes: healthRoutes([check], metrics),
+    // Who would take 404 for an answer would not send it again.
+    elsewhere: new ApiError(503, 'The server is starting. Try again.', { retryAfter: 1 }),
     authenticate: () => undefined,
     trustedProxies: [],
     clock,

@@ -41,6 +41,8 @@ export interface ServerOptions {
   readonly refusedConnection?: (refusal: Refusal) => void
   readonly clock: Clock
   readonly logger?: ErrorLog
+  /** What is answered where no route has the path. Default: 404. */
+  readonly elsewhere?: ApiError
   /** Gives the observer of a route's requests; of those to unknown paths where the route is undefined. */
   readonly observe?: (route: Route | undefined) => RequestObserver
 }
@@ -114,6 +116,7 @@ export function createServer(options: ServerOptions): Server {
     draining: false,
     onIdle: undefined,
   }
+  const elsewhere = options.elsewhere ?? new ApiError(404, NO_SUCH_PATH)
   const observeUnknown = options.observe?.(undefined) ?? ignore
   const nextRequestId = requestIds()
   const router = new Router<Endpoint>()
@@ -180,7 +183,7 @@ export function createServer(options: ServerOptions): Server {
       if (isHead) refuse(res, true, refusalOf(res, req, sockets, shared), undefined)
       else refuseMethod(res, ['GET'])
     } else if (match === undefined) {
-      refuse(res, isHead, shared.draining ? shuttingDown() : new ApiError(404, NO_SUCH_PATH), undefined)
+      refuse(res, isHead, shared.draining ? shuttingDown() : elsewhere, undefined)
     } else if (match.value === undefined) {
       refuseMethod(res, match.allowed, isHead)
     } else {
