@@ -341,6 +341,59 @@ export const OPTIONS = {
       'NATS as Tile38 reaches it, nats://HOST:PORT: there it tells by itself who enters and leaves geofences that have ' +
       '"hooks": true in their metadata. Experimental, as tile38Url.',
   },
+  routingUrl: {
+    type: 'text',
+    default: '',
+    problem: routingProblem,
+    env: 'RINGFENCE_ROUTING_URL',
+    value: 'URL',
+    help: 'A Valhalla server that answers what needs roads, http://HOST:PORT, instead of the regions on this machine.',
+  },
+  routingThreads: {
+    type: 'integer',
+    default: 2,
+    low: 1,
+    high: 128,
+    env: 'RINGFENCE_ROUTING_THREADS',
+    value: 'NUMBER',
+    help: 'Routing requests computed at one time for each region, beside tracking and at lower priority.',
+  },
+  routingTimeoutSeconds: {
+    type: 'integer',
+    default: 15,
+    low: 1,
+    high: 600,
+    env: 'RINGFENCE_ROUTING_TIMEOUT_SECONDS',
+    value: 'SECONDS',
+    help: 'How long a routing request may take, and before that wait; then the answer is 503.',
+  },
+  routingQueue: {
+    type: 'integer',
+    default: 256,
+    low: 1,
+    high: 100_000,
+    env: 'RINGFENCE_ROUTING_QUEUE',
+    value: 'NUMBER',
+    help: 'Routing requests of a region that may wait; one more is answered 503.',
+  },
+  routingMemoryBytes: {
+    type: 'integer',
+    default: 1024 * MIB,
+    low: 128 * MIB,
+    high: 1024 * 1024 * MIB,
+    env: 'RINGFENCE_ROUTING_MEMORY_BYTES',
+    value: 'BYTES',
+    help: 'Memory of the routing process of a region, half of it for roads; one that has more is replaced.',
+  },
+  routingCacheBytes: {
+    type: 'integer',
+    default: 32 * MIB,
+    low: 0,
+    high: 65536 * MIB,
+    env: 'RINGFENCE_ROUTING_CACHE_BYTES',
+    value: 'BYTES',
+    help: 'Routing answers kept for identical requests.',
+  },
   webhookPrivateAddresses: {
     type: 'list',
     default: [],
@@ -667,6 +720,14 @@ function tile38Problem(text: string): string | undefined {
 
 function tile38HooksProblem(text: string): string | undefined {
   return /^nats:\/\/[^/?#@]+:\d+$/.test(text) ? undefined : 'must be a URL like nats://HOST:PORT'
+}
+
+function routingProblem(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isServer =
+    url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.search === '' && url.hash === ''
+  if (!isServer) return 'must be a URL like http://HOST:PORT'
+  return url.username === '' && url.password === '' ? undefined : 'must hold no password'
 }
 
 function proxiesProblem(ranges: readonly string[]): string | undefined {

@@ -7,14 +7,39 @@ const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 5000]
 
 type Values = MetricValueWithName<string>[]
 
-/** What the requests of one route came to: plain numbers, because a labelled counter costs more than a request may. */
+/** Times: plain numbers, because a labelled counter of the library costs more than a request may. */
+class Times {
+  /** One per bucket and one for what is slower; not cumulative. */
+  readonly #buckets = new Float64Array(BUCKETS_MS.length + 1)
+  #totalMs = 0
+
+  add(milliseconds: number): void {
+    let bucket = 0
+    while (bucket < BUCKETS_MS.length && milliseconds > BUCKETS_MS[bucket]!) bucket++
+    this.#buckets[bucket]! += 1
+    this.#totalMs += milliseconds
+  }
+
+  values(name: string, labels: Readonly<Record<string, string>>): Values {
+    const values: Values = []
+    let count = 0
+    for (let i = 0; i <= BUCKETS_MS.length; i++) {
+      count += this.#buckets[i]!
+      const le = i < BUCKETS_MS.length ? String(BUCKETS_MS[i]! / 1000) : '+Inf'
+      values.push({ metricName: `${name}_bucket`, labels: { ...labels, le }, value: count })
+    }
+    values.push({ metricName: `${name}_sum`, labels, value: this.#totalMs / 1000 })
+    values.push({ metricName: `${name}_count`, labels, value: count })
+    return values
+  }
+}
+
+/** What the requests of one route came to. */
 interface RouteCounts {
   readonly method: string
   readonly path: string
   readonly byStatus: Map<number, number>
-  /** One per bucket and one for what is slower; not cumulative. */
-  readonly buckets: Float64Array
-  totalMs: number
+  readonly times: Times
 }
 
 /**
@@ -43,17 +68,13 @@ export class Metrics {
       method: route?.method ?? 'any',
       path: route?.path ?? 'unknown',
       byStatus: new Map(),
-      buckets: new Float64Array(BUCKETS_MS.length + 1),
-      totalMs: 0,
+      times: new Times(),
     }
     this.#routes.push(counts)
-    const { byStatus, buckets } = counts
+    const { byStatus, times } = counts
     return (status, milliseconds) => {
       byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
-      let bucket = 0
-      while (bucket < BUCKETS_MS.length && milliseconds > BUCKETS_MS[bucket]!) bucket++
-      buckets[bucket]! += 1
-      counts.totalMs += milliseconds
+      times.add(milliseconds)
     }
   }
 
@@ -81,6 +102,16 @@ export class Metrics {
     this.#register(`ringfence_${name}`, 'counter', help, (metricName) =>
       [...read()].map(([key, value]) => ({ metricName, labels: { [label]: key }, value })),
     )
+  }
+
+  /**
+   * Times of something, in the buckets of requests; the name ends in `_seconds`.
+   * @returns what is told each time, in milliseconds
+   */
+  times(name: string, help: string): (milliseconds: number) => void {
+    const times = new Times()
+    this.#register(`ringfence_${name}`, 'histogram', help, (metricName) => times.values(metricName, {}))
+    return (milliseconds) => times.add(milliseconds)
   }
 
   /** All metrics in the Prometheus text format. */
@@ -118,18 +149,6 @@ export class Metrics {
   }
 
   #durations(name: string): Values {
-    const values: Values = []
-    for (const { method, path, buckets, totalMs } of this.#routes) {
-      const labels = { method, route: path }
-      let count = 0
-      for (let i = 0; i <= BUCKETS_MS.length; i++) {
-        count += buckets[i]!
-        const le = i < BUCKETS_MS.length ? String(BUCKETS_MS[i]! / 1000) : '+Inf'
-        values.push({ metricName: `${name}_bucket`, labels: { ...labels, le }, value: count })
-      }
-      values.push({ metricName: `${name}_sum`, labels, value: totalMs / 1000 })
-      values.push({ metricName: `${name}_count`, labels, value: count })
-    }
-    return values
+    return this.#routes.flatMap(({ method, path, times }) => times.values(name, { method, route: path }))
   }
 }

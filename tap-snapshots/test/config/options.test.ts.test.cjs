@@ -135,6 +135,30 @@ A setting is taken from the first that has it: flag, environment variable, file,
       leaves geofences that have "hooks": true in their metadata. Experimental, as
       tile38Url. Default none.
       RINGFENCE_TILE38_HOOKS_URL
+  --routing-url URL
+      A Valhalla server that answers what needs roads, http://HOST:PORT, instead of the
+      regions on this machine. Default none.
+      RINGFENCE_ROUTING_URL
+  --routing-threads NUMBER
+      Routing requests computed at one time for each region, beside tracking and at lower
+      priority. From 1 to 128, default 2.
+      RINGFENCE_ROUTING_THREADS
+  --routing-timeout-seconds SECONDS
+      How long a routing request may take, and before that wait; then the answer is 503.
+      From 1 to 600, default 15.
+      RINGFENCE_ROUTING_TIMEOUT_SECONDS
+  --routing-queue NUMBER
+      Routing requests of a region that may wait; one more is answered 503. From 1 to
+      100000, default 256.
+      RINGFENCE_ROUTING_QUEUE
+  --routing-memory-bytes BYTES
+      Memory of the routing process of a region, half of it for roads; one that has more
+      is replaced. From 134217728 to 1099511627776, default 1073741824.
+      RINGFENCE_ROUTING_MEMORY_BYTES
+  --routing-cache-bytes BYTES
+      Routing answers kept for identical requests. From 0 to 68719476736, default
+      33554432.
+      RINGFENCE_ROUTING_CACHE_BYTES
   --webhook-private-addresses ADDRESSES
       Addresses or CIDR ranges outside the public internet to which webhooks may be sent
       all the same. Comma-separated, default none.
