@@ -286,7 +286,30 @@ export const OPTIONS = {
     default: '',
     env: 'RINGFENCE_NATS_CREDENTIALS',
     value: 'FILE',
-    help: 'Credentials file (.creds) for NATS.',
+    help: "Who we are for NATS: a credentials file (.creds), or one with the seed of a user's nkey.",
+  },
+  natsTlsCa: {
+    type: 'text',
+    default: '',
+    env: 'RINGFENCE_NATS_TLS_CA',
+    value: 'FILE',
+    help:
+      'Certificates (PEM) of the authorities that NATS servers at tls:// are believed by, instead of those that ' +
+      'Node knows.',
+  },
+  natsTlsCertificate: {
+    type: 'text',
+    default: '',
+    env: 'RINGFENCE_NATS_TLS_CERTIFICATE',
+    value: 'FILE',
+    help: 'Certificate (PEM) to show to NATS servers that ask for one.',
+  },
+  natsTlsKey: {
+    type: 'text',
+    default: '',
+    env: 'RINGFENCE_NATS_TLS_KEY',
+    value: 'FILE',
+    help: 'Key (PEM) of that certificate.',
   },
   natsReplicas: {
     type: 'integer',

@@ -12,13 +12,13 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import { OptionError, ROLES, type Options } from '../config/options.ts'
 import { eventsOfFrame } from './actor/frameEvents.ts'
 import { Housekeeping } from './actor/housekeeping.ts'
 import type { BackupSource } from './backup/port.ts'
 import { createServer } from './api/server.ts'
 import { ControlServer } from './control/server.ts'
-import { connectionOptions } from './delivery/natsStream.ts'
 import { webhookRoutes, type WebhookRouteParts } from './delivery/webhookRoutes.ts'
 import type { Calls, Served } from './engine/calls.ts'
 import { Gateway } from './engine/gateway.ts'
@@ -39,11 +39,12 @@ import { NatsLink, persistently } from './log/jetStreamConnection.ts'
 import { JetStreamEventReader } from './log/jetStreamEventReader.ts'
 import { JetStreamEvents } from './log/jetStreamEvents.ts'
 import { JetStreamJournal } from './log/jetStreamJournal.ts'
-import { Lease, type Tenure } from './log/jetStreamLease.ts'
+import { Lease, makeLeases, type Tenure } from './log/jetStreamLease.ts'
 import { openJetStreamLog } from './log/jetStreamLog.ts'
 import { joinHosts } from './log/jetStreamOwnership.ts'
 import { openJetStreamSnapshots } from './log/jetStreamSnapshots.ts'
-import { openStreams, ServersUnfit, type OpenStreams } from './log/jetStreamStreams.ts'
+import { findStreams, openStreams, ServersUnfit, type OpenStreams } from './log/jetStreamStreams.ts'
+import { natsConnectionOptions } from './log/natsConnection.ts'
 import type { Ownership } from './log/port.ts'
 import { takeFolder } from './log/store.ts'
 import { registerDistributedMetrics } from './ops/distributedMetrics.ts'
@@ -111,7 +112,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     )
   const metrics = new Metrics()
   const waiting = await openWaitingRoom(options, metrics)
-  const ground = await openGround(options, logger, metrics)
+  const ground = await openGround(options, isIn, logger, metrics)
   const { nats, registry, measurer } = ground
 
   const events = isIn('gateway') || isIn('delivery') ? await openEvents(ground) : undefined
@@ -170,6 +171,12 @@ function rolesOf({ roles, natsUrl, natsFormat, tile38Url }: Options): (role: Rol
   return (role) => roles.includes('all') || roles.includes(role)
 }
 
+/** The role of a process that has no other. */
+function onlyRole(isIn: (role: Role) => boolean): Role | undefined {
+  const roles = ROLES.filter(isIn)
+  return roles.length === 1 ? roles[0] : undefined
+}
+
 /** Answers probes while the servers are waited for, and 503 to everybody else. */
 async function openWaitingRoom(options: Options, metrics: Metrics) {
   const check = { name: 'NATS', check: () => ({ ok: false, detail: 'waiting for the servers' }) }
@@ -185,38 +192,48 @@ async function openWaitingRoom(options: Options, metrics: Metrics) {
   return { port: Number(new URL(url).port), close: () => server.close() }
 }
 
-/** Waits for the servers, makes what is not there yet, and brings the registry up to date. */
-async function openGround(options: Options, logger: Logger, metrics: Metrics): Promise<Ground> {
-  const { natsUrl, natsCredentials, natsReplicas: replicas, partitions, eventsDays, data, keys } = options
-  const { tell: troubled } = new Troubles(logger, clock)
+/**
+ * Waits for the servers, and for what is to be there, and brings the registry up to date. Who has partitions makes what is not there
+ * yet: the others may be allowed no more than they do (config/nats/users.conf).
+ */
+async function openGround(
+  options: Options,
+  isIn: (role: Role) => boolean,
+  logger: Logger,
+  metrics: Metrics,
+): Promise<Ground> {
+  const { natsReplicas, partitions, eventsDays, data, keys } = options
+  const { tell: troubled } = new Troubles(clock, (err) => logger.warn({ err }, 'failed; it is tried again'))
   const fatal = (error: Error) => {
     logger.fatal({ err: error }, 'cannot go on; what was acknowledged is safe')
     process.exit(1)
   }
-  const address = connectionOptions({ urls: natsUrl, credentials: natsCredentials })
-  const nats = await NatsLink.open(
-    address,
-    (err) => logger.warn({ err }, 'NATS is out of reach; trying again'),
-    (isUp) => (isUp ? logger.info('connected to NATS again') : logger.warn('the connection to NATS is lost')),
-  )
+  const inboxPrefix = `_INBOX.${onlyRole(isIn) ?? 'all'}`
+  const nats = await openNats({ ...natsConnectionOptions(options), inboxPrefix }, logger)
   const { connection } = nats
-  logger.info({ server: connection.getServer() }, 'connected to NATS')
+  const replicas = isIn('actors') ? natsReplicas : undefined
+  const streamOptions = { partitions, maxPartitionBytes: -1, eventsAgeMs: eventsDays * DAY_MS }
   const newStoreId = randomBytes(8).toString('hex')
-  const streamOptions = { partitions, replicas, maxPartitionBytes: -1, newStoreId }
-  const streams = await persistently(
-    () => openStreams(connection, { ...streamOptions, eventsAgeMs: eventsDays * DAY_MS }),
-    (error) => {
-      if (error instanceof ServersUnfit) throw error
-      troubled(error)
-    },
-  )
+  const open = async () => {
+    if (replicas === undefined) return findStreams(connection, partitions)
+    const opened = await openStreams(connection, { ...streamOptions, replicas, newStoreId })
+    await makeLeases(connection, replicas, DELIVERY_TTL_MS)
+    return opened
+  }
+  const streams = await persistently(open, (error) => {
+    if (error instanceof ServersUnfit) throw error
+    troubled(error)
+  })
+  const mayEdit = isIn('actors') || isIn('gateway')
   const registry = await openReplicatedRegistry({
     folder: data,
     clock,
     createIndex: createGeofenceIndex,
-    firstKeys: keys.length === 0 ? undefined : parseKeys(keys.join(',')),
+    tends: isIn('actors'),
+    firstKeys: mayEdit && keys.length > 0 ? parseKeys(keys.join(',')) : undefined,
     usage: await persistently(() => openUsageSums(connection, replicas), troubled),
-    openStream: (firstSequence) => openEditStream(connection, { replicas, firstSequence }),
+    openStream: (firstSequence) =>
+      openEditStream(connection, replicas === undefined ? undefined : { replicas, firstSequence }),
     unreadable: (entry, reason) => logger.error({ entry, reason }, 'an entry of the registry cannot be read'),
     troubled,
     onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; trying again'),
@@ -229,13 +246,32 @@ async function openGround(options: Options, logger: Logger, metrics: Metrics): P
     nats,
     streams,
     salt: storeSalt(streams.storeId),
-    calls: new NatsCalls(connection),
+    calls: new NatsCalls(connection, inboxPrefix),
     registry,
     measurer: new MeasuringPool(logger),
     metrics,
     troubled,
     fatal,
   }
+}
+
+/** Connects, as long as it takes, and says in the log what happens to the connection. */
+async function openNats(way: NodeConnectionOptions, logger: Logger): Promise<NatsLink> {
+  const unreachable = ({ name, message: reason }: Error) =>
+    logger.warn(
+      { reason },
+      name === 'AuthorizationError'
+        ? 'NATS does not take our credentials; trying again'
+        : 'NATS is out of reach; trying again',
+    )
+  const changed = (isUp: boolean) =>
+    isUp ? logger.info('connected to NATS again') : logger.warn('the connection to NATS is lost')
+  const { tell: refused } = new Troubles(clock, ({ message: reason }) =>
+    logger.warn({ reason }, 'NATS refuses us: look at its users and their permissions'),
+  )
+  const nats = await NatsLink.open(way, unreachable, changed, refused)
+  logger.info({ server: nats.connection.getServer() }, 'connected to NATS')
+  return nats
 }
 
 function groundChecks({ nats, registry }: Ground): ReadinessCheck[] {
@@ -453,8 +489,7 @@ async function openDelivery(ground: Ground, events: Events, users: Gateway): Pro
   const service: Service = {
     name: webhooks.name,
     async start() {
-      const open = () => Lease.open({ ...leaseOptions, replicas: options.natsReplicas, troubled }, tenure)
-      lease = await persistently(open, troubled)
+      lease = await persistently(() => Lease.open({ ...leaseOptions, troubled }, tenure), troubled)
     },
     async stop() {
       webhooks.endTests()

@@ -1,6 +1,6 @@
 /** The server, and its operator's commands. Which engine it runs, the settings say; embedded.ts and distributed.ts compose them. */
 import { readFileSync } from 'node:fs'
-import { helpText, loadOptions, OptionError } from '../config/options.ts'
+import { helpText, loadOptions, type OptionError } from '../config/options.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { runEmbedded } from './embedded.ts'
 import { commandHelp, operate } from './operator.ts'
@@ -10,7 +10,7 @@ try {
   await main()
 } catch (error) {
   console.error(`ringfence: ${(error as Error).message}`)
-  process.exit(error instanceof OptionError ? error.exitCode : 1)
+  process.exit((error as Partial<OptionError>).exitCode ?? 1)
 }
 
 async function main(): Promise<void> {

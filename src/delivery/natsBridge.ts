@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { EventFeed } from '../events/feed.ts'
 import type { PlacedEvent, StoredEvent } from '../events/port.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { NatsPlace } from './natsPlace.ts'
-import { BATCH_MESSAGES, NatsStream, type NatsAddress, type NatsMessage } from './natsStream.ts'
+import { BATCH_MESSAGES, NatsStream, type NatsMessage } from './natsStream.ts'
 import { addressOf, subjectOf } from '../model/eventSubject.ts'
 
 /** Bytes of one batch, about; all that is held of the backlog besides one stretch of the feed. */
@@ -52,7 +53,7 @@ export class NatsBridge {
   readonly name = 'NATS bridge'
   readonly #feed: EventFeed
   readonly #place: NatsPlace
-  readonly #address: NatsAddress
+  readonly #connection: NodeConnectionOptions
   readonly #encode: (json: string) => Uint8Array
   readonly #logger: Logger
   readonly #stopped = new AbortController()
@@ -63,17 +64,20 @@ export class NatsBridge {
   #published = 0
   #omitted = 0
 
-  /** @param parts.encode an event's record as the data of its message */
+  /**
+   * @param parts.connection where the servers are, and who we are
+   * @param parts.encode an event's record as the data of its message
+   */
   constructor(parts: {
     readonly feed: EventFeed
     readonly place: NatsPlace
-    readonly address: NatsAddress
+    readonly connection: NodeConnectionOptions
     readonly encode: (json: string) => Uint8Array
     readonly logger: Logger
   }) {
     this.#feed = parts.feed
     this.#place = parts.place
-    this.#address = parts.address
+    this.#connection = parts.connection
     this.#encode = parts.encode
     this.#logger = parts.logger
   }
@@ -129,7 +133,7 @@ export class NatsBridge {
 
   /** One connection, to its end; throws what ended it. */
   async #session(stopped: AbortSignal): Promise<void> {
-    const stream = await NatsStream.open(this.#address)
+    const stream = await NatsStream.open(this.#connection)
     try {
       const from = await this.#resumeAt(stream)
       this.#place.set(from)

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream'
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
-import { connect, credsAuthenticator, headers, nuid } from '@nats-io/transport-node'
+import { connect, headers, nuid } from '@nats-io/transport-node'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { EVERY_SUBJECT } from '../model/eventSubject.ts'
 
@@ -10,11 +9,8 @@ const STREAM = 'EVENTS'
 /** Messages of one atomic batch: what servers allow by default. */
 export const BATCH_MESSAGES = 1000
 
-const CONNECT_MS = 3000
 /** For an answer of the server: a batch is flushed to its disk before. */
 const ANSWER_MS = 10_000
-/** A connection that says nothing is given up after two of these. */
-const PING_MS = 10_000
 
 const NANOSECONDS = 1e6
 const DAY_MS = 86_400_000
@@ -44,14 +40,6 @@ export class StreamUnfit extends Error {
 /** The server did not take the messages, or did not say that it did. */
 export class BatchRefused extends Error {
   override readonly name = 'BatchRefused'
-}
-
-/** Where a NATS server is, and who we are. */
-export interface NatsAddress {
-  /** `nats://` or `tls://`, a user and password or a token before the host. */
-  readonly urls: readonly string[]
-  /** Path of a credentials file, read at each connection; the empty text: none. */
-  readonly credentials: string
 }
 
 export interface NatsMessage {
@@ -95,12 +83,13 @@ export class NatsStream {
 
   /**
    * Connects, and makes the stream where there is none.
+   * @param options where the servers are, and who we are
    * @throws NatsUnreachable, StreamUnfit
    */
-  static async open(address: NatsAddress): Promise<NatsStream> {
+  static async open(options: NodeConnectionOptions): Promise<NatsStream> {
     let connection: NatsConnection
     try {
-      connection = await connect(connectionOptions(address))
+      connection = await connect({ ...options, reconnect: false })
     } catch (cause) {
       throw new NatsUnreachable((cause as Error).message, { cause })
     }
@@ -205,27 +194,4 @@ function problemOf(config: StreamConfig): string | undefined {
   if (!config.subjects?.includes(EVERY_SUBJECT)) return `must have the subject ${EVERY_SUBJECT}`
   if (config.allow_atomic !== true) return 'must allow atomic batches (allow_atomic; NATS 2.12 or newer)'
   return undefined
-}
-
-/**
- * What the client library is given, for a connection that ends with its first failure.
- * @throws Error where the credentials cannot be read
- */
-export function connectionOptions({ urls, credentials }: NatsAddress): NodeConnectionOptions {
-  const servers = urls.map((url) => new URL(url))
-  const options: NodeConnectionOptions = {
-    name: 'ringfence',
-    servers: servers.map((url) => `${url.hostname}:${url.port || 4222}`),
-    reconnect: false,
-    timeout: CONNECT_MS,
-    pingInterval: PING_MS,
-    maxPingOut: 2,
-  }
-  if (servers.some((url) => url.protocol === 'tls:')) options.tls = {}
-  if (credentials !== '') options.authenticator = credsAuthenticator(readFileSync(credentials))
-  const named = servers.find((url) => url.username !== '')
-  if (named === undefined) return options
-  const user = decodeURIComponent(named.username)
-  if (named.password === '') return { ...options, token: user }
-  return { ...options, user, pass: decodeURIComponent(named.password) }
 }

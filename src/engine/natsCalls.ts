@@ -13,9 +13,12 @@ const NO_RESPONDERS = 503
 
 export class NatsCalls implements Calls {
   readonly #connection: NatsConnection
+  readonly #inboxPrefix: string
 
-  constructor(connection: NatsConnection) {
+  /** @param inboxPrefix of the subjects that answers come to: that of the connection */
+  constructor(connection: NatsConnection, inboxPrefix = '_INBOX') {
     this.#connection = connection
+    this.#inboxPrefix = inboxPrefix
   }
 
   ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
@@ -59,7 +62,7 @@ export class NatsCalls implements Calls {
   }
 
   #open(subject: string, answered: (answer: Uint8Array) => void, nobody: () => void): OpenCall {
-    const reply = createInbox()
+    const reply = createInbox(this.#inboxPrefix)
     const parts = new Map<string, Uint8Array[]>()
     const subscription = this.#connection.subscribe(reply, {
       callback: (error, message) => {

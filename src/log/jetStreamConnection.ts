@@ -18,13 +18,15 @@ export class NatsLink {
 
   /**
    * Waits for the servers as long as it takes.
-   * @param unreachable told of each attempt that failed
+   * @param unreachable told of each attempt that failed, until there is a connection
    * @param changed told when the connection is lost, and when there is one again
+   * @param refused told when a server does not know us any more, or does not let us use a subject
    */
   static async open(
     options: NodeConnectionOptions,
     unreachable: (error: Error) => void,
     changed: (isUp: boolean) => void,
+    refused: (error: Error) => void,
   ): Promise<NatsLink> {
     const lasting = {
       ...options,
@@ -36,7 +38,7 @@ export class NatsLink {
       ignoreAuthErrorAbort: true,
     }
     const link = new NatsLink(await persistently(() => connect(lasting), unreachable))
-    void link.#watch(changed)
+    void link.#watch(changed, refused)
     return link
   }
 
@@ -59,8 +61,10 @@ export class NatsLink {
     await this.connection.close()
   }
 
-  async #watch(changed: (isUp: boolean) => void): Promise<void> {
-    for await (const { type } of this.connection.status()) {
+  async #watch(changed: (isUp: boolean) => void, refused: (error: Error) => void): Promise<void> {
+    for await (const status of this.connection.status()) {
+      const { type } = status
+      if (type === 'error') refused(status.error)
       if (type !== 'disconnect' && type !== 'reconnect') continue
       const isUp = type === 'reconnect'
       if (isUp === this.#isUp) continue

@@ -15,8 +15,7 @@ export interface LeaseOptions {
   readonly name: string
   /** This process; no other has the same. */
   readonly holder: string
-  readonly replicas: number
-  /** After which a holder that says nothing has lost it. */
+  /** After which a holder that says nothing has lost it: that of {@link makeLeases}. */
   readonly ttlMs: number
   /** Told of each failure; what failed is tried again. */
   readonly troubled: (error: Error) => void
@@ -24,6 +23,11 @@ export interface LeaseOptions {
 
 const BUCKET = 'ringfence-leases'
 const RENEWALS_PER_TTL = 3
+
+/** Makes the bucket of leases where it is not there. */
+export async function makeLeases(connection: NatsConnection, replicas: number, ttlMs: number): Promise<void> {
+  await new Kvm(connection).create(BUCKET, { replicas, history: 1, ttl: ttlMs })
+}
 
 /**
  * The right to do what one process at a time may do, in the bucket `ringfence-leases`: an entry that its holder renews, and that goes by
@@ -50,10 +54,10 @@ export class Lease {
     this.#pauseMs = options.ttlMs / RENEWALS_PER_TTL
   }
 
-  /** Waits for the lease from now on, and does the work whenever it has it. */
+  /** Waits for the lease from now on, and does the work whenever it has it. Fails where nobody has made the bucket yet. */
   static async open(options: LeaseOptions, tenure: Tenure): Promise<Lease> {
-    const { connection, replicas, ttlMs } = options
-    const bucket = await new Kvm(connection).create(BUCKET, { replicas, history: 1, ttl: ttlMs })
+    const bucket = await new Kvm(options.connection).open(BUCKET)
+    await bucket.status()
     const lease = new Lease(options, bucket, tenure)
     lease.#running = lease.#run()
     return lease

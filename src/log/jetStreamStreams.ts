@@ -7,7 +7,7 @@ import {
   jetstreamManager,
 } from '@nats-io/jetstream'
 import type { JetStreamManager, StreamConfig } from '@nats-io/jetstream'
-import { Kvm, type KV } from '@nats-io/kv'
+import { Kvm, type KV, type KvEntry } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { EVERY_SUBJECT } from '../model/eventSubject.ts'
 
@@ -58,6 +58,15 @@ export class ServersUnfit extends Error {
   override readonly name = 'ServersUnfit'
 }
 
+/** The streams are not there yet. */
+export class StreamsMissing extends Error {
+  override readonly name = 'StreamsMissing'
+
+  constructor(options?: ErrorOptions) {
+    super('The streams are not there yet: a process with the role actors makes them.', options)
+  }
+}
+
 /** What the streams are opened to. */
 export interface OpenStreams {
   /** Impatient: for questions that can be asked again. */
@@ -82,26 +91,51 @@ export function markOf(partition: number | '*'): string {
   return `mark.${partition}`
 }
 
-/** @throws {ServersUnfit}; other errors are worth another attempt */
+/**
+ * For the processes that make and change streams.
+ * @throws {ServersUnfit}; other errors are worth another attempt
+ */
 export async function openStreams(connection: NatsConnection, options: StreamOptions): Promise<OpenStreams> {
-  checkServer(connection)
-  let manager: JetStreamManager
-  try {
-    manager = await jetstreamManager(connection, { timeout: MAKING_MS })
-  } catch (cause) {
-    if ((cause as Error).name !== 'JetStreamNotEnabled') throw cause
-    throw new ServersUnfit('The NATS servers have no JetStream for this account.', { cause })
-  }
+  const manager = await managerOf(connection, MAKING_MS)
   const bucket = await new Kvm(connection).create(STORE_BUCKET, { replicas: options.replicas, history: 1 })
   const storeId = await agreeOnStore(bucket, options)
   const secret = await agreeOnSecret(bucket)
   for (let n = 0; n < options.partitions; n++) await ensureStream(manager, partitionStream(n, options))
   await ensureStream(manager, eventsStream(options))
-  return {
-    manager: await jetstreamManager(connection, { timeout: ANSWER_MS, checkAPI: false }),
-    storeId,
-    secret,
+  return { manager: await impatientManager(connection), storeId, secret }
+}
+
+/**
+ * For the processes that use what others make, and may be allowed no more.
+ * @throws {ServersUnfit}; other errors, as {@link StreamsMissing}, are worth another attempt
+ */
+export async function findStreams(connection: NatsConnection, partitions: number): Promise<OpenStreams> {
+  const manager = await managerOf(connection, ANSWER_MS)
+  const bucket = await new Kvm(connection).open(STORE_BUCKET)
+  try {
+    const [store, secret] = [await bucket.get(STORE_KEY), await bucket.get(SECRET_KEY)]
+    if (store === null || secret === null) throw new StreamsMissing()
+    const storeId = storeIdIn(store, partitions)
+    await manager.streams.info(EVENTS)
+    return { manager: await impatientManager(connection), storeId, secret: secret.string() }
+  } catch (cause) {
+    if (!isAbsent(cause)) throw cause
+    throw new StreamsMissing({ cause })
   }
+}
+
+async function managerOf(connection: NatsConnection, timeout: number): Promise<JetStreamManager> {
+  checkServer(connection)
+  try {
+    return await jetstreamManager(connection, { timeout })
+  } catch (cause) {
+    if ((cause as Error).name !== 'JetStreamNotEnabled') throw cause
+    throw new ServersUnfit('The NATS servers have no JetStream for this account.', { cause })
+  }
+}
+
+function impatientManager(connection: NatsConnection): Promise<JetStreamManager> {
+  return jetstreamManager(connection, { timeout: ANSWER_MS, checkAPI: false })
 }
 
 function checkServer(connection: NatsConnection): void {
@@ -134,7 +168,12 @@ async function agreeOnStore(bucket: KV, options: StreamOptions): Promise<string>
       if (entry === null) throw cause
     }
   }
-  const store: Partial<typeof mine> = entry.json()
+  return storeIdIn(entry, partitions)
+}
+
+/** @throws {ServersUnfit} where it is not one that this process can work with */
+function storeIdIn(entry: KvEntry, partitions: number): string {
+  const store: { format?: number; partitions?: number; storeId?: string } = entry.json()
   if (store.format !== FORMAT || typeof store.storeId !== 'string') {
     throw new ServersUnfit(
       `The NATS servers hold a store of format ${store.format}; this release reads ${FORMAT}.`,
@@ -207,8 +246,7 @@ async function ensureStream(
   try {
     found = (await manager.streams.info(wanted.name)).config
   } catch (error) {
-    const isAbsent = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
-    if (!isAbsent) throw error
+    if (!isAbsent(error)) throw error
     // Another host may make it meanwhile: of the same settings that is no error.
     await manager.streams.add(wanted)
     return
@@ -220,6 +258,10 @@ async function ensureStream(
     )
   }
   if (differs(found, wanted)) await manager.streams.update(wanted.name, { ...found, ...wanted })
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
 }
 
 /** Whether what we set is set otherwise. */

@@ -31,7 +31,7 @@ const PAGE_ENTRIES = 1000
 const HEADER_BYTES = 4096
 const WRONG_LAST_SEQUENCE = 10071
 
-interface RegistryStreamOptions {
+interface NewStream {
   /** 1, 3 or 5. */
   readonly replicas: number
   /** Of the first entry, where the stream is not there yet: beyond what an earlier registry was at. */
@@ -44,14 +44,23 @@ class EditRefused extends Error {
 }
 
 /**
- * The edits of a registry in JetStream: a bucket as the key-value tools know it, which allows atomic batches. Makes it where it
- * is not there.
+ * The edits of a registry in JetStream: a bucket as the key-value tools know it, which allows atomic batches.
+ * @param newStream as it is made where there is none; undefined: it is for others to make
  */
 export async function openEditStream(
   connection: NatsConnection,
-  { replicas, firstSequence }: RegistryStreamOptions,
+  newStream: NewStream | undefined,
 ): Promise<EditStream> {
   const manager = await jetstreamManager(connection, { timeout: ANSWER_MS })
+  if (newStream === undefined) await manager.streams.info(STREAM)
+  else await ensureStream(manager, newStream)
+  return new JetStreamEdits(connection, manager)
+}
+
+async function ensureStream(
+  manager: JetStreamManager,
+  { replicas, firstSequence }: NewStream,
+): Promise<void> {
   const wanted = {
     name: STREAM,
     description: 'The registry of Ringfence: geofences, beacons, settings, projects, keys, webhooks, imports',
@@ -80,7 +89,6 @@ export async function openEditStream(
       })
     })
   }
-  return new JetStreamEdits(connection, manager)
 }
 
 class JetStreamEdits implements EditStream {

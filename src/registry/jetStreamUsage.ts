@@ -9,12 +9,18 @@ const NANOSECONDS = 1e6
 /** Within which an addition that is made twice counts once. */
 const WINDOW_MS = 3_600_000
 
-/** The sums of requests in a JetStream stream of counters, `usage.<month>.<project>`; makes it where it is not there. */
-export async function openUsageSums(connection: NatsConnection, replicas: number): Promise<UsageSums> {
+/**
+ * The sums of requests in a JetStream stream of counters, `usage.<month>.<project>`.
+ * @param replicas of the stream that is made where there is none; undefined: it is for others to make
+ */
+export async function openUsageSums(
+  connection: NatsConnection,
+  replicas: number | undefined,
+): Promise<UsageSums> {
   const manager = await jetstreamManager(connection, { timeout: ANSWER_MS })
   await manager.streams.info(STREAM).catch(async (error) => {
     const isAbsent = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
-    if (!isAbsent) throw error
+    if (!isAbsent || replicas === undefined) throw error
     await manager.streams.add({
       name: STREAM,
       description: 'Requests of the projects of Ringfence by month',

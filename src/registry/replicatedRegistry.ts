@@ -22,6 +22,11 @@ export interface ReplicatedRegistryOptions
   extends RegistrySurroundings, Omit<ReplicatedOptions, 'image' | 'stream'> {
   /** The data folder: its file is a copy, from which a start is quick; it may be lost. */
   readonly folder: string
+  /**
+   * Whether this process gives a new stream its first entries, and writes down what dates do. Others wait for one that does, and may
+   * be allowed no more than to read.
+   */
+  readonly tends: boolean
   /** Opens the stream; where it is made now, its first sequence should be the given one. */
   readonly openStream: (firstSequence: number) => Promise<EditStream>
   /** Keys of a first project, made where nobody has made one yet. */
@@ -63,7 +68,7 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
     const again = <T>(work: () => Promise<T>): Promise<T> => persistently(work, options)
     const stream = await again(() => options.openStream(database.revision + 1))
     const me = database.promised ?? randomBytes(8).toString('hex')
-    const origin = await again(() => originOf(stream, database, me))
+    const origin = await again(() => originOf(stream, database, options.tends ? me : undefined))
     if (database.origin !== undefined && database.origin !== origin.id) {
       // A copy of what is not there any more.
       database.close()
@@ -82,7 +87,7 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
     if (firstKeys !== undefined) {
       await again(() => opened.edit(() => opened.createFirstProject(firstKeys)))
     }
-    opened.sweepWhenDue()
+    if (options.tends) opened.sweepWhenDue()
     return opened
   } catch (error) {
     if (registry === undefined) database.close()
@@ -98,9 +103,14 @@ interface Origin {
 
 /**
  * Which registry the stream has; gives it this process's own where it has none yet.
- * @param me names this process in the stream, and a new registry; the same after a start that broke off
+ * @param me names this process in the stream, and a new registry; the same after a start that broke off. undefined: it is for
+ *   others to do
  */
-async function originOf(stream: EditStream, database: RegistryDatabase, me: string): Promise<Origin> {
+async function originOf(
+  stream: EditStream,
+  database: RegistryDatabase,
+  me: string | undefined,
+): Promise<Origin> {
   let seen = -1
   let seenAt = 0
   for (;;) {
@@ -109,14 +119,16 @@ async function originOf(stream: EditStream, database: RegistryDatabase, me: stri
       const { id } = JSON.parse(Buffer.from(entry.value).toString()) as { id: string }
       return { id, sequence: entry.sequence }
     }
-    const last = await stream.lastSequence()
-    const filling = await stream.last(FILLING)
-    if (last !== seen) {
-      seen = last
-      seenAt = performance.now()
+    if (me !== undefined) {
+      const last = await stream.lastSequence()
+      const filling = await stream.last(FILLING)
+      if (last !== seen) {
+        seen = last
+        seenAt = performance.now()
+      }
+      const isFree = filling === undefined || filling.edit === me || performance.now() - seenAt > STUCK_MS
+      if (isFree && (await fill(stream, database, me, last))) continue
     }
-    const isFree = filling === undefined || filling.edit === me || performance.now() - seenAt > STUCK_MS
-    if (isFree && (await fill(stream, database, me, last))) continue
     await sleep(RETRY_MS)
   }
 }

@@ -1,5 +1,4 @@
 import type { Clock } from './clock.ts'
-import type { Logger } from './logger.ts'
 
 /** The same is said again after so long. */
 const AGAIN_MS = 10_000
@@ -11,12 +10,12 @@ const MOST = 100
  * many times a second, all for one reason.
  */
 export class Troubles {
-  readonly #logger: Logger
+  readonly #log: (error: Error) => void
   readonly #clock: Clock
   readonly #toldAt = new Map<string, number>()
 
-  constructor(logger: Logger, clock: Clock) {
-    this.#logger = logger
+  constructor(clock: Clock, log: (error: Error) => void) {
+    this.#log = log
     this.#clock = clock
   }
 
@@ -26,6 +25,6 @@ export class Troubles {
     if (now - (this.#toldAt.get(message) ?? -Infinity) < AGAIN_MS) return
     if (this.#toldAt.size >= MOST) this.#toldAt.clear()
     this.#toldAt.set(message, now)
-    this.#logger.warn({ err: error }, 'failed; it is tried again')
+    this.#log(error)
   }
 }

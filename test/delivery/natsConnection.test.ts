@@ -28,7 +28,7 @@ function message(id: string) {
 
 t.test('two writers cannot both append: the fence holds off the one that is behind', { skip }, async (t) => {
   const nats = await natsServer(t)
-  const address = { urls: [`nats://${nats.address}`], credentials: '' }
+  const address = { servers: nats.address }
   const [first, second] = [await NatsStream.open(address), await NatsStream.open(address)]
   await first.append([message('a'), message('b')])
   await t.rejects(second.append([message('c'), message('d'), message('e')]), BatchRefused)
@@ -142,7 +142,7 @@ t.test('TLS', { skip: skip || withoutOpenssl() }, async (t) => {
     [nats.address, /certificate/],
     [plain.address, /tls/],
   ] as const)
-    await t.rejects(NatsStream.open({ urls: [`tls://${where}`], credentials: '' }), { message: problem })
+    await t.rejects(NatsStream.open({ servers: where, tls: {} }), { message: problem })
 })
 
 t.test('the subscriber of the guide gets the events that it asks for', { skip }, async (t) => {

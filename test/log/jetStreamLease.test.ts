@@ -1,7 +1,7 @@
 /** What one process at a time may do: src/log/jetStreamLease.ts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { Lease } from '../../src/log/jetStreamLease.ts'
+import { Lease, makeLeases } from '../../src/log/jetStreamLease.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
 import { until } from './contract.ts'
@@ -14,7 +14,8 @@ const TTL_MS = 1200
 async function contender(t: Test, server: NatsServer, name: string, work = () => Promise.resolve()) {
   const connection = await reconnecting(t, [server])
   const notes: string[] = []
-  const options = { connection, name: 'delivery', holder: name, replicas: 1, ttlMs: TTL_MS, troubled() {} }
+  const options = { connection, name: 'delivery', holder: name, ttlMs: TTL_MS, troubled() {} }
+  await makeLeases(connection, 1, TTL_MS)
   const lease = await Lease.open(options, {
     async begin() {
       notes.push('begun')

@@ -50,6 +50,7 @@ export async function openReplica(
     folder: folderOf(t),
     clock: new ManualClock(START),
     createIndex: createGeofenceIndex,
+    tends: true,
     openStream,
     unreadable: (entry, reason) => t.fail(`${entry}: ${reason}`),
     troubled: () => {},

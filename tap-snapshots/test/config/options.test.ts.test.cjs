@@ -108,8 +108,19 @@ A setting is taken from the first that has it: flag, environment variable, file,
       default none.
       RINGFENCE_NATS_URL
   --nats-credentials FILE
-      Credentials file (.creds) for NATS. Default none.
+      Who we are for NATS: a credentials file (.creds), or one with the seed of a user's
+      nkey. Default none.
       RINGFENCE_NATS_CREDENTIALS
+  --nats-tls-ca FILE
+      Certificates (PEM) of the authorities that NATS servers at tls:// are believed by,
+      instead of those that Node knows. Default none.
+      RINGFENCE_NATS_TLS_CA
+  --nats-tls-certificate FILE
+      Certificate (PEM) to show to NATS servers that ask for one. Default none.
+      RINGFENCE_NATS_TLS_CERTIFICATE
+  --nats-tls-key FILE
+      Key (PEM) of that certificate. Default none.
+      RINGFENCE_NATS_TLS_KEY
   --nats-replicas NUMBER
       NATS servers that keep each message of the distributed engine: 1, 3 or 5. From 1 to
       5, default 1.
