@@ -10,9 +10,9 @@ interface RunningRegion {
   readonly engine: RoutingEngine
 }
 
-export interface RegionEnginesParts<V extends Valhalla> {
+export interface RegionEnginesParts {
   readonly regions: Regions
-  readonly open: (region: Region) => V
+  readonly open: (region: Region) => Valhalla
   readonly cache: AnswerCache
   readonly observer: RoutingObserver
 }
@@ -21,27 +21,29 @@ export interface RegionEnginesParts<V extends Valhalla> {
  * An engine for each region that is asked for. One of a build that is no longer served finishes what it has been asked and ends;
  * requests from then on are answered by the build that took its place.
  */
-export class RegionEngines<V extends Valhalla> implements RoutingEngines {
+export class RegionEngines implements RoutingEngines {
   readonly name = 'routing'
-  readonly #parts: RegionEnginesParts<V>
+  readonly #parts: RegionEnginesParts
   /** By the region's id. */
-  readonly #running = new Map<string, RunningRegion & { readonly valhalla: V }>()
+  readonly #running = new Map<string, RunningRegion>()
   readonly #ending = new Set<Promise<void>>()
   readonly #endWatch: () => void
 
-  constructor(parts: RegionEnginesParts<V>) {
+  constructor(parts: RegionEnginesParts) {
     this.#parts = parts
     this.#endWatch = parts.regions.onChange(() => this.#endReplaced())
   }
 
-  /** Of the regions that have been asked, by name. */
-  get valhallas(): readonly { readonly region: string; readonly valhalla: V }[] {
-    return [...this.#running.values()].map(({ region, valhalla }) => ({ region: region.name, valhalla }))
+  /** Of the regions that have been asked. */
+  get valhallas(): readonly Valhalla[] {
+    return [...this.#running.values()].map(({ valhalla }) => valhalla)
   }
 
   /** How they are, in a few words for an operator. */
   get condition(): string {
-    const conditions = this.valhallas.map(({ region, valhalla }) => `${region}: ${valhalla.condition}`)
+    const conditions = [...this.#running.values()].map(
+      ({ region, valhalla }) => `${region.name}: ${valhalla.condition}`,
+    )
     return conditions.join('; ') || 'not in use'
   }
 

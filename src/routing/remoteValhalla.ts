@@ -33,6 +33,7 @@ export interface RemoteValhallaOptions {
 
 /** A Valhalla server by URL: the same JSON over HTTP. A connection that fails is made anew by the next request. */
 export class RemoteValhalla implements Valhalla {
+  readonly residentBytes = 0
   readonly #options: RemoteValhallaOptions
   readonly #base: string
   readonly #agent: Agent

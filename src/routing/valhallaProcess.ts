@@ -64,6 +64,8 @@ export interface ValhallaProcessOptions {
   /** Requests that may wait. */
   readonly maxWaiting: number
   readonly logger: Logger
+  /** Told of each child that ended. */
+  readonly ended: (end: ChildEnd) => void
   /** What the child runs; a test brings its own. */
   readonly child?: URL
 }
@@ -100,7 +102,6 @@ export class ValhallaProcess implements Valhalla {
   readonly #options: ValhallaProcessOptions
   readonly #waiting: Call[] = []
   readonly #waitingBytes = new ByteBound(MAX_WAITING_BYTES)
-  readonly #ends = new Map<ChildEnd, number>()
   #child: Child | undefined
   #lastId = 0
   #usedAt = 0
@@ -124,11 +125,6 @@ export class ValhallaProcess implements Valhalla {
   /** Of the child, 0 where there is none. */
   get residentBytes(): number {
     return this.#child?.residentBytes ?? 0
-  }
-
-  /** How many children ended, by reason. */
-  get ends(): ReadonlyMap<ChildEnd, number> {
-    return this.#ends
   }
 
   get condition(): string {
@@ -336,7 +332,7 @@ export class ValhallaProcess implements Valhalla {
     clearInterval(this.#ticking)
     this.#ticking = undefined
     const end = child.end ?? 'crashed'
-    this.#ends.set(end, (this.#ends.get(end) ?? 0) + 1)
+    this.#options.ended(end)
     const failed = end === 'crashed' || end === 'hung' || end === 'silent'
     if (end === 'crashed') {
       const { logger, name } = this.#options

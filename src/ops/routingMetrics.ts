@@ -1,0 +1,72 @@
+import type { Metrics } from './metrics.ts'
+
+/** What the routing engines tell as it happens. */
+export interface RoutingWatch {
+  /** A request that an engine was asked. `outcome`: `ok` or the name of the error's class. */
+  asked(action: string, outcome: string, milliseconds: number): void
+  /** A process with an engine ended, for this reason. */
+  ended(reason: string): void
+}
+
+/** Counts what the routing engines tell. */
+export function watchRouting(metrics: Metrics): RoutingWatch {
+  const requests = new Map<string, number>()
+  const failures = new Map<string, number>()
+  const ends = new Map<string, number>()
+  const add = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
+  metrics.labelled(
+    'routing_requests_total',
+    'Requests to routing engines, those that the cache answered not counted, by action.',
+    'action',
+    () => requests,
+  )
+  metrics.labelled(
+    'routing_failures_total',
+    'Of them, those without an answer, by cause.',
+    'cause',
+    () => failures,
+  )
+  metrics.labelled(
+    'routing_process_ends_total',
+    'Routing processes that ended, by reason: crashed, hung and silent are failures.',
+    'reason',
+    () => ends,
+  )
+  const took = metrics.times(
+    'routing_request_seconds',
+    'Time to the answer of a routing engine, waiting included.',
+  )
+  return {
+    asked(action, outcome, milliseconds) {
+      add(requests, action)
+      if (outcome !== 'ok') add(failures, outcome)
+      took(milliseconds)
+    },
+    ended: (reason) => add(ends, reason),
+  }
+}
+
+/** What an operator watches of the routing engines and of the answers that are kept. */
+export function registerRoutingMetrics(
+  metrics: Metrics,
+  parts: {
+    readonly cache: { readonly hits: number; readonly misses: number; readonly bytes: number }
+    /** Those of now. */
+    readonly engines: () => readonly { readonly waiting: number; readonly residentBytes: number }[]
+  },
+): void {
+  const { cache, engines } = parts
+  metrics.gauge('routing_waiting', 'Routing requests that wait.', () =>
+    engines().reduce((sum, { waiting }) => sum + waiting, 0),
+  )
+  metrics.gauge('routing_resident_bytes', 'Memory of the routing processes.', () =>
+    engines().reduce((sum, { residentBytes }) => sum + residentBytes, 0),
+  )
+  metrics.total('routing_cache_hits_total', 'Routing requests answered without an engine.', () => cache.hits)
+  metrics.total(
+    'routing_cache_misses_total',
+    'Routing requests that an engine was asked.',
+    () => cache.misses,
+  )
+  metrics.gauge('routing_cache_bytes', 'Bytes of routing answers that are kept.', () => cache.bytes)
+}

@@ -1,0 +1,86 @@
+/**
+ * A city of straight streets to route in, made into tiles: 21 streets from west to east and 21 from south to north, 200 m
+ * apart. In the sea east of it an island with one road.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readExtract } from '../../src/geodata/extractReader.ts'
+import { writeOsmPbf, type OsmNode, type OsmWay } from '../../src/geodata/osmPbfWriter.ts'
+import { buildTiles, tilesIn } from '../../src/geodata/routingTiles.ts'
+
+export const STREETS = 21
+const SPACING_METERS = 200
+const METERS_PER_DEGREE = 111_195
+const SOUTH = -34.9
+const WEST = -56.2
+const STEP_LATITUDE = SPACING_METERS / METERS_PER_DEGREE
+const STEP_LONGITUDE = STEP_LATITUDE / Math.cos((SOUTH * Math.PI) / 180)
+
+/** Where two streets cross: the `column`-th from the west and the `row`-th from the south, from 0; fractions lie between. */
+export function crossing(column: number, row: number): { lat: number; lon: number } {
+  return { lat: SOUTH + row * STEP_LATITUDE, lon: WEST + column * STEP_LONGITUDE }
+}
+
+/** Two places on the island. */
+export const ISLAND = [crossing(41, 10), crossing(46, 10)] as const
+
+/**
+ * Builds the city's tiles.
+ * @param speedKilometers limit on all streets, by which builds differ
+ * @returns the folder of tiles, and what removes it
+ */
+export async function buildGridCity(
+  speedKilometers = 50,
+): Promise<{ readonly tiles: string; remove(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'ringfence-routing-'))
+  const extract = join(folder, 'city.osm.pbf')
+  writeOsmPbf(extract, {
+    bounds: [WEST, SOUTH, crossing(50, 0).lon, crossing(0, STREETS).lat],
+    nodes: nodes(),
+    ways: ways(speedKilometers),
+    relations: [],
+  })
+  const build = join(folder, 'build')
+  mkdirSync(build)
+  await buildTiles({
+    extract,
+    facts: await readExtract(extract, () => {}),
+    folder: build,
+    threads: 1,
+    signal: new AbortController().signal,
+    onProgress() {},
+  })
+  return { tiles: tilesIn(build), remove: () => rmSync(folder, { recursive: true }) }
+}
+
+function* nodes(): Generator<OsmNode> {
+  for (let row = 0; row < STREETS; row++) {
+    for (let column = 0; column < STREETS; column++) {
+      const { lat: latitude, lon: longitude } = crossing(column, row)
+      yield { id: nodeId(column, row), latitude, longitude, tags: {} }
+    }
+  }
+  for (const [i, column] of [40, 43, 47, 50].entries()) {
+    const { lat: latitude, lon: longitude } = crossing(column, 10)
+    yield { id: 1000 + i, latitude, longitude, tags: {} }
+  }
+}
+
+function* ways(speedKilometers: number): Generator<OsmWay> {
+  const range = Array.from({ length: STREETS }, (_, i) => i)
+  const tags = { highway: 'residential', maxspeed: String(speedKilometers) }
+  for (const row of range) {
+    const nodeIds = range.map((column) => nodeId(column, row))
+    yield { id: 1 + row, nodes: nodeIds, tags: { ...tags, name: `Row ${row}` } }
+  }
+  for (const column of range) {
+    const nodeIds = range.map((row) => nodeId(column, row))
+    yield { id: 101 + column, nodes: nodeIds, tags: { ...tags, name: `Column ${column}` } }
+  }
+  yield { id: 201, nodes: [1000, 1001, 1002, 1003], tags: { ...tags, name: 'Island Road' } }
+}
+
+function nodeId(column: number, row: number): number {
+  return 1 + row * STREETS + column
+}
