@@ -6,73 +6,71 @@ const COLUMNS = 360 * PER_DEGREE
 const ROWS = 180 * PER_DEGREE
 /** Nodes are counted up to here. */
 const MOST = 255
-const BYTES_PER_CELL = 5
+/** Begins the bytes: this, the number of cells, their numbers, their counts; little endian. */
+const MAGIC = 0x31_56_43_52 // RCV1
+const HEADER_BYTES = 8
 
 /**
  * Where an extract has nodes, and about how many, by cells of 1/32 degree: extracts are cut along borders, so their bounds say
  * little about what is in them.
  */
 export class Coverage {
-  readonly #counts: ReadonlyMap<number, number>
+  /** Ascending. */
+  readonly #cells: Uint32Array
+  readonly #counts: Uint8Array
 
-  private constructor(counts: ReadonlyMap<number, number>) {
+  /** @param counts of the cells, which ascend */
+  constructor(cells: Uint32Array, counts: Uint8Array) {
+    this.#cells = cells
     this.#counts = counts
   }
 
-  /** The inverse of {@link toBytes}. */
+  /** The inverse of {@link toBytes}. @throws Error where they are not that */
   static fromBytes(bytes: Buffer): Coverage {
-    const counts = new Map<number, number>()
-    for (let at = 0; at + BYTES_PER_CELL <= bytes.length; at += BYTES_PER_CELL)
-      counts.set(bytes.readUInt32LE(at), bytes[at + 4]!)
-    return new Coverage(counts)
+    const cells = bytes.length < HEADER_BYTES || bytes.readUInt32LE() !== MAGIC ? -1 : bytes.readUInt32LE(4)
+    if (bytes.length !== HEADER_BYTES + cells * 5) throw new Error('These are no cells of a region.')
+    const numbers = new Uint32Array(cells)
+    for (let i = 0; i < cells; i++) numbers[i] = bytes.readUInt32LE(HEADER_BYTES + i * 4)
+    return new Coverage(numbers, new Uint8Array(bytes.subarray(HEADER_BYTES + cells * 4)))
   }
 
-  static of(counter: CoverageCounter): Coverage {
-    return new Coverage(new Map(counter.cells()))
-  }
-
-  get cells(): number {
-    return this.#counts.size
+  toBytes(): Buffer {
+    const { length } = this.#cells
+    const bytes = Buffer.alloc(HEADER_BYTES + length * 5)
+    bytes.writeUInt32LE(MAGIC)
+    bytes.writeUInt32LE(length, 4)
+    for (let i = 0; i < length; i++) bytes.writeUInt32LE(this.#cells[i]!, HEADER_BYTES + i * 4)
+    bytes.set(this.#counts, HEADER_BYTES + length * 4)
+    return bytes
   }
 
   /** Nodes in the cell of the point, 0 to 255; more count as 255. */
   nodesAt(longitude: number, latitude: number): number {
-    return this.#counts.get(cellAt(longitude, latitude)) ?? 0
+    return this.#count(cellAt(longitude, latitude))
   }
 
-  /** The nodes of the fullest cell that is at most so many cells away. */
-  nodesNear(longitude: number, latitude: number, cells: number): number {
+  /** Whether the point's cell has nodes, or one beside it. */
+  isNear(longitude: number, latitude: number): boolean {
     const center = cellAt(longitude, latitude)
     const row = Math.floor(center / COLUMNS)
     const column = center % COLUMNS
-    let most = 0
-    for (let y = Math.max(0, row - cells); y <= Math.min(ROWS - 1, row + cells); y++) {
-      for (let x = column - cells; x <= column + cells; x++)
-        most = Math.max(most, this.#counts.get(y * COLUMNS + ((x + COLUMNS) % COLUMNS)) ?? 0)
+    for (let y = Math.max(0, row - 1); y <= Math.min(ROWS - 1, row + 1); y++) {
+      for (let x = column - 1; x <= column + 1; x++)
+        if (this.#count(y * COLUMNS + ((x + COLUMNS) % COLUMNS)) > 0) return true
     }
-    return most
-  }
-
-  /** For each cell that has nodes four bytes of its number, little endian, ascending, and one of their count. */
-  toBytes(): Buffer {
-    const cells = [...this.#counts].sort(([a], [b]) => a - b)
-    const bytes = Buffer.alloc(cells.length * BYTES_PER_CELL)
-    for (const [index, [cell, count]] of cells.entries()) {
-      bytes.writeUInt32LE(cell, index * BYTES_PER_CELL)
-      bytes[index * BYTES_PER_CELL + 4] = count
-    }
-    return bytes
+    return false
   }
 
   /**
    * The cells in rows, each row in as few runs as there are kinds in it: a run goes over cells without nodes as long as the next
    * that has some is of the same kind.
+   * @param kindOf of the middle of a cell
    */
   *runs<Kind>(
     kindOf: (longitude: number, latitude: number) => Kind,
   ): Generator<{ kind: Kind; bounds: Bounds }> {
     let open: { kind: Kind; row: number; first: number; last: number } | undefined
-    for (const cell of [...this.#counts.keys()].sort((a, b) => a - b)) {
+    for (const cell of this.#cells) {
       const row = Math.floor(cell / COLUMNS)
       const column = cell % COLUMNS
       const kind = kindOf((column + 0.5) / PER_DEGREE - 180, (row + 0.5) / PER_DEGREE - 90)
@@ -84,6 +82,17 @@ export class Coverage {
       open = { kind, row, first: column, last: column }
     }
     if (open !== undefined) yield { kind: open.kind, bounds: boundsOf(open) }
+  }
+
+  #count(cell: number): number {
+    let low = 0
+    let high = this.#cells.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#cells[middle]! < cell) low = middle + 1
+      else high = middle
+    }
+    return this.#cells[low] === cell ? this.#counts[low]! : 0
   }
 }
 
@@ -97,11 +106,16 @@ export class CoverageCounter {
     if (this.#counts[cell]! < MOST) this.#counts[cell]!++
   }
 
-  *cells(): Generator<[cell: number, nodes: number]> {
-    for (let cell = 0; cell < this.#counts.length; cell++) {
-      const nodes = this.#counts[cell]!
-      if (nodes > 0) yield [cell, nodes]
-    }
+  coverage(): Coverage {
+    const cells = Uint32Array.from(this.#filled())
+    return new Coverage(
+      cells,
+      Uint8Array.from(cells, (cell) => this.#counts[cell]!),
+    )
+  }
+
+  *#filled(): Generator<number> {
+    for (let cell = 0; cell < this.#counts.length; cell++) if (this.#counts[cell]! > 0) yield cell
   }
 }
 
