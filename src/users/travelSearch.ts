@@ -1,0 +1,82 @@
+import type { FoundUser, Users, UsersNear } from '../engine/port.ts'
+import type { Position, TravelMode } from '../model/geofence.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { ApiError } from '../runtime/errors.ts'
+
+/** How long ways take. */
+export interface TravelTimes {
+  /**
+   * @param param of the request, that the place came with
+   * @param origins at most 625
+   * @returns minutes from each origin to the place, Infinity where there is no way
+   * @throws {ApiError} 404 naming the parameter where no road network has the place; 503
+   */
+  minutesTo(
+    param: string,
+    place: Position,
+    origins: readonly Position[],
+    mode: TravelMode,
+  ): Promise<readonly number[]>
+}
+
+/** Kilometres an hour that nobody is faster than, all the way; what road networks know, and some more. */
+const FASTEST: Readonly<Record<TravelMode, number>> = {
+  car: 150,
+  motorbike: 150,
+  truck: 120,
+  bike: 60,
+  foot: 20,
+}
+/** Nearest users, as the crow flies, that are looked at first; then four times as many, and so on. */
+const FIRST_LOOK = 100
+const MOST_LOOKED_AT = 2500
+/** Ways that are measured in one go. */
+const MOST_AT_ONCE = 625
+
+export interface TravelQuestion extends Omit<UsersNear, 'radiusMeters'> {
+  readonly scope: ScopeId
+  readonly minutes: number
+  readonly mode: TravelMode
+}
+
+/**
+ * Users who reach a place within so many minutes, the quickest first. The nearest as the crow flies are measured first, until none of
+ * those who are farther could be quicker.
+ * @throws {ApiError} 404 naming `near`, 503, and 400 naming `radius` where too many would have to be measured
+ */
+export async function usersWithin(
+  users: Users,
+  times: TravelTimes,
+  question: TravelQuestion,
+): Promise<FoundUser[]> {
+  const { scope, minutes, mode, limit, ...near } = question
+  const place: Position = [near.longitude, near.latitude]
+  const metersPerMinute = (FASTEST[mode] * 1000) / 60
+  // Also of a place where nobody is it is said that it is on no road.
+  await times.minutesTo('near', place, [], mode)
+  const minutesOf = new Map<string, number>()
+  for (let look = FIRST_LOOK; ; look = Math.min(4 * look, MOST_LOOKED_AT)) {
+    const asked = { ...near, radiusMeters: minutes * metersPerMinute, limit: look }
+    const { users: answer, hasMore } = await users.ask({ scope, ask: 'near', near: asked })
+    const more = answer.filter(({ id }) => !minutesOf.has(id))
+    for (let i = 0; i < more.length; i += MOST_AT_ONCE) {
+      const some = more.slice(i, i + MOST_AT_ONCE)
+      const took = await times.minutesTo('near', place, some.map(placeOf), mode)
+      for (const [k, { id }] of some.entries()) minutesOf.set(id, took[k]!)
+    }
+    const quickest = answer
+      .filter(({ id }) => minutesOf.get(id)! <= minutes)
+      .toSorted((a, b) => minutesOf.get(a.id)! - minutesOf.get(b.id)!)
+      .slice(0, limit)
+    if (answer.length < look && !hasMore) return quickest
+    const slowest = quickest.length < limit ? minutes : minutesOf.get(quickest.at(-1)!.id)!
+    if (answer.at(-1)!.order[0]! / metersPerMinute > slowest) return quickest
+    if (look < MOST_LOOKED_AT) continue
+    const sentence = `radius: More than ${MOST_LOOKED_AT} users may be that near. Ask for fewer minutes, or by metadata.`
+    throw new ApiError(400, sentence, { param: 'radius' })
+  }
+}
+
+function placeOf({ user }: FoundUser): Position {
+  return JSON.parse(user).location.coordinates
+}
