@@ -147,7 +147,7 @@ export class Exchange implements Reply {
   #receive(chunk: ArrayBuffer, isLast: boolean): void {
     if (this.#answered || this.aborted) return
     try {
-      const { maxBodyBytes } = this.#shared
+      const maxBodyBytes = this.#maxBodyBytes
       if (this.#length + chunk.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes)
       if (this.#buffer === undefined && isLast) {
         this.#complete(new Uint8Array(chunk))
@@ -178,12 +178,16 @@ export class Exchange implements Reply {
     else this.upload.destroy(error)
   }
 
+  get #maxBodyBytes(): number {
+    return Math.max(this.#shared.maxBodyBytes, this.#endpoint.route.maxBodyBytes ?? 0)
+  }
+
   /** Copies a piece of the body: its memory belongs to the socket. */
   #collect(chunk: ArrayBuffer): void {
     const needed = this.#length + chunk.byteLength
     if (this.#buffer === undefined || this.#buffer.length < needed) {
       const size = Math.max(FIRST_BUFFER_BYTES, (this.#buffer?.length ?? 0) * 2, needed)
-      this.#hold(Math.min(size, this.#shared.maxBodyBytes))
+      this.#hold(Math.min(size, this.#maxBodyBytes))
       const grown = Buffer.allocUnsafeSlow(this.#held)
       this.#buffer?.copy(grown, 0, 0, this.#length)
       this.#buffer = grown

@@ -120,6 +120,8 @@ export interface Route<
    * that the schema does not know are left alone; a `default` is documentation only.
    */
   readonly body?: B
+  /** Where a legitimate body may be longer than the server takes elsewhere. */
+  readonly maxBodyBytes?: number
   /** In place of `body`: the handler runs as soon as the head of the request is in, and reads `call.upload`. */
   readonly upload?: UploadRule
   /** Members of `meta` beside `code` in a successful answer. */

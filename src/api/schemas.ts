@@ -59,18 +59,25 @@ const DEGREES = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 
 /**
  * Reads `latitude,longitude`.
+ * @param which goes before the sentence where the parameter holds several
  * @throws ApiError 400 naming the parameter
  */
-export function parseCoordinates(param: string, text: string): { latitude: number; longitude: number } {
+export function parseCoordinates(
+  param: string,
+  text: string,
+  which = '',
+): { latitude: number; longitude: number } {
   const parts = text.split(',').map((part) => part.trim())
   if (parts.length !== 2 || !parts.every((part) => DEGREES.test(part))) {
-    throw badParam(param, 'Must be latitude,longitude.')
+    throw badParam(param, `${which}Must be latitude,longitude.`)
   }
   const latitude = Number(parts[0])
   const longitude = Number(parts[1])
-  if (!(latitude >= -90 && latitude <= 90)) throw badParam(param, 'Invalid latitude. Valid range: [-90, 90].')
+  if (!(latitude >= -90 && latitude <= 90)) {
+    throw badParam(param, `${which}Invalid latitude. Valid range: [-90, 90].`)
+  }
   if (!(longitude >= -180 && longitude <= 180)) {
-    throw badParam(param, 'Invalid longitude. Valid range: [-180, 180].')
+    throw badParam(param, `${which}Invalid longitude. Valid range: [-180, 180].`)
   }
   return { latitude, longitude }
 }

@@ -158,7 +158,8 @@ function localWeekMinute(timeZone: string, timeMs: number): number {
 /** 1970-01-01 was a Thursday. */
 const EPOCH_WEEK_MINUTE = 4 * MINUTES_PER_DAY
 
-function offsetMs(timeZone: string, timeMs: number): number {
+/** Wall clock of the time zone minus UTC at that time, milliseconds. */
+export function offsetMs(timeZone: string, timeMs: number): number {
   let zone = zones.get(timeZone)
   if (zone === undefined) {
     const format = new Intl.DateTimeFormat('en-US', {

@@ -1,0 +1,143 @@
+/**
+ * Finding the roads under a path.
+ *
+ * Valhalla takes a path for one drive. Where it is not one (a gap over {@link GAP_METERS}, points far from all roads, roads that
+ * do not lead to each other), its answer goes straight across, with lengths that are true of neither side. So the path is cut
+ * there, before and after it is asked about, and its pieces are matched on their own.
+ */
+import { pointDistance } from '../geometry/distance.ts'
+import { badParam } from '../runtime/errors.ts'
+import { decodePolyline, type LonLat } from './polyline.ts'
+import {
+  NoMatch,
+  TooFar,
+  type Costing,
+  type RoutingEngine,
+  type TraceAnswer,
+  type TraceEdge,
+  type TracePoint,
+} from './port.ts'
+
+/** Points farther apart are no longer of one drive. */
+const GAP_METERS = 2000
+/** A path that falls into more pieces costs more than it is worth. */
+const MAX_PIECES = 100
+
+/** What is known of an edge and its place in the shape; all that answers need, a tenth of all that there is. */
+const ATTRIBUTES = [
+  'edge.names',
+  'edge.length',
+  'edge.speed_limit',
+  'edge.road_class',
+  'edge.begin_shape_index',
+  'edge.end_shape_index',
+  'matched.point',
+  'matched.type',
+  'matched.edge_index',
+  'matched.begin_route_discontinuity',
+  'shape',
+]
+
+/** A point of the path that lies on a road. */
+export interface MatchedPlace {
+  readonly place: LonLat
+  /** In the path. */
+  readonly originalIndex: number
+  /** In the piece's edges. */
+  readonly edge: number
+}
+
+/** A stretch of the path that was driven without a break. */
+export interface MatchedPiece {
+  readonly points: readonly MatchedPlace[]
+  readonly edges: readonly TraceEdge[]
+  readonly shape: readonly LonLat[]
+}
+
+/**
+ * The roads under a path, piece by piece in its order. Points that lie alone, or far from all roads, are in none of them.
+ * @throws ApiError 400 for a path in too many pieces
+ */
+export async function matchPath(
+  engine: RoutingEngine,
+  costing: Costing,
+  path: readonly TracePoint[],
+): Promise<MatchedPiece[]> {
+  const found: MatchedPiece[] = []
+  const all = path.map((_, i) => i)
+  // The last is the next.
+  const waiting = cut(all, (i, next) => isGap(path[i]!, path[next]!)).toReversed()
+  for (let asked = 0; waiting.length > 0; asked++) {
+    const indices = waiting.pop()!
+    if (asked + waiting.length >= MAX_PIECES) {
+      throw badParam('path', `Falls into more than ${MAX_PIECES} pieces that no roads join.`)
+    }
+    const answer = await ask(
+      engine,
+      costing,
+      indices.map((i) => path[i]!),
+    )
+    if (answer === undefined) continue
+    const matched = answer.matched_points ?? []
+    const onRoad = indices.filter((_, k) => matched[k]?.type !== 'unmatched')
+    if (onRoad.length < indices.length) {
+      waiting.push(...cut(onRoad, (i, next) => isGap(path[i]!, path[next]!)).toReversed())
+      continue
+    }
+    const breaks = new Set(indices.filter((_, k) => matched[k]?.begin_route_discontinuity === true))
+    const pieces = cut(indices, (i) => breaks.has(i))
+    if (pieces.length === 1 && pieces[0]!.length === indices.length) found.push(pieceOf(answer, indices))
+    else waiting.push(...pieces.toReversed())
+  }
+  return found
+}
+
+/** The lists between the cuts; those of one point are left out, since nobody drives on a point. */
+function cut(indices: readonly number[], isCut: (index: number, next: number) => boolean): number[][] {
+  const pieces: number[][] = [[]]
+  indices.forEach((index, k) => {
+    pieces.at(-1)!.push(index)
+    const next = indices[k + 1]
+    if (next !== undefined && isCut(index, next)) pieces.push([])
+  })
+  return pieces.filter((piece) => piece.length > 1)
+}
+
+function isGap(a: TracePoint, b: TracePoint): boolean {
+  return pointDistance(a.lat, a.lon, b.lat, b.lon) > GAP_METERS
+}
+
+/** Undefined where none of it is along roads. */
+async function ask(
+  engine: RoutingEngine,
+  costing: Costing,
+  shape: readonly TracePoint[],
+): Promise<TraceAnswer | undefined> {
+  try {
+    return await engine.ask('trace_attributes', {
+      shape,
+      costing,
+      shape_match: 'map_snap',
+      trace_options: { breakage_distance: GAP_METERS },
+      filters: { action: 'include', attributes: ATTRIBUTES },
+    })
+  } catch (error) {
+    if (error instanceof NoMatch || error instanceof TooFar) return undefined
+    throw error
+  }
+}
+
+function pieceOf(
+  { matched_points = [], edges = [], shape = '' }: TraceAnswer,
+  indices: readonly number[],
+): MatchedPiece {
+  return {
+    points: matched_points.map(({ lon, lat, edge_index = 0 }, k) => ({
+      place: [lon, lat],
+      originalIndex: indices[k]!,
+      edge: edge_index,
+    })),
+    edges,
+    shape: decodePolyline(shape, 6),
+  }
+}

@@ -1,0 +1,109 @@
+import Type from 'typebox'
+import { route, type Route } from '../api/route.ts'
+import {
+  credited,
+  Distance,
+  Duration,
+  Failures,
+  Geometry,
+  Meta,
+  Place,
+  placeOf,
+  TAG,
+} from './answerSchemas.ts'
+import { asked } from './asking.ts'
+import { writeShape } from './geometryForm.ts'
+import type { RoutingEngines } from './port.ts'
+import {
+  costingOf,
+  DepartureText,
+  departureOf,
+  formOf,
+  GeometryText,
+  locationOf,
+  LocationsText,
+  ModeText,
+  parseStops,
+  UnitsText,
+} from './travel.ts'
+import { distanceOf, durationOf } from './units.ts'
+
+const MAX_LOCATIONS = 10
+/** With less there is one order only, and the engine does not look for one. */
+const LEAST_TO_ORDER = 4
+
+/** GET /v1/route/optimize: between some points in the order that takes the least time. */
+export function optimizeRoutes(engines: RoutingEngines): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/route/optimize',
+      auth: 'publishable',
+      tag: TAG,
+      summary: 'Get the order of stops that takes the least time',
+      description:
+        'The first location is the origin and the last the destination; those between are visited in any order.',
+      query: Type.Object({
+        locations: LocationsText(`Two to ${MAX_LOCATIONS}: the origin, stops in any order, the destination.`),
+        mode: Type.Optional(ModeText),
+        units: Type.Optional(UnitsText),
+        geometry: Type.Optional(GeometryText),
+        departureTime: Type.Optional(DepartureText),
+      }),
+      meta: Meta,
+      answers: {
+        200: Type.Object({
+          route: Type.Object({
+            distance: Distance,
+            duration: Duration,
+            legs: Type.Array(
+              Type.Object({
+                startLocation: Place,
+                endLocation: Place,
+                startIndex: Type.Integer({ description: 'In the list of `locations`.' }),
+                endIndex: Type.Integer({ description: 'In the list of `locations`.' }),
+                distance: Distance,
+                duration: Duration,
+                geometry: Type.Optional(Geometry),
+              }),
+              { description: 'In the order of the journey.' },
+            ),
+          }),
+        }),
+        ...Failures,
+      },
+      handler: async ({ query }) => {
+        const points = parseStops(query.locations, MAX_LOCATIONS)
+        const { mode = 'car', units = 'imperial', geometry } = query
+        const departure = departureOf(query.departureTime, points[0]!)
+        const engine = engines.containing(points)
+        const { trip } = await asked({ engine, mode, points, blamed: 'locations' }, () =>
+          engine.ask(points.length < LEAST_TO_ORDER ? 'route' : 'optimized_route', {
+            locations: points.map(locationOf),
+            costing: costingOf(mode),
+            ...departure,
+            directions_type: 'none',
+          }),
+        )
+        const order = trip.locations.map(({ original_index }) => original_index)
+        const legs = trip.legs.map(({ summary, shape }, i) => {
+          const startIndex = order[i]!
+          const endIndex = order[i + 1]!
+          return {
+            startLocation: placeOf(points[startIndex]!.position),
+            endLocation: placeOf(points[endIndex]!.position),
+            startIndex,
+            endIndex,
+            distance: distanceOf(summary.length * 1000, units),
+            duration: durationOf(summary.time),
+            ...(geometry !== undefined && { geometry: writeShape(shape, formOf(geometry)) }),
+          }
+        })
+        const { length, time } = trip.summary
+        return credited(engine, {
+          route: { distance: distanceOf(length * 1000, units), duration: durationOf(time), legs },
+        })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,39 @@
+/** What answers say of lengths, times and speeds: a number, and a text for people. */
+
+export type Units = 'metric' | 'imperial'
+
+/** The interface's "Distance and duration value". */
+export interface Quantity {
+  readonly value: number
+  readonly text: string
+}
+
+const METERS_PER_FOOT = 0.3048
+const METERS_PER_MILE = 1609.344
+const KILOMETERS_PER_MILE = METERS_PER_MILE / 1000
+
+/**
+ * Metres, or feet, to the whole; the text in kilometres, or miles, with one decimal: `5.6 mi`. Where that would be `0.0`, the
+ * text has the value's own unit.
+ */
+export function distanceOf(meters: number, units: Units): Quantity {
+  const metric = units === 'metric'
+  const value = Math.round(metric ? meters : meters / METERS_PER_FOOT)
+  const long = meters / (metric ? 1000 : METERS_PER_MILE)
+  if (long < 0.05) return { value, text: `${value} ${metric ? 'm' : 'ft'}` }
+  return { value, text: `${long.toFixed(1)} ${metric ? 'km' : 'mi'}` }
+}
+
+/** Minutes with one decimal; the text in whole minutes, half a minute down: 19.9 is `20 mins`, 98.5 is `1 hr 38 min`. */
+export function durationOf(seconds: number): Quantity {
+  const value = Math.round(seconds / 6) / 10
+  const minutes = Math.ceil(value - 0.5)
+  if (minutes < 60) return { value, text: `${minutes} ${minutes === 1 ? 'min' : 'mins'}` }
+  return { value, text: `${Math.floor(minutes / 60)} hr ${minutes % 60} min` }
+}
+
+/** A speed limit. @param speed kilometres an hour */
+export function speedOf(speed: number, units: Units): Quantity {
+  const value = Math.round(units === 'metric' ? speed : speed / KILOMETERS_PER_MILE)
+  return { value, text: `${value} ${units === 'metric' ? 'km/h' : 'mph'}` }
+}
