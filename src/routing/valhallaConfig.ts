@@ -62,6 +62,9 @@ export function valhallaConfig({ tiles, tileCacheBytes }: ValhallaRuntime): stri
     thor: {
       source_to_target_algorithm: 'select_optimal',
       extended_search: false,
+      // Else every tenth matrix lacks a cell for which there is a way: what ends in a street without a way on is not looked at
+      // in the first pass.
+      costmatrix: { allow_second_pass: true },
     },
     odin: { markup_formatter: { markup_enabled: false } },
     meili: {
