@@ -14,6 +14,12 @@ const MOST_OPEN = 40
 const RECOVERED_WITHIN_MS = 90_000
 const LOOK_AGAIN_MS = 10
 
+/** How long it took, ms. */
+export interface Recovery {
+  readonly httpMs: number
+  readonly streamMs: number
+}
+
 /**
  * Movers that send, each after the answer to the update before: some by HTTP, where what is refused goes to the next gateway at
  * once, some over streams of the client, one stream per gateway, which has many updates on their way.
@@ -79,31 +85,41 @@ export class Load {
   }
 
   /**
-   * Resolves to the ms from now until each mover was acknowledged something that it had sent after now.
+   * Resolves once each mover was acknowledged something that it had sent after now, to the ms until then of those by HTTP and of
+   * those over streams.
    * @throws Error where that takes for ever
    */
-  async recovered(): Promise<number> {
+  async recovered(): Promise<Recovery> {
+    const [httpMs, streamMs] = await Promise.all([
+      this.#recovered(this.#byHttp),
+      this.#recovered(this.#byStream),
+    ])
+    return { httpMs, streamMs }
+  }
+
+  async #recovered(movers: readonly Mover[]): Promise<number> {
     const from = performance.now()
-    const behind = () => this.movers.filter(({ deviceId }) => (this.#sentAt.get(deviceId) ?? 0) < from)
+    const behind = () => movers.filter(({ deviceId }) => (this.#sentAt.get(deviceId) ?? 0) < from)
     while (behind().length > 0) {
       if (performance.now() - from > RECOVERED_WITHIN_MS) {
         const names = behind().map(({ deviceId }) => deviceId)
-        throw new Error(
-          `G1 ${names.length} devices are not acknowledged any more, as ${names.slice(0, 5).join(', ')}`,
-        )
+        throw new Error(`G1 ${names.length} devices are acknowledged nothing any more, as ${names[0]}`)
       }
       await sleep(LOOK_AGAIN_MS)
     }
     return performance.now() - from
   }
 
-  async #drive(mover: Mover, gateway: number): Promise<void> {
-    for (let at = gateway; !this.#stopped.signal.aborted; await sleep(PAUSE_MS)) {
+  /** Each update goes to the mover's own gateway first, as of a balancer that remembers nothing. */
+  async #drive(mover: Mover, home: number): Promise<void> {
+    const count = this.#gateways.length
+    for (; !this.#stopped.signal.aborted; await sleep(PAUSE_MS)) {
       const move = mover.next()
-      for (let failures = 1; !(await this.#isTaken(mover, move, this.#gateways[at]!)); failures++) {
-        at = (at + 1) % this.#gateways.length
-        if (failures === this.#gateways.length) this.counts.failedEverywhere++
-        if (failures >= this.#gateways.length) await sleep(RETRY_MS)
+      for (let failures = 0; ;) {
+        if (await this.#isTaken(mover, move, this.#gateways[(home + failures) % count]!)) break
+        failures++
+        if (failures === count) this.counts.failedEverywhere++
+        if (failures >= count) await sleep(RETRY_MS)
       }
     }
   }
@@ -111,6 +127,7 @@ export class Load {
   async #isTaken(mover: Mover, move: Move, url: string): Promise<boolean> {
     const sentAt = performance.now()
     let status: number
+    let retryAfter: string | null
     let body: { readonly events: readonly EventRecord[] }
     try {
       const answer = await fetch(`${url}/v1/track`, {
@@ -120,6 +137,7 @@ export class Load {
         signal: AbortSignal.timeout(LONGEST_ANSWER_MS),
       })
       status = answer.status
+      retryAfter = answer.headers.get('Retry-After')
       body = (await answer.json()) as typeof body
     } catch (error) {
       if ((error as Error).name === 'TimeoutError')
@@ -130,8 +148,8 @@ export class Load {
       this.longestAnswerMs = Math.max(this.longestAnswerMs, performance.now() - sentAt)
     }
     if (status !== 200) {
-      if (status === 503) this.counts.refused++
-      else this.#fault(`${mover.deviceId} was answered ${status} ${JSON.stringify(body)}`)
+      if (status === 503 && retryAfter !== null) this.counts.refused++
+      else this.#fault(`G7 ${mover.deviceId} was answered ${status} ${JSON.stringify(body)}`)
       return false
     }
     this.#acknowledged(mover, sentAt)

@@ -43,6 +43,7 @@ export interface Place {
 /** An event as the API, the stream and webhooks have it; what is looked at. */
 export type EventRecord = Parameters<typeof eventText>[0] & {
   readonly _id: string
+  readonly actualCreatedAt: string
   readonly user: { readonly deviceId: string }
 }
 

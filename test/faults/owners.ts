@@ -1,14 +1,23 @@
 /** What happens to hosts with partitions. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Kvm } from '@nats-io/kv'
+import type { Member } from '../../cluster/member.ts'
 import type { Scenario } from './scenario.ts'
+import type { Stage } from './stage.ts'
+
+/** A host that has said nothing for so long is gone. */
+const HOST_TTL_MS = 4000
+const MINUTE_MS = 60_000
 
 export const ownerKilled: Scenario = {
   name: 'owner-killed',
   story: 'An owner of partitions is killed, and comes back.',
   isDrawn: true,
   async play(stage) {
-    const [first] = stage.actors
-    await stage.happens('actors-1 is killed', () => first!.end('SIGKILL'))
-    await stage.happens('actors-1 comes back', () => stage.returns(first!))
+    const [owner] = stage.actors
+    await stage.happens('actors-1 is killed', () => owner!.end('SIGKILL'))
+    await stage.returns(owner!)
+    await stage.settled()
   },
 }
 
@@ -21,5 +30,102 @@ export const ownersKilled: Scenario = {
       await Promise.all(stage.actors.map((member) => member.end('SIGKILL')))
       await Promise.all(stage.actors.map((member) => stage.returns(member)))
     })
+    await stage.settled()
+  },
+}
+
+export const ownersGone: Scenario = {
+  name: 'owners-gone',
+  story: 'All owners are killed, and come back when gateways have given up waiting for them.',
+  isDrawn: false,
+  async play(stage) {
+    const { counts } = stage.load
+    await stage.happens('all actors are killed, and started after 13 s', async () => {
+      await Promise.all(stage.actors.map((member) => member.end('SIGKILL')))
+      // What was answered before may still be on its way.
+      await sleep(1000)
+      const before = { ...counts }
+      await sleep(12_000)
+      if (counts.refused === before.refused)
+        stage.fault('G7 nobody was refused although nobody owns a partition')
+      if (counts.updates > before.updates)
+        stage.fault(`G1 ${counts.updates - before.updates} updates were acknowledged by nobody`)
+      await Promise.all(stage.actors.map((member) => stage.returns(member)))
+    })
+    await stage.settled()
+  },
+}
+
+export const ownerFrozen: Scenario = {
+  name: 'owner-frozen',
+  story:
+    'An owner stands still for 30 s, while another takes its partitions, and goes on as if nothing had been.',
+  isDrawn: false,
+  play: (stage) => freeze(stage, stage.actors[0]!, 30_000),
+}
+
+export const ownersFrozenInTurn: Scenario = {
+  name: 'owners-doze',
+  story: 'Owners stand still in turn, each just long enough for another to take its partitions.',
+  isDrawn: true,
+  async play(stage) {
+    for (const owner of stage.actors) await freeze(stage, owner, HOST_TTL_MS + stage.random.integer(0, 2000))
+  },
+}
+
+/** What it had received, and what clients went on to ask, it finds when it goes on: and none of it may it commit (G4). */
+async function freeze(stage: Stage, owner: Member, milliseconds: number): Promise<void> {
+  const { name } = owner.options
+  const from = owner.output.length
+  owner.signal('SIGSTOP')
+  const woken = sleep(milliseconds).then(() => owner.signal('SIGCONT'))
+  await stage.happens(`${name} stands still for ${(milliseconds / 1000).toFixed(1)} s`, () => {})
+  await woken
+  await stage.happens(`${name} goes on`, () => {})
+  await stage.settled()
+  const lost = owner.output.slice(from).split('another host took the partition').length - 1
+  stage.say(`${name} was refused by the log of ${lost} partitions that it believed to own`)
+}
+
+export const twoOwners: Scenario = {
+  name: 'two-owners',
+  story: 'Hosts do not see each other any more: for 6 s each believes that all partitions are its own.',
+  isDrawn: true,
+  async play(stage) {
+    const hosts = await new Kvm(stage.streams.connection).open('ringfence-hosts')
+    const from = stage.actors.map((owner) => owner.output.length)
+    await stage.happens('the hosts are made to rob each other', async () => {
+      for (const until = performance.now() + 6000; performance.now() < until; await sleep(50))
+        for await (const host of await hosts.keys()) await hosts.delete(host)
+    })
+    await stage.settled()
+    const robbed = stage.actors.map(
+      (owner, i) => owner.output.slice(from[i]).split('another host took the partition').length - 1,
+    )
+    stage.say(`the logs refused the one ${robbed[0]} times, the other ${robbed[1]} times`)
+    if (Math.min(...robbed) === 0) stage.fault('the hosts did not rob each other: nothing was tried')
+  },
+}
+
+export const clockOff: Scenario = {
+  name: 'clock-off',
+  story: 'The clock of one host is 10 minutes ahead, then 10 minutes behind.',
+  isDrawn: true,
+  async play(stage) {
+    const owner = stage.actors[0]!
+    for (const minutes of [10, -10]) {
+      await stage.happens('actors-1 is drained', () => stage.ends(owner))
+      await stage.returns(owner, {
+        NODE_OPTIONS: `--import ${import.meta.resolve('./clockShift.ts')}`,
+        CLOCK_SHIFT_MS: String(minutes * MINUTE_MS),
+      })
+      await stage.settled()
+      await stage.happens(`the clock of actors-1 is off by ${minutes} minutes`, () => {})
+      const events = await stage.streams.events((sentence) => stage.fault(sentence))
+      const aside = Date.now() + minutes * MINUTE_MS
+      const found = events.filter(({ actualCreatedAt: at }) => Math.abs(Date.parse(at) - aside) < MINUTE_MS)
+      if (found.length === 0) stage.fault('no event has the time of that clock: nothing was tried')
+      stage.say(`${found.length} events have the time of that clock`)
+    }
   },
 }

@@ -8,8 +8,9 @@ import { Receiver } from '../delivery/webhookKit.ts'
 import { circleBody, drawCircles, PROJECT_DWELL, type Circle } from '../fault/fleet.ts'
 import { Seeded } from '../fault/seeded.ts'
 import { KEYS, type HttpAnswer } from '../kit/server.ts'
+import { Bystander, type Call } from './bystander.ts'
 import { compare, type Totals } from './comparison.ts'
-import { Load } from './load.ts'
+import { Load, type Recovery } from './load.ts'
 import { Commuter, GATE, nameIn, Wanderer, type EventRecord } from './movers.ts'
 import type { Scenario } from './scenario.ts'
 import { Streams } from './streams.ts'
@@ -25,6 +26,9 @@ const LOAD_MS = 1500
 /** More than this many sentences say nothing new. */
 const MAX_FAULTS = 20
 const ANSWER_MS = 20_000
+/** Longer than anything that is survived may take. */
+const PATIENCE_MS = 60_000
+const LOOK_AGAIN_MS = 100
 
 /** What came of a scenario. */
 export interface Outcome {
@@ -39,12 +43,16 @@ export class Stage {
   readonly partitions: number
   readonly cluster: Cluster
   readonly load: Load
+  readonly streams: Streams
   readonly faults: string[] = []
   readonly #say: (line: string) => void
   readonly #receiver: Receiver
+  readonly #calls: readonly Call[]
+  readonly #bystander: Bystander
 
   private constructor(
     cluster: Cluster,
+    streams: Streams,
     receiver: Receiver,
     partitions: number,
     random: Seeded,
@@ -52,6 +60,7 @@ export class Stage {
     say: (line: string) => void,
   ) {
     this.cluster = cluster
+    this.streams = streams
     this.partitions = partitions
     this.random = random
     this.#receiver = receiver
@@ -70,24 +79,28 @@ export class Stage {
       },
       (sentence) => this.fault(sentence),
     )
+    this.#calls = cluster.gateways.map(({ options }) => callOf(options.url))
+    this.#bystander = new Bystander(this.#calls, (sentence) => this.fault(sentence))
   }
 
   /** Plays a scenario from the start of its cluster to its end. */
   static async play(scenario: Scenario, seed: number, say: (line: string) => void): Promise<Outcome> {
     const began = performance.now()
-    const seconds = () => (performance.now() - began) / 1000
     const folder = mkdtempSync(join(tmpdir(), 'ringfence-faults-'))
     const receiver = new Receiver()
     let cluster: Cluster | undefined
+    let streams: Streams | undefined
     const faults: string[] = []
     try {
       await receiver.up()
       cluster = await startCluster(scenario, folder)
-      say(`the cluster is up after ${seconds().toFixed(1)} s: ${namesOf(cluster.members)}`)
+      const names = cluster.members.map(({ options }) => options.name)
+      say(`the cluster is up after ${seconds(began)}: ${names.join(', ')}`)
       const partitions = Number(scenario.env?.['RINGFENCE_PARTITIONS'] ?? PARTITIONS)
       const random = new Seeded(seed)
       const circles = await furnish(cluster, receiver, random)
-      const stage = new Stage(cluster, receiver, partitions, random, circles, say)
+      streams = await Streams.open(cluster.nats.map(({ options }) => options.url))
+      const stage = new Stage(cluster, streams, receiver, partitions, random, circles, say)
       try {
         await stage.#play(scenario)
       } finally {
@@ -96,12 +109,13 @@ export class Stage {
     } catch (error) {
       faults.push((error as Error).message)
     } finally {
+      await streams?.close()
       await cluster?.kill()
       await receiver.down()
       if (faults.length === 0) rmSync(folder, { recursive: true })
       else say(`data and logs are in ${folder}`)
     }
-    return { seconds: seconds(), faults }
+    return { seconds: (performance.now() - began) / 1000, faults }
   }
 
   get gateways(): readonly Member[] {
@@ -116,24 +130,27 @@ export class Stage {
     if (this.faults.length < MAX_FAULTS) this.faults.push(sentence)
   }
 
-  /** Tells whoever reads the run. */
+  /** Tells whoever watches. */
   say(line: string): void {
     this.#say(line)
   }
 
   /** Lets it happen; goes on once each device was acknowledged something that it sent after it had begun. */
-  async happens(what: string, act: () => unknown): Promise<number> {
+  async happens(what: string, act: () => unknown): Promise<Recovery> {
     const { counts } = this.load
     const before = { ...counts }
-    const [ms] = await Promise.all([this.load.recovered(), act()])
-    const since = (['refused', 'unanswered', 'failedEverywhere'] as const).map(
-      (name) => counts[name] - before[name],
-    )
+    const [recovery] = await Promise.all([this.load.recovered(), act()])
+    const refused = counts.refused - before.refused
+    const unanswered = counts.unanswered - before.unanswered
+    const everywhere = counts.failedEverywhere - before.failedEverywhere
     this.#say(
-      `${what}: all devices are acknowledged after ${(ms / 1000).toFixed(2)} s; ` +
-        `${since[0]} refused, ${since[1]} unanswered, ${since[2]} of them by all gateways in turn`,
+      `${what}: all acknowledged after ${(recovery.httpMs / 1000).toFixed(2)} s by HTTP, ` +
+        `${(recovery.streamMs / 1000).toFixed(2)} s over streams; ` +
+        (refused + unanswered === 0
+          ? 'nobody was refused'
+          : `${refused} refused and ${unanswered} unanswered, ${everywhere} times by all gateways in turn`),
     )
-    return ms
+    return recovery
   }
 
   /** Starts one that has ended, and waits until it is ready. */
@@ -141,41 +158,64 @@ export class Stage {
     const began = performance.now()
     member.start(env)
     await member.ready()
-    this.#say(
-      `${member.options.name} is back, ready after ${((performance.now() - began) / 1000).toFixed(1)} s`,
-    )
+    this.#say(`${member.options.name} is back, ready after ${seconds(began)}`)
+  }
+
+  /** Drains one and ends it. */
+  async ends(member: Member, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const began = performance.now()
+    const code = await member.end(signal)
+    this.#say(`${member.options.name} has ended after ${seconds(began)}`)
+    if (code !== 0) this.fault(`${member.options.name} ended with ${code} after ${signal}`)
+  }
+
+  /** Resolves when each partition has one owner and each host has some, as they say themselves. */
+  settled(): Promise<void> {
+    return this.#until('the partitions have no owners, or are not shared out', async () => {
+      const shares = await Promise.all(this.actors.map((member) => shareOf(member)))
+      return Math.min(...shares) > 0 && shares.reduce((sum, share) => sum + share, 0) === this.partitions
+    })
+  }
+
+  /** Resolves when the webhook brings something. */
+  delivers(): Promise<void> {
+    const before = this.#receiver.got.length
+    return this.#until('no webhook is delivered', () => this.#receiver.got.length > before)
+  }
+
+  /** Asks a gateway, with the secret key. */
+  ask(path: string): Promise<HttpAnswer> {
+    return this.#calls[0]!('GET', path)
+  }
+
+  async #until(otherwise: string, done: () => boolean | Promise<boolean>): Promise<void> {
+    for (const from = performance.now(); !(await done()); await sleep(LOOK_AGAIN_MS))
+      if (performance.now() - from > PATIENCE_MS) throw new Error(`${otherwise} after ${seconds(from)}`)
   }
 
   async #play(scenario: Scenario): Promise<void> {
     const { load, cluster } = this
     load.start()
     await load.recovered()
+    this.#bystander.start(load.movers.map(({ deviceId }) => deviceId))
     await sleep(LOAD_MS)
     await scenario.play(this)
     await sleep(LOAD_MS)
     await load.recovered()
-    await load.stop()
+    await Promise.all([load.stop(), this.#bystander.stop()])
     await Promise.all(cluster.members.map((member) => member.ready()))
-    const streams = await Streams.open(cluster.nats.map(({ options }) => options.url))
-    try {
-      this.#tell(
-        await compare({
-          load,
-          streams,
-          partitions: this.partitions,
-          gateways: cluster.gateways.map(
-            ({ options }) =>
-              (path) =>
-                call(options.url, 'GET', path),
-          ),
-          delivered: () =>
-            this.#receiver.got.flatMap(({ json }) => json.events.map(({ _id }: EventRecord) => _id)),
-          fault: (sentence) => this.fault(sentence),
-        }),
-      )
-    } finally {
-      await streams.close()
-    }
+    await this.#bystander.compare(PATIENCE_MS)
+    this.#tell(
+      await compare({
+        load,
+        streams: this.streams,
+        partitions: this.partitions,
+        gateways: this.#calls.map((ask) => (path) => ask('GET', path)),
+        delivered: () =>
+          this.#receiver.got.flatMap(({ json }) => json.events.map(({ _id }: EventRecord) => _id)),
+        fault: (sentence) => this.fault(sentence),
+      }),
+    )
     for (const name of await cluster.stop()) this.fault(`${name} did not end well`)
   }
 
@@ -216,9 +256,9 @@ async function furnish(
   receiver: Receiver,
   random: Seeded,
 ): Promise<ReadonlyMap<string, Circle>> {
-  const { url } = cluster.gateways[0]!.options
+  const call = callOf(cluster.gateways[0]!.options.url)
   const put = async (method: string, path: string, body: object) => {
-    const answer = await call(url, method, path, body)
+    const answer = await call(method, path, body)
     if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
     return answer.body
   }
@@ -236,17 +276,28 @@ async function furnish(
   return circles
 }
 
-/** One request. */
-async function call(url: string, method: string, path: string, body?: object): Promise<HttpAnswer> {
-  const answer = await fetch(`${url}/v1/${path}`, {
-    method,
-    headers: { Authorization: KEYS.testSecret, 'Content-Type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(ANSWER_MS),
-  })
-  return { status: answer.status, body: await answer.json(), headers: answer.headers }
+/** Requests with the secret key. */
+function callOf(url: string): Call {
+  return async (method, path, body) => {
+    const answer = await fetch(`${url}/v1/${path}`, {
+      method,
+      headers: { Authorization: KEYS.testSecret, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(ANSWER_MS),
+    })
+    return { status: answer.status, body: await answer.json(), headers: answer.headers }
+  }
 }
 
-function namesOf(members: readonly Member[]): string {
-  return members.map(({ options }) => options.name).join(', ')
+/** How many partitions a host has; 0 where it does not say. */
+async function shareOf({ options }: Member): Promise<number> {
+  const text = await fetch(options.readyUrl).then(
+    (answer) => answer.text(),
+    () => '',
+  )
+  return Number(/(\d+) of \d+ partitions are here/.exec(text)?.[1] ?? 0)
+}
+
+function seconds(from: number): string {
+  return `${((performance.now() - from) / 1000).toFixed(1)} s`
 }

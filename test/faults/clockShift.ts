@@ -1,0 +1,17 @@
+/** Preloaded into a process (`--import`): its clock is off by CLOCK_SHIFT_MS, in all its threads. Durations are as they were. */
+const shiftMs = Number(process.env['CLOCK_SHIFT_MS'])
+if (!Number.isSafeInteger(shiftMs)) throw new Error('CLOCK_SHIFT_MS: a whole number')
+
+const SystemDate = Date
+
+class ShiftedDate extends SystemDate {
+  constructor(...parts: []) {
+    super(...(parts.length === 0 ? ([ShiftedDate.now()] as unknown as []) : parts))
+  }
+
+  static override now(): number {
+    return SystemDate.now() + shiftMs
+  }
+}
+
+globalThis.Date = ShiftedDate as DateConstructor

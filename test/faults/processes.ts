@@ -1,0 +1,72 @@
+/** What happens to gateways and delivery, and to one process after the other. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Member } from '../../cluster/member.ts'
+import type { Scenario } from './scenario.ts'
+import type { Stage } from './stage.ts'
+
+export const gatewayKilled: Scenario = {
+  name: 'gateway-killed',
+  story: 'A gateway is killed, with what it was asked, and comes back; clients go to the other one.',
+  isDrawn: true,
+  async play(stage) {
+    const gateway = stage.gateways[0]!
+    await unnoticed(stage, async () => {
+      await stage.happens('gateway-1 is killed, and started after a second', async () => {
+        await gateway.end('SIGKILL')
+        await sleep(1000)
+        await stage.returns(gateway)
+      })
+    })
+  },
+}
+
+export const deliveryKilled: Scenario = {
+  name: 'delivery-killed',
+  story: 'The process that delivers webhooks is killed while it does, twice, and comes back.',
+  isDrawn: true,
+  async play(stage) {
+    const [delivery] = stage.cluster.deliveries
+    await unnoticed(stage, async () => {
+      for (let n = 0; n < 2; n++) {
+        await stage.happens('delivery-1 is killed', () => delivery!.end('SIGKILL'))
+        await sleep(stage.random.integer(0, 2000))
+        await stage.returns(delivery!)
+        await stage.delivers()
+      }
+    })
+  },
+}
+
+export const rollingRestart: Scenario = {
+  name: 'rolling-restart',
+  story: 'Everything is restarted, one process after the other: NATS servers, owners, gateways, delivery.',
+  isDrawn: false,
+  cluster: { nats: 3 },
+  async play(stage) {
+    await unnoticed(stage, async () => {
+      for (const server of stage.cluster.nats) await restart(stage, server, 'SIGINT')
+      for (const owner of stage.actors) {
+        await restart(stage, owner, 'SIGTERM')
+        await stage.settled()
+      }
+      for (const gateway of stage.gateways) await restart(stage, gateway, 'SIGTERM')
+      for (const delivery of stage.cluster.deliveries) await restart(stage, delivery, 'SIGTERM')
+    })
+  },
+}
+
+async function restart(stage: Stage, member: Member, signal: NodeJS.Signals): Promise<void> {
+  const { name } = member.options
+  await stage.happens(`${name} is restarted`, async () => {
+    await stage.ends(member, signal)
+    await stage.returns(member)
+  })
+}
+
+/** No update by HTTP may fail at all gateways in turn. */
+async function unnoticed(stage: Stage, work: () => Promise<void>): Promise<void> {
+  const before = stage.load.counts.failedEverywhere
+  await work()
+  const failed = stage.load.counts.failedEverywhere - before
+  if (failed > 0) stage.fault(`${failed} updates failed at each gateway in turn`)
+}
