@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import './headSize.ts'
 import * as uWS from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
 import type { Clock } from '../runtime/clock.ts'

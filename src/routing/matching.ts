@@ -10,7 +10,6 @@ import { badParam } from '../runtime/errors.ts'
 import { decodePolyline, type LonLat } from './polyline.ts'
 import {
   NoMatch,
-  TooFar,
   type Costing,
   type RoutingEngine,
   type TraceAnswer,
@@ -20,6 +19,8 @@ import {
 
 /** Points farther apart are no longer of one drive. */
 const GAP_METERS = 2000
+/** Not less, by Valhalla's measure, than the gaps that we leave in. */
+const BREAKAGE_METERS = 2100
 /** A path that falls into more pieces costs more than it is worth. */
 const MAX_PIECES = 100
 
@@ -56,7 +57,7 @@ export interface MatchedPiece {
 
 /**
  * The roads under a path, piece by piece in its order. Points that lie alone, or far from all roads, are in none of them.
- * @throws ApiError 400 for a path in too many pieces
+ * @throws ApiError 400 for a path in too many pieces, or of points that all lie alone
  */
 export async function matchPath(
   engine: RoutingEngine,
@@ -64,9 +65,15 @@ export async function matchPath(
   path: readonly TracePoint[],
 ): Promise<MatchedPiece[]> {
   const found: MatchedPiece[] = []
-  const all = path.map((_, i) => i)
-  // The last is the next.
-  const waiting = cut(all, (i, next) => isGap(path[i]!, path[next]!)).toReversed()
+  const isGapAfter = (i: number, next: number) => isGap(path[i]!, path[next]!)
+  const inPieces = cut(
+    path.map((_, i) => i),
+    isGapAfter,
+  )
+  if (inPieces.length === 0)
+    throw badParam('path', `No point is within ${GAP_METERS} m of the one before or after it.`)
+  // Without what lies alone, its neighbours may well be of one drive. The last is the next.
+  const waiting = cut(inPieces.flat(), isGapAfter).toReversed()
   for (let asked = 0; waiting.length > 0; asked++) {
     const indices = waiting.pop()!
     if (asked + waiting.length >= MAX_PIECES) {
@@ -81,7 +88,7 @@ export async function matchPath(
     const matched = answer.matched_points ?? []
     const onRoad = indices.filter((_, k) => matched[k]?.type !== 'unmatched')
     if (onRoad.length < indices.length) {
-      waiting.push(...cut(onRoad, (i, next) => isGap(path[i]!, path[next]!)).toReversed())
+      waiting.push(...cut(onRoad, isGapAfter).toReversed())
       continue
     }
     const breaks = new Set(indices.filter((_, k) => matched[k]?.begin_route_discontinuity === true))
@@ -118,11 +125,11 @@ async function ask(
       shape,
       costing,
       shape_match: 'map_snap',
-      trace_options: { breakage_distance: GAP_METERS },
+      trace_options: { breakage_distance: BREAKAGE_METERS },
       filters: { action: 'include', attributes: ATTRIBUTES },
     })
   } catch (error) {
-    if (error instanceof NoMatch || error instanceof TooFar) return undefined
+    if (error instanceof NoMatch) return undefined
     throw error
   }
 }

@@ -12,7 +12,7 @@ const STATUSES = new Set([
 /** A body that long may be refused and the connection be closed before all of it was sent. */
 const MAX_BODY_BYTES = 1024 * 1024
 /** Longer heads may be refused by uWebSockets.js, which closes the connection then. */
-const SURE_HEAD_BYTES = 4000
+const SURE_HEAD_BYTES = 32_000
 /** How long an endless answer is listened to. */
 const STREAM_MS = 60
 
