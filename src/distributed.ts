@@ -128,7 +128,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   ]
   const server = front?.server ?? openBackServer(ground, checks)
   registerProcessMetrics(metrics, registry)
-  registerDistributedMetrics(metrics, { nats, registry, owned: owners })
+  registerDistributedMetrics(metrics, { nats, registry, partitions: options.partitions, owned: owners })
 
   const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
   lifecycle.add({ name: 'data folder', stop: release })

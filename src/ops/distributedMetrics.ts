@@ -6,11 +6,13 @@ export function registerDistributedMetrics(
   parts: {
     readonly nats: { readonly status: { readonly ok: boolean } }
     readonly registry: { readonly unreadable: ReadonlyMap<string, string> }
+    /** Of the store. */
+    readonly partitions: number
     /** Of a process with the role `actors`. */
     readonly owned: { readonly hosts: readonly unknown[]; readonly backlogBytes: number } | undefined
   },
 ): void {
-  const { nats, registry, owned } = parts
+  const { nats, registry, partitions, owned } = parts
   metrics.gauge('nats_connected', '1 while there is a connection to NATS, else 0.', () =>
     nats.status.ok ? 1 : 0,
   )
@@ -18,6 +20,11 @@ export function registerDistributedMetrics(
     'registry_unreadable_entries',
     'Entries of the shared registry that nobody can read; the log names them.',
     () => registry.unreadable.size,
+  )
+  metrics.gauge(
+    'partitions',
+    'Partitions of the store, each of which some process evaluates.',
+    () => partitions,
   )
   if (owned === undefined) return
   metrics.gauge('owned_partitions', 'Partitions that this process evaluates.', () => owned.hosts.length)

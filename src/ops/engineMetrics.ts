@@ -148,6 +148,10 @@ export function registerProcessMetrics(metrics: Metrics, registry: RegistryView)
     loop.reset()
     return seconds
   })
+  metrics.total('cpu_seconds_total', 'Processor time of all threads.', () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  })
   metrics.gauge('resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
   metrics.gauge(
     'heap_used_bytes',
