@@ -63,7 +63,7 @@ export async function buildTiles(parts: {
     if (reached !== undefined) onProgress(reached[1])
   }
   await runTool('valhalla_build_tiles', args, { folder, signal, onLine })
-  rmSync(borders)
+  for (const left of [borders, join(folder, 'duplicateways.txt')]) rmSync(left, { force: true })
 }
 
 /** Where {@link buildTiles} leaves the tiles. */

@@ -66,7 +66,9 @@ const ROOTS: ReadonlySet<string> = new Set([
   'src/embedded.ts',
   'src/distributed.ts',
   'src/front.ts',
+  'src/tile38.ts',
   'src/operator.ts',
+  'src/region.ts',
 ])
 
 /** Where the files that threads start with are named. */

@@ -1,0 +1,184 @@
+/**
+ * The regions of a data folder, in its folder `regions`:
+ *
+ *     regions.json           which builds are served, in the order of precedence
+ *     <name>-<8 hex>/        a build: never changed once it is served
+ *       region.json          what it is of, whom to credit, which stages are done and by what
+ *       coverage.bin         where the extract has nodes
+ *       routing/tiles/       of the stage "routing"; later stages bring folders of their own
+ *     <name>.building/       a build that is under way or was interrupted
+ *     lock                   held by who changes any of this
+ *
+ * A build is made durable before regions.json names it, and regions.json is replaced at once: whoever reads it, after a crash too,
+ * finds whole builds only.
+ */
+import fs from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Coverage } from './coverage.ts'
+import type { Bounds } from './port.ts'
+
+/** The files say what this version does not know; nothing was changed. */
+export class RegionsRefused extends Error {
+  override name = 'RegionsRefused'
+}
+
+/** What region.json says of a build. */
+export interface RegionRecord {
+  readonly format: 1
+  readonly name: string
+  readonly bounds: Bounds
+  readonly nodes: number
+  readonly roads: number
+  readonly source: {
+    /** Name of the file, without its folder. */
+    readonly file: string
+    readonly bytes: number
+    /** Hexadecimal. */
+    readonly sha256: string
+    /** ISO 8601; when the data was taken from OpenStreetMap, where the file says so. */
+    readonly dataOf?: string
+  }
+  readonly attribution: string
+  readonly licence: string
+  /** ISO 8601. */
+  readonly importedAt: string
+  readonly stages: { readonly [Stage in RegionStage]?: StageRecord }
+}
+
+/** What a build is made of, each in a folder of that name. */
+export type RegionStage = 'routing'
+
+export interface StageRecord {
+  /** What made it, e.g. `@valhallajs/valhallajs 3.6.1`. */
+  readonly engine: string
+  readonly seconds: number
+  readonly bytes: number
+}
+
+export interface RegionManifest {
+  readonly format: 1
+  /** In the order of precedence; the folder is the build's. */
+  readonly regions: readonly { readonly name: string; readonly folder: string }[]
+  /** The sample has been here: it does not come by itself again. */
+  readonly sampleImported?: true
+}
+
+const NO_REGIONS: RegionManifest = { format: 1, regions: [] }
+const BUILD_NAME = /^[a-z0-9][a-z0-9._-]*-[0-9a-f]{8}$/
+const UNFINISHED = '.building'
+
+/** The folder of all regions of a data folder. */
+export function regionsFolder(dataFolder: string): string {
+  return join(dataFolder, 'regions')
+}
+
+export function manifestPath(folder: string): string {
+  return join(folder, 'regions.json')
+}
+
+/** @throws {RegionsRefused} and the system's errors, but for a manifest that is not there: then there are no regions */
+export function readManifest(folder: string): RegionManifest {
+  const path = manifestPath(folder)
+  return fs.existsSync(path) ? (readJson(path) as RegionManifest) : NO_REGIONS
+}
+
+/** Durable when it returns. */
+export function writeManifest(folder: string, manifest: RegionManifest): void {
+  replaceFile(manifestPath(folder), `${JSON.stringify(manifest, null, 2)}\n`)
+}
+
+/** @param build its folder. @throws {RegionsRefused} and the system's errors */
+export function readRecord(build: string): RegionRecord {
+  return readJson(join(build, 'region.json')) as RegionRecord
+}
+
+export function writeRecord(build: string, record: RegionRecord): void {
+  fs.writeFileSync(join(build, 'region.json'), `${JSON.stringify(record, null, 2)}\n`)
+}
+
+export function readCoverage(build: string): Coverage {
+  return Coverage.fromBytes(fs.readFileSync(join(build, 'coverage.bin')))
+}
+
+export function writeCoverage(build: string, coverage: Coverage): void {
+  fs.writeFileSync(join(build, 'coverage.bin'), coverage.toBytes())
+}
+
+/** Where a stage of a build has its files. */
+export function stageFolder(build: string, stage: RegionStage): string {
+  return join(build, stage)
+}
+
+/** Where the build of that name is under way. */
+export function unfinishedBuild(folder: string, name: string): string {
+  return join(folder, name + UNFINISHED)
+}
+
+/** Names of regions whose build is under way or was interrupted. */
+export function unfinishedNames(folder: string): string[] {
+  const names = fs.readdirSync(folder).filter((name) => name.endsWith(UNFINISHED))
+  return names.map((name) => name.slice(0, -UNFINISHED.length)).sort()
+}
+
+/** Removes builds that no manifest names, which a crash or another's removal left. Under the lock, with no server that uses one. */
+export async function sweepBuilds(folder: string): Promise<void> {
+  const served = new Set(readManifest(folder).regions.map((region) => region.folder))
+  for (const name of fs.readdirSync(folder))
+    if (BUILD_NAME.test(name) && !served.has(name))
+      await fs.promises.rm(join(folder, name), { recursive: true, force: true })
+}
+
+/** Flushes all files below the folder, and their names. */
+export function syncTree(folder: string): void {
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) syncTree(path)
+    else sync(path)
+  }
+  sync(folder)
+}
+
+/** Moves a finished build to where the manifest will name it; durable when it returns. */
+export function finishBuild(from: string, to: string): void {
+  syncTree(from)
+  fs.renameSync(from, to)
+  sync(dirname(to))
+}
+
+/** Bytes of all files below the folder. */
+export function sizeOfTree(folder: string): number {
+  let bytes = 0
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    bytes += entry.isDirectory() ? sizeOfTree(path) : fs.statSync(path).size
+  }
+  return bytes
+}
+
+function readJson(path: string): object {
+  let found: { readonly format?: unknown } | null
+  try {
+    found = JSON.parse(fs.readFileSync(path, 'utf8')) as { format?: unknown } | null
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause
+    throw new RegionsRefused(`${path} is damaged: ${cause.message}`, { cause })
+  }
+  if (found?.format === 1) return found
+  throw new RegionsRefused(`${path} is of format ${String(found?.format)}; this version reads 1.`)
+}
+
+function replaceFile(path: string, text: string): void {
+  fs.writeFileSync(`${path}.tmp`, text)
+  sync(`${path}.tmp`)
+  fs.renameSync(`${path}.tmp`, path)
+  sync(dirname(path))
+}
+
+function sync(path: string): void {
+  const descriptor = fs.openSync(path, 'r')
+  try {
+    fs.fsyncSync(descriptor)
+  } finally {
+    fs.closeSync(descriptor)
+  }
+}

@@ -1,0 +1,208 @@
+/** `npm run region`: see {@link HELP}. A composition root. */
+import { readFileSync } from 'node:fs'
+import { availableParallelism, constants, setPriority } from 'node:os'
+import { resolve } from 'node:path'
+import { loadOptions, OptionError } from '../config/options.ts'
+import { NoRoom, regionName } from './geodata/importRegion.ts'
+import type { ImportStage } from './geodata/importRegion.ts'
+import { ExtractRefused } from './geodata/osmPbfBlobs.ts'
+import {
+  importText,
+  listRegions,
+  removeRegion,
+  runImport,
+  UnknownRegion,
+  useRegion,
+  type RegionCommands,
+} from './geodata/regionCommands.ts'
+import { regionsFolder, RegionsRefused } from './geodata/regionFiles.ts'
+import { ToolFailed, ValhallaMissing } from './geodata/valhallaTools.ts'
+import { lockStore, StoreLocked, StoreRefused, takeFolder } from './log/store.ts'
+
+const HELP = `Usage: npm run region -- <command> [options]
+
+Regions are what routing and all else that needs roads knows of the world: made of OpenStreetMap extracts, e.g. of
+https://download.geofabrik.de. A running server serves what these commands change within a second.
+
+  import FILE.osm.pbf [--name NAME]   make a region of an extract, or make it anew; the name's default is the file's.
+                                      Interrupted, the same command goes on from where it was
+  list                                the regions, first the one that comes first where they overlap
+  use NAME                            let it come first where regions overlap
+  remove NAME                         stop serving it, and delete it
+
+  --threads NUMBER   of the builder of routing tiles; each takes memory. Default: half of the processors
+  --data FOLDER      the data folder, as of npm start; other settings of npm start are taken, too
+
+Exit code: 0 done, 1 not done, 2 a wrong command.
+`
+
+/** How often the progress is drawn on a terminal, and written elsewhere. */
+const DRAW_MILLISECONDS = 100
+const WRITE_MILLISECONDS = 10_000
+
+/** What the user has to change. */
+class UsageError extends Error {}
+
+/** Somebody else is changing the regions. */
+class Busy extends Error {}
+
+class Interrupted extends Error {}
+
+const COMMANDS: ReadonlySet<string> = new Set(['import', 'list', 'use', 'remove'])
+
+/** Errors whose sentence is for the user. */
+const TOLD = [
+  Busy,
+  UnknownRegion,
+  ExtractRefused,
+  NoRoom,
+  RegionsRefused,
+  StoreRefused,
+  ToolFailed,
+  ValhallaMissing,
+] as const
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [name, unnamed] = takeFlag(argv, '--name')
+  const [threads, others] = takeFlag(unnamed, '--threads')
+  const readFile = (path: string): string => readFileSync(path, 'utf8')
+  const { options, positionals, show } = loadOptions({ argv: others, env: process.env, readFile })
+  if (show !== undefined) {
+    console.log(HELP)
+    return 0
+  }
+  const folder = regionsFolder(resolve(options.data))
+  const [command, operand, ...rest] = positionals
+  const isComplete = command === 'list' ? operand === undefined : operand !== undefined && rest.length === 0
+  if (!COMMANDS.has(command ?? '') || !isComplete)
+    throw new UsageError(command === undefined ? 'Give a command.' : `No command: ${positionals.join(' ')}.`)
+  if (command !== 'import' && (name !== undefined || threads !== undefined))
+    throw new UsageError('--name and --threads are of import.')
+  if (command === 'list') {
+    listRegions(folder, console.log)
+    return 0
+  }
+  const release = lock(folder)
+  try {
+    const commands = { folder, withoutServer: withoutServer(options.data), print: console.log }
+    if (command === 'use') useRegion(commands, operand!)
+    else if (command === 'remove') await removeRegion(commands, operand!)
+    else return await importing(commands, operand!, name ?? operand!, threadsOf(threads))
+    return 0
+  } finally {
+    release()
+  }
+}
+
+/** @returns the exit code */
+async function importing(
+  commands: RegionCommands,
+  path: string,
+  nameText: string,
+  threads: number,
+): Promise<number> {
+  const name = regionName(nameText)
+  if (name === undefined)
+    throw new UsageError(`--name ${JSON.stringify(nameText)} has no letter and no digit.`)
+  // What serves devices goes first.
+  setPriority(constants.priority.PRIORITY_LOW)
+  const interruption = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => interruption.abort(new Interrupted(`Interrupted by ${signal}.`)))
+  const progress = new Progress()
+  try {
+    await runImport(commands, {
+      path: resolve(path),
+      name,
+      threads,
+      now: Date.now,
+      signal: interruption.signal,
+      onProgress: (stage, share) => progress.show(stage, share),
+    })
+    return 0
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error
+    console.error(`${error.message} The same command goes on from here.`)
+    return 1
+  } finally {
+    progress.end()
+  }
+}
+
+/** @returns the flag's value, if it was given, and the other arguments */
+function takeFlag(
+  argv: readonly string[],
+  flag: string,
+): [value: string | undefined, others: readonly string[]] {
+  const at = argv.findIndex((argument) => argument === flag || argument.startsWith(`${flag}=`))
+  if (at < 0) return [undefined, argv]
+  const isJoined = argv[at] !== flag
+  const value = isJoined ? argv[at]!.slice(flag.length + 1) : argv[at + 1]
+  if (value === undefined || value === '' || value.startsWith('--'))
+    throw new UsageError(`${flag} needs a value.`)
+  return [value, argv.toSpliced(at, isJoined ? 1 : 2)]
+}
+
+function threadsOf(text: string | undefined): number {
+  if (text === undefined) return Math.max(1, Math.floor(availableParallelism() / 2))
+  if (!/^\d{1,3}$/.test(text) || Number(text) < 1)
+    throw new UsageError('--threads must be a number from 1 to 999.')
+  return Number(text)
+}
+
+/** @throws {Busy} */
+function lock(folder: string): () => void {
+  try {
+    return takeFolder(folder)
+  } catch (error) {
+    if (!(error instanceof StoreLocked)) throw error
+    throw new Busy(`Another import, or another command, is at work on ${folder}.`, { cause: error })
+  }
+}
+
+function withoutServer(data: string): RegionCommands['withoutServer'] {
+  return async (work) => {
+    let release: () => void
+    try {
+      release = lockStore(data)
+    } catch (error) {
+      if (error instanceof StoreLocked) return
+      throw error
+    }
+    try {
+      await work()
+    } finally {
+      release()
+    }
+  }
+}
+
+/** A line that rewrites itself on a terminal; elsewhere a line for each stage, and one now and then; to stderr. */
+class Progress {
+  readonly #onTerminal = process.stderr.isTTY
+  #stage: ImportStage | undefined
+  #shownAt = -Infinity
+
+  show(stage: ImportStage, share: number): void {
+    const now = performance.now()
+    const pause = this.#onTerminal ? DRAW_MILLISECONDS : WRITE_MILLISECONDS
+    if (stage === this.#stage && now - this.#shownAt < pause) return
+    this.#stage = stage
+    this.#shownAt = now
+    const text = importText(stage, share)
+    process.stderr.write(this.#onTerminal ? `\r\x1b[2K${text}` : `${text}\n`)
+  }
+
+  end(): void {
+    if (this.#onTerminal) process.stderr.write('\r\x1b[2K')
+  }
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  const isUsage = error instanceof UsageError || error instanceof OptionError
+  console.error(isUsage || TOLD.some((one) => error instanceof one) ? (error as Error).message : error)
+  if (isUsage) console.error('`npm run region -- --help` shows the commands.')
+  process.exitCode = isUsage ? 2 : 1
+}
