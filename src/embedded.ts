@@ -15,10 +15,9 @@ import { ControlServer } from './control/server.ts'
 import type { NatsBridge } from './delivery/natsBridge.ts'
 import { NatsPlace } from './delivery/natsPlace.ts'
 import { webhookRoutes } from './delivery/webhookRoutes.ts'
-import { CopiedPositions } from './engine/copiedPositions.ts'
+import { TwiceObserved } from './engine/copiedPositions.ts'
 import { HostPositions } from './engine/hostPositions.ts'
 import { HostUsers } from './engine/hostUsers.ts'
-import type { Positions } from './engine/port.ts'
 import { openEventIndex } from './events/eventIndex.ts'
 import { EventFeed } from './events/feed.ts'
 import { storeSalt } from './events/ids.ts'
@@ -26,7 +25,6 @@ import { listen, openFront, openWebhooks, roomIn, welcome } from './front.ts'
 import { openCommitLog } from './log/commitLog.ts'
 import { openSnapshots } from './log/snapshots.ts'
 import { openStore } from './log/store.ts'
-import { scopeId, type ScopeId } from './model/scope.ts'
 import {
   registerActorMetrics,
   registerEventMetrics,
@@ -36,11 +34,10 @@ import {
 } from './ops/engineMetrics.ts'
 import { Metrics } from './ops/metrics.ts'
 import { registerNatsMetrics } from './ops/natsMetrics.ts'
-import { registerTile38Metrics } from './ops/tile38Metrics.ts'
 import { registerWebhookMetrics } from './ops/webhookMetrics.ts'
 import { runRegistryCommand } from './registry/cli.ts'
 import { parseKeys } from './registry/keys.ts'
-import { openRegistry, type Registry } from './registry/registry.ts'
+import { openRegistry } from './registry/registry.ts'
 import { ByteBound } from './runtime/byteBound.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { DRAIN_MILLISECONDS, Lifecycle } from './runtime/lifecycle.ts'
@@ -48,8 +45,8 @@ import type { Logger } from './runtime/logger.ts'
 import { Outgoing } from './runtime/outgoing.ts'
 import { createGeofenceIndex } from './spatial/cellIndex.ts'
 import { MeasuringPool } from './spatial/measuringPool.ts'
-import type { Tile38Copies } from './spatial/tile38Copies.ts'
 import { encodeEvent } from './stream/protobufCodec.ts'
+import { geofencesOf, openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
 /** How often a long start tells how far it is. */
 const PROGRESS_MILLISECONDS = 2000
@@ -68,7 +65,12 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   const store = openStore(options.data, options)
   const salt = storeSalt(store.storeId)
   const firstKeys = options.keys.length === 0 ? undefined : parseKeys(options.keys.join(','))
-  const tile38 = await openTile38(options, store.storeId, logger)
+  const run = randomUUID()
+  const tile38 = await openTile38(options, logger, {
+    storeId: store.storeId,
+    process: run,
+    writer: () => run,
+  })
   const registry = openRegistry({
     folder: options.data,
     clock,
@@ -144,8 +146,10 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   })
   const nats = await openNats(options, feed, logger)
 
-  // What users face.
+  // What users face. Positions are told to Tile38 too; what is asked here is answered here.
   const metrics = new Metrics()
+  const positions = new HostPositions(host)
+  const copied = tile38 && new TwiceObserved(positions)
   const front = openFront({
     options,
     logger,
@@ -155,7 +159,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     measurer,
     events,
     feed,
-    positions: copied(new HostPositions(host), tile38, registry),
+    positions: copied ?? positions,
     secret: store.secret,
     webhooks: webhookRoutes({ webhooks, outgoing, clock }),
     checks: [
@@ -163,7 +167,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
       roomIn(mailbox),
       // Ready without it: nobody waits for NATS.
       ...(nats ? [{ name: nats.name, check: () => ({ ok: true, detail: nats.status.detail }) }] : []),
-      ...(tile38 ? [{ name: tile38.name, check: () => ({ ok: true, detail: tile38.status.detail }) }] : []),
+      ...watchTile38(tile38, metrics),
     ],
     metrics,
   })
@@ -174,8 +178,18 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   registerEventMetrics(metrics, events)
   registerProcessMetrics(metrics, registry)
   if (nats !== undefined) registerNatsMetrics(metrics, nats)
-  if (tile38 !== undefined) registerTile38Metrics(metrics, tile38)
   registerWebhookMetrics(metrics, webhooks)
+  if (tile38 !== undefined) {
+    tile38.open(geofencesOf(registry))
+    tile38.writeGeofences()
+    const all = { name: 'all', partitions: partitions.map(({ number }) => number), positions: copied! }
+    tile38.writeDevices({
+      partitions: store.partitions,
+      shares: () => [all],
+      scopes: () => scopesOf(registry),
+      isLive: () => true,
+    })
+  }
 
   const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
   lifecycle.add({ name: 'data folder', stop: () => store.release() })
@@ -239,29 +253,4 @@ async function openNats(options: Options, feed: EventFeed, logger: Logger): Prom
     encode: options.natsFormat === 'json' ? (json) => Buffer.from(json) : encodeEvent,
     logger,
   })
-}
-
-/** The copies in Tile38, where they are asked for. */
-async function openTile38(
-  options: Options,
-  storeId: string,
-  logger: Logger,
-): Promise<Tile38Copies | undefined> {
-  const { tile38Url: url, tile38Password: password, tile38HooksUrl: hooksUrl } = options
-  if (url === '') return undefined
-  const { Tile38Copies } = await import('./spatial/tile38Copies.ts')
-  return new Tile38Copies({ address: { url, password }, storeId, writer: randomUUID(), hooksUrl, logger })
-}
-
-/** The positions, of which Tile38 is told too, where it is asked for. */
-function copied(positions: Positions, tile38: Tile38Copies | undefined, registry: Registry): Positions {
-  if (tile38 === undefined) return positions
-  const geofences = {
-    get revision() {
-      return registry.revision
-    },
-    geofences: (scope: ScopeId) => registry.scope(scope).wholeInOrder(),
-  }
-  const scopes = () => registry.keys.projects().flatMap(({ id }) => [scopeId(id, false), scopeId(id, true)])
-  return new CopiedPositions(positions, tile38.open(geofences, positions, scopes))
 }

@@ -1,21 +1,22 @@
 import type { ScopeId } from '../model/scope.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
-import type { PositionObserver, Positions, PositionViewer } from './port.ts'
+import type { CopiedPositions, PositionObserver, Positions, PositionViewer } from './port.ts'
 
-/** Positions of which somebody is told always, beside whoever watches for a while. */
-export class CopiedPositions implements Positions {
+/** Positions with two observers. */
+export class TwiceObserved implements CopiedPositions {
   observer: PositionObserver | undefined
+  copier: PositionObserver | undefined
   readonly #positions: Positions
 
-  constructor(positions: Positions, always: PositionObserver) {
+  constructor(positions: Positions) {
     this.#positions = positions
     positions.observer = {
       moved: (position) => {
-        always.moved(position)
+        this.copier?.moved(position)
         this.observer?.moved(position)
       },
       removed: (scope, deviceId, recordId) => {
-        always.removed(scope, deviceId, recordId)
+        this.copier?.removed(scope, deviceId, recordId)
         this.observer?.removed(scope, deviceId, recordId)
       },
     }

@@ -115,8 +115,9 @@ export class Gateway implements Intake, Users {
 
   /** Those that a question is about. */
   #partitionsOf(question: UserQuestion): Iterable<number> {
-    if (question.ask !== 'record') return this.#lanes.keys()
-    const place = locateUserRecord(this.#options.salt, question.id)
-    return place === undefined || place.partition >= this.#lanes.length ? [] : [place.partition]
+    if (question.ask !== 'record' && question.ask !== 'records') return this.#lanes.keys()
+    const ids = question.ask === 'record' ? [question.id] : question.ids
+    const places = ids.map((id) => locateUserRecord(this.#options.salt, id)?.partition ?? Infinity)
+    return new Set(places.filter((partition) => partition < this.#lanes.length))
   }
 }

@@ -93,6 +93,11 @@ export type UserQuestion = { readonly scope: ScopeId } & (
       readonly id: string
     }
   | {
+      /** The records with these `_id`s, in no order that says something; those that are not there are left out. */
+      readonly ask: 'records'
+      readonly ids: readonly string[]
+    }
+  | {
       /** The record with that `_id`, userId or deviceId; of several the latest updated. `explained`: and why it did what. */
       readonly ask: 'user' | 'explained'
       readonly id: string
@@ -177,4 +182,9 @@ export interface Positions {
   observer: PositionObserver | undefined
   /** Shows the devices that are in the area. What moves meanwhile the observer is told. */
   look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void>
+}
+
+/** Positions of which somebody is told always, beside whoever watches for a while. */
+export interface CopiedPositions extends Positions {
+  copier: PositionObserver | undefined
 }

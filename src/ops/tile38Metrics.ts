@@ -6,6 +6,7 @@ export function registerTile38Metrics(
   copies: {
     readonly status: {
       readonly connected: boolean
+      readonly writesGeofences: boolean
       readonly waiting: number
       readonly looks: { readonly cells: number; readonly memory: number }
     }
@@ -14,9 +15,12 @@ export function registerTile38Metrics(
   metrics.gauge('tile38_connected', '1 while there is a connection to Tile38, else 0.', () =>
     copies.status.connected ? 1 : 0,
   )
+  metrics.gauge('tile38_writes_geofences', '1 in the process that writes the geofences, else 0.', () =>
+    copies.status.writesGeofences ? 1 : 0,
+  )
   metrics.gauge(
     'tile38_waiting',
-    'Geofences and devices that Tile38 does not have as they are; infinite while all are written.',
+    'Geofences and devices of this process that Tile38 does not have as they are; infinite while all are written.',
     () => copies.status.waiting,
   )
   metrics.total(

@@ -80,6 +80,12 @@ export class Tile38Cells implements GeofenceIndex {
     this.#source = source
   }
 
+  /** What was put until now was up to this revision; when each was, is not known. */
+  knowFrom(revision: number): void {
+    this.#changes.clear()
+    this.#knownFrom = revision
+  }
+
   get size(): number {
     return this.#memory.size
   }

@@ -1,200 +1,136 @@
-import type { LivePosition, PositionObserver, Positions } from '../engine/port.ts'
+import type { CopiedPositions } from '../engine/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { AreaBox } from './liveAreas.ts'
-import { positionCommand, readPosition } from './tile38Position.ts'
-import { NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
-import { Tile38Unreachable, type Tile38, type Tile38Command, type Tile38Follower } from './tile38Port.ts'
+import { Tile38Share, WriterElsewhere } from './tile38Share.ts'
+import { Tile38Unreachable, type Tile38, type Tile38Follower } from './tile38Port.ts'
 
 /** Between two writes of the same device. */
 const WRITE_MS = 1000
-const PIPELINE = 512
-/** Devices that wait; with more, all are written anew. */
-const MOST_WAITING = 200_000
-const WORLD: AreaBox = { kind: 'box', west: -180, south: -90, east: 180, north: 90 }
+/** Shares that are written at one time: each waits for the answers to its own. */
+const LANES = 8
 
-/** A removed record: the device goes with it, unless it has another one by now. */
-interface Removal {
-  readonly scope: ScopeId
-  readonly deviceId: string
-  readonly recordId: string
+/** Partitions whose devices are this process's to write. */
+export interface DeviceShare {
+  /** Differs among all that are there at one time in all processes. */
+  readonly name: string
+  readonly partitions: readonly number[]
+  readonly positions: CopiedPositions
 }
 
 /**
- * Where devices are, in Tile38: the latest position of each, at most one a second.
+ * Where devices are, in Tile38: the latest position of each, at most one a second, written by who owns its partition.
  *
  * The naive way sends every update: a hundred thousand commands a second for what somebody looks at now and then. A
  * device that moved ten times since the last write is written once, as it stands; and a write costs the update nothing but
- * a note. With each connection all are written, and those that are there no more taken out: the server may be another one.
+ * a note. With each connection, and with each partition that comes, all devices of it are written, and those that are there no
+ * more taken out (tile38Share.ts).
  *
- * Owns: what Tile38 holds of the devices that are this process's. Does not own: who reads it (tile38Positions.ts,
- * tile38Search.ts).
+ * Owns: when is written, and of which partitions. Does not own: who reads it (tile38Positions.ts, tile38Search.ts).
  */
-export class Tile38Devices implements PositionObserver, Tile38Follower {
-  readonly name = 'Tile38 positions'
-  readonly #tile38: Tile38
-  readonly #keys: Tile38Keys
-  readonly #positions: Pick<Positions, 'look'>
-  readonly #scopes: () => Iterable<ScopeId>
-  readonly #owns: (deviceId: string) => boolean
-  readonly #logger: Logger
-  /** By scope and device. */
-  readonly #waiting = new Map<ScopeId, Map<string, LivePosition>>()
-  #removals: Removal[] = []
-  #waitingCount = 0
-  /** Of them, those that are on the way. */
-  #sending = 0
-  #isWhole = false
+export class Tile38Devices implements Tile38Follower {
+  readonly #parts: Tile38DevicesParts
+  readonly #shares = new Map<CopiedPositions, Tile38Share>()
   #isWriting = false
-  /** Rises with what is forgotten: what was under way then is not whole. */
-  #life = 0
+  #writing: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
 
-  /**
-   * @param parts.positions all positions, for writing them anew
-   * @param parts.scopes those that devices may be in
-   * @param parts.owns whether a device is this process's to write
-   */
-  constructor(parts: {
-    readonly tile38: Tile38
-    readonly storeId: string
-    readonly positions: Pick<Positions, 'look'>
-    readonly scopes: () => Iterable<ScopeId>
-    readonly owns: (deviceId: string) => boolean
-    readonly logger: Logger
-  }) {
-    this.#tile38 = parts.tile38
-    this.#keys = new Tile38Keys(parts.storeId)
-    this.#positions = parts.positions
-    this.#scopes = parts.scopes
-    this.#owns = parts.owns
-    this.#logger = parts.logger
+  constructor(parts: Tile38DevicesParts) {
+    this.#parts = parts
   }
 
-  /** Devices that have moved or gone and are not written yet; Infinity: all have to be written anew. */
+  /** Devices that have moved or gone and are not written yet; Infinity: a share of them has to be written anew. */
   get waiting(): number {
-    return this.#isWhole ? this.#waitingCount + this.#removals.length + this.#sending : Infinity
+    let waiting = 0
+    for (const share of this.#shares.values()) waiting += share.waiting
+    return waiting
   }
 
   start(): void {
-    this.#tile38.follow(this)
-    this.#timer = setInterval(() => void this.#write(), WRITE_MS)
+    this.#follow()
+    this.#parts.tile38.follow(this)
+    this.#timer = setInterval(() => this.#write(), WRITE_MS)
   }
 
   /** Writes what waits, if it can. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    if (this.#isWhole) await this.#write()
+    this.#write()
+    await this.#writing
   }
 
   connected(): void {
-    void this.#write()
+    this.#write()
   }
 
   disconnected(): void {
-    this.#forget()
+    for (const share of this.#shares.values()) share.forget()
   }
 
-  moved(position: LivePosition): void {
-    // What is written anew later is looked up then.
-    if (!this.#tile38.isConnected) return
-    const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
-    let devices = this.#waiting.get(scope)
-    if (devices === undefined) this.#waiting.set(scope, (devices = new Map()))
-    if (!devices.has(deviceId)) this.#waitingCount++
-    devices.set(deviceId, { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt })
-    if (this.#waitingCount > MOST_WAITING) this.#forget()
+  /** Partitions come and go. */
+  #follow(): void {
+    const now = new Map(this.#parts.shares().map((share) => [share.positions, share]))
+    for (const [positions, share] of this.#shares) {
+      if (now.has(positions)) continue
+      share.end()
+      this.#shares.delete(positions)
+    }
+    for (const [positions, { name, partitions }] of now) {
+      if (this.#shares.has(positions)) continue
+      const share = new Tile38Share({ ...this.#parts, name, of: partitions, positions })
+      positions.copier = share
+      this.#shares.set(positions, share)
+    }
   }
 
-  removed(scope: ScopeId, deviceId: string, recordId: string): void {
-    if (!this.#tile38.isConnected) return
-    const devices = this.#waiting.get(scope)
-    if (devices?.get(deviceId)?.recordId === recordId && devices.delete(deviceId)) this.#waitingCount--
-    this.#removals.push({ scope, deviceId, recordId })
-  }
-
-  #forget(): void {
-    this.#life++
-    this.#isWhole = false
-    this.#waiting.clear()
-    this.#waitingCount = 0
-    this.#removals = []
-  }
-
-  async #write(): Promise<void> {
-    if (this.#isWriting || !this.#tile38.isConnected) return
+  #write(): void {
+    this.#follow()
+    if (this.#isWriting || !this.#parts.tile38.isConnected || !this.#parts.isLive()) return
     this.#isWriting = true
-    try {
-      if (!this.#isWhole) await this.#writeAll()
-      await this.#writeWaiting()
-    } catch (error) {
-      this.#forget()
-      if (!(error instanceof Tile38Unreachable))
-        this.#logger.error({ err: error }, 'positions cannot be written to Tile38; trying again')
-    } finally {
-      this.#isWriting = false
-      this.#sending = 0
-    }
+    this.#writing = this.#writeShares().finally(() => (this.#isWriting = false))
   }
 
-  async #writeWaiting(): Promise<void> {
-    const removals = this.#removals
-    this.#removals = []
-    this.#sending = this.#waitingCount + removals.length
-    const commands: Tile38Command[] = []
-    for (const devices of this.#waiting.values())
-      for (const position of devices.values()) commands.push(positionCommand(this.#keys, position))
-    this.#waiting.clear()
-    this.#waitingCount = 0
-    await this.#send(commands)
-    const replies = await this.#send(
-      removals.map(({ scope, deviceId }) => ['GET', this.#keys.devices(scope), deviceId]),
-    )
-    const gone = removals.filter(
-      ({ scope, deviceId, recordId }, i) => readPosition(scope, deviceId, replies[i])?.recordId === recordId,
-    )
-    await this.#send(gone.map(({ scope, deviceId }) => ['DEL', this.#keys.devices(scope), deviceId]))
-  }
-
-  /** Devices are overwritten, not taken out before: whoever watches an area would see all of them leave. */
-  async #writeAll(): Promise<void> {
-    const life = this.#life
-    for (const scope of this.#scopes()) {
-      const there = new Set<string>()
-      let commands: Tile38Command[] = []
-      let sent: Promise<unknown> = Promise.resolve()
-      const flush = () => {
-        const part = commands
-        commands = []
-        sent = sent.then(() => this.#send(part))
-        // Awaited below; not to be taken for a failure that nobody handles until then.
-        sent.catch(() => {})
+  /** Those that are whole first: what they say of it expires. */
+  async #writeShares(): Promise<void> {
+    const { tile38, isLive } = this.#parts
+    for (let failed = false; !failed && tile38.isConnected && isLive();) {
+      const shares = [...this.#shares.values()]
+      const anew = shares.filter(({ isWhole }) => !isWhole)
+      const now = [...shares.filter(({ isWhole }) => isWhole), ...anew.slice(0, LANES)]
+      const lane = async () => {
+        for (let share = now.shift(); share !== undefined; share = now.shift())
+          if (!(await this.#writeShare(share))) failed = true
       }
-      await this.#positions.look(scope, WORLD, {
-        isEnded: false,
-        found: (position) => {
-          there.add(position.deviceId)
-          commands.push(positionCommand(this.#keys, position))
-        },
-        pause: flush,
-      })
-      flush()
-      await sent
-      const [reply] = await this.#tile38.send([['SCAN', this.#keys.devices(scope), 'LIMIT', NO_LIMIT, 'IDS']])
-      const [, known] = reply as readonly [unknown, readonly string[]]
-      const gone = known.filter(
-        (id) => !there.has(id) && this.#owns(id) && !this.#waiting.get(scope)?.has(id),
-      )
-      await this.#send(gone.map((id) => ['DEL', this.#keys.devices(scope), id]))
+      await Promise.all(Array.from({ length: LANES }, lane))
+      if (anew.length <= LANES) return
     }
-    await this.#tile38.send([['SET', this.#keys.devicesState, 'whole', 'STRING', '1']])
-    this.#isWhole = life === this.#life
   }
 
-  async #send(commands: readonly Tile38Command[]): Promise<unknown[]> {
-    const replies: unknown[] = []
-    for (let from = 0; from < commands.length; from += PIPELINE)
-      replies.push(...(await this.#tile38.send(commands.slice(from, from + PIPELINE))))
-    return replies
+  /** Whether it could be written. */
+  async #writeShare(share: Tile38Share): Promise<boolean> {
+    try {
+      await share.write()
+      return true
+    } catch (error) {
+      share.forget()
+      if (!(error instanceof Tile38Unreachable || error instanceof WriterElsewhere))
+        this.#parts.logger.error({ err: error }, 'positions cannot be written to Tile38; trying again')
+      return false
+    }
   }
+}
+
+interface Tile38DevicesParts {
+  readonly tile38: Tile38
+  readonly storeId: string
+  /** This run of the process; no other has the same. */
+  readonly writer: string
+  /** Of the store. */
+  readonly partitions: number
+  /** Those of now: the same objects as long as nothing has changed. */
+  readonly shares: () => readonly DeviceShare[]
+  /** Those that devices may be in. */
+  readonly scopes: () => Iterable<ScopeId>
+  /** Whether the shares are certainly this process's: see `Ownership.isLive`. */
+  readonly isLive: () => boolean
+  readonly logger: Logger
 }

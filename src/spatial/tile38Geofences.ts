@@ -3,11 +3,8 @@ import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { Geofence } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { Box } from './cellGrid.ts'
-import type { GeofenceIndex } from './port.ts'
 import { RENEW_HOOKS_MS, Tile38Hooks } from './tile38Hooks.ts'
-import { cornersOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
-import { Tile38Cells, type CellAnswers, type CellSource, type Place } from './tile38Cells.ts'
+import { cornersOf, Tile38Keys } from './tile38Texts.ts'
 import {
   Tile38Unreachable,
   type Tile38,
@@ -24,10 +21,12 @@ const MOST_WAITING = 100_000
 const PAD_DEGREES = 1e-7
 /** After the server refused something that it must take: it may be out of memory, or read-only. */
 const REFUSED_MS = 5000
+/** Between two looks whether all is still there, at which the notes go on to the registry's revision. */
+const BEAT_MS = 2000
 
 /** Where the geofences are that Tile38 is to have. */
 export interface GeofenceSource {
-  /** Rises with every change of any scope; when an index is told of a change, it is that change's. */
+  /** Rises with every change of any scope, the same in all processes; when an index is told of a change, it is that change's. */
   readonly revision: number
   /** All of a scope as they stand when they are reached, while others change. */
   geofences(scope: ScopeId): Iterable<Geofence>
@@ -40,40 +39,47 @@ interface Mirrored {
   state: 'unknown' | 'writing' | 'current'
   /** Revision of the last change here. */
   changedAt: number
+  /** Of the last note. */
+  noted: number
   /** What is not written yet; undefined: was removed. */
   readonly waiting: Map<string, Geofence | undefined>
 }
 
 /**
- * The geofences of all scopes in Tile38, as boxes that hold them: a collection per scope and beside it how far it is.
+ * The geofences of all scopes in Tile38, as boxes that hold them, written by one process: a collection per scope, and in it how far
+ * it is.
  *
  * The naive way writes a geofence when it changes and believes what it finds. But a server that was killed has lost its last
- * second, another has taken its place, or stands empty; and while it is written, some of it is new and some is old. So:
- * before changes are written their revision is noted as begun, and behind them as done. What is between the two may or may not
- * be in an answer. With each connection, and after each start, a scope is written anew unless all of it is known to be
- * there.
+ * second, another has taken its place, or stands empty; while it is written, some of it is new and some is old; and a process that
+ * stood still goes on writing what another has written meanwhile. So:
+ * 1. The collections have their writer's name. Two who believe to be the writer do not meet, and what an earlier life left
+ *    is never read. Who begins to write drops those of all others.
+ * 2. Before changes are written their revision is noted as begun, and behind them as done. What is between the two may or may not
+ *    be in an answer.
+ * 3. Each connection writes everything anew, and so does a look that finds the notes gone. A note is changed, and not made, but when a
+ *    scope was written: so what was emptied while it was written to has no notes.
  *
- * Owns: what Tile38 holds of geofences. Does not own: whether somebody asks for it (tile38Cells.ts).
+ * Owns: what Tile38 holds of geofences, hooks among it. Does not own: who may write, whether somebody asks (tile38Candidates.ts).
  */
-export class Tile38Geofences implements CellSource, Tile38Follower {
+export class Tile38Geofences implements Tile38Follower {
   readonly #tile38: Tile38
-  /** Undefined until {@link start}: the registry reads its geofences into indexes that are made here. */
-  #source: GeofenceSource | undefined
   readonly #logger: Logger
   readonly #keys: Tile38Keys
-  /** Tells what this process has written from what others did, or this one's data folder in another life. */
   readonly #writer: string
   readonly #hooks: Tile38Hooks
   readonly #scopes = new Map<ScopeId, Mirrored>()
-  #timer: NodeJS.Timeout | undefined
-  /** Those whose scope is known: the first geofence of an index tells. */
-  readonly #scopeOf = new Map<Tile38Cells, ScopeId>()
-  readonly #indexOf = new Map<ScopeId, Tile38Cells>()
+  /** Undefined while another process writes. */
+  #source: GeofenceSource | undefined
+  #beat: NodeJS.Timeout | undefined
+  #isBeatDue = false
+  #renewHooksAt = 0
+  /** Nobody else's collections are there. */
+  #isAlone = false
   #working = false
 
   /**
-   * @param parts.storeId keeps the data of one data folder apart from that of others in the same Tile38
-   * @param parts.writer differs with every start
+   * @param parts.storeId keeps the data of one store apart from that of others in the same Tile38
+   * @param parts.writer this run of the process; no other has the same
    * @param parts.hooksUrl see {@link Tile38Hooks}
    */
   constructor(parts: {
@@ -88,120 +94,64 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
     this.#hooks = new Tile38Hooks(this.#keys, parts.hooksUrl)
     this.#writer = parts.writer
     this.#logger = parts.logger
+    this.#tile38.follow(this)
   }
 
-  /** Geofences that are here and not in Tile38 yet, or the other way about; Infinity: a scope has to be written anew. */
+  get isWriting(): boolean {
+    return this.#source !== undefined
+  }
+
+  /**
+   * Geofences that are here and not in Tile38 yet, or the other way about; Infinity: a scope has to be written anew. 0 while another
+   * process writes.
+   */
   get waiting(): number {
+    if (!this.isWriting) return 0
     let waiting = 0
     for (const { state, waiting: ids } of this.#scopes.values())
       waiting += state === 'current' ? ids.size : Infinity
     return waiting
   }
 
-  get revision(): number {
-    return this.#source?.revision ?? 0
-  }
-
-  /** An index whose geofences are in Tile38 too. */
-  index(memory: GeofenceIndex): Tile38Cells {
-    return new Tile38Cells(memory, this)
-  }
-
-  /** Begins to write. Before it, geofences may be put that are read from the disk. */
-  start(source: GeofenceSource): void {
+  /** Begins to write. */
+  begin(source: GeofenceSource): void {
     this.#source = source
     for (const mirrored of this.#scopes.values()) mirrored.changedAt = source.revision
-    this.#tile38.follow(this)
-    this.#timer = setInterval(() => void this.#renewHooks(), RENEW_HOOKS_MS).unref()
+    this.#beat = setInterval(() => {
+      this.#isBeatDue = true
+      void this.#work()
+    }, BEAT_MS).unref()
+    this.connected()
   }
 
-  stop(): void {
-    clearInterval(this.#timer)
-  }
-
-  /** How many looks for candidates a cell answered, and how many memory did. */
-  get looks(): { readonly cells: number; readonly memory: number } {
-    let [cells, memory] = [0, 0]
-    for (const { looks } of this.#indexOf.values()) {
-      cells += looks.cells
-      memory += looks.memory
-    }
-    return { cells, memory }
-  }
-
-  /** See {@link Tile38Cells.prepare}, for places of any scope. */
-  async prepare(places: readonly (Place & { readonly scope: ScopeId })[]): Promise<void> {
-    const byScope = Map.groupBy(places, ({ scope }) => scope)
-    await Promise.all([...byScope].map(([scope, those]) => this.#indexOf.get(scope)?.prepare(those)))
+  end(): void {
+    clearInterval(this.#beat)
+    this.#source = undefined
+    this.disconnected()
   }
 
   connected(): void {
-    for (const mirrored of this.#scopes.values()) this.#forget(mirrored)
+    this.disconnected()
     void this.#work()
   }
 
   disconnected(): void {
-    for (const mirrored of this.#scopes.values()) this.#forget(mirrored)
+    this.#isAlone = false
+    this.#forgetAll()
   }
 
-  changed(index: Tile38Cells, id: string, geofence: Geofence | undefined): void {
-    if (geofence !== undefined && !this.#scopeOf.has(index)) {
-      this.#scopeOf.set(index, geofence.scope)
-      this.#indexOf.set(geofence.scope, index)
-    }
-    const scope = this.#scopeOf.get(index)
-    if (scope === undefined) return
+  /** A geofence has changed; undefined: it is gone. */
+  changed(scope: ScopeId, id: string, geofence: Geofence | undefined): void {
     let mirrored = this.#scopes.get(scope)
     if (mirrored === undefined) {
-      mirrored = { scope, state: 'unknown', changedAt: 0, waiting: new Map() }
+      mirrored = { scope, state: 'unknown', changedAt: 0, noted: 0, waiting: new Map() }
       this.#scopes.set(scope, mirrored)
     }
-    mirrored.changedAt = this.revision
+    if (this.#source === undefined) return
+    mirrored.changedAt = this.#source.revision
     if (mirrored.state !== 'unknown') mirrored.waiting.set(id, geofence)
     if (mirrored.waiting.size > MOST_WAITING) this.#forget(mirrored)
-    if (this.#tile38.isConnected) void this.#work()
-  }
-
-  async ask(index: Tile38Cells, boxes: readonly Readonly<Box>[]): Promise<CellAnswers | undefined> {
-    const scope = this.#scopeOf.get(index)
-    if (scope === undefined || this.#scopes.get(scope)!.state !== 'current') return undefined
-    // Tile38 being gone or unwell is told by what writes to it.
-    return this.#ask(scope, boxes).catch(() => undefined)
-  }
-
-  async #ask(scope: ScopeId, boxes: readonly Readonly<Box>[]): Promise<CellAnswers | undefined> {
-    const questions = boxes.flatMap((box, cell) => turnsOf(box).map((bounds) => ({ cell, bounds })))
-    const ids = boxes.map(() => new Set<string>())
-    let revision = Infinity
-    for (let from = 0; from < questions.length; from += PIPELINE) {
-      const part = questions.slice(from, from + PIPELINE)
-      const replies = await this.#tile38.send([
-        ['GET', this.#keys.geofencesState(scope), 'done'],
-        ...part.map(({ bounds }) => this.#intersects(scope, bounds)),
-        ['GET', this.#keys.geofencesState(scope), 'begun'],
-      ])
-      const done = this.#revisionOf(replies[0])
-      const begun = this.#revisionOf(replies.at(-1))
-      // Of what is newer than the registry here, something may be gone that here is still there.
-      if (done === undefined || begun === undefined || begun > this.revision) return undefined
-      revision = Math.min(revision, done)
-      part.forEach(({ cell }, i) => {
-        for (const id of idsOf(replies[i + 1])) ids[cell]!.add(id)
-      })
-    }
-    return { revision, ids: ids.map((found) => [...found]) }
-  }
-
-  #intersects(scope: ScopeId, bounds: Bounds): Tile38Command {
-    return [
-      'INTERSECTS',
-      this.#keys.geofences(scope),
-      'LIMIT',
-      NO_LIMIT,
-      'IDS',
-      'BOUNDS',
-      ...cornersOf(bounds),
-    ]
+    void this.#work()
   }
 
   #forget(mirrored: Mirrored): void {
@@ -209,49 +159,93 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
     mirrored.waiting.clear()
   }
 
+  #forgetAll(): void {
+    for (const mirrored of this.#scopes.values()) this.#forget(mirrored)
+  }
+
   /** Writes what there is to write, one scope after the other, until nothing waits. */
   async #work(): Promise<void> {
-    if (this.#working) return
+    if (this.#working || this.#source === undefined || !this.#tile38.isConnected) return
     this.#working = true
     try {
       // What changes in one turn of the event loop goes together.
       await new Promise((resolve) => setImmediate(resolve))
-      for (let more = true; more && this.#tile38.isConnected;) {
-        more = false
-        for (const mirrored of this.#scopes.values()) {
-          if (mirrored.state === 'current' && mirrored.waiting.size === 0) continue
-          more = true
-          if (mirrored.state === 'unknown') await this.#writeAnew(mirrored)
-          else await this.#writeChanges(mirrored)
-        }
+      for (;;) {
+        const source: GeofenceSource | undefined = this.#source
+        if (source === undefined || !this.#tile38.isConnected || !(await this.#workOnce(source))) break
       }
     } catch (error) {
-      for (const mirrored of this.#scopes.values()) this.#forget(mirrored)
+      this.disconnected()
       if (error instanceof Tile38Unreachable) return
       this.#logger.error({ err: error }, 'geofences cannot be written to Tile38; trying again')
-      const again = setTimeout(() => void this.#work(), REFUSED_MS)
-      again.unref()
+      setTimeout(() => void this.#work(), REFUSED_MS).unref()
     } finally {
       this.#working = false
     }
   }
 
-  async #renewHooks(): Promise<void> {
-    // What fails is made anew with the scope.
-    if (this.#tile38.isConnected) await this.#tile38.send(this.#hooks.renewals()).catch(() => {})
+  /** False: there is nothing to do. */
+  async #workOnce(source: GeofenceSource): Promise<boolean> {
+    if (!this.#isAlone) {
+      this.#isAlone = true
+      await this.#dropOthers()
+      return true
+    }
+    if (this.#isBeatDue) {
+      this.#isBeatDue = false
+      await this.#look(source)
+      return true
+    }
+    let worked = false
+    for (const mirrored of this.#scopes.values()) {
+      if (mirrored.state === 'current' && mirrored.waiting.size === 0) continue
+      worked = true
+      if (mirrored.state === 'unknown') await this.#writeAnew(mirrored, source)
+      else await this.#writeChanges(mirrored)
+    }
+    return worked
   }
 
-  async #writeAnew(mirrored: Mirrored): Promise<void> {
+  async #dropOthers(): Promise<void> {
+    const [reply] = await this.#tile38.send([['KEYS', this.#keys.allGeofences]])
+    const others = (reply as readonly string[]).filter((key) => !key.endsWith(`:${this.#writer}`))
+    await this.#send(others.map((key) => ['DROP', key]))
+  }
+
+  /** Whether all is still there, and as of now: what has no change waiting is at the registry's revision. */
+  async #look(source: GeofenceSource): Promise<void> {
+    const { revision } = source
+    const settled = [...this.#scopes.values()].filter(
+      ({ state, waiting }) => state === 'current' && waiting.size === 0,
+    )
+    const before = settled.map(({ noted }) => noted)
+    const replies = await this.#send(
+      settled.flatMap((mirrored) => [
+        ['GET', this.#key(mirrored.scope), 'done'],
+        this.#note(mirrored, 'begun', revision),
+        this.#note(mirrored, 'done', revision),
+      ]),
+    )
+    settled.forEach((mirrored, i) => {
+      if (Number(replies[i * 3]) !== before[i]) this.#forget(mirrored)
+    })
+    if (Date.now() < this.#renewHooksAt) return
+    this.#renewHooksAt = Date.now() + RENEW_HOOKS_MS
+    await this.#send(this.#hooks.renewals())
+  }
+
+  async #writeAnew(mirrored: Mirrored, source: GeofenceSource): Promise<void> {
     const { scope } = mirrored
     mirrored.state = 'writing'
     const { changedAt } = mirrored
+    this.#hooks.forget(scope)
+    // The notes go with it.
     await this.#tile38.send([
-      ['DEL', this.#keys.geofencesState(scope), 'done'],
-      ['DROP', this.#keys.geofences(scope)],
-      ...this.#hooks.forget(scope),
+      ['DROP', this.#key(scope)],
+      ['SET', this.#key(scope), 'begun', 'STRING', '0'],
     ])
     let batch: Geofence[] = []
-    for (const geofence of this.#source!.geofences(scope)) {
+    for (const geofence of source.geofences(scope)) {
       batch.push(geofence)
       if (batch.length < PIPELINE) continue
       await this.#tile38.send(this.#puts(scope, batch))
@@ -261,20 +255,22 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
     // Those that were reached late may be as newer changes left them.
     await this.#tile38.send([
       ...this.#puts(scope, batch),
-      this.#note(scope, 'begun', mirrored.changedAt),
-      this.#note(scope, 'done', changedAt),
+      this.#note(mirrored, 'begun', mirrored.changedAt),
+      ['SET', this.#key(scope), 'done', 'STRING', `${changedAt}`],
     ])
+    mirrored.noted = changedAt
+    await this.#removeStrayHooks(scope)
     if (mirrored.state === 'writing') mirrored.state = 'current'
   }
 
   async #writeChanges(mirrored: Mirrored): Promise<void> {
     const { scope, waiting, changedAt } = mirrored
-    const commands: Tile38Command[] = [this.#note(scope, 'begun', changedAt)]
+    const commands: Tile38Command[] = [this.#note(mirrored, 'begun', changedAt)]
     for (const [id, geofence] of waiting) {
       if (geofence === undefined) commands.push(...this.#removal(scope, id))
       else commands.push(...this.#puts(scope, [geofence]))
     }
-    commands.push(this.#note(scope, 'done', changedAt))
+    commands.push(this.#note(mirrored, 'done', changedAt))
     waiting.clear()
     for (let from = 0; from < commands.length; from += PIPELINE) {
       await this.#tile38.send(commands.slice(from, from + PIPELINE))
@@ -288,9 +284,9 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
     return geofences.flatMap((geofence) => [
       ...arena
         .bounds(arena.add(geofence.shape))
-        .map((bounds, i) => [
+        .map((bounds: Bounds, i) => [
           'SET',
-          this.#keys.geofences(scope),
+          this.#key(scope),
           i === 0 ? geofence.id : `${geofence.id}/${i}`,
           'BOUNDS',
           ...cornersOf(bounds, PAD_DEGREES),
@@ -301,38 +297,33 @@ export class Tile38Geofences implements CellSource, Tile38Follower {
 
   /** A second box may be left of a shape that the geofence had before its last: a superset all the same. */
   #removal(scope: ScopeId, id: string): Tile38Command[] {
-    const boxes = [id, `${id}/1`].map((each) => ['DEL', this.#keys.geofences(scope), each])
+    const boxes = [id, `${id}/1`].map((each) => ['DEL', this.#key(scope), each])
     return [...boxes, ...this.#hooks.changed(scope, id, undefined)]
   }
 
-  #note(scope: ScopeId, what: 'begun' | 'done', revision: number): Tile38Command {
-    return ['SET', this.#keys.geofencesState(scope), what, 'STRING', `${revision} ${this.#writer}`]
+  /** Hooks of geofences that went, or are marked no more, while nobody wrote; without a gap for the others. */
+  async #removeStrayHooks(scope: ScopeId): Promise<void> {
+    if (!this.#hooks.areWanted) return
+    const [reply] = await this.#tile38.send([['HOOKS', this.#keys.hook(scope, '*')]])
+    const names = (reply as readonly (readonly [string])[]).map(([name]) => name)
+    const strays = names.filter((name) => !this.#hooks.has(scope, name))
+    await this.#send(strays.map((name) => ['DELHOOK', name]))
   }
 
-  /** Undefined where there is none, or it is not of this writer. */
-  #revisionOf(reply: Tile38Reply | undefined): number | undefined {
-    const [revision, writer] = typeof reply === 'string' ? reply.split(' ') : []
-    return writer === this.#writer ? Number(revision) : undefined
+  #key(scope: ScopeId): string {
+    return this.#keys.geofences(scope, this.#writer)
   }
-}
 
-/** The parts of a box, whose east may be past 180, that lie within ±180 degrees. */
-function turnsOf({ west, south, east, north }: Readonly<Box>): Bounds[] {
-  if (west < -180)
-    return [
-      { west: west + 360, south, east: 180, north },
-      { west: -180, south, east, north },
-    ]
-  if (east > 180)
-    return [
-      { west, south, east: 180, north },
-      { west: -180, south, east: east - 360, north },
-    ]
-  return [{ west, south, east, north }]
-}
+  /** Where there is such a note. */
+  #note(mirrored: Mirrored, what: 'begun' | 'done', revision: number): Tile38Command {
+    if (what === 'done') mirrored.noted = revision
+    return ['SET', this.#key(mirrored.scope), what, 'XX', 'STRING', `${revision}`]
+  }
 
-/** Of a reply `[cursor, [id, …]]`. */
-function idsOf(reply: unknown): string[] {
-  const [, ids] = reply as readonly [unknown, readonly string[]]
-  return ids.map((id) => id.split('/', 1)[0]!)
+  async #send(commands: readonly Tile38Command[]): Promise<Tile38Reply[]> {
+    const replies: Tile38Reply[] = []
+    for (let from = 0; from < commands.length; from += PIPELINE)
+      replies.push(...(await this.#tile38.send(commands.slice(from, from + PIPELINE))))
+    return replies
+  }
 }

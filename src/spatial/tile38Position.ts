@@ -15,15 +15,15 @@ interface PositionFeature {
   }
 }
 
-/** The command that writes a position under its device. */
-export function positionCommand(keys: Tile38Keys, position: LivePosition): Tile38Command {
-  const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
+/** The command that writes a position under its device, whose id in the collection is given. */
+export function positionCommand(keys: Tile38Keys, id: string, position: LivePosition): Tile38Command {
+  const { scope, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
   const feature: PositionFeature = {
     type: 'Feature',
     geometry: { type: 'Point', coordinates: [longitude, latitude] },
     properties: { recordId, userId, accuracy: Number.isNaN(accuracy) ? undefined : accuracy, updatedAt },
   }
-  return ['SET', keys.devices(scope), deviceId, 'OBJECT', JSON.stringify(feature)]
+  return ['SET', keys.devices(scope), id, 'OBJECT', JSON.stringify(feature)]
 }
 
 /** The inverse: of the object as its text or parsed; undefined where it is none of ours. */

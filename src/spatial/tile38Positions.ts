@@ -2,10 +2,13 @@ import type { LivePosition, PositionObserver, Positions, PositionViewer } from '
 import { splitBounds, type Bounds } from '../geometry/bounds.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { ScopeId } from '../model/scope.ts'
+import { ApiError } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { LiveArea } from './liveAreas.ts'
 import { readPosition } from './tile38Position.ts'
-import { cornersOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
+import { cornersOf, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
+import { objectsOf } from './tile38Search.ts'
+import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Command, type Tile38Follower } from './tile38Port.ts'
 
 /** A channel that nobody renews ends after so long: a process that was killed leaves none behind for good. */
@@ -25,8 +28,10 @@ interface Watched {
   /** One, or two at the antimeridian, with a channel each. */
   readonly bounds: readonly Bounds[]
   readonly channels: readonly string[]
-  /** Devices that are in the boxes: the latest record of each. */
+  /** By key of the device, those that are in the boxes: the latest record of each. */
   readonly records: Map<string, string>
+  /** During a look: keys of those that were told of since it began. What it finds of them is older. */
+  told: Set<string> | undefined
 }
 
 /**
@@ -34,8 +39,8 @@ interface Watched {
  * renewed while they look. Tile38's circles are polygons of 64 corners, so it tells of the box, and those who look decide by
  * our geometry; with `enter,exit,inside` they hear of each position in the box and of the first behind its edge.
  *
- * After each connection the channels are made again, and each device that was in a box is looked up: it may have moved, or
- * gone, while nobody was told.
+ * After each connection the channels are made again, and once Tile38 has all devices each that was in a box is looked up: it may
+ * have moved, or gone, while nobody was told. Whoever begins to look while it has not is refused.
  *
  * Owns: channels. Does not own: what Tile38 is told (tile38Devices.ts), who is in an area (stream/watchedScope.ts).
  */
@@ -44,6 +49,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
   observer: PositionObserver | undefined
   readonly #tile38: Tile38
   readonly #keys: Tile38Keys
+  readonly #wholeness: Tile38Wholeness
   readonly #process: string
   readonly #logger: Logger
   readonly #watched = new Set<Watched>()
@@ -55,11 +61,13 @@ export class Tile38Positions implements Positions, Tile38Follower {
   constructor(parts: {
     readonly tile38: Tile38
     readonly storeId: string
+    readonly wholeness: Tile38Wholeness
     readonly process: string
     readonly logger: Logger
   }) {
     this.#tile38 = parts.tile38
     this.#keys = new Tile38Keys(parts.storeId)
+    this.#wholeness = parts.wholeness
     this.#process = parts.process
     this.#logger = parts.logger
   }
@@ -79,18 +87,32 @@ export class Tile38Positions implements Positions, Tile38Follower {
   }
 
   connected(): void {
-    for (const watched of this.#watched) void this.#orLater(this.#open(watched, true))
+    for (const watched of this.#watched) void this.#orLater(this.#openAgain(watched))
   }
 
   disconnected(): void {}
 
-  /** Shows who is in the area, and goes on telling the observer until the viewer has ended. */
+  /**
+   * Shows who is in the area, and goes on telling the observer until the viewer has ended.
+   * @throws {ApiError} 503
+   */
   async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
     const bounds = boundsOf(area)
     const channels = bounds.map(() => this.#keys.watch(scope, `${this.#process}:${this.#channels++}`))
-    const watched: Watched = { scope, viewer, bounds, channels, records: new Map() }
+    const watched: Watched = { scope, viewer, bounds, channels, records: new Map(), told: undefined }
     this.#watched.add(watched)
-    if (this.#tile38.isConnected) await this.#orLater(this.#open(watched, false))
+    try {
+      await this.#listen(watched)
+      await this.#wholeness.reached()
+      await this.#find(watched, (position) => viewer.found(position))
+      watched.told = undefined
+    } catch (error) {
+      this.#watched.delete(watched)
+      void this.#orLater(this.#close(watched))
+      if (error instanceof ApiError) throw error
+      await this.#orLater(Promise.reject(error as Error))
+      throw unavailable()
+    }
   }
 
   /** What could not be done is done with the next connection. */
@@ -103,71 +125,87 @@ export class Tile38Positions implements Positions, Tile38Follower {
     }
   }
 
-  /** @param again who was in it is looked up, and the observer told */
-  async #open(watched: Watched, again: boolean): Promise<void> {
-    const { scope, viewer, bounds, channels, records } = watched
-    for (const channel of channels)
-      await this.#tile38.subscribe(channel, (message) => this.#told(watched, message))
-    await this.#tile38.send(this.#settings(watched))
-    const before = again ? [...records] : []
-    const replies = await this.#tile38.send([
-      ...bounds.map((box) => [
-        'INTERSECTS',
-        this.#keys.devices(scope),
-        'LIMIT',
-        NO_LIMIT,
-        'OBJECTS',
-        'BOUNDS',
-        ...cornersOf(box, PAD_DEGREES),
-      ]),
-      ...before.map(([deviceId]) => ['GET', this.#keys.devices(scope), deviceId]),
-    ])
-    let count = 0
-    for (const reply of replies.slice(0, bounds.length)) {
-      const [, objects] = reply as unknown as readonly [unknown, readonly (readonly [string, string])[]]
-      for (const [deviceId, object] of objects) {
-        const position = readPosition(scope, deviceId, object)
-        if (position === undefined || viewer.isEnded) continue
-        records.set(deviceId, position.recordId)
-        if (again) this.observer?.moved(position)
-        else viewer.found(position)
-        if (++count % PAUSE_POSITIONS === 0) viewer.pause()
-      }
-    }
-    before.forEach(([deviceId, recordId], i) =>
-      this.#is(watched, deviceId, recordId, replies[bounds.length + i]),
-    )
-    viewer.pause()
+  /** Once all is there again: who was there is looked up, and the observer told. */
+  async #openAgain(watched: Watched): Promise<void> {
+    await this.#listen(watched)
+    while (!(await this.#isWhole())) if (watched.viewer.isEnded || !this.#tile38.isConnected) return
+    const { scope, records } = watched
+    const before = [...records]
+    await this.#find(watched, (position) => this.observer?.moved(position))
+    const replies = await this.#tile38.send(before.map(([key]) => ['GET', this.#keys.devices(scope), key]))
+    before.forEach(([key, recordId], i) => {
+      if (watched.told?.has(key) === true) return
+      const position = readPosition(scope, deviceOf(key), replies[i])
+      if (position === undefined) this.#gone(watched, key, recordId)
+      else this.observer?.moved(position)
+    })
+    watched.told = undefined
+    watched.viewer.pause()
   }
 
-  /** A device that was in a box is where the object says, or nowhere. */
-  #is({ scope, records }: Watched, deviceId: string, recordId: string, object: unknown): void {
-    const position = readPosition(scope, deviceId, object)
-    if (position !== undefined) {
-      this.observer?.moved(position)
-      return
+  async #isWhole(): Promise<boolean> {
+    try {
+      await this.#wholeness.reached()
+      return true
+    } catch (error) {
+      if (error instanceof ApiError) return false
+      throw error
     }
-    records.delete(deviceId)
-    this.observer?.removed(scope, deviceId, recordId)
+  }
+
+  /** From now on is told what moves there. */
+  async #listen(watched: Watched): Promise<void> {
+    watched.told = new Set()
+    for (const channel of watched.channels)
+      await this.#tile38.subscribe(channel, (message) => this.#told(watched, message))
+    await this.#tile38.send(this.#settings(watched))
+  }
+
+  /** Shows who is there; of whom was told meanwhile, that is newer. */
+  async #find(watched: Watched, found: (position: LivePosition) => void): Promise<void> {
+    const { scope, viewer, bounds, records, told } = watched
+    const boxes = bounds.map((box) => [
+      'INTERSECTS',
+      this.#keys.devices(scope),
+      'LIMIT',
+      NO_LIMIT,
+      'OBJECTS',
+      'BOUNDS',
+      ...cornersOf(box, PAD_DEGREES),
+    ])
+    const replies = await this.#tile38.send(boxes)
+    let count = 0
+    for (const [key, object] of replies.flatMap(objectsOf)) {
+      const position = readPosition(scope, deviceOf(key), object)
+      if (position === undefined || viewer.isEnded || told?.has(key) === true) continue
+      records.set(key, position.recordId)
+      found(position)
+      if (++count % PAUSE_POSITIONS === 0) viewer.pause()
+    }
+    viewer.pause()
   }
 
   #told(watched: Watched, message: string): void {
     if (watched.viewer.isEnded) return
-    const { scope, records } = watched
-    const { command, detect, id, object } = JSON.parse(message) as FenceMessage
-    if (id === undefined) return
+    const { scope, records, told } = watched
+    const { command, detect, id: key, object } = JSON.parse(message) as FenceMessage
+    if (key === undefined) return
+    told?.add(key)
     if (command === 'del') {
-      const recordId = records.get(id)
-      if (recordId === undefined) return
-      records.delete(id)
-      this.observer?.removed(scope, id, recordId)
+      const recordId = records.get(key)
+      if (recordId !== undefined) this.#gone(watched, key, recordId)
       return
     }
-    const position: LivePosition | undefined = readPosition(scope, id, object)
+    const position: LivePosition | undefined = readPosition(scope, deviceOf(key), object)
     if (position === undefined) return
-    if (detect === 'exit') records.delete(id)
-    else records.set(id, position.recordId)
+    if (detect === 'exit') records.delete(key)
+    else records.set(key, position.recordId)
     this.observer?.moved(position)
+  }
+
+  #gone({ scope, records }: Watched, key: string, recordId: string): void {
+    records.delete(key)
+    this.observer?.removed(scope, deviceOf(key), recordId)
   }
 
   async #sweep(): Promise<void> {
@@ -208,7 +246,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
 interface FenceMessage {
   readonly command: 'set' | 'del' | 'drop'
   readonly detect?: 'enter' | 'exit' | 'inside'
-  /** Of the device; absent where the whole collection is meant. */
+  /** Of the device in its collection; absent where the whole collection is meant. */
   readonly id?: string
   readonly object?: unknown
 }

@@ -47,6 +47,7 @@ const channels = new Map<string, Fence>()
 /** By name: the words that made it. Nothing is told by them here. */
 const hooks = new Map<string, readonly string[]>()
 const listeners = new Map<string, Set<Client>>()
+const expirations = new Map<string, { readonly key: string; readonly id: string; readonly at: number }>()
 
 mkdirSync(folder, { recursive: true })
 if (existsSync(file)) {
@@ -102,9 +103,9 @@ function answer(client: Client, words: string[]): string {
   if (client.isListening || command === 'SUBSCRIBE') return listen(client, command, rest)
   if (command === 'PING') return '+PONG\r\n'
   const reply = execute(words)
-  if (/^(?:SET|DEL|DROP|SETCHAN|DELCHAN|SETHOOK|DELHOOK)$/.test(command) && !(reply instanceof Error))
+  if (/^(?:SET|DEL|DROP|SETCHAN|DELCHAN|SETHOOK|DELHOOK|FLUSHDB)$/.test(command) && !(reply instanceof Error))
     appendFileSync(file, `${JSON.stringify(words)}\n`)
-  return command === 'SET' && !(reply instanceof Error) ? '+OK\r\n' : encode(reply)
+  return command === 'SET' && reply === 'OK' ? '+OK\r\n' : encode(reply)
 }
 
 function listen(client: Client, command: string, names: readonly string[]): string {
@@ -124,12 +125,25 @@ function listen(client: Client, command: string, names: readonly string[]): stri
 }
 
 function execute([name = '', ...words]: readonly string[]): Reply {
+  for (const [entry, { key, id, at }] of expirations) {
+    if (at > Date.now()) continue
+    expirations.delete(entry)
+    execute(['DEL', key, id])
+  }
   const [key = '', id = ''] = words
   const collection = collections.get(key)
   switch (name.toUpperCase()) {
     case 'SET': {
-      const thing = readThing(words.slice(2))
+      const at = words.findIndex((word) => /^(?:OBJECT|BOUNDS|STRING)$/.test(word))
+      const options = words.slice(2, at)
+      const thing = readThing(words.slice(at))
       if (thing === undefined) return new Error(`invalid argument '${words[2]}'`)
+      if (options.includes('XX') && collection?.has(id) !== true) return null
+      expirations.delete(`${key} ${id}`)
+      if (options.includes('EX')) {
+        const seconds = Number(options[options.indexOf('EX') + 1])
+        expirations.set(`${key} ${id}`, { key, id, at: Date.now() + seconds * 1000 })
+      }
       if (collection === undefined) collections.set(key, new Map([[id, thing]]))
       const before = collection?.get(id)
       collection?.set(id, thing)
@@ -180,14 +194,21 @@ function execute([name = '', ...words]: readonly string[]): Reply {
       return 1
     case 'DELHOOK':
       return hooks.delete(key) ? 1 : 0
+    case 'KEYS':
+      return [...collections.keys()].filter((name) => isLike(name, key))
+    case 'FLUSHDB':
+      for (const map of [collections, channels, hooks, expirations]) map.clear()
+      return 'OK'
     case 'HOOKS':
-      return [...hooks.values()].map(([hook = '', url = '', , , , collectionKey = '', ...rest]) => [
-        hook,
-        collectionKey,
-        [url],
-        ['INTERSECTS', collectionKey, ...rest],
-        [],
-      ])
+      return [...hooks.values()]
+        .filter(([hook = '']) => isLike(hook, key))
+        .map(([hook = '', url = '', , , , collectionKey = '', ...rest]) => [
+          hook,
+          collectionKey,
+          [url],
+          ['INTERSECTS', collectionKey, ...rest],
+          [],
+        ])
     case 'DELCHAN':
       return channels.delete(key) ? 1 : 0
     default:
@@ -210,11 +231,18 @@ function readThing([kind = '', ...values]: readonly string[]): Thing | undefined
   return undefined
 }
 
-/** `KEY [LIMIT n] IDS|OBJECTS [(BOUNDS …)|(POINT lat lon meters)]`. */
+/** Whether the text is as the pattern, in which a `*` stands for any text. */
+function isLike(text: string, pattern: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}$`).test(text)
+}
+
+/** `KEY [MATCH pattern] [LIMIT n] IDS|OBJECTS [(BOUNDS …)|(POINT lat lon meters)]`. */
 function search(name: string, words: readonly string[]): Reply {
   const [key = ''] = words
   const limit = words.includes('LIMIT') ? Number(words[words.indexOf('LIMIT') + 1]) : 100
   let found = [...(collections.get(key) ?? [])]
+  if (words.includes('MATCH')) found = found.filter(([id]) => isLike(id, words[words.indexOf('MATCH') + 1]!))
   if (name === 'INTERSECTS') {
     const box = readThing(words.slice(words.indexOf('BOUNDS')))
     if (box?.kind !== 'bounds') return new Error('invalid argument')

@@ -5,8 +5,9 @@ import { Probe } from '../../src/geometry/probe.ts'
 import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
 import type { Metadata } from '../../src/model/metadata.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { Tile38Candidates } from '../../src/spatial/tile38Candidates.ts'
+import { Tile38Cells } from '../../src/spatial/tile38Cells.ts'
 import { Tile38Geofences } from '../../src/spatial/tile38Geofences.ts'
-import type { Tile38Cells } from '../../src/spatial/tile38Cells.ts'
 import { Tile38Refused, Tile38Unreachable, type Tile38 } from '../../src/spatial/tile38Port.ts'
 import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
 import { fence, place, shape } from './contract.ts'
@@ -19,22 +20,37 @@ const CITY: Position = [13.4, 52.5]
 const HERE = { latitude: CITY[1], longitude: CITY[0] }
 let stores = 0
 
-/** A registry of one scope that is its geofences and its revision. */
+/** A registry of one scope that is its geofences and its revision, in a process that may write them. */
 class SmallRegistry {
   revision = 1
+  readonly process = `process${stores++}`
   readonly all = new Map<string, Geofence>()
   readonly mirror: Tile38Geofences
+  readonly candidates: Tile38Candidates
   readonly index: Tile38Cells
 
-  constructor(tile38: Tile38, storeId = `store${stores++}`) {
+  /** @param writer the process that writes; absent: this one, once it begins */
+  constructor(tile38: Tile38, storeId = `store${stores++}`, writer?: () => string | undefined) {
     this.mirror = new Tile38Geofences({
       tile38,
       hooksUrl: 'nats://nats:4222',
       storeId,
-      writer: `life${stores++}`,
+      writer: this.process,
       logger,
     })
-    this.index = this.mirror.index(createGeofenceIndex())
+    this.candidates = new Tile38Candidates({
+      tile38,
+      storeId,
+      writer: writer ?? (() => this.process),
+      told: (...change) => this.mirror.changed(...change),
+    })
+    this.index = this.candidates.index(createGeofenceIndex()) as Tile38Cells
+  }
+
+  /** Asks from now on, and writes. */
+  begin(): void {
+    this.candidates.start(this)
+    this.mirror.begin(this)
   }
 
   *geofences(): Generator<Geofence> {
@@ -99,7 +115,7 @@ t.test(`${TILE38_NAME}: candidates are a superset, whatever changed since`, asyn
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 20, maxLength: 60, size: 'max' }), async (steps) => {
       const registry = new SmallRegistry(tile38)
-      registry.mirror.start(registry)
+      registry.begin()
       const prepared: Position[] = []
       for (const step of steps) {
         if (step.do === 'put') registry.put(step.key, step.shape)
@@ -113,7 +129,67 @@ t.test(`${TILE38_NAME}: candidates are a superset, whatever changed since`, asyn
         for (const at of prepared) registry.look(at, 0)
       }
       await registry.settled()
+      registry.mirror.end()
       cells += registry.index.looks.cells
+    }),
+    { numRuns: RUNS },
+  )
+  t.ok(cells > 0, `${cells} looks were answered by cells`)
+})
+
+t.test(`${TILE38_NAME}: what one process writes others ask, each as far as its registry is`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  await until(() => tile38.isConnected)
+  const key = fc.nat(9).map((number) => String(number).padStart(24, '0'))
+  const process = fc.nat(2)
+  const anyStep = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ do: fc.constant('put' as const), key, shape }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), key }) },
+    { weight: 6, arbitrary: fc.record({ do: fc.constant('follow' as const), process, edits: fc.nat(9) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('take' as const), process }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('yield' as const), process }) },
+    { weight: 1, arbitrary: fc.constant({ do: 'flush' as const }) },
+    { weight: 3, arbitrary: fc.record({ do: fc.constant('settle' as const), process }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('prepare' as const), process, at: place }) },
+    { weight: 6, arbitrary: fc.record({ do: fc.constant('look' as const), process, at: place }) },
+  )
+  let cells = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { minLength: 20, maxLength: 60, size: 'max' }), async (steps) => {
+      const storeId = `store${stores++}`
+      const edits: ((registry: SmallRegistry) => void)[] = []
+      let holder: string | undefined
+      const all = Array.from({ length: 3 }, () => new SmallRegistry(tile38, storeId, () => holder))
+      const follow = (registry: SmallRegistry, most: number) => {
+        for (const edit of edits.slice(registry.revision - 1).slice(0, most)) edit(registry)
+      }
+      for (const registry of all) registry.candidates.start(registry)
+      const prepared: { readonly registry: SmallRegistry; readonly at: Position }[] = []
+      for (const step of steps) {
+        const registry = 'process' in step ? all[step.process]! : all[0]!
+        if (step.do === 'put') edits.push((each) => each.put(step.key, step.shape))
+        else if (step.do === 'remove') edits.push((each) => each.remove(step.key))
+        else if (step.do === 'follow') follow(registry, step.edits)
+        else if (step.do === 'take') {
+          // Whoever wrote before may not know yet that it does no more.
+          registry.mirror.end()
+          registry.mirror.begin(registry)
+          holder = registry.process
+        } else if (step.do === 'yield') registry.mirror.end()
+        else if (step.do === 'flush') await tile38.send([['FLUSHDB']])
+        else if (step.do === 'settle') await until(() => registry.mirror.waiting !== Infinity)
+        else if (step.do === 'look') registry.look(step.at, 0)
+        else {
+          prepared.push({ registry, at: step.at })
+          await registry.index.prepare([{ longitude: step.at[0], latitude: step.at[1] }])
+        }
+        for (const each of prepared) each.registry.look(each.at, 0)
+      }
+      for (const { mirror, index } of all) {
+        mirror.end()
+        cells += index.looks.cells
+      }
     }),
     { numRuns: RUNS },
   )
@@ -125,7 +201,7 @@ t.test(`${TILE38_NAME}: more geofences in a cell than a query gives without a li
   const tile38 = server.connect(t)
   const registry = new SmallRegistry(tile38)
   for (let i = 0; i < 1500; i++) registry.put(String(i).padStart(24, '0'), circle(CITY, 50 + (i % 40)))
-  registry.mirror.start(registry)
+  registry.begin()
   await registry.settled()
   await registry.index.prepare([HERE])
   t.equal(registry.look(CITY, 0).size, 1500)
@@ -145,7 +221,7 @@ t.test(`${TILE38_NAME}: killed, wiped and slow, it is written anew by itself`, a
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   const registry = new SmallRegistry(tile38)
-  registry.mirror.start(registry)
+  registry.begin()
   for (let i = 0; i < 20; i++) registry.put(`first${i}`, circle(CITY, 100))
   await registry.settled()
 
@@ -171,10 +247,24 @@ t.test(`${TILE38_NAME}: killed, wiped and slow, it is written anew by itself`, a
   await registry.settled()
   const again = new SmallRegistry(tile38, 'a store of its own')
   again.put('another store', circle(CITY, 100))
-  again.mirror.start(again)
+  again.begin()
   await again.settled()
   await again.index.prepare([HERE])
   t.same([...again.look(CITY, 0)], ['another store'], 'what another store has written is not seen')
+
+  await tile38.send([['FLUSHDB']])
+  registry.put('after it was emptied', circle(CITY, 100))
+  registry.index.knowFrom(registry.revision)
+  await registry.index.prepare([HERE])
+  const looks = { ...registry.index.looks }
+  t.equal(registry.look(CITY, 0).size, 22, 'what is left there is not taken for all')
+  t.same(registry.index.looks, { ...looks, memory: looks.memory + 1 })
+  await until(async () => {
+    await registry.index.prepare([HERE])
+    registry.look(CITY, 0)
+    return registry.index.looks.cells > looks.cells
+  })
+  t.equal(registry.look(CITY, 0).size, 22, 'and it is written anew, though the connection held')
 
   server.signal('SIGSTOP')
   const fresh = { latitude: 10, longitude: 10 }
@@ -196,14 +286,14 @@ t.test(`${TILE38_NAME}: a start after another life trusts nothing that it finds`
   const tile38 = server.connect(t)
   const before = new SmallRegistry(tile38, 'one store')
   for (let i = 0; i < 5; i++) before.put(`old${i}`, circle(CITY, 100))
-  before.mirror.start(before)
+  before.begin()
   await before.settled()
   const after = new SmallRegistry(tile38, 'one store')
   for (let i = 0; i < 5; i++) after.put(`new${i}`, circle(CITY, 100))
   t.equal(after.revision, before.revision)
   await after.index.prepare([HERE])
   t.equal(after.index.looks.cells, 0)
-  after.mirror.start(after)
+  after.begin()
   await after.settled()
   await after.index.prepare([HERE])
   t.same([...after.look(CITY, 0)].toSorted(), ['new0', 'new1', 'new2', 'new3', 'new4'])
@@ -214,8 +304,8 @@ t.test(`${TILE38_NAME}: marked geofences have hooks, through edits and a wiped s
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   const registry = new SmallRegistry(tile38, 'hooked')
-  registry.mirror.start(registry)
-  t.teardown(() => registry.mirror.stop())
+  registry.begin()
+  t.teardown(() => registry.mirror.end())
   const hooks = async () => {
     const [reply] = await tile38.send([['HOOKS', '*']])
     return (reply as readonly (readonly [string, string, readonly string[], readonly string[]])[]).map(

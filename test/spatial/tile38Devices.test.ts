@@ -2,20 +2,23 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type {
+  CopiedPositions,
   FoundUser,
   LivePosition,
-  PositionViewer,
+  PositionObserver,
   UserAnswer,
   UserQuestion,
 } from '../../src/engine/port.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { matchesMetadata } from '../../src/model/metadata.ts'
+import { deviceHash } from '../../src/model/deviceHash.ts'
 import type { Position } from '../../src/model/geofence.ts'
-import type { ScopeId } from '../../src/model/scope.ts'
 import { LiveAreas, type LiveArea } from '../../src/spatial/liveAreas.ts'
 import { Tile38Devices } from '../../src/spatial/tile38Devices.ts'
 import { Tile38Positions } from '../../src/spatial/tile38Positions.ts'
-import { Tile38Search } from '../../src/spatial/tile38Search.ts'
+import { objectsOf, Tile38Search } from '../../src/spatial/tile38Search.ts'
+import { deviceOf } from '../../src/spatial/tile38Texts.ts'
+import { Tile38Wholeness } from '../../src/spatial/tile38Wholeness.ts'
 import type { Tile38Connection } from '../../src/spatial/tile38Connection.ts'
 import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
 import { place } from './contract.ts'
@@ -32,30 +35,99 @@ interface Device extends LivePosition {
   readonly team: string
 }
 
-/** The slow, obvious twin: all devices in a map, every question a scan. */
-class Fleet {
-  readonly devices = new Map<string, Device>()
-  readonly written: Tile38Devices
-  #records = 0
+const PARTITIONS = 4
+const SHARES = Array.from({ length: PARTITIONS }, (_, n) => String(n))
 
-  constructor(t: Test, tile38: Tile38Connection) {
+/** A process that owns partitions and writes where their devices are. */
+class Owner {
+  readonly written: Tile38Devices
+  readonly has: Set<number>
+  isLive = true
+  /** Devices as they are for this process. */
+  sees: ReadonlyMap<string, Device>
+  readonly #shares = new Map<number, CopiedPositions>()
+
+  constructor(
+    t: Test,
+    tile38: Tile38Connection,
+    writer: string,
+    partitions: readonly number[],
+    fleet: Fleet,
+  ) {
+    this.has = new Set(partitions)
+    this.sees = fleet.devices
     this.written = new Tile38Devices({
       tile38,
       storeId: STORE,
-      positions: this,
+      writer,
+      partitions: PARTITIONS,
+      shares: () =>
+        [...this.has].map((n) => ({
+          name: String(n),
+          partitions: [n],
+          positions: this.#shares.get(n) ?? this.#open(n),
+        })),
       scopes: () => [SCOPE],
-      owns: () => true,
+      isLive: () => this.isLive,
       logger,
     })
     this.written.start()
     t.teardown(() => this.written.stop())
   }
 
+  /** Who is told of the devices of a partition, where it has it. */
+  observerOf(partition: number): PositionObserver | undefined {
+    return this.has.has(partition) ? this.#shares.get(partition)?.copier : undefined
+  }
+
+  /** Another life of the partition here. */
+  lose(partition: number): void {
+    this.has.delete(partition)
+    this.#shares.delete(partition)
+  }
+
+  #open(partition: number): CopiedPositions {
+    const look: CopiedPositions['look'] = async (scope, _everywhere, viewer) => {
+      for (const device of this.sees.values())
+        if (device.scope === scope && partitionOf(device.deviceId) === partition) viewer.found(device)
+      viewer.pause()
+    }
+    const positions: CopiedPositions = { observer: undefined, copier: undefined, look }
+    this.#shares.set(partition, positions)
+    return positions
+  }
+}
+
+function partitionOf(deviceId: string): number {
+  return deviceHash(deviceId) % PARTITIONS
+}
+
+/** The slow, obvious twin: all devices in a map, every question a scan. */
+class Fleet {
+  readonly devices = new Map<string, Device>()
+  readonly owners: readonly Owner[]
+  #records = 0
+
+  constructor(t: Test, tile38: Tile38Connection, owners = 1) {
+    const all = Array.from({ length: PARTITIONS }, (_, n) => n)
+    this.owners = Array.from(
+      { length: owners },
+      (_, i) =>
+        new Owner(
+          t,
+          tile38,
+          `owner ${i}`,
+          all.filter((n) => n % owners === i),
+          this,
+        ),
+    )
+  }
+
   move(deviceId: string, [longitude, latitude]: Position, team = 'red'): void {
     const device: Device = {
       scope: SCOPE,
       deviceId,
-      recordId: this.devices.get(deviceId)?.recordId ?? `record ${this.#records++}`,
+      recordId: this.devices.get(deviceId)?.recordId ?? String(this.#records++).padStart(6, '0'),
       userId: undefined,
       latitude,
       longitude,
@@ -64,18 +136,17 @@ class Fleet {
       team,
     }
     this.devices.set(deviceId, device)
-    this.written.moved(device)
+    this.#observers(deviceId).forEach((observer) => observer.moved(device))
   }
 
   remove(deviceId: string): void {
     const { recordId } = this.devices.get(deviceId)!
     this.devices.delete(deviceId)
-    this.written.removed(SCOPE, deviceId, recordId)
+    this.#observers(deviceId).forEach((observer) => observer.removed(SCOPE, deviceId, recordId))
   }
 
-  async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
-    for (const device of this.in(area)) if (device.scope === scope) viewer.found(device)
-    viewer.pause()
+  #observers(deviceId: string): PositionObserver[] {
+    return this.owners.flatMap((owner) => owner.observerOf(partitionOf(deviceId)) ?? [])
   }
 
   in(area: LiveArea): Device[] {
@@ -86,11 +157,13 @@ class Fleet {
     )
   }
 
-  /** Only the records by their id: nobody else may be asked for who is near. */
+  /** Only records by their ids: nobody else may be asked for who is near. */
   async ask(question: UserQuestion): Promise<UserAnswer> {
-    if (question.ask !== 'record') throw new Error(`asked for ${question.ask}`)
-    const found = [...this.devices.values()].find(({ recordId }) => recordId === question.id)
-    return { users: found === undefined ? [] : [userOf(found)], hasMore: false }
+    if (question.ask !== 'records') throw new Error(`asked for ${question.ask}`)
+    const wanted = new Set(question.ids)
+    const found = [...this.devices.values()].filter(({ recordId }) => wanted.has(recordId))
+    // No more in one answer, as if it were full.
+    return { users: found.slice(0, 20).map(userOf), hasMore: found.length > 20 }
   }
 
   near(
@@ -114,16 +187,19 @@ class Fleet {
   }
 
   settled(): Promise<void> {
-    return until(() => this.written.waiting === 0)
+    return until(() => this.owners.every(({ written }) => written.waiting === 0))
   }
 }
 
-function userOf({ recordId, deviceId, team }: Device): FoundUser {
+function userOf({ recordId, deviceId, team, longitude, latitude }: Device): FoundUser {
   return {
     order: [0],
     id: recordId,
     deviceId,
-    user: JSON.stringify({ metadata: { team } }),
+    user: JSON.stringify({
+      metadata: { team },
+      location: { type: 'Point', coordinates: [longitude, latitude] },
+    }),
     explanation: '',
   }
 }
@@ -132,10 +208,8 @@ t.test(`${TILE38_NAME}: who is near is who a scan finds, in its order`, async (t
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   const fleet = new Fleet(t, tile38)
-  const search = new Tile38Search(tile38, STORE, {
-    ask: (question) => fleet.ask(question),
-    remove: async () => false,
-  })
+  const users = { ask: (question: UserQuestion) => fleet.ask(question), remove: async () => false }
+  const search = new Tile38Search(tile38, STORE, new Tile38Wholeness(tile38, STORE, SHARES), users)
   const near = async (
     [longitude, latitude]: Position,
     radiusMeters: number,
@@ -201,7 +275,8 @@ t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leave
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   const fleet = new Fleet(t, tile38)
-  const positions = new Tile38Positions({ tile38, storeId: STORE, process: 'this one', logger })
+  const wholeness = new Tile38Wholeness(tile38, STORE, SHARES)
+  const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, process: 'this one', logger })
   positions.start()
   t.teardown(() => positions.stop())
   const known = new Map<string, LivePosition>()
@@ -275,4 +350,88 @@ t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leave
   await fleet.settled()
   await tile38.send([['PING']])
   t.equal(known.size, before, 'who looks no more is told nothing')
+})
+
+t.test(`${TILE38_NAME}: partitions change hands, and a former owner goes on writing`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  await until(() => tile38.isConnected)
+  const fleet = new Fleet(t, tile38, 2)
+  const [one, other] = fleet.owners as [Owner, Owner]
+  fc.sample(place, { numRuns: 200, seed: 7 }).forEach((at, i) => fleet.move(`device${i}`, at))
+  /** As Tile38 has them. */
+  const held = async () => {
+    const [reply] = await tile38.send([
+      ['SCAN', `ringfence:${STORE}:${SCOPE}:devices`, 'LIMIT', '1000', 'OBJECTS'],
+    ])
+    return objectsOf(reply)
+      .map(([key, object]) => `${deviceOf(key)} ${JSON.parse(object).geometry.coordinates}`)
+      .toSorted()
+  }
+  const expected = () =>
+    [...fleet.devices.values()]
+      .map(({ deviceId, longitude, latitude }) => `${deviceId} ${[longitude, latitude]}`)
+      .toSorted()
+  const agrees = async () => (await held()).join('|') === expected().join('|')
+  await fleet.settled()
+  t.strictSame(await held(), expected())
+
+  // The first owner has the partition no more, and does not know: it stands still while the second takes over.
+  one.isLive = false
+  one.sees = new Map(fleet.devices)
+  other.has.add(0)
+  const inPartition = [...fleet.devices.keys()].filter((id) => partitionOf(id) === 0)
+  for (const id of inPartition) fleet.move(id, [14, 53])
+  fleet.remove(inPartition[1]!)
+  await until(agrees)
+  await until(() => other.written.waiting === 0)
+  one.isLive = true
+  await until(async () => !(await agrees()))
+  one.lose(0)
+  one.sees = fleet.devices
+  await until(agrees)
+  t.pass('what it wrote is put right')
+
+  await tile38.send([['FLUSHDB']])
+  t.strictSame(await held(), [])
+  await until(agrees)
+  t.pass('what was emptied is written anew, though the connection held')
+  other.lose(0)
+  one.has.add(0)
+  for (const id of inPartition.slice(2)) fleet.remove(id)
+  await until(agrees)
+  t.pass('and given back')
+})
+
+t.test(`${TILE38_NAME}: nobody is asked who is where before all is there`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  const readers = server.connect(t)
+  await until(() => tile38.isConnected && readers.isConnected)
+  const wholeness = new Tile38Wholeness(readers, STORE, SHARES)
+  await t.rejects(wholeness.reached(), { code: 503, message: /Tile38/ }, 'nobody writes')
+  const fleet = new Fleet(t, tile38, 2)
+  const [one, other] = fleet.owners as [Owner, Owner]
+  await until(() => other.written.waiting === 0)
+  await wholeness.reached()
+  const isWhole = async () => wholeness.isWhole((await readers.send([wholeness.question]))[0])
+  t.ok(await isWhole())
+  await tile38.send([['FLUSHDB']])
+  t.notOk(await isWhole(), 'emptied')
+  await until(isWhole)
+
+  // The notes of the life before are still there when it comes back, and say nothing.
+  one.isLive = false
+  await server.kill9()
+  await until(() => !readers.isConnected)
+  await server.start()
+  await until(() => readers.isConnected)
+  await t.rejects(wholeness.reached(), { code: 503 }, 'one owner has not looked at it yet')
+  one.isLive = true
+  await until(() =>
+    wholeness.reached().then(
+      () => true,
+      () => false,
+    ),
+  )
 })

@@ -1,0 +1,48 @@
+/** Tile38 beside either engine, where it is asked for. A part of the composition roots. */
+import type { Options } from '../config/options.ts'
+import { scopeId, type ScopeId } from './model/scope.ts'
+import type { ReadinessCheck } from './ops/healthRoutes.ts'
+import type { Metrics } from './ops/metrics.ts'
+import { registerTile38Metrics } from './ops/tile38Metrics.ts'
+import type { Registry } from './registry/registry.ts'
+import type { Logger } from './runtime/logger.ts'
+import type { Tile38Copies } from './spatial/tile38Copies.ts'
+import type { GeofenceSource } from './spatial/tile38Geofences.ts'
+
+/**
+ * Undefined where no Tile38 is set. Its client is loaded only then.
+ * @param process this run of the process; no other has the same
+ * @param writer the process that writes the geofences, as far as it is known
+ */
+export async function openTile38(
+  options: Options,
+  logger: Logger,
+  parts: { readonly storeId: string; readonly process: string; readonly writer: () => string | undefined },
+): Promise<Tile38Copies | undefined> {
+  const { tile38Url: url, tile38Password: password, tile38HooksUrl: hooksUrl } = options
+  if (url === '') return undefined
+  const { Tile38Copies } = await import('./spatial/tile38Copies.ts')
+  return new Tile38Copies({ ...parts, address: { url, password }, hooksUrl, logger })
+}
+
+/** What a probe and an operator see of it. The process is ready without it: what it does then, the detail says. */
+export function watchTile38(tile38: Tile38Copies | undefined, metrics: Metrics): ReadinessCheck[] {
+  if (tile38 === undefined) return []
+  registerTile38Metrics(metrics, tile38)
+  return [{ name: tile38.name, check: () => ({ ok: true, detail: tile38.status.detail }) }]
+}
+
+/** The registry, as far as Tile38 is to have it. */
+export function geofencesOf(registry: Registry): GeofenceSource {
+  return {
+    get revision() {
+      return registry.revision
+    },
+    geofences: (scope) => registry.scope(scope).wholeInOrder(),
+  }
+}
+
+/** The scopes that devices may be in. */
+export function scopesOf(registry: Registry): ScopeId[] {
+  return registry.keys.projects().flatMap(({ id }) => [scopeId(id, false), scopeId(id, true)])
+}
