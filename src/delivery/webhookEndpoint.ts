@@ -4,6 +4,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Webhook } from '../model/webhook.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import type { Time } from '../runtime/clock.ts'
+import { ApiError } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { WebhookLines, type Line } from './webhookLines.ts'
 import { bundle, messageBody, type Bundle } from './webhookMessage.ts'
@@ -39,6 +40,8 @@ const CONCURRENCY = 20
 const SICK_FAILURES = 10
 /** However long a receiver asks to be left alone. */
 const LONGEST_QUIET_MS = 3_600_000
+/** For the user of an event, who could not be had. */
+const ASK_AGAIN_MS = 1000
 /** How long the end of the process waits for answers that are under way. */
 const GRACE_MS = 3000
 /** The event log's times may run back a little where the machine's clock was set. */
@@ -49,7 +52,7 @@ export interface EndpointParts {
   readonly events: Pick<EventIndex, 'get'>
   readonly store: DeliveryStore
   readonly send: Send
-  /** JSON of a user record as it stands; undefined where it is gone. */
+  /** JSON of a user record as it stands; undefined where it is gone. Rejects with ApiError 503 where nobody can say. */
   readonly userJson: (scope: ScopeId, recordId: string) => Promise<string | undefined>
   readonly time: Time
   /** From 0 to below 1. */
@@ -346,7 +349,17 @@ export class WebhookEndpoint {
     const { signal } = this.#run
     this.#inFlight++
     try {
-      const message = await this.#message(delivery, jsons)
+      let message: Message | undefined
+      try {
+        message = await this.#message(delivery, jsons)
+      } catch (error) {
+        // The user cannot be asked for at the moment: that says nothing about the endpoint.
+        if (!(error instanceof ApiError) || error.code !== 503) throw error
+        this.#lastError = error.message
+        const nextAttemptAt = this.#parts.time.now() + ASK_AGAIN_MS
+        if (!signal.aborted) this.#lines.postpone(line, { ...delivery, nextAttemptAt })
+        return
+      }
       if (message === undefined) return this.#move(signal, line, { ...delivery, status: 'dropped' })
       const cut = this.#cut.signal
       const outcome = await this.#parts.send(this.#webhook, message, cut)

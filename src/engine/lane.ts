@@ -22,7 +22,8 @@ import type { Outcome, Submitter } from './port.ts'
  * Invariants
  * 1. A request is asked again, as it is and under its number, until it is answered or nobody has for {@link PATIENCE_MS}.
  * 2. Each update carries a stream and a number, so that asking again applies it once (G9).
- * 3. What is taken in is told of: applied, refused, or 503 where it is not known in time.
+ * 3. What is taken in is told of: applied, refused, or 503 where it is not known in time. So is then what waits behind it:
+ *    nobody waits for longer, and no later update of a device is applied before one that comes again.
  * The tests of these: test/engine/gateway.test.ts.
  */
 
@@ -118,9 +119,19 @@ export class Lane {
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#updates.length + this.#conversions.length + this.#removals.length > 0) {
       const { batch, request } = this.#take()
-      settle(batch, await this.#exchange(batch, request), this.#parts.mailbox)
+      const reply = await this.#exchange(batch, request)
+      settle(batch, reply, this.#parts.mailbox)
+      if (reply === undefined) settle(this.#takeAll(), undefined, this.#parts.mailbox)
     }
     this.#running = undefined
+  }
+
+  #takeAll(): Batch {
+    const all = { updates: this.#updates, conversions: this.#conversions, removals: this.#removals }
+    this.#updates = []
+    this.#conversions = []
+    this.#removals = []
+    return all
   }
 
   /** The next request. Senders' bytes are a good guess at its size; where it is not good enough, less goes. */

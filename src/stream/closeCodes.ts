@@ -8,6 +8,8 @@ export const CLOSE = {
   messageTooBig: 1009,
   /** Something failed in the server. */
   internalError: 1011,
+  /** It is not known in time whether an update was applied; what is not acknowledged is to be sent again. */
+  tryAgainLater: 1013,
   /** The key was rotated while it was in use. */
   unauthorized: 4401,
   /** The project was disabled, or has used up its quota. */

@@ -246,6 +246,11 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.send({ type: 'error', id, index, ...detailOf(error) })
   }
 
+  /** What was sent must come again from there on, in its order: as after any break of the connection. */
+  updateUnanswered(): void {
+    this.close(CLOSE.tryAgainLater, 'It is not known whether updates were applied. Send them again.')
+  }
+
   frameDone(): void {
     if (this.#flushes || this.#socket === undefined) return
     this.#flushes = true

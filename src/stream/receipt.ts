@@ -12,6 +12,8 @@ export interface FrameOwner {
   /** All updates of a frame are durable or refused; frames may end in another order than they came in. */
   frameDone(): void
   updateRefused(id: number, index: number, error: ApiError): void
+  /** Nobody could say in time whether an update was applied: its frame is never done. */
+  updateUnanswered(): void
 }
 
 /** One frame on its way: the only object that is kept for all of its updates. */
@@ -54,6 +56,10 @@ export class FrameReceipt implements Submitter {
   }
 
   refused(error: ApiError, update: Update): void {
+    if (error.code === 503) {
+      this.#owner.updateUnanswered()
+      return
+    }
     const at = this.#updates.indexOf(update)
     this.#owner.updateRefused(this.id, this.#places?.[at] ?? at, error)
     if (--this.#left === 0) this.#owner.frameDone()

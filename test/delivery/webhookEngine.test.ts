@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { senderThrough } from '../../src/delivery/webhookMessage.ts'
 import type { Outcome } from '../../src/delivery/webhookPort.ts'
+import { ApiError } from '../../src/runtime/errors.ts'
 import { Outgoing } from '../../src/runtime/outgoing.ts'
 import { Receiver, until, World } from './webhookKit.ts'
 
@@ -148,6 +149,25 @@ t.test('a sick endpoint gets one request at a time; back again, it gets what wai
   while (through.length === 0) await world.time.runUntil(world.time.now() + 1000)
   await world.time.runUntil(world.time.now() + 3000)
   t.equal(new Set(through).size, 30)
+})
+
+t.test('while users cannot be asked for, events wait, whatever the endpoint does', async (t) => {
+  const sent: string[] = []
+  const world = new World(t, async (_, { body }): Promise<Outcome> => {
+    sent.push(body)
+    return { at: world.time.now(), latency: 1, status: 200, body: '' }
+  })
+  world.userJson = () => Promise.reject(new ApiError(503, 'Nobody answers.', { retryAfter: 1 }))
+  await world.start({ id: HOOK })
+  const start = world.time.now()
+  world.happen('a', 'a', 'b')
+  await world.time.runUntil(start + HOUR)
+  t.same(sent, [])
+  t.match(world.webhooks.standing(world.definitions.get(HOOK)!), { pending: 3 })
+  world.userJson = async () => '{"_id":"u"}'
+  await world.time.runUntil(start + HOUR + 2000)
+  t.same(new Set(sent.flatMap(numbersOf)), new Set([0, 1, 2]))
+  t.ok(sent.every((body) => body.includes('"user":{"_id":"u"}')))
 })
 
 t.test('an event that the receiver cannot digest holds up its device for a day, nobody else', async (t) => {

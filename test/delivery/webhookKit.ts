@@ -138,6 +138,7 @@ export class World {
   webhooks: Webhooks
   send: Send
   random: () => number = () => 0.5
+  userJson: () => Promise<string | undefined> = async () => undefined
   #position = 0
 
   constructor(t: Test, send: Send) {
@@ -210,7 +211,7 @@ export class World {
       registry: registry as never,
       openStore: async () => alive,
       send: (webhook, message, signal) => (life.over ? never : this.send(webhook, message, signal)),
-      userJson: async () => undefined,
+      userJson: () => this.userJson(),
       time: {
         now: () => this.time.now(),
         after: (milliseconds, work) => this.time.after(milliseconds, () => life.over || work()),

@@ -79,6 +79,12 @@ t.test('a gateway', { skip }, async (t) => {
       any
     >
   }
+  const open = async () => {
+    const headers = { Authorization: KEY }
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, ['ringfence.json'], { headers })
+    await once(socket, 'open')
+    return socket
+  }
   const here = { deviceId: 'd', userId: 'ann', ...HERE, accuracy: 5 }
 
   for (const [method, path, body] of [
@@ -97,6 +103,11 @@ t.test('a gateway', { skip }, async (t) => {
       `nobody: ${path}`,
     )
   }
+
+  const unanswered = await open()
+  unanswered.send(JSON.stringify({ type: 'track', id: 1, updates: [here] }))
+  unanswered.on('message', (text) => t.fail(`nothing is acknowledged: ${text}`))
+  t.match(await once(unanswered, 'close'), [1013], 'a stream is to send again')
 
   for (let n = 0; n < PARTITIONS; n++) await owner.acquire(n)
   t.match(await call('POST', 'track', here), {
@@ -130,10 +141,7 @@ t.test('a gateway', { skip }, async (t) => {
   t.match(await call('GET', 'users/ann/explain'), { status: 200, explanation: { update: { latitude: 1 } } })
   t.match(await call('GET', `geofences/${aGeofence(1).id}/users`), { status: 200, users: [] })
 
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, ['ringfence.json'], {
-    headers: { Authorization: KEY },
-  })
-  await once(socket, 'open')
+  const socket = await open()
   const updates = Array.from({ length: 40 }, (_, i) => ({ ...here, deviceId: `s${i}` }))
   socket.send(JSON.stringify({ type: 'track', id: 1, events: true, updates }))
   const [text] = await once(socket, 'message')

@@ -74,6 +74,13 @@ t.test('over NATS', { skip }, async (t) => {
     const refused = await track(gateway, next('n', HERE))
     t.ok(refused instanceof ApiError)
     t.match(refused, { code: 503, retryAfter: 1 })
+    const first = track(gateway, next('n', HERE))
+    await sleep(50)
+    let behind: unknown
+    void track(gateway, next('n', AWAY)).then((result) => (behind = result))
+    await first
+    await new Promise((resolve) => setImmediate(resolve))
+    t.match(behind, { code: 503 }, 'what waits behind it is refused with it')
     await t.rejects(gateway.ask({ scope: 0, ask: 'user', id: 'n' }), { code: 503, retryAfter: 1 })
     for (let n = 0; n < PARTITIONS; n++) await servers[0]!.acquire(n)
     outcome(await track(gateway, next('n', HERE)))
