@@ -44,6 +44,10 @@ export function answerOf(devices: Devices, question: UserQuestion, parts: Answer
   switch (question.ask) {
     case 'record':
       return written(lone(findUserRecord(devices, salt, scope, question.id)), newestFirst, scope, parts)
+    case 'records': {
+      const users = question.ids.flatMap((id) => lone(findUserRecord(devices, salt, scope, id)).users)
+      return written({ users, hasMore: false }, newestFirst, scope, parts)
+    }
     case 'user':
       return written(lone(findUser(devices, salt, scope, question.id)), latestFirst, scope, parts)
     case 'explained': {
@@ -94,6 +98,8 @@ function limitOf(question: UserQuestion): number {
     case 'inside':
     case 'inRange':
       return question.limit
+    case 'records':
+      return question.ids.length
     default:
       return 1
   }
@@ -101,7 +107,7 @@ function limitOf(question: UserQuestion): number {
 
 /** Whether the answer says if there are more. */
 function isPage({ ask }: UserQuestion): boolean {
-  return ask === 'list' || ask === 'inside' || ask === 'inRange'
+  return ask === 'list' || ask === 'near' || ask === 'inside' || ask === 'inRange' || ask === 'records'
 }
 
 function lone(found: UserRow | undefined): UserPage {
