@@ -98,7 +98,7 @@ export function boundaryExtract(boundaries: readonly Boundary[]): OsmExtract {
     )
     relations.push({ id: relations.length + 1, members, tags })
   }
-  return { bounds: [-180, -90, 180, 90], nodes, ways, relations }
+  return { nodes, ways, relations }
 }
 
 function boundsOf(ring: readonly Position[]): Bounds {

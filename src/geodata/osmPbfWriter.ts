@@ -5,7 +5,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { deflateSync } from 'node:zlib'
 import protobuf from 'protobufjs/minimal.js'
-import type { Bounds } from './port.ts'
 
 export type OsmTags = Readonly<Record<string, string>>
 
@@ -35,7 +34,8 @@ export interface OsmRelation {
 }
 
 export interface OsmExtract {
-  readonly bounds: Bounds
+  /** Milliseconds of the epoch, when the data was taken from OpenStreetMap. */
+  readonly dataOf?: number
   /** Each by ascending id, as readers expect. */
   readonly nodes: Iterable<OsmNode>
   readonly ways: Iterable<OsmWay>
@@ -58,7 +58,7 @@ const bytes = (field: number): number => (field << 3) | 2
 export function writeOsmPbf(path: string, extract: OsmExtract): void {
   const file = openSync(path, 'w')
   try {
-    writeBlob(file, 'OSMHeader', header(extract.bounds))
+    writeBlob(file, 'OSMHeader', header(extract.dataOf))
     for (const nodes of inBlocks(extract.nodes)) writeBlob(file, 'OSMData', nodesBlock(nodes))
     for (const ways of inBlocks(extract.ways)) writeBlob(file, 'OSMData', waysBlock(ways))
     for (const relations of inBlocks(extract.relations)) writeBlob(file, 'OSMData', relationsBlock(relations))
@@ -86,14 +86,13 @@ function writeBlob(file: number, type: string, content: Uint8Array): void {
   for (let written = 0; written < whole.length;) written += writeSync(file, whole, written)
 }
 
-function header([west, south, east, north]: Bounds): Uint8Array {
-  const writer = protobuf.Writer.create().uint32(bytes(1)).fork()
-  for (const [index, degrees] of [west, east, north, south].entries())
-    writer.uint32(varint(index + 1)).sint64(Math.round(degrees * 1e9))
-  writer.ldelim()
+function header(dataOf: number | undefined): Uint8Array {
+  const writer = protobuf.Writer.create()
   for (const feature of ['OsmSchema-V0.6', 'DenseNodes']) writer.uint32(bytes(4)).string(feature)
   writer.uint32(bytes(5)).string('Sort.Type_then_ID')
-  return writer.uint32(bytes(16)).string('Ringfence').finish()
+  writer.uint32(bytes(16)).string('Ringfence')
+  if (dataOf !== undefined) writer.uint32(varint(32)).int64(Math.floor(dataOf / 1000))
+  return writer.finish()
 }
 
 function nodesBlock(nodes: readonly OsmNode[]): Uint8Array {

@@ -1,6 +1,6 @@
 /**
  * A city of straight streets to route in, made into tiles: 21 streets from west to east and 21 from south to north, 200 m
- * apart. In the sea east of it an island with one road.
+ * apart. In the sea east of it an island with one road; west of it a road that only leads into the city.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,6 +25,9 @@ export function crossing(column: number, row: number): { lat: number; lon: numbe
 /** Two places on the island. */
 export const ISLAND = [crossing(41, 10), crossing(46, 10)] as const
 
+/** A place that can only be left. */
+export const DEAD_END = crossing(-2, 10)
+
 /**
  * Builds the city's tiles.
  * @param speedKilometers limit on all streets, by which builds differ
@@ -36,7 +39,6 @@ export async function buildGridCity(
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-routing-'))
   const extract = join(folder, 'city.osm.pbf')
   writeOsmPbf(extract, {
-    bounds: [WEST, SOUTH, crossing(50, 0).lon, crossing(0, STREETS).lat],
     nodes: nodes(),
     ways: ways(speedKilometers),
     relations: [],
@@ -65,6 +67,7 @@ function* nodes(): Generator<OsmNode> {
     const { lat: latitude, lon: longitude } = crossing(column, 10)
     yield { id: 1000 + i, latitude, longitude, tags: {} }
   }
+  yield { id: 1004, latitude: crossing(0, 10).lat, longitude: crossing(-3, 10).lon, tags: {} }
 }
 
 function* ways(speedKilometers: number): Generator<OsmWay> {
@@ -79,6 +82,7 @@ function* ways(speedKilometers: number): Generator<OsmWay> {
     yield { id: 101 + column, nodes: nodeIds, tags: { ...tags, name: `Column ${column}` } }
   }
   yield { id: 201, nodes: [1000, 1001, 1002, 1003], tags: { ...tags, name: 'Island Road' } }
+  yield { id: 202, nodes: [1004, nodeId(0, 10)], tags: { ...tags, name: 'Way In', oneway: 'yes' } }
 }
 
 function nodeId(column: number, row: number): number {
