@@ -1,26 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { GeofenceProperties, Position, TravelMode } from '../model/geofence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import type { IsochroneOutcome } from './isochrone.ts'
+import { AreaRefused, type AreaSource } from './port.ts'
 import type { Registry } from './registry.ts'
-
-/** Where the areas of isochrones come from: the road networks of this server. */
-export interface AreaSource {
-  /** Names the network that has a place: `''` where none has, undefined while there is none at all. */
-  networkAt(place: Position): string | undefined
-  /**
-   * From where the place is reached within so many minutes, on the network that has it: a closed ring that is one of a
-   * geofence.
-   * @throws {AreaRefused} where that network has no answer; anything else is tried again
-   */
-  areaAround(place: Position, minutes: number, mode: TravelMode): Promise<readonly Position[]>
-  /** Told when {@link networkAt} may answer otherwise. Returns what ends it. */
-  onChange(listener: () => void): () => void
-}
-
-/** The network has no area for that place; the message says why. */
-export class AreaRefused extends Error {
-  override readonly name = 'AreaRefused'
-}
 
 /** Asked at a time: those who ask for routes are to find room, too. */
 const AT_A_TIME = 2

@@ -1,5 +1,5 @@
 import type { Beacon, RangedBeacon } from '../model/beacon.ts'
-import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
+import type { Geofence, GeofenceProperties, Position, TravelMode } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Webhook } from '../model/webhook.ts'
@@ -64,6 +64,25 @@ export interface WebhookDirectory {
   rotate(id: string): Promise<Webhook | undefined>
   /** Whether it was there. */
   delete(id: string): Promise<boolean>
+}
+
+/** Where the areas of isochrones come from: the road networks of this server. */
+export interface AreaSource {
+  /** Names the network that has a place: `''` where none has, undefined while there is none at all. */
+  networkAt(place: Position): string | undefined
+  /**
+   * From where the place is reached within so many minutes, on the network that has it: a closed ring that is one of a
+   * geofence.
+   * @throws {AreaRefused} where that network has no answer; anything else is tried again
+   */
+  areaAround(place: Position, minutes: number, mode: TravelMode): Promise<readonly Position[]>
+  /** Told when {@link networkAt} may answer otherwise. Returns what ends it. */
+  onChange(listener: () => void): () => void
+}
+
+/** The network has no area for that place; the message says why. */
+export class AreaRefused extends Error {
+  override readonly name = 'AreaRefused'
 }
 
 /** Who calls: the answer of a key look-up. */

@@ -1,29 +1,32 @@
 import Type from 'typebox'
 import { route, type Route } from '../api/route.ts'
-import type { PlacedPoint } from '../geodata/port.ts'
-import type { TravelMode } from '../model/geofence.ts'
 import { badParam } from '../runtime/errors.ts'
-import { credited, Distance, Duration, Failures, Meta, orNull, Place, placeOf, TAG } from './answerSchemas.ts'
-import { asked, isWayless, noWay, offRoadSentence, roadDistances } from './asking.ts'
-import { NoRoadNear, type CostingOptions, type RoutingEngine, type RoutingEngines } from './port.ts'
+import {
+  Distance,
+  Duration,
+  Failures,
+  Meta,
+  orNull,
+  Place,
+  placeOf,
+  TAG,
+  versioned,
+} from './answerSchemas.ts'
+import { cellsOf, MAX_CELLS, type Measured } from './matrix.ts'
+import type { RoutingEngines } from './port.ts'
 import {
   AvoidText,
-  costingOf,
   DepartureText,
   departureOf,
-  locationOf,
   LocationsText,
   ModeText,
   parseAvoid,
   parseLocations,
-  SNAP_METERS,
   UnitsText,
   withLittle,
   withoutAny,
 } from './travel.ts'
 import { distanceOf, durationOf, type Units } from './units.ts'
-
-const MAX_CELLS = 625
 
 const Cell = Type.Object({
   originIndex: Type.Integer(),
@@ -82,7 +85,7 @@ export function matrixRoutes(engines: RoutingEngines): Route[] {
           const others = await cellsOf(question, origins, destinations, withLittle(avoid))
           cells = cells.map((row, i) => row.map((cell, k) => ('reason' in cell ? others[i]![k]! : cell)))
         }
-        return credited(engine, {
+        return versioned(engine, {
           origins: origins.map(({ position }) => placeOf(position)),
           destinations: destinations.map(({ position }) => placeOf(position)),
           matrix: cells.map((row, originIndex) =>
@@ -92,88 +95,6 @@ export function matrixRoutes(engines: RoutingEngines): Route[] {
       },
     }),
   ]
-}
-
-interface Question {
-  readonly engine: RoutingEngine
-  readonly mode: TravelMode
-  readonly departure: ReturnType<typeof departureOf>
-}
-
-type Measured = { readonly meters: number; readonly seconds: number } | { readonly reason: string }
-
-/** A row per origin. Points without a road nearby are found out only where there is one: the engine refuses all for one. */
-async function cellsOf(
-  question: Question,
-  origins: readonly PlacedPoint[],
-  destinations: readonly PlacedPoint[],
-  options: CostingOptions,
-): Promise<Measured[][]> {
-  const { engine, mode } = question
-  const journey = { engine, mode, points: [...origins, ...destinations], blamed: 'destinations' }
-  try {
-    return await measure(question, origins, destinations, options)
-  } catch (error) {
-    if (!isWayless(error)) return asked(journey, () => Promise.reject(error))
-    if (!(error instanceof NoRoadNear)) return filled(origins, destinations, () => ({ reason: noWay(mode) }))
-  }
-  const distances = await roadDistances(engine, mode, journey.points)
-  const reasons = distances.map((meters) =>
-    meters <= SNAP_METERS ? undefined : offRoadSentence(meters, mode),
-  )
-  const rows = origins.flatMap((_, i) => (reasons[i] === undefined ? [i] : []))
-  const columns = destinations.flatMap((_, k) => (reasons[origins.length + k] === undefined ? [k] : []))
-  let measured: Measured[][] = []
-  const all = rows.length === origins.length && columns.length === destinations.length
-  if (!all && rows.length > 0 && columns.length > 0) {
-    measured = await asked(journey, () =>
-      measure(
-        question,
-        rows.map((i) => origins[i]!),
-        columns.map((k) => destinations[k]!),
-        options,
-      ),
-    )
-  }
-  return filled(origins, destinations, (i, k) => {
-    const ofOrigin = reasons[i]
-    if (ofOrigin !== undefined) return { reason: `origins: ${ofOrigin}` }
-    const ofDestination = reasons[origins.length + k]
-    if (ofDestination !== undefined) return { reason: `destinations: ${ofDestination}` }
-    return measured[rows.indexOf(i)]?.[columns.indexOf(k)] ?? { reason: noWay(mode) }
-  })
-}
-
-function filled(
-  origins: readonly PlacedPoint[],
-  destinations: readonly PlacedPoint[],
-  cell: (origin: number, destination: number) => Measured,
-): Measured[][] {
-  return origins.map((_, i) => destinations.map((__, k) => cell(i, k)))
-}
-
-async function measure(
-  { engine, mode, departure }: Question,
-  origins: readonly PlacedPoint[],
-  destinations: readonly PlacedPoint[],
-  options: CostingOptions,
-): Promise<Measured[][]> {
-  const costing = costingOf(mode)
-  const { sources_to_targets: answer } = await engine.ask('sources_to_targets', {
-    sources: origins.map(locationOf),
-    targets: destinations.map(locationOf),
-    costing,
-    costing_options: { [costing]: options },
-    ...departure,
-    verbose: false,
-  })
-  return answer.durations.map((row, i) =>
-    row.map((seconds, k) => {
-      const kilometers = answer.distances[i]![k]
-      if (seconds === null || typeof kilometers !== 'number') return { reason: noWay(mode) }
-      return { meters: kilometers * 1000, seconds }
-    }),
-  )
 }
 
 function written(cell: Measured, units: Units) {

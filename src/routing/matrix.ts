@@ -1,0 +1,92 @@
+import type { PlacedPoint } from '../geodata/port.ts'
+import type { TravelMode } from '../model/geofence.ts'
+import { asked, isWayless, noWay, offRoadSentence, roadDistances } from './asking.ts'
+import { NoRoadNear, type CostingOptions, type RoutingEngine } from './port.ts'
+import { costingOf, locationOf, SNAP_METERS, type departureOf } from './travel.ts'
+
+/** Cells of one matrix, at most. */
+export const MAX_CELLS = 625
+
+/** What the cells of a matrix have in common. */
+export interface MatrixQuestion {
+  readonly engine: RoutingEngine
+  readonly mode: TravelMode
+  readonly departure: ReturnType<typeof departureOf>
+}
+
+/** A way, or why there is none. */
+export type Measured = { readonly meters: number; readonly seconds: number } | { readonly reason: string }
+
+/** A row per origin. Points without a road nearby are found out only where there is one: the engine refuses all for one. */
+export async function cellsOf(
+  question: MatrixQuestion,
+  origins: readonly PlacedPoint[],
+  destinations: readonly PlacedPoint[],
+  options: CostingOptions,
+): Promise<Measured[][]> {
+  const { engine, mode } = question
+  const journey = { engine, mode, points: [...origins, ...destinations], blamed: 'destinations' }
+  try {
+    return await measure(question, origins, destinations, options)
+  } catch (error) {
+    if (!isWayless(error)) return asked(journey, () => Promise.reject(error))
+    if (!(error instanceof NoRoadNear)) return filled(origins, destinations, () => ({ reason: noWay(mode) }))
+  }
+  const distances = await roadDistances(engine, mode, journey.points)
+  const reasons = distances.map((meters) =>
+    meters <= SNAP_METERS ? undefined : offRoadSentence(meters, mode),
+  )
+  const rows = origins.flatMap((_, i) => (reasons[i] === undefined ? [i] : []))
+  const columns = destinations.flatMap((_, k) => (reasons[origins.length + k] === undefined ? [k] : []))
+  let measured: Measured[][] = []
+  const all = rows.length === origins.length && columns.length === destinations.length
+  if (!all && rows.length > 0 && columns.length > 0) {
+    measured = await asked(journey, () =>
+      measure(
+        question,
+        rows.map((i) => origins[i]!),
+        columns.map((k) => destinations[k]!),
+        options,
+      ),
+    )
+  }
+  return filled(origins, destinations, (i, k) => {
+    const ofOrigin = reasons[i]
+    if (ofOrigin !== undefined) return { reason: `origins: ${ofOrigin}` }
+    const ofDestination = reasons[origins.length + k]
+    if (ofDestination !== undefined) return { reason: `destinations: ${ofDestination}` }
+    return measured[rows.indexOf(i)]?.[columns.indexOf(k)] ?? { reason: noWay(mode) }
+  })
+}
+
+function filled(
+  origins: readonly PlacedPoint[],
+  destinations: readonly PlacedPoint[],
+  cell: (origin: number, destination: number) => Measured,
+): Measured[][] {
+  return origins.map((_, i) => destinations.map((__, k) => cell(i, k)))
+}
+
+async function measure(
+  { engine, mode, departure }: MatrixQuestion,
+  origins: readonly PlacedPoint[],
+  destinations: readonly PlacedPoint[],
+  options: CostingOptions,
+): Promise<Measured[][]> {
+  const costing = costingOf(mode)
+  const { sources_to_targets: answer } = await engine.ask('sources_to_targets', {
+    sources: origins.map(locationOf),
+    targets: destinations.map(locationOf),
+    costing,
+    costing_options: { [costing]: options },
+    ...departure,
+    verbose: false,
+  })
+  return answer.durations.map((row, i) =>
+    row.map((seconds, k) => {
+      const kilometers = answer.distances[i]![k]
+      if (seconds === null || typeof kilometers !== 'number') return { reason: noWay(mode) }
+      return { meters: kilometers * 1000, seconds }
+    }),
+  )
+}
