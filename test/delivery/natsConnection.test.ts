@@ -1,20 +1,24 @@
 /** How the NATS bridge connects, what it needs of NATS, and what subscribers get: the guide is right. */
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { credsAuthenticator, nkeys } from '@nats-io/transport-node'
+import { inspect } from 'node:util'
+import { connect, credsAuthenticator, nkeys } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { BatchRefused, NatsStream, NatsUnreachable } from '../../src/delivery/natsStream.ts'
+import { natsConnectionOptions } from '../../src/log/natsConnection.ts'
+import { makeCertificates, withoutOpenssl } from '../kit/certificates.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
 import { caughtUp, event, ids, until, withBridge } from './natsKit.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const GUIDE = readFileSync(new URL('../../docs/guides/nats.md', import.meta.url), 'utf8')
+
+const NO_FILES = { natsCredentials: '', natsTlsCa: '', natsTlsCertificate: '', natsTlsKey: '' }
 
 function folder(t: Test, parent = tmpdir()): string {
   const path = mkdtempSync(join(parent, 'ringfence-'))
@@ -118,31 +122,94 @@ t.test('a credentials file, and an account that may do no more than the guide sa
   t.strictSame(await ids(nats), made, 'and it may read where to go on')
 })
 
-t.test('TLS', { skip: skip || withoutOpenssl() }, async (t) => {
-  const keys = folder(t)
-  const [key, certificate] = [join(keys, 'key.pem'), join(keys, 'certificate.pem')]
-  const request =
-    '-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=nats'.split(' ')
-  const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', certificate]
-  await promisify(execFile)('openssl', ['req', ...request, ...names])
-  const nats = await natsServer(t, {
-    config: `tls { cert_file: "${certificate}", key_file: "${key}" }`,
-    client: { tls: { caFile: certificate, rejectUnauthorized: false } },
+t.test('an nkey, whose file may be replaced', { skip }, async (t) => {
+  const [first, second] = [nkeys.createUser(), nkeys.createUser()]
+  const users = [first, second].map((user) => `{ nkey: ${user.getPublicKey()} }`)
+  const nats = await natsServer(t, { config: `authorization { users: [ ${users.join(', ')} ] }` })
+  const file = join(folder(t), 'seed.nk')
+  const seedOf = (user: typeof first) => Buffer.from(user.getSeed()).toString()
+  writeFileSync(file, `${seedOf(first)}\n`)
+  const options = natsConnectionOptions({
+    ...NO_FILES,
+    natsUrl: [`nats://${nats.address}`],
+    natsCredentials: file,
   })
+  const nameOf = async () => {
+    const connection = await connect(options)
+    const { data } = (await connection.request('$SYS.REQ.USER.INFO')).json<{ data: { user: string } }>()
+    await connection.close()
+    return data.user
+  }
+  t.equal(await nameOf(), first.getPublicKey())
+  writeFileSync(file, `-----BEGIN USER NKEY SEED-----\n${seedOf(second)}\n------END USER NKEY SEED------\n`)
+  t.equal(await nameOf(), second.getPublicKey())
+  rmSync(file)
+  t.equal(await nameOf(), second.getPublicKey(), 'what was there last, while there is none')
+})
+
+t.test('settings that cannot be used, told without what is in the files', async (t) => {
+  const path = folder(t)
+  const file = (name: string, text: string) => {
+    writeFileSync(join(path, name), text)
+    return join(path, name)
+  }
+  const seed = Buffer.from(nkeys.createUser().getSeed()).toString()
+  const broken = `${seed.slice(0, -4)}AAAA`
+  const [tls, plain] = [{ natsUrl: ['tls://a'] }, { natsUrl: ['nats://a'] }]
+  const absent = join(path, 'absent')
+  for (const [settings, problem] of [
+    [{ natsCredentials: absent }, /^natsCredentials: .*absent cannot be read: there is no such file/],
+    [{ natsCredentials: path }, /^natsCredentials: .* cannot be read: it is a folder/],
+    [{ natsCredentials: file('empty', '') }, /must hold credentials \(\.creds\) or the seed/],
+    [{ natsCredentials: file('account', 'SAAB') }, /must hold credentials/],
+    [{ natsCredentials: file('seed', broken) }, /must hold credentials/],
+    [{ natsCredentials: file('creds', `-----BEGIN NATS USER JWT-----\n${seed}\n`) }, /must hold credentials/],
+    [{ natsTlsCa: absent }, /^natsTlsCa: .* cannot be read/],
+    [{ natsTlsCertificate: absent, natsTlsKey: absent }, /^natsTlsCertificate: .* cannot be read/],
+    [{ natsTlsKey: absent }, /^natsTlsCertificate and natsTlsKey belong together/],
+    [{ natsTlsCa: absent, ...plain }, /are for tls:\/\//],
+  ] as const) {
+    try {
+      natsConnectionOptions({ ...NO_FILES, ...tls, ...settings })
+      t.fail(`used: ${JSON.stringify(settings)}`)
+    } catch (error) {
+      t.match(error, { message: problem, exitCode: 2 })
+      t.notMatch(inspect(error), seed.slice(4, -4))
+    }
+  }
+  const { user, pass, servers } = natsConnectionOptions({
+    ...NO_FILES,
+    natsUrl: ['nats://a', 'nats://us%40r:p%3Ass@b:1'],
+  })
+  t.strictSame([user, pass, servers], ['us@r', 'p:ss', ['a:4222', 'b:1']])
+  t.match(natsConnectionOptions({ ...NO_FILES, natsUrl: ['nats://token@a'] }), { token: 'token' })
+})
+
+t.test('TLS', { skip: skip || withoutOpenssl() }, async (t) => {
+  const { ca, certificate, key } = await makeCertificates(folder(t))
+  const tls = { caFile: ca, certFile: certificate, keyFile: key }
+  const nats = await natsServer(t, {
+    config: `tls { ca_file: "${ca}", cert_file: "${certificate}", key_file: "${key}", verify: true }`,
+    client: { tls },
+  })
+  const localhost = nats.address.replace('127.0.0.1', 'localhost')
   const server = await withBridge(t, nats, {
-    RINGFENCE_NATS_URL: `tls://${nats.address.replace('127.0.0.1', 'localhost')}`,
-    NODE_EXTRA_CA_CERTS: certificate,
+    RINGFENCE_NATS_URL: `tls://${localhost}`,
+    RINGFENCE_NATS_TLS_CA: ca,
+    RINGFENCE_NATS_TLS_CERTIFICATE: certificate,
+    RINGFENCE_NATS_TLS_KEY: key,
   })
   const made = await event(server)
   await caughtUp(server)
   t.strictSame(await ids(nats), [made])
 
   const plain = await natsServer(t)
-  for (const [where, problem] of [
-    [nats.address, /certificate/],
-    [plain.address, /tls/],
+  for (const [servers, options, problem] of [
+    [localhost, {}, /certificate/],
+    [localhost, { caFile: ca }, /certificate required|alert/],
+    [plain.address, tls, /tls/],
   ] as const)
-    await t.rejects(NatsStream.open({ servers: where, tls: {} }), { message: problem })
+    await t.rejects(NatsStream.open({ servers, tls: options }), { message: problem })
 })
 
 t.test('the subscriber of the guide gets the events that it asks for', { skip }, async (t) => {
@@ -168,12 +235,3 @@ t.test('the subscriber of the guide gets the events that it asks for', { skip },
   await once(child, 'close')
   t.equal(output, `${made[0]} signed.up van-7\n${made[2]} signed.up b c\n`)
 })
-
-function withoutOpenssl(): string | false {
-  try {
-    execFileSync('openssl', ['version'])
-    return false
-  } catch {
-    return 'no openssl to make a certificate with'
-  }
-}

@@ -2,10 +2,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { until } from '../delivery/webhookKit.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
@@ -13,6 +14,19 @@ import { freePort } from '../kit/server.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const ENV = { RINGFENCE_ENGINE: 'distributed', RINGFENCE_PARTITIONS: '8' }
+
+/** Says that it is a NATS server of 2.10, and takes every client; its port. */
+async function oldServer(t: Test): Promise<number> {
+  const info = { server_id: 'x', version: '2.10.4', proto: 1, headers: true, max_payload: 2 ** 20 }
+  const server = createServer((socket) => {
+    socket.write(`INFO ${JSON.stringify(info)}\r\n`)
+    socket.on('data', (bytes) => bytes.includes('PING') && socket.write('PONG\r\n'))
+    socket.on('error', () => {})
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
 
 t.test('processes that cannot begin', { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-'))
@@ -37,6 +51,16 @@ t.test('processes that cannot begin', { skip }, async (t) => {
   const without = run('a', {})
   t.equal(await without.ended, 2)
   t.match(without.told.text, /engine distributed needs natsUrl/)
+
+  const nobody = run('a', {
+    RINGFENCE_NATS_URL: 'nats://a',
+    RINGFENCE_NATS_CREDENTIALS: join(folder, 'absent'),
+  })
+  t.equal(await nobody.ended, 2)
+  t.match(nobody.told.text, /natsCredentials: .*absent cannot be read/)
+  const old = run('a', { RINGFENCE_NATS_URL: `nats://127.0.0.1:${await oldServer(t)}`, RINGFENCE_PORT: '0' })
+  t.equal(await old.ended, 1)
+  t.match(old.told.text, /^ringfence: The NATS server is of version 2\.10\.4; 2\.12\.0 or newer is needed/m)
 
   const nats = await natsServer(t, { stopped: true })
   const port = await freePort()

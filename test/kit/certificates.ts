@@ -1,0 +1,48 @@
+/** Certificates for tests, made by openssl: an authority, and what it issues. */
+import { execFile, execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Paths of PEM files. */
+export interface Certificates {
+  /** Of the authority. */
+  readonly ca: string
+  /** What it issued: for both sides, and for `localhost` and 127.0.0.1. */
+  readonly certificate: string
+  readonly key: string
+}
+
+/** The reason to skip where there is no openssl, else false. */
+export function withoutOpenssl(): string | false {
+  try {
+    execFileSync('openssl', ['version'])
+    return false
+  } catch {
+    return 'no openssl to make a certificate with'
+  }
+}
+
+/** Makes them in the folder; they last for two days. */
+export async function makeCertificates(folder: string): Promise<Certificates> {
+  const file = (name: string) => join(folder, name)
+  const names = { ca: file('ca.pem'), certificate: file('server.pem'), key: file('key.pem') }
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  await run('openssl', [
+    ...['req', '-x509', ...newKey, '-days', '2', '-subj', '/CN=authority'],
+    ...['-keyout', file('ca.key'), '-out', names.ca],
+  ])
+  await run('openssl', [
+    ...['req', ...newKey, '-subj', '/CN=server', '-keyout', names.key],
+    ...['-out', file('server.csr')],
+  ])
+  const uses = 'subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n'
+  writeFileSync(file('uses'), uses)
+  await run('openssl', [
+    ...['x509', '-req', '-in', file('server.csr'), '-CA', names.ca, '-CAkey', file('ca.key')],
+    ...['-CAcreateserial', '-days', '2', '-extfile', file('uses'), '-out', names.certificate],
+  ])
+  return names
+}
