@@ -124,7 +124,7 @@ export class Exchange implements Reply {
       checkUpload(endpoint.route.upload, req.getHeader('content-type'), req.getHeader('content-length'))
       this.#hold(UPLOAD_MEMORY_BYTES)
     }
-    if (auth === 'none') this.#ifNoneMatch = req.getHeader('if-none-match')
+    if (endpoint.route.method === 'GET') this.#ifNoneMatch = req.getHeader('if-none-match')
   }
 
   /** @throws ApiError 400 where nobody knows how long the request is; then nothing after it can be trusted */

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import Type, { type TSchema } from 'typebox'
 import type { Answer } from '../api/route.ts'
+import { JSON_CONTENT_TYPE, successText } from '../api/wire.ts'
 import type { LonLat } from './polyline.ts'
 import type { RoutingEngine } from './port.ts'
 
@@ -77,6 +79,19 @@ export function placeOf([longitude, latitude]: LonLat): { latitude: number; long
 /** An answer that credits the data's makers. */
 export function credited({ attribution }: RoutingEngine, body: Record<string, unknown>): Answer {
   return attribution === undefined ? { body } : { meta: { attribution }, body }
+}
+
+/**
+ * {@link credited} with a version, which equal answers share: who asks again with the one that it has (If-None-Match, as browsers do
+ * by themselves) is told that it still holds.
+ */
+export function versioned(engine: RoutingEngine, body: Record<string, unknown>): Answer {
+  const text = successText(200, credited(engine, body))
+  const etag = createHash('sha256').update(text).digest('hex').slice(0, 32)
+  return {
+    bytes: { contentType: JSON_CONTENT_TYPE, content: Buffer.from(text), etag },
+    headers: { 'Cache-Control': 'private, no-cache' },
+  }
 }
 
 /** A value, or null where there is none. */

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { route, type Route } from '../api/route.ts'
 import { badParam } from '../runtime/errors.ts'
-import { credited, Distance, Duration, Failures, Geometry, Meta, Place, TAG } from './answerSchemas.ts'
+import { Distance, Duration, Failures, Geometry, Meta, Place, TAG, versioned } from './answerSchemas.ts'
 import { askAvoiding, asked } from './asking.ts'
 import type { RoutingEngines } from './port.ts'
 import { routeAnswer, type Wording } from './steps.ts'
@@ -142,7 +142,7 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
           ),
         )
         const wording: Wording = { mode, units, form: formOf(geometry) }
-        return credited(engine, { routes: routes.map((one) => routeAnswer(one, wording)) })
+        return versioned(engine, { routes: routes.map((one) => routeAnswer(one, wording)) })
       },
     }),
   ]

@@ -5,7 +5,7 @@ import { pointDistance } from '../geometry/distance.ts'
 import type { PlacedPoint } from '../geodata/port.ts'
 import type { TravelMode } from '../model/geofence.ts'
 import { ApiError } from '../runtime/errors.ts'
-import { credited, Distance, Duration, Failures, Geometry, Meta, orNull, TAG } from './answerSchemas.ts'
+import { Distance, Duration, Failures, Geometry, Meta, orNull, TAG, versioned } from './answerSchemas.ts'
 import { askAvoiding, asked } from './asking.ts'
 import { resample, writePoints, writeShape, type GeometryForm } from './geometryForm.ts'
 import { decodePolyline } from './polyline.ts'
@@ -111,7 +111,7 @@ export function distanceRoutes(engines: RoutingEngines): Route[] {
           routes[mode] =
             way instanceof ApiError ? { distance: null, duration: null, reason: way.message } : way
         })
-        return credited(engine, { routes })
+        return versioned(engine, { routes })
       },
     }),
   ]

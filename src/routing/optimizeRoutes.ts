@@ -1,7 +1,6 @@
 import Type from 'typebox'
 import { route, type Route } from '../api/route.ts'
 import {
-  credited,
   Distance,
   Duration,
   Failures,
@@ -10,6 +9,7 @@ import {
   Place,
   placeOf,
   TAG,
+  versioned,
 } from './answerSchemas.ts'
 import { asked } from './asking.ts'
 import { writeShape } from './geometryForm.ts'
@@ -100,7 +100,7 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
           }
         })
         const { length, time } = trip.summary
-        return credited(engine, {
+        return versioned(engine, {
           route: { distance: distanceOf(length * 1000, units), duration: durationOf(time), legs },
         })
       },

@@ -1,0 +1,87 @@
+/**
+ * Towns to route in, drawn as maps of characters and made into tiles: a character is 50 m wide and 100 m high, letters and
+ * digits are nodes, the rest is for the eye. After Valhalla's own tests (gurka).
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readExtract } from '../../src/geodata/extractReader.ts'
+import { writeOsmPbf, type OsmTags } from '../../src/geodata/osmPbfWriter.ts'
+import { buildTiles, tilesIn } from '../../src/geodata/routingTiles.ts'
+
+const NORTH = -34.9
+const WEST = -56.2
+const METERS_PER_DEGREE = 111_195
+const COLUMN_DEGREES = 50 / METERS_PER_DEGREE / Math.cos((NORTH * Math.PI) / 180)
+const ROW_DEGREES = 100 / METERS_PER_DEGREE
+
+export interface Town {
+  /** Folder of tiles. */
+  readonly tiles: string
+  /** `latitude,longitude` of a node, or of the place some metres north and east of it. */
+  at(node: string, northMeters?: number, eastMeters?: number): string
+  remove(): void
+}
+
+/**
+ * Builds a town.
+ * @param map rows of characters
+ * @param ways by the nodes along each: its tags
+ * @param nodes by node: its tags
+ */
+export async function buildTown(
+  map: string,
+  ways: Readonly<Record<string, OsmTags>>,
+  nodes: Readonly<Record<string, OsmTags>> = {},
+): Promise<Town> {
+  const places = new Map<
+    string,
+    { readonly id: number; readonly latitude: number; readonly longitude: number }
+  >()
+  map.split('\n').forEach((line, row) => {
+    ;[...line].forEach((character, column) => {
+      if (!/\w/.test(character)) return
+      if (places.has(character)) throw new Error(`${character} is on the map twice`)
+      places.set(character, {
+        id: places.size + 1,
+        latitude: NORTH - row * ROW_DEGREES,
+        longitude: WEST + column * COLUMN_DEGREES,
+      })
+    })
+  })
+  const placeOf = (node: string) => {
+    const place = places.get(node)
+    if (place === undefined) throw new Error(`${node} is not on the map`)
+    return place
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'ringfence-town-'))
+  const extract = join(folder, 'town.osm.pbf')
+  writeOsmPbf(extract, {
+    nodes: [...places].map(([node, place]) => ({ ...place, tags: nodes[node] ?? {} })),
+    ways: Object.entries(ways).map(([along, tags], i) => ({
+      id: i + 1,
+      nodes: [...along].map((node) => placeOf(node).id),
+      tags,
+    })),
+    relations: [],
+  })
+  const build = join(folder, 'build')
+  mkdirSync(build)
+  await buildTiles({
+    extract,
+    facts: await readExtract(extract, () => {}),
+    folder: build,
+    threads: 1,
+    signal: new AbortController().signal,
+    onProgress() {},
+  })
+  return {
+    tiles: tilesIn(build),
+    at(node, northMeters = 0, eastMeters = 0) {
+      const { latitude, longitude } = placeOf(node)
+      const east = eastMeters / METERS_PER_DEGREE / Math.cos((NORTH * Math.PI) / 180)
+      return `${(latitude + northMeters / METERS_PER_DEGREE).toFixed(6)},${(longitude + east).toFixed(6)}`
+    },
+    remove: () => rmSync(folder, { recursive: true }),
+  }
+}
