@@ -13,10 +13,18 @@ export interface ClusterOptions {
   readonly actors: number
   /** Processes that deliver webhooks, of which one does at a time. */
   readonly deliveries: number
+  /** How to start a Tile38 server on a port, with a folder for its data; absent: it goes without. */
+  readonly tile38?: (port: number, data: string) => Tile38Command
   /** Of the first gateway; the others take free ones. */
   readonly port?: number
   /** Environment of all processes of Ringfence. */
   readonly env?: Readonly<Record<string, string>>
+}
+
+/** A program and its arguments. */
+export interface Tile38Command {
+  readonly command: string
+  readonly args: readonly string[]
 }
 
 const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts')
@@ -27,9 +35,12 @@ export class Cluster {
   readonly gateways: readonly Member[]
   readonly actors: readonly Member[]
   readonly deliveries: readonly Member[]
+  /** None or one; what it keeps is in `tile38` of the folder. */
+  readonly tile38: readonly Member[]
 
-  private constructor(members: Pick<Cluster, 'nats' | 'gateways' | 'actors' | 'deliveries'>) {
+  private constructor(members: Pick<Cluster, 'nats' | 'gateways' | 'actors' | 'deliveries' | 'tile38'>) {
     this.nats = members.nats
+    this.tile38 = members.tile38
     this.gateways = members.gateways
     this.actors = members.actors
     this.deliveries = members.deliveries
@@ -40,10 +51,12 @@ export class Cluster {
     const { folder, nats: servers, gateways, actors, deliveries, port } = options
     mkdirSync(folder, { recursive: true })
     const nats = await natsMembers(folder, servers)
+    const tile38 = options.tile38 === undefined ? [] : [await tile38Member(folder, options.tile38)]
     const env = {
       RINGFENCE_ENGINE: 'distributed',
       RINGFENCE_NATS_URL: nats.map((member) => member.options.url).join(','),
       RINGFENCE_NATS_REPLICAS: String(servers),
+      ...(tile38[0] !== undefined && { RINGFENCE_TILE38_URL: tile38[0].options.url }),
       ...options.env,
     }
     const ofRole = (role: string, count: number, first?: number) =>
@@ -55,12 +68,13 @@ export class Cluster {
       )
     const cluster = new Cluster({
       nats,
+      tile38,
       actors: await ofRole('actors', actors),
       deliveries: await ofRole('delivery', deliveries),
       gateways: await ofRole('gateway', gateways, port),
     })
     try {
-      await up(cluster.nats)
+      await up([...cluster.nats, ...cluster.tile38])
       await up([...cluster.actors, ...cluster.deliveries])
       await up(cluster.gateways)
     } catch (error) {
@@ -72,19 +86,20 @@ export class Cluster {
 
   /** Those that users come from first: that is the order in which they are ended. */
   get members(): readonly Member[] {
-    return [...this.gateways, ...this.deliveries, ...this.actors, ...this.nats]
+    return [...this.gateways, ...this.deliveries, ...this.actors, ...this.tile38, ...this.nats]
   }
 
   /** Drains and ends all, users' side first; resolves to the names of those that did not end well. */
   async stop(): Promise<string[]> {
     const failed: string[] = []
-    for (const stage of [this.gateways, this.deliveries, this.actors, this.nats]) {
+    for (const stage of [this.gateways, this.deliveries, this.actors, this.tile38, this.nats]) {
       await Promise.all(
         stage.map(async (member) => {
           if (!member.isRunning) return
           // nats-server answers SIGINT by a clean end.
           const code = await member.end(stage === this.nats ? 'SIGINT' : 'SIGTERM')
-          if (code !== 0) failed.push(member.options.name)
+          // tile38-server has no code for an end that is wanted.
+          if (code !== 0 && stage !== this.tile38) failed.push(member.options.name)
         }),
       )
     }
@@ -124,6 +139,24 @@ function ringfence(
     logFile: join(folder, `${name}.log`),
     url,
     readyUrl: `${url}/readyz`,
+  })
+}
+
+async function tile38Member(
+  folder: string,
+  commandOf: (port: number, data: string) => Tile38Command,
+): Promise<Member> {
+  const name = 'tile38'
+  const port = await freePort()
+  const data = join(folder, name)
+  mkdirSync(data, { recursive: true })
+  return new Member({
+    name,
+    ...commandOf(port, data),
+    env: {},
+    logFile: join(folder, `${name}.log`),
+    url: `tile38://127.0.0.1:${port}`,
+    readyUrl: `http://127.0.0.1:${port}/healthz`,
   })
 }
 

@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Cluster } from './cluster.ts'
+import { serverBinary, ServerMissing, TILE38_SERVER } from '../test/kit/goServers.ts'
+import { Cluster, type ClusterOptions } from './cluster.ts'
 
 const HELP = `Usage: npm run cluster -- [options]
 
@@ -16,7 +17,8 @@ Runs the distributed engine on this machine, each part a process of its own, unt
   --port N       of the first gateway; default 8080
   --folder PATH  keep data, logs and keys there; default: a temporary folder that goes with the cluster
 
-nats-server is taken from the PATH, or built with the Go toolchain (npm run servers).
+nats-server is taken from the PATH, or built with the Go toolchain (npm run servers). Where a tile38-server is found or can be built
+in the same way it holds where devices are (docs/operating.md).
 `
 
 const LOOK_AGAIN_MS = 500
@@ -58,10 +60,12 @@ async function main(): Promise<void> {
   const interrupted = interruption()
   console.log(`Starting in ${folder} …`)
   const keys = keysIn(folder)
+  const tile38 = await tile38Server()
   const starting = Cluster.start({
     folder,
     ...counts,
     deliveries: 1,
+    ...(tile38 !== undefined && { tile38 }),
     env: { RINGFENCE_KEYS: keys.join(','), RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
   })
   const cluster = await Promise.race([starting, interrupted])
@@ -77,6 +81,18 @@ async function main(): Promise<void> {
   const failed = await cluster.stop()
   console.log(failed.length === 0 ? 'Stopped.' : `Did not end well: ${failed.join(', ')}.`)
   if (failed.length > 0) process.exitCode = 1
+}
+
+/** Where there is one. */
+async function tile38Server(): Promise<ClusterOptions['tile38']> {
+  try {
+    const command = await serverBinary(TILE38_SERVER)
+    return (port, data) => ({ command, args: ['-h', '127.0.0.1', '-p', String(port), '-d', data] })
+  } catch (error) {
+    if (!(error instanceof ServerMissing)) throw error
+    console.log('Without Tile38: no tile38-server is on the PATH, and none could be built.')
+    return undefined
+  }
 }
 
 /** Resolves when somebody wants it to end; whoever insists ends it at once. */

@@ -15,15 +15,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import { OptionError, ROLES, type Options } from '../config/options.ts'
 import { eventsOfFrame } from './actor/frameEvents.ts'
+import type { ActorHost } from './actor/host.ts'
 import { Housekeeping } from './actor/housekeeping.ts'
 import type { BackupSource } from './backup/port.ts'
 import { createServer } from './api/server.ts'
 import { ControlServer } from './control/server.ts'
 import { webhookRoutes, type WebhookRouteParts } from './delivery/webhookRoutes.ts'
 import type { Calls, Served } from './engine/calls.ts'
+import { TwiceObserved } from './engine/copiedPositions.ts'
 import { Gateway } from './engine/gateway.ts'
+import { HostPositions } from './engine/hostPositions.ts'
 import { NatsCalls } from './engine/natsCalls.ts'
 import { PartitionServer } from './engine/partitionServer.ts'
+import type { CopiedPositions } from './engine/port.ts'
 import { PositionServer } from './engine/positionServer.ts'
 import { RemotePositions } from './engine/remotePositions.ts'
 import { remoteRoutes, serveRoutes } from './engine/remoteRoutes.ts'
@@ -73,13 +77,14 @@ import { Outgoing } from './runtime/outgoing.ts'
 import { Troubles } from './runtime/troubles.ts'
 import { createGeofenceIndex } from './spatial/cellIndex.ts'
 import { MeasuringPool } from './spatial/measuringPool.ts'
+import { geofencesOf, openSharedTile38, scopesOf, watchTile38 } from './tile38.ts'
 
 const DAY_MS = 86_400_000
 const MIB = 1024 * 1024
 /** A host that has said nothing for so long is gone; others have its partitions before gateways give up (10 s). */
 const HOST_TTL_MS = 4000
-/** A process that delivers and has said nothing for so long is gone. */
-const DELIVERY_TTL_MS = 6000
+/** A process that does what one does at a time, and has said nothing for so long, is gone. */
+const LEASE_TTL_MS = 6000
 /** Of committed events that wait to be published; beyond it commits wait. */
 const BACKLOG_BYTES = 64 * MIB
 
@@ -96,6 +101,8 @@ interface Ground {
   readonly registry: Registry
   readonly measurer: MeasuringPool
   readonly metrics: Metrics
+  /** Undefined where no Tile38 is set, and where the roles have nothing to do with it. */
+  readonly tile38: Awaited<ReturnType<typeof openSharedTile38>>
   /** Told of what is tried again. */
   readonly troubled: (error: Error) => void
   /** Ends the process: a part can no longer do its work. */
@@ -113,15 +120,17 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const metrics = new Metrics()
   const waiting = await openWaitingRoom(options, metrics)
   const ground = await openGround(options, isIn, logger, metrics)
-  const { nats, registry, measurer } = ground
+  const { nats, registry, measurer, tile38 } = ground
 
   const events = isIn('gateway') || isIn('delivery') ? await openEvents(ground) : undefined
   const owners = isIn('actors') ? await openOwners(ground) : undefined
   const asking = events && openGateway(ground)
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
-  const front = isIn('gateway') ? openGatewayFront(ground, events!, asking!) : undefined
+  const tile38Checks = watchTile38(tile38?.copies, metrics)
+  const front = isIn('gateway') ? openGatewayFront(ground, events!, asking!, tile38Checks) : undefined
   const checks = [
     ...groundChecks(ground),
+    ...tile38Checks,
     ...(events?.checks ?? []),
     ...(owners?.checks ?? []),
     ...(delivery?.checks ?? []),
@@ -136,6 +145,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   lifecycle.add({ name: 'registry', stop: () => registry.close() })
   for (const service of events?.services ?? []) lifecycle.add(service)
   lifecycle.add({ name: 'threads that measure shapes', stop: () => measurer.close() })
+  lifecycle.add({ name: 'Tile38', stop: () => tile38?.copies.stop() })
   for (const service of owners?.services ?? []) lifecycle.add(service)
   lifecycle.add(housekeeping(ground, events?.index, owners))
   if (asking !== undefined) lifecycle.add({ name: 'updates under way', stop: () => asking.gateway.drained() })
@@ -164,10 +174,9 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
 type Role = (typeof ROLES)[number]
 
 /** @throws {OptionError} for settings that the engine cannot do with */
-function rolesOf({ roles, natsUrl, natsFormat, tile38Url }: Options): (role: Role) => boolean {
+function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: Role) => boolean {
   if (natsUrl.length === 0) throw new OptionError('engine distributed needs natsUrl')
   if (natsFormat !== 'json') throw new OptionError('natsFormat must be json where engine is distributed')
-  if (tile38Url !== '') throw new OptionError('tile38Url is for the embedded engine only')
   return (role) => roles.includes('all') || roles.includes(role)
 }
 
@@ -217,18 +226,25 @@ async function openGround(
   const open = async () => {
     if (replicas === undefined) return findStreams(connection, partitions)
     const opened = await openStreams(connection, { ...streamOptions, replicas, newStoreId })
-    await makeLeases(connection, replicas, DELIVERY_TTL_MS)
+    await makeLeases(connection, replicas, LEASE_TTL_MS)
     return opened
   }
   const streams = await persistently(open, (error) => {
     if (error instanceof ServersUnfit) throw error
     troubled(error)
   })
+  const id = randomBytes(8).toString('hex')
+  const { storeId } = streams
   const mayEdit = isIn('actors') || isIn('gateway')
+  const tile38 = mayEdit ? await openSharedTile38(options, logger, { storeId, process: id }) : undefined
+  const createIndex = () => {
+    const index = createGeofenceIndex()
+    return isIn('actors') ? (tile38?.copies.index(index) ?? index) : index
+  }
   const registry = await openReplicatedRegistry({
     folder: data,
     clock,
-    createIndex: createGeofenceIndex,
+    createIndex,
     tends: isIn('actors'),
     firstKeys: mayEdit && keys.length > 0 ? parseKeys(keys.join(',')) : undefined,
     usage: await persistently(() => openUsageSums(connection, replicas), troubled),
@@ -239,10 +255,11 @@ async function openGround(
     onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; trying again'),
   })
   process.once('exit', () => registry.close())
+  tile38?.copies.open(geofencesOf(registry))
   return {
     options,
     logger,
-    id: randomBytes(8).toString('hex'),
+    id,
     nats,
     streams,
     salt: storeSalt(streams.storeId),
@@ -250,6 +267,7 @@ async function openGround(
     registry,
     measurer: new MeasuringPool(logger),
     metrics,
+    tile38,
     troubled,
     fatal,
   }
@@ -315,7 +333,8 @@ type Events = Awaited<ReturnType<typeof openEvents>>
 
 /** The partitions that this process owns. */
 async function openOwners(ground: Ground) {
-  const { options, logger, id, nats, streams, salt, calls, registry, measurer, metrics, troubled } = ground
+  const { options, logger, id, nats, streams, salt, calls, registry, measurer, metrics, tile38, troubled } =
+    ground
   const { natsReplicas: replicas, partitions, mailboxBytes, limits } = options
   const { connection } = nats
   const { manager, storeId } = streams
@@ -338,6 +357,7 @@ async function openOwners(ground: Ground) {
     salt,
     clock,
     measurer,
+    prepare: options.tile38Candidates ? tile38?.copies.prepare.bind(tile38.copies) : undefined,
     mailboxBytes: shareOf(mailboxBytes, partitions),
     updatesPerSecond: limits['POST /v1/track'] ?? 1,
     openLog: (partition, fencedOut) =>
@@ -359,13 +379,30 @@ async function openOwners(ground: Ground) {
     troubled,
   })
   const isLive = () => ownership?.isLive ?? false
-  const positions = new PositionServer({ calls, hosts: () => server.hosts, isLive, troubled })
+  const copied = tile38 && copiedPositions(() => server.hosts)
+  const positions = new PositionServer({
+    calls,
+    partitions: copied ?? plainPositions(() => server.hosts),
+    isLive,
+    troubled,
+  })
   registerActorMetrics(metrics, { hosts: () => server.hosts, measurer })
   const service: Service = {
     name: 'partitions',
     async start() {
       server.start()
       positions.start()
+      tile38?.copies.writeDevices({
+        partitions,
+        shares: () =>
+          copied!().map(({ number, positions: of }) => ({
+            name: String(number),
+            partitions: [number],
+            positions: of,
+          })),
+        scopes: () => scopesOf(registry),
+        isLive,
+      })
       const joined = () =>
         joinHosts({
           connection,
@@ -389,8 +426,13 @@ async function openOwners(ground: Ground) {
     ok: isLive(),
     detail: `${server.hosts.length} of ${partitions} partitions are here`,
   })
+  const taking = (tenure: Tenure) =>
+    persistently(
+      () => Lease.open({ connection, name: 'tile38', holder: id, ttlMs: LEASE_TTL_MS, troubled }, tenure),
+      troubled,
+    )
   return {
-    services: [service],
+    services: [service, ...(tile38 === undefined ? [] : [tile38.writing(taking)])],
     checks: [{ name: service.name, check }],
     get hosts() {
       return server.hosts
@@ -400,6 +442,23 @@ async function openOwners(ground: Ground) {
     },
     checkpoint: () => server.checkpoint(shareOf(options.snapshotBytes, partitions)),
   }
+}
+
+/** Where the devices of each partition are, for two observers; the same object for as long as the partition is here. */
+function copiedPositions(hosts: () => readonly ActorHost[]) {
+  const known = new WeakMap<ActorHost, CopiedPositions>()
+  return () =>
+    hosts().map((host) => {
+      const positions = known.get(host) ?? new TwiceObserved(new HostPositions(host))
+      known.set(host, positions)
+      return { number: host.partitions[0]!.number, positions }
+    })
+}
+
+/** The same for one: who does not watch costs nothing. */
+function plainPositions(hosts: () => readonly ActorHost[]) {
+  return () =>
+    hosts().map((host) => ({ number: host.partitions[0]!.number, positions: new HostPositions(host) }))
 }
 
 /** Of what the process may have, for one partition. */
@@ -438,23 +497,26 @@ function openGatewayFront(
   ground: Ground,
   { shared, feed, checks }: Events,
   { gateway, mailbox }: ReturnType<typeof openGateway>,
+  tile38Checks: readonly ReadinessCheck[],
 ): Front {
-  const { options, logger, id, streams, registry, measurer, metrics, calls } = ground
+  const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
   const { partitions } = options
+  const shares = Array.from({ length: partitions }, (_, partition) => String(partition))
+  const read = tile38?.copies.readDevices(shares, gateway)
   const nobody = 'Nobody delivers webhooks at the moment. Try again.'
   return openFront({
     options,
     logger,
     registry,
     intake: gateway,
-    users: gateway,
+    users: read?.users ?? gateway,
     measurer,
     events: shared,
     feed,
-    positions: new RemotePositions({ calls, gateway: id, partitions }),
+    positions: read?.positions ?? new RemotePositions({ calls, gateway: id, partitions }),
     secret: streams.secret,
     webhooks: remoteRoutes(webhookRoutes({} as WebhookRouteParts), calls, webhooksSubject, nobody),
-    checks: [...groundChecks(ground), roomIn(mailbox), ...checks],
+    checks: [...groundChecks(ground), ...tile38Checks, roomIn(mailbox), ...checks],
     metrics,
   })
 }
@@ -468,7 +530,7 @@ async function openDelivery(ground: Ground, events: Events, users: Gateway): Pro
   const parts = { options, logger, file, registry, events: index, feed, users, outgoing, failed: fatal }
   const webhooks = openWebhooks(parts)
   registerWebhookMetrics(metrics, webhooks)
-  const leaseOptions = { connection: nats.connection, name: 'delivery', holder: id, ttlMs: DELIVERY_TTL_MS }
+  const leaseOptions = { connection: nats.connection, name: 'delivery', holder: id, ttlMs: LEASE_TTL_MS }
   let served: Served | undefined
   const tenure: Tenure = {
     async begin() {

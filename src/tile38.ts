@@ -1,10 +1,12 @@
 /** Tile38 beside either engine, where it is asked for. A part of the composition roots. */
 import type { Options } from '../config/options.ts'
+import type { Lease, Tenure } from './log/jetStreamLease.ts'
 import { scopeId, type ScopeId } from './model/scope.ts'
 import type { ReadinessCheck } from './ops/healthRoutes.ts'
 import type { Metrics } from './ops/metrics.ts'
 import { registerTile38Metrics } from './ops/tile38Metrics.ts'
 import type { Registry } from './registry/registry.ts'
+import type { Service } from './runtime/lifecycle.ts'
 import type { Logger } from './runtime/logger.ts'
 import type { Tile38Copies } from './spatial/tile38Copies.ts'
 import type { GeofenceSource } from './spatial/tile38Geofences.ts'
@@ -23,6 +25,32 @@ export async function openTile38(
   if (url === '') return undefined
   const { Tile38Copies } = await import('./spatial/tile38Copies.ts')
   return new Tile38Copies({ ...parts, address: { url, password }, hooksUrl, logger })
+}
+
+/**
+ * The same for one of many processes, of which one writes the geofences: the holder of a lease.
+ * @returns `writing`: takes part in that
+ */
+export async function openSharedTile38(
+  options: Options,
+  logger: Logger,
+  parts: { readonly storeId: string; readonly process: string },
+) {
+  let lease: Lease | undefined
+  const copies = await openTile38(options, logger, { ...parts, writer: () => lease?.holder })
+  if (copies === undefined) return undefined
+  const tenure: Tenure = {
+    begin: async () => copies.writeGeofences(),
+    end: async () => copies.yieldGeofences(),
+  }
+  const writing = (open: (tenure: Tenure) => Promise<Lease>): Service => ({
+    name: 'geofences in Tile38',
+    async start() {
+      lease = await open(tenure)
+    },
+    stop: () => lease?.end(),
+  })
+  return { copies, writing }
 }
 
 /** What a probe and an operator see of it. The process is ready without it: what it does then, the detail says. */

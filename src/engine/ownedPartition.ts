@@ -41,6 +41,8 @@ export interface OwnedParts {
   readonly clock: Clock
   /** Bound on what waits, per partition. */
   readonly mailboxBytes: number
+  /** See `HostParts.prepare`. */
+  readonly prepare?: HostParts['prepare']
   /** Takes over where an update has much to measure. */
   readonly measurer?: Measurer | undefined
   /** Told of failures of requests, which are asked again. */
@@ -107,6 +109,7 @@ export class OwnedPartition {
       events,
       mailbox: this.#mailbox,
       clock,
+      prepare: parts.prepare,
       measurer: parts.measurer,
     })
   }

@@ -1,7 +1,5 @@
-import type { ActorHost } from '../actor/host.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Calls, Served } from './calls.ts'
-import { HostPositions } from './hostPositions.ts'
 import {
   decodeJson,
   encodeJson,
@@ -9,7 +7,7 @@ import {
   type LookQuestion,
   type RemovedRecord,
 } from './positionProtocol.ts'
-import type { LivePosition, PositionObserver } from './port.ts'
+import type { LivePosition, PositionObserver, Positions } from './port.ts'
 import { lookSubject, positionsSubject } from './subjects.ts'
 
 /**
@@ -21,8 +19,8 @@ import { lookSubject, positionsSubject } from './subjects.ts'
  */
 export interface PositionServerParts {
   readonly calls: Calls
-  /** Of the partitions that are owned now, one each. */
-  readonly hosts: () => readonly ActorHost[]
+  /** The partitions that are owned now. */
+  readonly partitions: () => readonly { readonly number: number; readonly positions: Positions }[]
   /** Whether the other hosts know of this one: see `Ownership.isLive`. */
   readonly isLive: () => boolean
   readonly troubled: (error: Error) => void
@@ -101,15 +99,15 @@ export class PositionServer implements PositionObserver {
   }
 
   #observe(observer: PositionObserver | undefined): void {
-    for (const host of this.#parts.hosts()) host.observer = observer
+    for (const { positions } of this.#parts.partitions()) positions.observer = observer
   }
 
   async #look(
     { scope, area, partitions }: LookQuestion,
     answer: (answer: Uint8Array) => void,
   ): Promise<void> {
-    const { hosts, isLive } = this.#parts
-    const asked = hosts().filter((host) => partitions.includes(host.partitions[0]!.number))
+    const { isLive } = this.#parts
+    const asked = this.#parts.partitions().filter(({ number }) => partitions.includes(number))
     if (asked.length === 0 || !isLive()) return
     const found: LivePosition[] = []
     const viewer = {
@@ -120,7 +118,7 @@ export class PositionServer implements PositionObserver {
       },
       pause() {},
     }
-    for (const host of asked) await new HostPositions(host).look(scope, area, viewer)
-    answer(encodeJson({ partitions: asked.map((host) => host.partitions[0]!.number), found }))
+    for (const { positions } of asked) await positions.look(scope, area, viewer)
+    answer(encodeJson({ partitions: asked.map(({ number }) => number), found }))
   }
 }

@@ -44,6 +44,7 @@ export class Lease {
   readonly #pauseMs: number
   #running: Promise<void> = Promise.resolve()
   #isHeld = false
+  #holder: string | undefined
   #revision = 0
   #renewedAt = 0
 
@@ -65,6 +66,11 @@ export class Lease {
 
   get isHeld(): boolean {
     return this.#isHeld
+  }
+
+  /** Who had it when it was last looked; undefined before that. */
+  get holder(): string | undefined {
+    return this.#holder
   }
 
   /** Ends the work and lets go of the lease; others may have it at once. */
@@ -100,7 +106,11 @@ export class Lease {
     // Its own is there where the answer to its creation was lost.
     if (entry?.operation !== 'PUT') this.#revision = await this.#bucket.create(name, holder)
     else if (entry.string() === holder) this.#revision = entry.revision
-    else return false
+    else {
+      this.#holder = entry.string()
+      return false
+    }
+    this.#holder = holder
     this.#renewedAt = at
     this.#isHeld = true
     return true

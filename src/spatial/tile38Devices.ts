@@ -92,16 +92,17 @@ export class Tile38Devices implements Tile38Follower {
   /** Those that are whole first: what they say of it expires. */
   async #writeShares(): Promise<void> {
     const { tile38, isLive } = this.#parts
-    for (let failed = false; !failed && tile38.isConnected && isLive();) {
+    for (;;) {
       const shares = [...this.#shares.values()]
       const anew = shares.filter(({ isWhole }) => !isWhole)
       const now = [...shares.filter(({ isWhole }) => isWhole), ...anew.slice(0, LANES)]
       const lane = async () => {
         for (let share = now.shift(); share !== undefined; share = now.shift())
-          if (!(await this.#writeShare(share))) failed = true
+          if (!(await this.#writeShare(share))) return false
+        return true
       }
-      await Promise.all(Array.from({ length: LANES }, lane))
-      if (anew.length <= LANES) return
+      const areDone = await Promise.all(Array.from({ length: LANES }, lane))
+      if (anew.length <= LANES || areDone.includes(false) || !tile38.isConnected || !isLive()) return
     }
   }
 

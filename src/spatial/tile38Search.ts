@@ -64,7 +64,8 @@ export class Tile38Search implements Users {
       }
       if (users.length >= near.limit || sureMeters === Infinity) {
         users.sort((a, b) => a.order[0]! - b.order[0]! || (a.id < b.id ? -1 : 1))
-        return { users: users.slice(0, near.limit), hasMore: users.length > near.limit }
+        const isAll = sureMeters === Infinity && devices.every(({ recordId }) => asked.has(recordId))
+        return { users: users.slice(0, near.limit), hasMore: users.length > near.limit || !isAll }
       }
     }
   }

@@ -1,6 +1,7 @@
 /** Live positions of devices that other processes have: src/engine/remotePositions.ts and positionServer.ts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { HostPositions } from '../../src/engine/hostPositions.ts'
 import type { LivePosition } from '../../src/engine/port.ts'
 import { PositionServer } from '../../src/engine/positionServer.ts'
 import { RemotePositions } from '../../src/engine/remotePositions.ts'
@@ -37,7 +38,12 @@ t.test('a gateway is told of positions, and looks for them, while partitions mov
       { snapshots, openLog: async (n, fencedOut) => logs.open(n, fencedOut) },
     )
     const troubled = (error: Error) => t.fail(error.message)
-    const served = new PositionServer({ calls, hosts: () => owner.hosts, isLive: () => true, troubled })
+    const partitions = () =>
+      owner.hosts.map((host) => ({
+        number: host.partitions[0]!.number,
+        positions: new HostPositions(host),
+      }))
+    const served = new PositionServer({ calls, partitions, isLive: () => true, troubled })
     served.start()
     t.teardown(() => served.stop())
     return owner

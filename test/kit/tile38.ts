@@ -27,6 +27,13 @@ const binary = await serverBinary(TILE38_SERVER).catch((error: unknown) => {
 /** What the tests run against. */
 export const TILE38_NAME = binary === undefined ? 'a stand-in of Tile38' : 'tile38-server'
 
+/** How what the tests run against is started. */
+export function tile38Command(port: number, data: string, password = '') {
+  return binary === undefined
+    ? { command: process.execPath, args: [STAND_IN, `${port}`, data, password] }
+    : { command: binary, args: ['-h', '127.0.0.1', '-p', `${port}`, '-d', data] }
+}
+
 /** A server that the test's end kills. */
 export async function tile38Server(t: Test, password = ''): Promise<Tile38Server> {
   const server = new Tile38Server(await freePort(), password)
@@ -59,12 +66,9 @@ export class Tile38Server {
     mkdirSync(data, { recursive: true })
     if (binary !== undefined && this.#password !== '')
       writeFileSync(join(data, 'config'), JSON.stringify({ requirepass: this.#password }))
-    const [command, words] =
-      binary === undefined
-        ? [process.execPath, [STAND_IN, `${this.#port}`, data, this.#password]]
-        : [binary, ['-h', '127.0.0.1', '-p', `${this.#port}`, '-d', data]]
+    const { command, args } = tile38Command(this.#port, data, this.#password)
     const from = this.output.length
-    const child = spawn(command, words, {
+    const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_OPTIONS: '' },
     })

@@ -63,6 +63,7 @@ createServer((socket) => {
     for (const set of listeners.values()) set.delete(client)
   })
   socket.on('data', (part: string) => {
+    if (part.startsWith('GET /')) return void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
     text += part
     let out = ''
     for (;;) {

@@ -208,8 +208,8 @@ t.test(`${TILE38_NAME}: who is near is who a scan finds, in its order`, async (t
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   const fleet = new Fleet(t, tile38)
-  const users = { ask: (question: UserQuestion) => fleet.ask(question), remove: async () => false }
-  const search = new Tile38Search(tile38, STORE, new Tile38Wholeness(tile38, STORE, SHARES), users)
+  const owners = { ask: (question: UserQuestion) => fleet.ask(question), remove: async () => false }
+  const search = new Tile38Search(tile38, STORE, new Tile38Wholeness(tile38, STORE, SHARES), owners)
   const near = async (
     [longitude, latitude]: Position,
     radiusMeters: number,
