@@ -2,7 +2,8 @@ import { buildTown, type Town } from './town.ts'
 
 /**
  * A town by the sea that has one of everything: a motorway above it, with a ramp on and an exit; a toll bridge and the long way
- * around it; a footpath; a market street that is closed from eight to ten; a ferry to an island; a road far out that nothing leads to.
+ * around it; a market street that is closed from eight to ten; a ferry to an island, not for bicycles; a road far out that nothing
+ * leads to.
  */
 const MAP = `
       1-----------------2-------------------3----------4
@@ -62,7 +63,7 @@ export async function buildSeaside(): Promise<Town> {
         duration: '00:10',
         motor_vehicle: 'yes',
         foot: 'yes',
-        bicycle: 'yes',
+        bicycle: 'no',
       },
       JKMLJ: street('Calle Isla'),
       PQ: street('Camino Perdido'),
