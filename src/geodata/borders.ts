@@ -16,6 +16,8 @@ import { writeOsmPbf } from './osmPbfWriter.ts'
 import type { Bounds } from './port.ts'
 import { runTool } from './valhallaTools.ts'
 
+/** Room for so many ids of nodes; it grows. Its default takes half a gigabyte. */
+const NODE_IDS = 100_000
 /** So that a zone is told from a country. */
 const ZONE = 'zone '
 
@@ -35,7 +37,8 @@ export async function buildBorders(
   const countries = countriesIn(bounds)
   writeOsmPbf(extract, boundaryExtract([...countries, ...zones(coverage, (zone) => ZONE + zone)]))
   rmSync(path, { force: true })
-  const config = { mjolnir: { admin: path, logging: { type: 'std_out', color: false } } }
+  const logging = { type: 'std_out', color: false }
+  const config = { mjolnir: { admin: path, id_table_size: NODE_IDS, logging } }
   const args = ['--inline-config', JSON.stringify(config), extract]
   await runTool('valhalla_build_admins', args, { folder, signal, onLine: () => {} })
   rmSync(extract)

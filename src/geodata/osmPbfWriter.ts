@@ -97,10 +97,11 @@ function header(dataOf: number | undefined): Uint8Array {
 
 function nodesBlock(nodes: readonly OsmNode[]): Uint8Array {
   const strings = new Strings()
-  const tags = nodes.flatMap((node) => [
-    ...Object.entries(node.tags).flatMap(([key, value]) => [strings.index(key), strings.index(value)]),
-    0,
-  ])
+  const tags: number[] = []
+  for (const node of nodes) {
+    for (const key in node.tags) tags.push(strings.index(key), strings.index(node.tags[key]!))
+    tags.push(0)
+  }
   const tenMillionths = (degrees: number): number => Math.round(degrees * 1e7)
   return block(strings, (group) => {
     group.uint32(bytes(2)).fork()

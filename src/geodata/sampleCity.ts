@@ -30,7 +30,6 @@ interface Place {
 
 interface Feature {
   readonly id: number
-  readonly isNode: boolean
   readonly tags: OsmTags
   /** Seconds of the epoch. */
   readonly timestamp: number
@@ -43,25 +42,25 @@ interface Feature {
  * @throws {SampleMissing} and the system's errors
  */
 export async function writeSampleCity(path: string): Promise<void> {
-  const features = await readFeatures()
+  const read = await openTiles()
   const nodes = new SampleNodes()
-  for (const { isNode, id, tags, lines } of features) if (isNode) nodes.add(id, lines[0]![0]!, tags)
+  let dataOf = 0
+  for (const { id, tags, lines, timestamp } of read('node')) {
+    dataOf = Math.max(dataOf, timestamp * 1000)
+    nodes.add(id, lines[0]![0]!, tags)
+  }
   let ownId = FIRST_OWN_ID
   const known = new Set<number>()
   const ways: OsmWay[] = []
-  for (const feature of features) {
-    for (const line of feature.isNode ? [] : feature.lines) {
-      const id = known.has(feature.id) ? ++ownId : feature.id
+  for (const { id, tags, lines, timestamp } of read('way')) {
+    dataOf = Math.max(dataOf, timestamp * 1000)
+    for (const line of lines) {
+      ways.push({ id: known.has(id) ? ++ownId : id, nodes: line.map((place) => nodes.idAt(place)), tags })
       known.add(id)
-      ways.push({ id, nodes: line.map((place) => nodes.idAt(place)), tags: feature.tags })
     }
   }
-  writeOsmPbf(path, {
-    dataOf: features.reduce((latest, { timestamp }) => Math.max(latest, timestamp), 0) * 1000,
-    nodes: nodes.sorted(),
-    ways: ways.sort((a, b) => a.id - b.id),
-    relations: [],
-  })
+  ways.sort((a, b) => a.id - b.id)
+  writeOsmPbf(path, { dataOf, nodes: nodes.sorted(), ways, relations: [] })
 }
 
 /** Nodes by their place: one each, for ways that go through it. */
@@ -100,26 +99,29 @@ function degrees({ x, y }: Place): { longitude: number; latitude: number } {
 }
 
 /** @throws {SampleMissing} */
-async function readFeatures(): Promise<Feature[]> {
+async function openTiles(): Promise<(type: 'node' | 'way') => Generator<Feature>> {
   const { VectorTile, PbfReader, folder } = await openPackages()
-  return readdirSync(folder).flatMap((file) => {
-    const [, column, row] = TILE_NAME.exec(file)!.map(Number) as [number, number, number]
-    const layer = new VectorTile(new PbfReader(readFileSync(join(folder, file)))).layers['osm']!
-    return Array.from({ length: layer.length }, (_, index) => {
-      const feature = layer.feature(index)
-      const { '@id': id, '@type': type, '@timestamp': timestamp } = feature.properties
-      const tags = Object.entries(feature.properties).filter(([key]) => !key.startsWith('@'))
-      return {
-        id: Number(id),
-        isNode: type === 'node',
-        timestamp: Number(timestamp),
-        tags: Object.fromEntries(tags.map(([key, value]) => [key, String(value)])),
-        lines: feature
-          .loadGeometry()
-          .map((line) => line.map(({ x, y }) => ({ x: column * TILE_UNITS + x, y: row * TILE_UNITS + y }))),
+  return function* read(type) {
+    for (const file of readdirSync(folder)) {
+      const [, column, row] = TILE_NAME.exec(file)!.map(Number) as [number, number, number]
+      const layer = new VectorTile(new PbfReader(readFileSync(join(folder, file)))).layers['osm']!
+      for (let index = 0; index < layer.length; index++) {
+        const feature = layer.feature(index)
+        const { properties } = feature
+        if (properties['@type'] !== type) continue
+        const place = ({ x, y }: Place): Place => ({ x: column * TILE_UNITS + x, y: row * TILE_UNITS + y })
+        const lines = feature.loadGeometry().map((line) => line.map(place))
+        const timestamp = Number(properties['@timestamp'])
+        yield { id: Number(properties['@id']), tags: tagsOf(properties), timestamp, lines }
       }
-    })
-  })
+    }
+  }
+}
+
+function tagsOf(properties: Readonly<Record<string, unknown>>): OsmTags {
+  const tags: Record<string, string> = {}
+  for (const key in properties) if (!key.startsWith('@')) tags[key] = String(properties[key])
+  return tags
 }
 
 /** Loaded only then. @throws {SampleMissing} */
