@@ -89,6 +89,7 @@ interface Result {
   /** Microseconds per update, by process. */
   readonly shares: Readonly<Record<string, number>>
   readonly eventsPerUpdate: number
+  readonly updatesPerFrame: number
 }
 
 async function main(): Promise<number> {
@@ -178,6 +179,7 @@ async function measure(single: Case, { binary, registryOf, embedded, generator }
     outcome,
     shares: medianShares(windowShares.filter(({ rate }) => rate === outcome.offeredRatePerSecond)),
     eventsPerUpdate: (after.events - before.events) / (after.updates - before.updates),
+    updatesPerFrame: (after.updates - before.updates) / (after.frames - before.frames),
   }
 }
 
@@ -252,15 +254,19 @@ async function eventsArrived(servers: readonly ServerProcess[]): Promise<void> {
 }
 
 /** What all of them have applied and made so far. */
-async function made(servers: readonly ServerProcess[]): Promise<{ updates: number; events: number }> {
+async function made(
+  servers: readonly ServerProcess[],
+): Promise<{ updates: number; events: number; frames: number }> {
   let updates = 0
   let events = 0
+  let frames = 0
   for (const server of servers) {
     const read = await metricsOf(server)
     updates += read('updates_total')
     events += read('events_total')
+    frames += read('frames_total')
   }
-  return { updates, events }
+  return { updates, events, frames }
 }
 
 /** Reads a metric without a label; 0 where the process does not have it. */
@@ -293,7 +299,7 @@ function ratioOf({ standings }: Outcome): number {
 }
 
 function report(results: readonly Result[], flushMilliseconds: number, partial: boolean): number {
-  const rows = results.map(({ single, outcome, shares, eventsPerUpdate }) => {
+  const rows = results.map(({ single, outcome, shares, eventsPerUpdate, updatesPerFrame }) => {
     const { embedded, distributed } = outcome.standings
     const { gateway, nats, ...hosts } = shares
     return {
@@ -314,6 +320,7 @@ function report(results: readonly Result[], flushMilliseconds: number, partial: 
       peak: peakOf(outcome, 'distributed'),
       embeddedPeak: peakOf(outcome, 'embedded'),
       eventsPerUpdate: rounded(eventsPerUpdate, 3),
+      updatesPerFrame: rounded(updatesPerFrame, 1),
     }
   })
   console.table(rows)

@@ -13,6 +13,7 @@ import type { Measurer } from '../spatial/port.ts'
 import { FrameWriter } from './commitCodec.ts'
 import { measureElsewhere, type Measured, type Unmeasured } from './measured.ts'
 import { RowPosition } from './rowPosition.ts'
+import { Turns } from './turns.ts'
 import {
   MAX_RECORDS,
   Partition,
@@ -57,6 +58,8 @@ export interface HostParts {
   readonly prepare?: ((updates: readonly Update[]) => Promise<void>) | undefined
   /** Takes over where an update has much to measure. */
   readonly measurer?: Measurer | undefined
+  /** Of hosts that take their turns together; else it has its own. */
+  readonly turns?: Turns
 }
 
 /** Counters for metrics; they only rise. */
@@ -76,11 +79,6 @@ const FRAME_BYTES = 4 * 1024 * 1024
  * must have their turn.
  */
 const EVALUATION_MS = 20
-/**
- * How long a batch gathers under load. A flush costs some 60 µs of CPU, however little is in it: see
- * docs/adr/0012-gather-under-load.md for what that is worth.
- */
-const GATHER_MS = 2
 /**
  * When the event index is that far behind, no more updates are evaluated until it has caught up. They wait in the
  * mailboxes, and past the bound of those they are refused: a flood of events is told to its senders like any other.
@@ -135,6 +133,7 @@ export class ActorHost implements Intake {
   observer: PositionObserver | undefined
 
   private readonly parts: HostParts
+  private readonly turns: Turns
   private readonly mailboxes: Mail[][]
   /** Numbers of the partitions with mail, in the order in which it arrived. */
   private waiting: number[] = []
@@ -162,6 +161,7 @@ export class ActorHost implements Intake {
 
   constructor(parts: HostParts) {
     this.parts = parts
+    this.turns = parts.turns ?? new Turns()
     this.mailboxes = parts.partitions.map(() => [])
   }
 
@@ -259,8 +259,8 @@ export class ActorHost implements Intake {
   private schedule(): void {
     if (this.flushing || this.scheduled) return
     this.scheduled = true
-    if (this.lastBatch > 1) setTimeout(this.turn, GATHER_MS)
-    else setImmediate(this.turn)
+    if (this.lastBatch > 1) this.turns.gathered(this.turn)
+    else this.turns.soon(this.turn)
   }
 
   private readonly turn = (): void => {

@@ -6,7 +6,7 @@ import type { Update } from '../model/update.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { mergeAnswers } from '../users/userAnswers.ts'
 import { askOwners } from './askOwners.ts'
-import { Lane, PATIENCE_MS, type LaneParts } from './lane.ts'
+import { Departures, Lane, PATIENCE_MS, type LaneParts } from './lane.ts'
 import { partitionSubject, usersSubject } from './subjects.ts'
 import { decodeAnswer, encodeQuestion } from './partitionProtocol.ts'
 import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from './port.ts'
@@ -35,9 +35,10 @@ export class Gateway implements Intake, Users {
 
   constructor(options: GatewayOptions) {
     this.#options = options
+    const departures = new Departures(options.pause)
     this.#lanes = Array.from(
       { length: options.partitions },
-      (_, number) => new Lane(partitionSubject(number), options),
+      (_, number) => new Lane(partitionSubject(number), options, departures),
     )
   }
 

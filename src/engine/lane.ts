@@ -1,16 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Conversion } from '../model/event.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { NobodyListens, type Calls } from './calls.ts'
-import {
-  decodeReply,
-  encodeRequest,
-  type NumberedUpdate,
-  type PartitionReply,
-  type Removal,
-} from './partitionProtocol.ts'
+import { decodeReply, encodeRequest, type PartitionReply, type Removal } from './partitionProtocol.ts'
 import type { Outcome, Submitter } from './port.ts'
+import type { NumberedUpdate } from './updateRows.ts'
 
 /**
  * The way from a gateway to the owner of one partition.
@@ -24,7 +19,7 @@ import type { Outcome, Submitter } from './port.ts'
  * 2. Each update carries a stream and a number, so that asking again applies it once (G9).
  * 3. What is taken in is told of: applied, refused, or 503 where it is not known in time. So is then what waits behind it:
  *    nobody waits for longer, and no later update of a device is applied before one that comes again.
- * The tests of these: test/engine/gateway.test.ts.
+ * The tests of these: test/engine/weather.test.ts, port.test.ts.
  */
 
 /** An update that waits. */
@@ -44,6 +39,28 @@ export interface RemovalMail extends Removal {
   readonly done: (result: boolean | ApiError) => void
 }
 
+/**
+ * When lanes with much to send set out: all of a gateway together. A request costs the same however little is in it, and what
+ * many lanes say at once goes through one write of each socket on the way, to the owner and back.
+ */
+export class Departures {
+  readonly #pause: Pause
+  #next: Promise<void> | undefined
+
+  constructor(pause: Pause = sleep) {
+    this.#pause = pause
+  }
+
+  /** Resolves for all who wait at the same time. */
+  next(): Promise<void> {
+    return (this.#next ??= this.#pause(GATHER_MS).then(() => {
+      this.#next = undefined
+    }))
+  }
+}
+
+type Pause = (milliseconds: number) => Promise<unknown>
+
 /** What the lanes of a gateway share. */
 export interface LaneParts {
   readonly calls: Calls
@@ -55,7 +72,7 @@ export interface LaneParts {
   readonly patienceMs?: number
   /** Told of failures; what failed is tried again. */
   readonly troubled: (error: Error) => void
-  readonly pause?: (milliseconds: number) => Promise<unknown>
+  readonly pause?: Pause
 }
 
 /** See docs/adr/0030-the-engine-behind-a-port.md. */
@@ -68,6 +85,9 @@ const LONGEST_PAUSE_MS = 500
 const REQUEST_BYTES = 256 * 1024
 const MOST_REQUEST_BYTES = 400 * 1024
 
+/** See docs/adr/0035-requests-gather-and-senders-travel-as-bytes.md. */
+const GATHER_MS = 10
+
 const APPLIED: Outcome = { user: '', events: [], repeated: false }
 
 interface Batch {
@@ -79,15 +99,19 @@ interface Batch {
 export class Lane {
   readonly #subject: string
   readonly #parts: LaneParts
+  readonly #departures: Departures
   #updates: UpdateMail[] = []
   #conversions: ConversionMail[] = []
   #removals: RemovalMail[] = []
   #running: Promise<void> | undefined
   #number = 0
+  /** Updates in the request before. */
+  #lastUpdates = 0
 
-  constructor(subject: string, parts: LaneParts) {
+  constructor(subject: string, parts: LaneParts, departures: Departures) {
     this.#subject = subject
     this.#parts = parts
+    this.#departures = departures
   }
 
   /** Resolves when nothing waits. */
@@ -115,14 +139,16 @@ export class Lane {
   }
 
   async #run(): Promise<void> {
-    // After the sockets of this turn have been read, so that what came together goes together.
-    await new Promise((resolve) => setImmediate(resolve))
-    while (this.#updates.length + this.#conversions.length + this.#removals.length > 0) {
+    do {
+      // Under load with company; else after the sockets of this turn have been read, so that what came together goes together.
+      if (this.#lastUpdates > 1) await this.#departures.next()
+      else await nextTurn()
       const { batch, request } = this.#take()
+      this.#lastUpdates = batch.updates.length
       const reply = await this.#exchange(batch, request)
       settle(batch, reply, this.#parts.mailbox)
       if (reply === undefined) settle(this.#takeAll(), undefined, this.#parts.mailbox)
-    }
+    } while (this.#updates.length + this.#conversions.length + this.#removals.length > 0)
     this.#running = undefined
   }
 

@@ -2,7 +2,9 @@ import { createInbox, headers, nuid, type Msg, type NatsConnection } from '@nats
 import { AnswerOverdue, NobodyListens, type Calls, type OpenCall, type Served } from './calls.ts'
 
 /**
- * Questions over NATS requests. An answer that is larger than a message comes in parts, which the header names.
+ * Questions over NATS requests. Answers come to subjects below one that is subscribed to once: a subscription for each would be
+ * two more commands that each server has to take. An answer that is larger than a message comes in parts, which the header
+ * names.
  */
 
 const PART = 'Ringfence-Part'
@@ -14,6 +16,11 @@ const NO_RESPONDERS = 503
 export class NatsCalls implements Calls {
   readonly #connection: NatsConnection
   readonly #inboxPrefix: string
+  /** What the subjects of all answers begin with; undefined: nothing was asked yet. */
+  #inbox: string | undefined
+  /** By what their subjects end with: those who wait for answers. */
+  readonly #waiting = new Map<string, (message: Msg) => void>()
+  #asked = 0
 
   /** @param inboxPrefix of the subjects that answers come to: that of the connection */
   constructor(connection: NatsConnection, inboxPrefix = '_INBOX') {
@@ -62,20 +69,30 @@ export class NatsCalls implements Calls {
   }
 
   #open(subject: string, answered: (answer: Uint8Array) => void, nobody: () => void): OpenCall {
-    const reply = createInbox(this.#inboxPrefix)
+    const token = String(++this.#asked)
+    const reply = (this.#inbox ??= this.#subscribe()) + token
     const parts = new Map<string, Uint8Array[]>()
-    const subscription = this.#connection.subscribe(reply, {
-      callback: (error, message) => {
-        if (error !== null) return
-        if (message.headers?.code === NO_RESPONDERS) return nobody()
-        const whole = wholeOf(message, parts)
-        if (whole !== undefined) answered(whole)
-      },
+    this.#waiting.set(token, (message) => {
+      if (message.headers?.code === NO_RESPONDERS) return nobody()
+      const whole = wholeOf(message, parts)
+      if (whole !== undefined) answered(whole)
     })
     return {
       send: (question) => this.#connection.publish(subject, question, { reply }),
-      end: () => subscription.unsubscribe(),
+      end: () => void this.#waiting.delete(token),
     }
+  }
+
+  #subscribe(): string {
+    const inbox = `${createInbox(this.#inboxPrefix)}.`
+    this.#connection.subscribe(`${inbox}*`, {
+      callback: (error, message) => {
+        // A server that does not let us listen there may do so the next time.
+        if (error !== null) this.#inbox = undefined
+        else this.#waiting.get(message.subject.slice(inbox.length))?.(message)
+      },
+    })
+    return inbox
   }
 
   #answer(to: string, answer: Uint8Array): void {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ActorHost, type HostParts } from '../actor/host.ts'
 import type { Partition } from '../actor/partition.ts'
 import { snapshotOf } from '../actor/recovery.ts'
+import type { Turns } from '../actor/turns.ts'
 import type { PartitionLog, SharedSnapshotStore } from '../log/port.ts'
 import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../registry/port.ts'
@@ -11,16 +12,10 @@ import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { findUserRecord } from '../users/userQueries.ts'
 import type { StoreSalt } from '../events/ids.ts'
-import {
-  decodeRequest,
-  encodeReply,
-  wantedOf,
-  type PartitionRequest,
-  type RemoteUpdate,
-  type UpdateResult,
-} from './partitionProtocol.ts'
+import { decodeRequest, encodeReply, type PartitionRequest, type UpdateResult } from './partitionProtocol.ts'
 import type { Outcome, Submitter } from './port.ts'
 import { revisionReached } from './revisions.ts'
+import { wantedOf, type RemoteUpdate } from './updateRows.ts'
 
 /**
  * A partition that this process owns: an actor host of its own, with the partition's log, and the requests of gateways.
@@ -31,7 +26,7 @@ import { revisionReached } from './revisions.ts'
  * 2. What this owner does not know of is told apart by the numbers of its updates (G9); a conversion has none, so one that
  *    is asked again is refused, because it may be in the log.
  * 3. Nothing is evaluated with a registry older than what the gateway had (G10).
- * The tests of these: test/engine/gateway.test.ts.
+ * The tests of these: test/engine/weather.test.ts, port.test.ts.
  */
 
 export interface OwnedParts {
@@ -45,6 +40,8 @@ export interface OwnedParts {
   readonly prepare?: HostParts['prepare']
   /** Takes over where an update has much to measure. */
   readonly measurer?: Measurer | undefined
+  /** Of all partitions of the process. */
+  readonly turns: Turns
   /** Told of failures of requests, which are asked again. */
   readonly troubled: (error: Error) => void
 }
@@ -90,7 +87,7 @@ export class OwnedPartition {
     this.#partition = partition
     this.#parts = parts
     this.#mailbox = new ByteBound(parts.mailboxBytes)
-    const { registry, clock } = parts
+    const { registry, clock, turns } = parts
     // Events go with the commit into the log, which publishes them.
     const events = { add: () => {}, pendingBytes: 0 }
     // A host that is not told that its frame is durable goes no further.
@@ -111,6 +108,7 @@ export class OwnedPartition {
       clock,
       prepare: parts.prepare,
       measurer: parts.measurer,
+      turns,
     })
   }
 

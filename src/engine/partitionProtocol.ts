@@ -3,37 +3,23 @@ import type { Conversion } from '../model/event.ts'
 import type { RangedBeacon } from '../model/beacon.ts'
 import type { Metadata } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { DeviceType, Update } from '../model/update.ts'
+import type { DeviceType } from '../model/update.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { Outcome, UserAnswer, UserQuestion } from './port.ts'
+import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type WholeRows } from './updateRows.ts'
 
 /**
  * What gateways and the owners of partitions say to each other, as bytes (MessagePack). docs/protocol.md tells when.
  *
  * ```
- * request  [gateway, number, retried, registry revision, update*, conversion*, removal*]
- * update   [flags, scope, deviceId, latitude, longitude, receivedAt, ip, stream, sequence, accuracy, userId, …]
+ * request  [gateway, number, retried, registry revision, updates as of updateRows.ts, conversion*, removal*]
  * reply    [update result*, conversion result*, removed*], or nothing: busy, ask again
+ *          in place of the update results their number, where all are 0
  * result   0: applied, nothing else wanted · [0 | 1 repeated, user, event*] · [code, message, param, type, retryAfter]
  * question [registry revision, partition*, JSON]
  * answer   [partition*, user*, hasMore]
  * ```
  */
-
-/** Wanted of an update beside what it says. */
-export interface Wanted {
-  readonly rateLimited: boolean
-  readonly wantsUser: boolean
-  readonly wantsEvents: boolean
-}
-
-/** An update as it came from a gateway. */
-export interface RemoteUpdate extends Update {
-  /** Of the {@link Wanted} that go with it, for those that go together. */
-  readonly flags: number
-  /** Among the updates of its request. */
-  readonly place: number
-}
 
 export interface Removal {
   readonly scope: ScopeId
@@ -54,14 +40,6 @@ export interface PartitionRequest<U = RemoteUpdate> {
   readonly removals: readonly Removal[]
 }
 
-/** An update that goes out: numbered by the gateway where it is not by its sender. */
-export interface NumberedUpdate {
-  readonly update: Update
-  readonly wanted: Wanted
-  readonly stream: string
-  readonly sequence: number
-}
-
 export type UpdateResult = 0 | Outcome | ApiError
 
 export interface PartitionReply {
@@ -73,39 +51,7 @@ export interface PartitionReply {
 
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
 
-const FOREGROUND = 1
-const STOPPED = 2
-const REPLAYED = 4
-const LIMITED = 8
-const WANTS_USER = 16
-const WANTS_EVENTS = 32
-const WANTED = LIMITED | WANTS_USER | WANTS_EVENTS
-
 type Nil<T> = T | null | undefined
-
-type UpdateRow = readonly [
-  flags: number,
-  scope: ScopeId,
-  deviceId: string,
-  latitude: number,
-  longitude: number,
-  receivedAt: number,
-  ip: string,
-  stream: string,
-  sequence: number,
-  accuracy: Nil<number>,
-  userId: Nil<string>,
-  installId: Nil<string>,
-  updatedAt: Nil<number>,
-  deviceType: Nil<DeviceType>,
-  deviceOS: Nil<string>,
-  deviceMake: Nil<string>,
-  deviceModel: Nil<string>,
-  description: Nil<string>,
-  /** JSON, for its keys may be any. */
-  metadata: Nil<string>,
-  beacons: Nil<string>,
-]
 
 export function encodeRequest(request: PartitionRequest<NumberedUpdate>): Uint8Array {
   const { gateway, number, retried, revision, updates, conversions, removals } = request
@@ -114,19 +60,19 @@ export function encodeRequest(request: PartitionRequest<NumberedUpdate>): Uint8A
     number,
     retried,
     revision,
-    updates.map(updateRow),
+    rowWriter.write(updates),
     conversions.map((conversion) => JSON.stringify(conversion)),
     removals.map(({ scope, recordId }) => [scope, recordId]),
   ])
 }
 
 export function decodeRequest(bytes: Uint8Array): PartitionRequest {
-  const [gateway, number, retried, revision, updates, conversions, removals] = packr.unpack(bytes) as [
+  const [gateway, number, retried, revision, rows, conversions, removals] = packr.unpack(bytes) as [
     string,
     number,
     boolean,
     number,
-    UpdateRow[],
+    Uint8Array,
     string[],
     [ScopeId, string][],
   ]
@@ -135,18 +81,9 @@ export function decodeRequest(bytes: Uint8Array): PartitionRequest {
     number,
     retried,
     revision,
-    updates: updates.map(updateOf),
+    updates: readRows(rows, wholeRows),
     conversions: conversions.map((json) => JSON.parse(json) as Conversion),
     removals: removals.map(([scope, recordId]) => ({ scope, recordId })),
-  }
-}
-
-/** What the owner is to make of updates with these flags. */
-export function wantedOf(flags: number): Wanted {
-  return {
-    rateLimited: (flags & LIMITED) !== 0,
-    wantsUser: (flags & WANTS_USER) !== 0,
-    wantsEvents: (flags & WANTS_EVENTS) !== 0,
   }
 }
 
@@ -155,7 +92,7 @@ export function encodeReply(reply: PartitionReply | undefined): Uint8Array {
   if (reply === undefined) return packr.pack(null)
   const { updates, conversions, removals } = reply
   return packr.pack([
-    updates.map(resultRow),
+    updates.every((result) => result === 0) ? updates.length : updates.map(resultRow),
     conversions.map((one) => (typeof one === 'string' ? one : refusalRow(one))),
     removals,
   ])
@@ -163,11 +100,11 @@ export function encodeReply(reply: PartitionReply | undefined): Uint8Array {
 
 /** Undefined: busy. */
 export function decodeReply(bytes: Uint8Array): PartitionReply | undefined {
-  const whole = packr.unpack(bytes) as [ResultRow[], (string | RefusalRow)[], boolean[]] | null
+  const whole = packr.unpack(bytes) as [ResultRow[] | number, (string | RefusalRow)[], boolean[]] | null
   if (whole === null) return undefined
   const [updates, conversions, removals] = whole
   return {
-    updates: updates.map(resultOf),
+    updates: typeof updates === 'number' ? Array.from<0>({ length: updates }).fill(0) : updates.map(resultOf),
     conversions: conversions.map((one) => (typeof one === 'string' ? one : refusalOf(one))),
     removals,
   }
@@ -223,74 +160,97 @@ export function decodeAnswer(bytes: Uint8Array): SharedAnswer {
   return { partitions, answer: { users, hasMore } }
 }
 
-function updateRow({ update, wanted, stream, sequence }: NumberedUpdate): UpdateRow {
-  const flags =
-    (update.foreground ? FOREGROUND : 0) |
-    (update.stopped ? STOPPED : 0) |
-    (update.replayed ? REPLAYED : 0) |
-    (wanted.rateLimited ? LIMITED : 0) |
-    (wanted.wantsUser ? WANTS_USER : 0) |
-    (wanted.wantsEvents ? WANTS_EVENTS : 0)
-  const { metadata, beacons } = update
-  const row: UpdateRow = [
-    flags,
-    update.scope,
-    update.deviceId,
-    update.latitude,
-    update.longitude,
-    update.receivedAt,
-    update.ip,
-    stream,
-    sequence,
-    update.accuracy,
-    update.userId,
-    update.installId,
-    update.updatedAt,
-    update.deviceType,
-    update.deviceOS,
-    update.deviceMake,
-    update.deviceModel,
-    update.description,
-    metadata && JSON.stringify(metadata),
-    beacons && JSON.stringify(beacons),
-  ]
-  let end = row.length
-  while (row[end - 1] === undefined) end--
-  // What ends early is shorter; what is read beyond is undefined.
-  return (end < row.length ? row.slice(0, end) : row) as unknown as UpdateRow
+/** What an update says that has more to say than a row can hold. */
+type WholeRow = readonly [
+  bits: number,
+  scope: ScopeId,
+  deviceId: string,
+  latitude: number,
+  longitude: number,
+  receivedAt: number,
+  ip: string,
+  stream: string,
+  sequence: number,
+  accuracy: Nil<number>,
+  userId: Nil<string>,
+  installId: Nil<string>,
+  updatedAt: Nil<number>,
+  deviceType: Nil<DeviceType>,
+  deviceOS: Nil<string>,
+  deviceMake: Nil<string>,
+  deviceModel: Nil<string>,
+  description: Nil<string>,
+  /** JSON, for its keys may be any. */
+  metadata: Nil<string>,
+  beacons: Nil<string>,
+]
+
+const FOREGROUND = 1
+const STOPPED = 2
+const REPLAYED = 4
+
+const wholeRows: WholeRows = {
+  pack({ update, stream, sequence }) {
+    const { metadata, beacons } = update
+    const row: WholeRow = [
+      (update.foreground ? FOREGROUND : 0) |
+        (update.stopped ? STOPPED : 0) |
+        (update.replayed ? REPLAYED : 0),
+      update.scope,
+      update.deviceId,
+      update.latitude,
+      update.longitude,
+      update.receivedAt,
+      update.ip,
+      stream,
+      sequence,
+      update.accuracy,
+      update.userId,
+      update.installId,
+      update.updatedAt,
+      update.deviceType,
+      update.deviceOS,
+      update.deviceMake,
+      update.deviceModel,
+      update.description,
+      metadata && JSON.stringify(metadata),
+      beacons && JSON.stringify(beacons),
+    ]
+    return packr.pack(row)
+  },
+  unpack(bytes) {
+    const row = packr.unpack(bytes) as WholeRow
+    const [bits, scope, deviceId, latitude, longitude, receivedAt, ip, stream, sequence] = row
+    const metadata = row[18]
+    const beacons = row[19]
+    return {
+      scope,
+      deviceId,
+      latitude,
+      longitude,
+      receivedAt,
+      ip,
+      stream,
+      sequence,
+      foreground: (bits & FOREGROUND) !== 0,
+      stopped: (bits & STOPPED) !== 0,
+      replayed: (bits & REPLAYED) !== 0,
+      accuracy: row[9] ?? undefined,
+      userId: row[10] ?? undefined,
+      installId: row[11] ?? undefined,
+      updatedAt: row[12] ?? undefined,
+      deviceType: row[13] ?? undefined,
+      deviceOS: row[14] ?? undefined,
+      deviceMake: row[15] ?? undefined,
+      deviceModel: row[16] ?? undefined,
+      description: row[17] ?? undefined,
+      metadata: typeof metadata === 'string' ? (JSON.parse(metadata) as Metadata) : undefined,
+      beacons: typeof beacons === 'string' ? (JSON.parse(beacons) as RangedBeacon[]) : undefined,
+    }
+  },
 }
 
-function updateOf(row: UpdateRow, place: number): RemoteUpdate {
-  const [flags, scope, deviceId, latitude, longitude, receivedAt, ip, stream, sequence] = row
-  const metadata = row[18]
-  const beacons = row[19]
-  return {
-    flags: flags & WANTED,
-    place,
-    scope,
-    deviceId,
-    latitude,
-    longitude,
-    receivedAt,
-    ip,
-    stream,
-    sequence,
-    foreground: (flags & FOREGROUND) !== 0,
-    stopped: (flags & STOPPED) !== 0,
-    replayed: (flags & REPLAYED) !== 0,
-    accuracy: row[9] ?? undefined,
-    userId: row[10] ?? undefined,
-    installId: row[11] ?? undefined,
-    updatedAt: row[12] ?? undefined,
-    deviceType: row[13] ?? undefined,
-    deviceOS: row[14] ?? undefined,
-    deviceMake: row[15] ?? undefined,
-    deviceModel: row[16] ?? undefined,
-    description: row[17] ?? undefined,
-    metadata: typeof metadata === 'string' ? (JSON.parse(metadata) as Metadata) : undefined,
-    beacons: typeof beacons === 'string' ? (JSON.parse(beacons) as RangedBeacon[]) : undefined,
-  }
-}
+const rowWriter = new RowWriter(wholeRows)
 
 type OutcomeRow = readonly [repeated: 0 | 1, user: string, events: readonly string[]]
 type RefusalRow = readonly [

@@ -1,6 +1,7 @@
 import type { ActorHost } from '../actor/host.ts'
 import { Partition } from '../actor/partition.ts'
 import { recoverPartition } from '../actor/partitionRecovery.ts'
+import { Turns } from '../actor/turns.ts'
 import type { FencedOut } from '../log/errors.ts'
 import type { OwnershipHandlers, PartitionLog } from '../log/port.ts'
 import { HostUsers } from './hostUsers.ts'
@@ -17,7 +18,7 @@ import { partitionSubject, usersSubject } from './subjects.ts'
  * 1. A partition listens from when its states are at the end of its log until it is given away or lost.
  * 2. What was taken in before it is given away is answered.
  */
-export interface PartitionServerParts extends OwnedParts {
+export interface PartitionServerParts extends Omit<OwnedParts, 'turns'> {
   readonly calls: Calls
   /** Becomes the owner; `fencedOut` is called once, when another is known. */
   openLog(partition: number, fencedOut: (error: FencedOut) => void): Promise<PartitionLog>
@@ -36,6 +37,7 @@ interface Serving {
 
 export class PartitionServer implements OwnershipHandlers {
   readonly #parts: PartitionServerParts
+  readonly #turns = new Turns()
   readonly #served = new Map<number, Serving>()
   readonly #stopped = new AbortController()
   #questions: Served | undefined
@@ -75,7 +77,7 @@ export class PartitionServer implements OwnershipHandlers {
       await revisionReached(registry, recovered.revision, this.#stopped.signal)
       // From here on nothing waits.
       if (fencedOut !== undefined) throw fencedOut
-      owned = new OwnedPartition(recovered.partition, log, this.#parts)
+      owned = new OwnedPartition(recovered.partition, log, { ...this.#parts, turns: this.#turns })
     } catch (error) {
       await log.close()
       throw error

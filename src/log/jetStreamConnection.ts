@@ -36,6 +36,8 @@ export class NatsLink {
       reconnectJitter: RECONNECT_MS,
       // Credentials may be set right while we run.
       ignoreAuthErrorAbort: true,
+      // A stack for each request, in case that it fails, costs a tenth of a host's time.
+      noAsyncTraces: true,
     }
     const link = new NatsLink(await persistently(() => connect(lasting), unreachable))
     void link.#watch(changed, refused)

@@ -1,4 +1,4 @@
-import { FIELD } from './updateFields.ts'
+import { FIELD } from '../ingest/updateFields.ts'
 
 /** Slots of the table: enough for the names to have one each. */
 const SLOTS = 64

@@ -1,6 +1,6 @@
 import type { Stamp } from '../ingest/trackSchema.ts'
 import { FRAME, frameFields, updateFields } from './fieldNames.ts'
-import { endHash, FIRST_HASH, nextHash, texts } from './texts.ts'
+import { endHash, FIRST_HASH, nextHash, texts } from '../ingest/texts.ts'
 import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
 

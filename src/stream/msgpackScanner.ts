@@ -1,6 +1,6 @@
 import type { Stamp } from '../ingest/trackSchema.ts'
 import { FRAME, frameFields, updateFields } from './fieldNames.ts'
-import { hashText, texts } from './texts.ts'
+import { hashText, texts } from '../ingest/texts.ts'
 import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
 

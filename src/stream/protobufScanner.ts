@@ -1,8 +1,8 @@
 import type { Stamp } from '../ingest/trackSchema.ts'
-import { hashText, texts } from './texts.ts'
+import { hashText, texts } from '../ingest/texts.ts'
 import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
-import { FIELD } from './updateFields.ts'
+import { FIELD } from '../ingest/updateFields.ts'
 
 /** Wire types of protobuf: the low three bits of a tag. */
 const VARINT = 0

@@ -1,9 +1,9 @@
 import { notFarAhead, type Stamp } from '../ingest/trackSchema.ts'
-import { SENDER_FIELDS, senders, type Texts } from './senders.ts'
-import { StreamUpdate } from './streamUpdate.ts'
-import { texts } from './texts.ts'
+import { SENDER_FIELDS, senders, SenderTexts } from '../ingest/senders.ts'
+import { StreamUpdate } from '../ingest/streamUpdate.ts'
+import { texts } from '../ingest/texts.ts'
+import { FIELD } from '../ingest/updateFields.ts'
 import type { TrackFrame } from './trackFrame.ts'
-import { FIELD } from './updateFields.ts'
 
 /**
  * The fast way for the usual frame: a scanner of each encoding fills a draft field by field, straight from the bytes,
@@ -18,9 +18,6 @@ import { FIELD } from './updateFields.ts'
 const MUST_HAVE = FIELD.deviceId | FIELD.latitude | FIELD.longitude
 const SEQUENCED = FIELD.stream | FIELD.sequence
 const MAY_BE_NOBODY = FIELD.userId | FIELD.installId
-const FIELDS = Object.keys(FIELD).length
-const NO_BYTES = Buffer.alloc(0)
-const MAX_HASH = 0x7fffffff
 
 const MAX_UPDATES = 1000
 const MAX_NAME = 256
@@ -31,16 +28,11 @@ const FIRST_MILLISECONDS = 1e11
 const LAST_MILLISECONDS = 253_402_300_799_999
 
 /** A frame, and one of its updates, while a scanner is at it. Setters answer whether the usual way is left. */
-export class TrackDraft implements Texts {
+export class TrackDraft extends SenderTexts {
   id = 0
   events = false
   stream: string | undefined
   sequence = -1
-  bytes: Buffer = NO_BYTES
-  named = 0
-  hash = 0
-  readonly starts = new Int32Array(FIELDS)
-  readonly ends = new Int32Array(FIELDS)
   #updates: StreamUpdate[] = []
   #seen = 0
   #latitude = 0
@@ -63,8 +55,7 @@ export class TrackDraft implements Texts {
   }
 
   beginUpdate(): void {
-    this.named = 0
-    this.hash = 0
+    this.beginSender()
     this.#seen = 0
     this.#accuracy = undefined
     this.#foreground = false
@@ -86,12 +77,7 @@ export class TrackDraft implements Texts {
     if ((field & SENDER_FIELDS) !== 0) {
       // An empty text is what logged-out apps send for "nobody".
       if (length === 0 && (field & MAY_BE_NOBODY) !== 0) return true
-      const place = 31 - Math.clz32(field)
-      this.named |= field
-      this.starts[place] = start
-      this.ends[place] = end
-      // In whatever order the fields come.
-      this.hash = (this.hash + Math.imul(hash, 2 * place + 1)) & MAX_HASH
+      this.name(field, start, end, hash)
       return true
     }
     switch (field) {

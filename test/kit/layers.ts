@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['model', 'runtime'],
   registry: ['model', 'runtime', 'api', 'log', 'spatial', 'geometry'],
   actor: ['model', 'runtime', 'log', 'spatial', 'geometry', 'events'],
-  engine: ['model', 'runtime', 'api', 'log', 'spatial', 'geometry', 'events', 'actor', 'users'],
+  engine: ['model', 'runtime', 'api', 'log', 'spatial', 'geometry', 'events', 'actor', 'users', 'ingest'],
   ingest: ['model', 'runtime', 'api', 'log', 'actor', 'events', 'geometry', 'registry'],
   context: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],
   client: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],

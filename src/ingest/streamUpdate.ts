@@ -1,7 +1,7 @@
 import type { DeviceType, Sender, Update } from '../model/update.ts'
 
 /**
- * An update as a stream brings it: what is new in it, and the sender for the rest. A plain object of all fields would
+ * An update as a stream or a gateway brings it: what is new in it, and the sender for the rest. A plain object of all fields would
  * be twice as large, and its texts would be made anew for each update.
  */
 export class StreamUpdate implements Update {

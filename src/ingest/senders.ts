@@ -1,7 +1,7 @@
-import { ANONYMOUS } from '../ingest/anonymous.ts'
-import type { Stamp } from '../ingest/trackSchema.ts'
 import { deviceHash } from '../model/deviceHash.ts'
 import type { DeviceType, Sender } from '../model/update.ts'
+import { ANONYMOUS } from './anonymous.ts'
+import type { Stamp } from './trackSchema.ts'
 import { FIELD } from './updateFields.ts'
 
 /** Fields of an update that make its sender. */
@@ -18,17 +18,44 @@ export const SENDER_FIELDS =
 const SETS = 1 << 16
 const WAYS = 4
 
+const FIELDS = Object.keys(FIELD).length
+const NO_BYTES = Buffer.alloc(0)
+const MAX_HASH = 0x7fffffff
+
 /** Texts of an update where they stand in the bytes that it came in, by field. */
-export interface Texts {
-  readonly bytes: Buffer
+export class SenderTexts {
+  bytes: Buffer = NO_BYTES
   /** Of {@link SENDER_FIELDS}, those that are there; empty texts for "nobody" are not. */
-  readonly named: number
-  /** By the bit's place in {@link FIELD}. */
-  readonly starts: Int32Array
-  readonly ends: Int32Array
+  named = 0
   /** Of all of them, 31 bits. */
-  readonly hash: number
+  hash = 0
+  /** By the bit's place in {@link FIELD}. */
+  readonly starts = new Int32Array(FIELDS)
+  readonly ends = new Int32Array(FIELDS)
+
+  /** Of another update. */
+  beginSender(): void {
+    this.named = 0
+    this.hash = 0
+  }
+
+  /**
+   * A text of printable ASCII characters, once.
+   * @param field one of {@link SENDER_FIELDS}
+   * @param hash of the text, as texts.ts makes it
+   */
+  name(field: number, start: number, end: number, hash: number): void {
+    const place = 31 - Math.clz32(field)
+    this.named |= field
+    this.starts[place] = start
+    this.ends[place] = end
+    // In whatever order the fields come.
+    this.hash = (this.hash + Math.imul(hash, 2 * place + 1)) & MAX_HASH
+  }
 }
+
+/** Where updates came from. */
+type Origin = Pick<Stamp, 'scope' | 'ip'>
 
 /**
  * Senders by what they sent, so that the next update of one finds it without a text being made of the bytes. A sender
@@ -41,7 +68,7 @@ class Senders {
   readonly #oldest = new Uint8Array(SETS)
 
   /** The sender that says just this; undefined where the texts are no sender's. */
-  find(texts: Texts, stamp: Stamp): Sender | undefined {
+  find(texts: SenderTexts, origin: Origin): Sender | undefined {
     const { hash } = texts
     // The low bits of FNV-1a are its worst.
     const set = (hash ^ (hash >>> 16)) & (SETS - 1)
@@ -49,9 +76,9 @@ class Senders {
     for (let i = first; i < first + WAYS; i++) {
       if (this.#hashes[i] !== hash) continue
       const sender = this.#kept[i]
-      if (sender?.ip === stamp.ip && sender.scope === stamp.scope && says(sender, texts)) return sender
+      if (sender?.ip === origin.ip && sender.scope === origin.scope && says(sender, texts)) return sender
     }
-    const made = senderOf(texts, stamp)
+    const made = senderOf(texts, origin)
     if (made === undefined) return undefined
     const place = first + (this.#oldest[set]!++ & (WAYS - 1))
     // A list of which each place is filled in turn has no holes to look through.
@@ -62,10 +89,10 @@ class Senders {
   }
 }
 
-/** One for all streams. */
+/** One for all of the process. */
 export const senders = new Senders()
 
-function says(sender: Sender, texts: Texts): boolean {
+function says(sender: Sender, texts: SenderTexts): boolean {
   return (
     isSame(sender.deviceId, texts, FIELD.deviceId) &&
     isSame(sender.userId, texts, FIELD.userId) &&
@@ -77,7 +104,11 @@ function says(sender: Sender, texts: Texts): boolean {
   )
 }
 
-function isSame(text: string | undefined, { bytes, named, starts, ends }: Texts, field: number): boolean {
+function isSame(
+  text: string | undefined,
+  { bytes, named, starts, ends }: SenderTexts,
+  field: number,
+): boolean {
   if ((named & field) === 0) return text === undefined
   const place = 31 - Math.clz32(field)
   const start = starts[place]!
@@ -86,7 +117,7 @@ function isSame(text: string | undefined, { bytes, named, starts, ends }: Texts,
   return true
 }
 
-function senderOf(texts: Texts, { scope, ip }: Stamp): Sender | undefined {
+function senderOf(texts: SenderTexts, { scope, ip }: Origin): Sender | undefined {
   const text = (field: number): string | undefined => {
     if ((texts.named & field) === 0) return undefined
     const place = 31 - Math.clz32(field)

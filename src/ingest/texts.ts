@@ -55,5 +55,5 @@ function isSame(text: string, bytes: Buffer, start: number): boolean {
   return true
 }
 
-/** One for all streams. */
+/** One for all of the process. */
 export const texts = new Texts()
