@@ -14,7 +14,7 @@ export interface ClusterOptions {
   /** Processes that deliver webhooks, of which one does at a time. */
   readonly deliveries: number
   /** How to start a Tile38 server on a port, with a folder for its data; absent: it goes without. */
-  readonly tile38?: (port: number, data: string) => Tile38Command
+  readonly tile38?: (port: number, data: string) => Tile38Command | Promise<Tile38Command>
   /** Of the first gateway; the others take free ones. */
   readonly port?: number
   /** Environment of all processes of Ringfence. */
@@ -144,7 +144,7 @@ function ringfence(
 
 async function tile38Member(
   folder: string,
-  commandOf: (port: number, data: string) => Tile38Command,
+  commandOf: NonNullable<ClusterOptions['tile38']>,
 ): Promise<Member> {
   const name = 'tile38'
   const port = await freePort()
@@ -152,7 +152,7 @@ async function tile38Member(
   mkdirSync(data, { recursive: true })
   return new Member({
     name,
-    ...commandOf(port, data),
+    ...(await commandOf(port, data)),
     env: {},
     logFile: join(folder, `${name}.log`),
     url: `tile38://127.0.0.1:${port}`,
