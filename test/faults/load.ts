@@ -8,8 +8,8 @@ import type { EventRecord, Move, Mover } from './movers.ts'
 const LONGEST_ANSWER_MS = 20_000
 const PAUSE_MS = 150
 const RETRY_MS = 100
-/** Of one stream. */
-const MOST_OPEN = 40
+const STREAM_PAUSE_MS = 50
+const AT_ONCE = 3
 /** Longer than anything that is survived may take. */
 const RECOVERED_WITHIN_MS = 90_000
 const LOOK_AGAIN_MS = 10
@@ -46,6 +46,7 @@ export class Load {
   readonly #stopped = new AbortController()
   /** By deviceId: when the newest acknowledged update was sent. */
   readonly #sentAt = new Map<string, number>()
+  readonly #surges: (() => Promise<void>)[] = []
   #running: Promise<unknown> = Promise.resolve()
 
   /** @param gateways their URLs */
@@ -95,6 +96,11 @@ export class Load {
       this.#recovered(this.#byStream),
     ])
     return { httpMs, streamMs }
+  }
+
+  /** All that send by stream send some at once. */
+  surge(): void {
+    for (const surge of this.#surges) void surge()
   }
 
   async #recovered(movers: readonly Mover[]): Promise<number> {
@@ -174,29 +180,29 @@ export class Load {
       this.#fault(`G3 ${deviceId} was answered ${texts.join()}, expected ${events.join()}`)
   }
 
-  /** What goes out over a stream counts as applied at once: the client sends it until it is. */
+  /**
+   * Each sends some updates at once and the next ones soon after they are acknowledged, so that some are always on their way. What
+   * goes out over a stream counts as applied at once: the client sends it until it is.
+   */
   async #stream(url: string, encoding: StreamEncoding, movers: readonly Mover[]): Promise<void> {
-    if (movers.length === 0) return
     const stream = new Ringfence({ url, key: KEYS.testPublishable }).stream({ encoding })
-    let open = 0
-    const send = (mover: Mover) => {
+    const send = async (mover: Mover) => {
       // The client has a stream of its own.
       const { stream: _stream, sequence: _sequence, ...update } = mover.next().body
       mover.applied()
       const sentAt = performance.now()
-      open++
-      stream
-        .track(update)
-        .then(
-          () => this.#acknowledged(mover, sentAt),
-          (error: Error) => this.#fault(`a stream refused an update of ${mover.deviceId}: ${error.message}`),
-        )
-        .finally(() => open--)
+      await stream.track(update).then(
+        () => this.#acknowledged(mover, sentAt),
+        (error: Error) => this.#fault(`a stream refused an update of ${mover.deviceId}: ${error.message}`),
+      )
     }
-    while (!this.#stopped.signal.aborted) {
-      for (const mover of movers) if (open < MOST_OPEN) send(mover)
-      await sleep(PAUSE_MS)
+    const sendSome = (mover: Mover) => Promise.all(Array.from({ length: AT_ONCE }, () => send(mover)))
+    const drive = async (mover: Mover) => {
+      for (; !this.#stopped.signal.aborted; await sleep(STREAM_PAUSE_MS)) await sendSome(mover)
     }
+    const surge = async () => void (await Promise.all(movers.map(sendSome)))
+    this.#surges.push(surge)
+    await Promise.all(movers.map(drive))
     await stream.close()
   }
 }

@@ -66,7 +66,8 @@ export class Wanderer implements Mover {
   }
 
   get place(): Place | undefined {
-    return this.#device.last?.body
+    const last = this.#device.last?.body
+    return last && { longitude: last.longitude, latitude: last.latitude, updatedAt: last.updatedAt }
   }
 
   get events(): readonly string[] {

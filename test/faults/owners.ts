@@ -15,7 +15,7 @@ export const ownerKilled: Scenario = {
   isDrawn: true,
   async play(stage) {
     const [owner] = stage.actors
-    await stage.happens('actors-1 is killed', () => owner!.end('SIGKILL'))
+    await stage.happens('actors-1 is killed', () => stage.kills(owner!))
     await stage.returns(owner!)
     await stage.settled()
   },
@@ -27,7 +27,7 @@ export const ownersKilled: Scenario = {
   isDrawn: true,
   async play(stage) {
     await stage.happens('all actors are killed, and started', async () => {
-      await Promise.all(stage.actors.map((member) => member.end('SIGKILL')))
+      await stage.kills(...stage.actors)
       await Promise.all(stage.actors.map((member) => stage.returns(member)))
     })
     await stage.settled()
@@ -41,7 +41,7 @@ export const ownersGone: Scenario = {
   async play(stage) {
     const { counts } = stage.load
     await stage.happens('all actors are killed, and started after 13 s', async () => {
-      await Promise.all(stage.actors.map((member) => member.end('SIGKILL')))
+      await stage.kills(...stage.actors)
       // What was answered before may still be on its way.
       await sleep(1000)
       const before = { ...counts }

@@ -12,7 +12,7 @@ export const gatewayKilled: Scenario = {
     const gateway = stage.gateways[0]!
     await unnoticed(stage, async () => {
       await stage.happens('gateway-1 is killed, and started after a second', async () => {
-        await gateway.end('SIGKILL')
+        await stage.kills(gateway)
         await sleep(1000)
         await stage.returns(gateway)
       })
@@ -28,7 +28,7 @@ export const deliveryKilled: Scenario = {
     const [delivery] = stage.cluster.deliveries
     await unnoticed(stage, async () => {
       for (let n = 0; n < 2; n++) {
-        await stage.happens('delivery-1 is killed', () => delivery!.end('SIGKILL'))
+        await stage.happens('delivery-1 is killed', () => stage.kills(delivery!))
         await sleep(stage.random.integer(0, 2000))
         await stage.returns(delivery!)
         await stage.delivers()

@@ -10,7 +10,7 @@
  *       story: 'An owner of partitions is killed, and comes back.',
  *       isDrawn: true,
  *       async play(stage) {
- *         await stage.happens('actors-1 is killed', () => stage.actors[0].end('SIGKILL'))
+ *         await stage.happens('actors-1 is killed', () => stage.kills(stage.actors[0]))
  *         await stage.returns(stage.actors[0])
  *       },
  *     }
@@ -30,7 +30,7 @@ export interface Scenario {
   /** Whether CI may draw it: one that takes less than half a minute. */
   readonly isDrawn: boolean
   /** Beside one NATS server, two gateways, two hosts with partitions and one that delivers. */
-  readonly cluster?: Partial<Pick<ClusterOptions, 'nats' | 'gateways' | 'actors' | 'deliveries'>>
+  readonly cluster?: Partial<Pick<ClusterOptions, 'nats' | 'gateways' | 'actors' | 'deliveries' | 'tile38'>>
   /** Of all processes of Ringfence, beside the suite's. */
   readonly env?: Readonly<Record<string, string>>
   play(stage: Stage): Promise<void>

@@ -29,6 +29,9 @@ const ANSWER_MS = 20_000
 /** Longer than anything that is survived may take. */
 const PATIENCE_MS = 60_000
 const LOOK_AGAIN_MS = 100
+/** What a commit takes on a machine with other work, and then many times that. */
+const LONGEST_COMMIT_MS = 10
+const ANSWERED_MS = 200
 
 /** What came of a scenario. */
 export interface Outcome {
@@ -161,6 +164,18 @@ export class Stage {
     this.#say(`${member.options.name} is back, ready after ${seconds(began)}`)
   }
 
+  /**
+   * `kill -9` amid much work, of a process that was stopped a moment before: what it had sent is done by others meanwhile, and it
+   * never hears of it. By itself such a moment would be rare.
+   */
+  async kills(...members: readonly Member[]): Promise<void> {
+    this.load.surge()
+    await sleep(this.random.integer(1, LONGEST_COMMIT_MS))
+    for (const member of members) member.signal('SIGSTOP')
+    await sleep(ANSWERED_MS)
+    await Promise.all(members.map((member) => member.end('SIGKILL')))
+  }
+
   /** Drains one and ends it. */
   async ends(member: Member, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const began = performance.now()
@@ -215,19 +230,20 @@ export class Stage {
           this.#receiver.got.flatMap(({ json }) => json.events.map(({ _id }: EventRecord) => _id)),
         fault: (sentence) => this.fault(sentence),
       }),
+      (await Promise.all(this.actors.map(repeatsOf))).reduce((sum, count) => sum + count, 0),
     )
     for (const name of await cluster.stop()) this.fault(`${name} did not end well`)
   }
 
-  #tell({ devices, events, frames, owners, redelivered }: Totals): void {
+  #tell({ devices, events, frames, owners, redelivered }: Totals, repeats: number): void {
     const { counts, longestAnswerMs } = this.load
     this.#say(
       `${counts.updates} updates of ${devices} devices acknowledged and there; ${events} events once each; ` +
         `${frames} frames of ${owners} owners of ${this.partitions} partitions`,
     )
     this.#say(
-      `${counts.refused} updates refused, ${counts.unanswered} unanswered, all sent again; longest answer ` +
-        `${(longestAnswerMs / 1000).toFixed(1)} s; ${redelivered} events delivered again`,
+      `${counts.refused} updates refused, ${counts.unanswered} unanswered, all sent again, ${repeats} known as applied; longest ` +
+        `answer ${(longestAnswerMs / 1000).toFixed(1)} s; ${redelivered} events delivered again`,
     )
   }
 }
@@ -296,6 +312,12 @@ async function shareOf({ options }: Member): Promise<number> {
     () => '',
   )
   return Number(/(\d+) of \d+ partitions are here/.exec(text)?.[1] ?? 0)
+}
+
+/** How many updates a host has known as applied before, since its start. */
+async function repeatsOf({ options }: Member): Promise<number> {
+  const text = await (await fetch(`${options.url}/metrics`)).text()
+  return Number(/^ringfence_repeated_updates_total (\d+)$/m.exec(text)?.[1] ?? 0)
 }
 
 function seconds(from: number): string {

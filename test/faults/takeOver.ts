@@ -14,7 +14,7 @@ export const takeOver: Scenario = {
   env: { RINGFENCE_PARTITIONS: '64' },
   async play(stage) {
     await fill(stage)
-    await stage.happens('actors-1 is killed (10 s are allowed)', () => stage.actors[0]!.end('SIGKILL'))
+    await stage.happens('actors-1 is killed (10 s are allowed)', () => stage.kills(stage.actors[0]!))
     await stage.returns(stage.actors[0]!)
     for (let i = 0; i < SAMPLE; i++) await checkParked(stage, stage.random.integer(0, DEVICES - 1))
   },
