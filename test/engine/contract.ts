@@ -195,6 +195,10 @@ export function engineContract(
       t.same(devices(await users.ask({ scope, ask: 'user', id: 'ann' })), ['d3'])
       t.same(devices(await users.ask({ scope, ask: 'user', id: 'd1' })), ['d1'])
       t.same(devices(await users.ask({ scope, ask: 'user', id: last.id })), ['d5'])
+      const ids = [...first.users, ...second.users].map(({ id }) => id)
+      const records = { scope, ask: 'records', ids: [...ids.slice(2, 6), 'nobody'] } as const
+      t.same(devices(await users.ask(records)).toSorted(), ['d3', 'd4', 'd5', 'd6'])
+      t.same(devices(await users.ask({ ...records, scope: 1 })), [], 'G8')
       t.same(devices(await users.ask({ scope, ask: 'lastDevice', userId: 'ann' })), ['d3'])
       const [explained] = (await users.ask({ scope, ask: 'explained', id: 'd1' })).users
       t.match(JSON.parse(explained!.explanation), { candidates: [{ outcome: 'entered' }] })

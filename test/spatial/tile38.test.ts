@@ -12,7 +12,7 @@ import { Tile38Refused, Tile38Unreachable, type Tile38 } from '../../src/spatial
 import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
 import { fence, place, shape } from './contract.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 40)
 const logger = pino({ level: 'silent' })

@@ -23,7 +23,7 @@ import type { Tile38Connection } from '../../src/spatial/tile38Connection.ts'
 import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
 import { place } from './contract.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 60)
 const SCOPE = 3

@@ -1,0 +1,157 @@
+/** The distributed engine with Tile38: what users see, and that the processes share the work. */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
+import { Cluster } from '../../cluster/cluster.ts'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { KEYS } from '../kit/server.ts'
+import { TILE38_NAME, tile38Command, until } from '../kit/tile38.ts'
+
+t.setTimeout(120_000)
+
+const skip = await skipWithout(NATS_SERVER)
+const DEVICES = 30
+const [LATITUDE, LONGITUDE] = [52.5, 13.4]
+const ABOUT = `search/users?near=${LATITUDE},${LONGITUDE}&radius=5000&limit=100`
+
+t.test(`${TILE38_NAME}: gateways search and watch there, whoever owns the devices`, { skip }, async (t) => {
+  const cluster = await startCluster(t)
+  const [url, other] = cluster.gateways.map(({ options }) => options.url) as [string, string]
+  const tile38 = cluster.tile38[0]!
+  const shop = { type: 'circle', coordinates: [LONGITUDE, LATITUDE], radius: 100, description: 'Shop' }
+  t.match(await call(url, 'PUT', 'geofences/shops/1', shop), { status: 200 })
+  // One to the north of the other, 22 m apart.
+  const track = (i: number, east = 0) =>
+    call(i % 2 === 0 ? url : other, 'POST', 'track', {
+      deviceId: `d${i}`,
+      latitude: LATITUDE + i * 2e-4,
+      longitude: LONGITUDE + east,
+      accuracy: 5,
+    })
+  let entered = 0
+  for (let i = 0; i < DEVICES; i++) entered += (await track(i)).body.events.length
+  t.equal(entered, 5)
+  const near = async (from: string, query = '') => {
+    const { status, body } = await call(from, 'GET', ABOUT + query)
+    return status === 200 ? body.users.map(({ deviceId }: { deviceId: string }) => deviceId).join() : status
+  }
+  const names = Array.from({ length: DEVICES }, (_, i) => `d${i}`)
+  const found = async (from: string, wanted: readonly string[]) => {
+    let answer: unknown
+    await until(async () => (answer = await near(from)) === wanted.join())
+    return answer
+  }
+  t.equal(await found(url, names), names.join(), 'nearest first')
+  t.equal(await found(other, names), names.join())
+  t.equal(await near(other, '&limit=3'), 'd0,d1,d2')
+
+  // Whoever watches is told through Tile38: nobody asks the owners for what moves.
+  const watch = await watchFrom(t, other)
+  await until(() => watch.inside.size === 5)
+  t.strictSame([...watch.inside].toSorted(), names.slice(0, 5))
+  await track(7, 0.0001)
+  await track(2, 0.01)
+  await call(url, 'PUT', 'geofences/shops/1', { ...shop, radius: 200 })
+  await until(() => !watch.inside.has('d2'))
+
+  const sums = async (name: string) => {
+    const running = cluster.actors.filter(({ isRunning }) => isRunning)
+    const values = running.map(async ({ options }) => {
+      const text = await (await fetch(`${options.url}/metrics`)).text()
+      return Number(new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(text)?.[1])
+    })
+    return (await Promise.all(values)).reduce((sum, value) => sum + value, 0)
+  }
+  t.equal(await sums('tile38_writes_geofences'), 1, 'one of them writes the geofences')
+  await until(async () => (await sums('tile38_waiting')) === 0)
+  for (let i = 0; i < 8; i++) await track(i + 10, 0.001)
+  t.ok((await sums('tile38_candidates_total')) > 0, 'and both ask for candidates')
+
+  // The device goes with its record, and comes with another.
+  const before = names.filter((name) => name !== 'd3')
+  t.match(await call(url, 'DELETE', 'users/d3'), { status: 200 })
+  await until(() => !watch.inside.has('d3'))
+  const byDistance = async () =>
+    String(await near(url))
+      .split(',')
+      .toSorted()
+      .join()
+  await until(async () => (await byDistance()) === before.toSorted().join())
+
+  // An owner goes, and Tile38: evaluation goes on.
+  await tile38.end('SIGKILL')
+  const [first] = cluster.actors as [Cluster['actors'][0]]
+  const leaves = track(0, 0.01)
+  t.match((await leaves).body.events, [{ type: 'user.exited_geofence' }])
+  await until(async () => (await near(url)) === 503)
+  t.match(await call(other, 'GET', ABOUT), { body: { meta: { message: /Tile38/ } } })
+  t.match(await (await fetch(`${url}/readyz`)).json(), {
+    checks: [{}, {}, { name: 'Tile38', ok: true, detail: /^not connected: .*memory/ }],
+  })
+  const late = await watchFrom(t, url)
+  await until(() => late.errors.length > 0)
+  t.match(late.errors, [{ watch: 'w', code: 503, message: /Tile38/ }])
+  t.equal(await first.end('SIGTERM'), 0)
+  rmSync(join(cluster.tile38[0]!.options.logFile, '..', 'tile38', 'appendonly.aof'), { force: true })
+  tile38.start()
+  await tile38.ready()
+  await until(async () => (await byDistance()) === before.toSorted().join())
+  await until(() => !watch.inside.has('d0'))
+  t.strictSame([...watch.inside].toSorted(), ['d1', 'd4'], 'who watched before is put right')
+  await until(async () => (await sums('tile38_writes_geofences')) === 1)
+  t.pass('the other one writes the geofences now')
+  t.strictSame(await cluster.stop(), [])
+})
+
+async function startCluster(t: Test): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'ringfence-cluster-'))
+  let cluster: Cluster | undefined
+  t.teardown(async () => {
+    if (!t.passing())
+      for (const member of cluster?.members ?? []) console.error(`${member.options.name}:\n${member.output}`)
+    await cluster?.kill()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const env = {
+    RINGFENCE_KEYS: Object.values(KEYS).join(','),
+    RINGFENCE_RATE_LIMITS: 'off',
+    RINGFENCE_PARTITIONS: '8',
+    RINGFENCE_TILE38_CANDIDATES: 'on',
+  }
+  const counts = { nats: 1, gateways: 2, actors: 2, deliveries: 0 }
+  return (cluster = await Cluster.start({ folder, ...counts, tile38: tile38Command, env }))
+}
+
+async function call(url: string, method: string, path: string, body?: object) {
+  const answer = await fetch(`${url}/v1/${path}`, {
+    method,
+    headers: { Authorization: KEYS.testSecret, 'Content-Type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
+  return { status: answer.status, body: (await answer.json()) as any }
+}
+
+/** Watches the circle of 100 m: who is inside by what was told. */
+async function watchFrom(t: Test, url: string) {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, ['ringfence.json'], {
+    headers: { Authorization: KEYS.testSecret },
+  })
+  t.teardown(() => socket.terminate())
+  const inside = new Set<string>()
+  const errors: object[] = []
+  socket.on('message', (text) => {
+    const message = JSON.parse(String(text))
+    if (message.type === 'error') errors.push(message)
+    if (message.type !== 'position') return
+    if (message.change === 'leave') inside.delete(message.user.deviceId)
+    else inside.add(message.user.deviceId)
+  })
+  await once(socket, 'open')
+  const area = { type: 'circle', center: [LONGITUDE, LATITUDE], radius: 100 }
+  socket.send(JSON.stringify({ type: 'watch', id: 'w', area }))
+  return { inside, errors }
+}
