@@ -5,8 +5,8 @@ import { ApiError, badParam } from '../runtime/errors.ts'
 import { credited, Distance, Failures, Geometry, Meta, orNull, Place, placeOf, TAG } from './answerSchemas.ts'
 import { asked } from './asking.ts'
 import { writePoints } from './geometryForm.ts'
-import { matchPath, type MatchedPiece } from './matching.ts'
-import type { RoutingEngines, TraceEdge, TracePoint } from './port.ts'
+import { matchPath, type MatchedPiece, type PathPoint } from './matching.ts'
+import type { RoutingEngines, TraceEdge } from './port.ts'
 import { costingOf, formOf, GeometryText, ModeText, parseWords, UnitsText } from './travel.ts'
 import { distanceOf, speedOf, type Units } from './units.ts'
 
@@ -15,10 +15,6 @@ const MAX_POINTS = 16_000
 const MAX_POINT_BYTES = 160
 const ATTRIBUTES = ['speedLimit', 'names', 'roadClass'] as const
 type Attribute = (typeof ATTRIBUTES)[number]
-
-/** Metres around a point in which its road is looked for: at least, and at most, which is the engine's bound. */
-const SEARCH_METERS = 50
-const MAX_SEARCH_METERS = 100
 
 const Speed = Type.Object({
   value: orNull(Type.Integer({ description: 'km/h, or mph; null where there is no limit.' })),
@@ -98,7 +94,7 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
           body.roadAttributes === undefined
             ? undefined
             : parseWords('roadAttributes', body.roadAttributes, ATTRIBUTES)
-        const path = tracePoints(body.path)
+        const path = pathOf(body.path)
         const points = path.map(({ lat, lon }, i) => ({
           param: `path.${i}.coordinates`,
           position: [lon, lat] as const,
@@ -129,16 +125,16 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
   ]
 }
 
-interface PathPoint {
+interface SentPoint {
   readonly coordinates: string
   readonly createdAt?: string | number
   readonly accuracy?: number
 }
 
 /** @throws ApiError 400 naming the member, also for times that go back */
-function tracePoints(path: readonly PathPoint[]): TracePoint[] {
+function pathOf(sent: readonly SentPoint[]): PathPoint[] {
   let last = -Infinity
-  return path.map(({ coordinates, createdAt, accuracy }, i) => {
+  return sent.map(({ coordinates, createdAt, accuracy }, i) => {
     const { latitude: lat, longitude: lon } = parseCoordinates(`path.${i}.coordinates`, coordinates)
     const param = `path.${i}.createdAt`
     const time = createdAt === undefined ? undefined : parseDate(param, createdAt)
@@ -149,15 +145,9 @@ function tracePoints(path: readonly PathPoint[]): TracePoint[] {
       lat,
       lon,
       ...(time !== undefined && { time: time / 1000 }),
-      ...(accuracy !== undefined && precision(accuracy)),
+      ...(accuracy !== undefined && { accuracy }),
     }
   })
-}
-
-/** The less accurate a point, the farther off may its road be. */
-function precision(accuracy: number): Pick<TracePoint, 'accuracy' | 'radius'> {
-  const meters = Math.min(Math.ceil(accuracy), MAX_SEARCH_METERS)
-  return { accuracy: meters, radius: Math.max(meters, SEARCH_METERS) }
 }
 
 /** The roads of a piece, one after the other. */

@@ -8,14 +8,7 @@
 import { pointDistance } from '../geometry/distance.ts'
 import { badParam } from '../runtime/errors.ts'
 import { decodePolyline, type LonLat } from './polyline.ts'
-import {
-  NoMatch,
-  type Costing,
-  type RoutingEngine,
-  type TraceAnswer,
-  type TraceEdge,
-  type TracePoint,
-} from './port.ts'
+import { NoMatch, type Costing, type RoutingEngine, type TraceAnswer, type TraceEdge } from './port.ts'
 
 /** Points farther apart are no longer of one drive. */
 const GAP_METERS = 2000
@@ -38,6 +31,32 @@ const ATTRIBUTES = [
   'matched.begin_route_discontinuity',
   'shape',
 ]
+
+/** Metres around a point in which its road is looked for: at least, and at most, which is the engine's bound. */
+const SEARCH_METERS = 50
+const MAX_SEARCH_METERS = 100
+/** Roads within so many times its accuracy may be a point's own. */
+const SEARCH_ACCURACIES = 3
+/**
+ * Of points nearer to each other than so many times their accuracy only some are matched; the others go where the way goes.
+ * Measured in the sample city with a point every 10 m, 20 m off: without it 93 % of the streets are found again, by ways 2.4 times as
+ * long as the drive, since each step back that is nothing but noise becomes a turn around a block; with it 99 %, and 1.06 times.
+ */
+const THINNING_ACCURACIES = 5
+const MIN_THINNING_METERS = 10
+const MAX_THINNING_METERS = 100
+/** Of points that do not say theirs, metres. */
+const USUAL_ACCURACY = 10
+
+/** A point of a path. */
+export interface PathPoint {
+  readonly lat: number
+  readonly lon: number
+  /** Epoch seconds. */
+  readonly time?: number
+  /** Metres. */
+  readonly accuracy?: number
+}
 
 /** A point of the path that lies on a road. */
 export interface MatchedPlace {
@@ -62,7 +81,7 @@ export interface MatchedPiece {
 export async function matchPath(
   engine: RoutingEngine,
   costing: Costing,
-  path: readonly TracePoint[],
+  path: readonly PathPoint[],
 ): Promise<MatchedPiece[]> {
   const found: MatchedPiece[] = []
   const isGapAfter = (i: number, next: number) => isGap(path[i]!, path[next]!)
@@ -110,7 +129,11 @@ function cut(indices: readonly number[], isCut: (index: number, next: number) =>
   return pieces.filter((piece) => piece.length > 1)
 }
 
-function isGap(a: TracePoint, b: TracePoint): boolean {
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(Math.max(value, least), most)
+}
+
+function isGap(a: PathPoint, b: PathPoint): boolean {
   return pointDistance(a.lat, a.lon, b.lat, b.lon) > GAP_METERS
 }
 
@@ -118,14 +141,22 @@ function isGap(a: TracePoint, b: TracePoint): boolean {
 async function ask(
   engine: RoutingEngine,
   costing: Costing,
-  shape: readonly TracePoint[],
+  points: readonly PathPoint[],
 ): Promise<TraceAnswer | undefined> {
+  const accuracies = points.map(({ accuracy = USUAL_ACCURACY }) => accuracy)
+  const median = accuracies.toSorted((a, b) => a - b)[accuracies.length >> 1]!
+  const interpolation = clamp(THINNING_ACCURACIES * median, MIN_THINNING_METERS, MAX_THINNING_METERS)
   try {
     return await engine.ask('trace_attributes', {
-      shape,
+      shape: points.map(({ lat, lon, time }, i) => ({
+        lat,
+        lon,
+        ...(time !== undefined && { time }),
+        radius: clamp(SEARCH_ACCURACIES * accuracies[i]!, SEARCH_METERS, MAX_SEARCH_METERS),
+      })),
       costing,
       shape_match: 'map_snap',
-      trace_options: { breakage_distance: BREAKAGE_METERS },
+      trace_options: { breakage_distance: BREAKAGE_METERS, interpolation_distance: interpolation },
       filters: { action: 'include', attributes: ATTRIBUTES },
     })
   } catch (error) {

@@ -69,7 +69,14 @@ export function valhallaConfig({ tiles, tileCacheBytes }: ValhallaRuntime): stri
     odin: { markup_formatter: { markup_enabled: false } },
     meili: {
       mode: 'auto',
-      customizable: ['mode', 'search_radius', 'turn_penalty_factor', 'gps_accuracy', 'breakage_distance'],
+      customizable: [
+        'mode',
+        'search_radius',
+        'turn_penalty_factor',
+        'gps_accuracy',
+        'breakage_distance',
+        'interpolation_distance',
+      ],
       verbose: false,
       default: {
         sigma_z: 4.07,
