@@ -364,6 +364,15 @@ export const OPTIONS = {
       'NATS as Tile38 reaches it, nats://HOST:PORT: there it tells by itself who enters and leaves geofences that have ' +
       '"hooks": true in their metadata. Experimental, as tile38Url.',
   },
+  sampleRegion: {
+    type: 'switch',
+    default: true,
+    env: 'RINGFENCE_SAMPLE_REGION',
+    value: 'on|off',
+    help:
+      'Whether a start without regions makes the sample, a city to try routing in, of data that was installed along. ' +
+      'docs/guides/regions.md.',
+  },
   routingUrl: {
     type: 'text',
     default: '',
@@ -543,6 +552,7 @@ export function helpText(): string {
     '       npm run keys -- <command>              list and rotate API keys, add projects',
     '       npm run projects -- <command>          disable projects, give them a monthly quota',
     '       npm run import -- KIND FILE.csv        import geofences or beacons into a running server',
+    '       npm run region -- <command>            make regions of OpenStreetMap extracts',
     '       npm run backup -- FOLDER               copy the data folder, while the server runs',
     '       npm run restore -- BACKUP              make a data folder of a backup',
     'Each of them takes --help, too.',

@@ -57,6 +57,8 @@ async function startTemporary(): Promise<DemoServer> {
       RINGFENCE_PORT: String(port),
       RINGFENCE_HOST: '127.0.0.1',
       RINGFENCE_DATA: data,
+      // Nothing here needs roads.
+      RINGFENCE_SAMPLE_REGION: 'off',
       RINGFENCE_KEYS: [key('test_pk'), key('live_pk'), secret, key('live_sk')].join(','),
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -62,6 +62,7 @@ import {
 import { healthRoutes, type ReadinessCheck } from './ops/healthRoutes.ts'
 import { Metrics } from './ops/metrics.ts'
 import { registerWebhookMetrics } from './ops/webhookMetrics.ts'
+import { openRegions } from './regions.ts'
 import { runRegistryCommand } from './registry/cli.ts'
 import { openEditStream } from './registry/jetStreamEdits.ts'
 import { openUsageSums } from './registry/jetStreamUsage.ts'
@@ -127,7 +128,10 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const asking = events && openGateway(ground)
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38?.copies, metrics)
-  const front = isIn('gateway') ? openGatewayFront(ground, events!, asking!, tile38Checks) : undefined
+  // Each gateway has its own.
+  const roads = isIn('gateway') ? openRegions({ options, logger }) : undefined
+  const frontChecks = [...tile38Checks, ...(roads ? [roads.check] : [])]
+  const front = isIn('gateway') ? openGatewayFront(ground, events!, asking!, frontChecks) : undefined
   const checks = [
     ...groundChecks(ground),
     ...tile38Checks,
@@ -144,6 +148,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   lifecycle.add({ name: 'NATS', stop: () => nats.close() })
   lifecycle.add({ name: 'registry', stop: () => registry.close() })
   for (const service of events?.services ?? []) lifecycle.add(service)
+  if (roads !== undefined) lifecycle.add(roads.regions)
   lifecycle.add({ name: 'threads that measure shapes', stop: () => measurer.close() })
   lifecycle.add({ name: 'Tile38', stop: () => tile38?.copies.stop() })
   for (const service of owners?.services ?? []) lifecycle.add(service)
@@ -167,6 +172,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     lifecycle.add(front.eventStreams)
     lifecycle.add(front.streamServer)
   }
+  if (roads !== undefined) lifecycle.add(roads.sample)
   lifecycle.handleSignals()
   await lifecycle.start()
 }
@@ -497,7 +503,7 @@ function openGatewayFront(
   ground: Ground,
   { shared, feed, checks }: Events,
   { gateway, mailbox }: ReturnType<typeof openGateway>,
-  tile38Checks: readonly ReadinessCheck[],
+  furtherChecks: readonly ReadinessCheck[],
 ): Front {
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
   const { partitions } = options
@@ -516,7 +522,7 @@ function openGatewayFront(
     positions: read?.positions ?? new RemotePositions({ calls, gateway: id, partitions }),
     secret: streams.secret,
     webhooks: remoteRoutes(webhookRoutes({} as WebhookRouteParts), calls, webhooksSubject, nobody),
-    checks: [...groundChecks(ground), ...tile38Checks, roomIn(mailbox), ...checks],
+    checks: [...groundChecks(ground), ...furtherChecks, roomIn(mailbox), ...checks],
     metrics,
   })
 }

@@ -35,6 +35,7 @@ import {
 import { Metrics } from './ops/metrics.ts'
 import { registerNatsMetrics } from './ops/natsMetrics.ts'
 import { registerWebhookMetrics } from './ops/webhookMetrics.ts'
+import { openRegions } from './regions.ts'
 import { runRegistryCommand } from './registry/cli.ts'
 import { parseKeys } from './registry/keys.ts'
 import { openRegistry } from './registry/registry.ts'
@@ -145,6 +146,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     failed: fatal,
   })
   const nats = await openNats(options, feed, logger)
+  const { regions, sample, check: regionsCheck } = openRegions({ options, logger })
 
   // What users face. Positions are told to Tile38 too; what is asked here is answered here.
   const metrics = new Metrics()
@@ -168,6 +170,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
       // Ready without it: nobody waits for NATS.
       ...(nats ? [{ name: nats.name, check: () => ({ ok: true, detail: nats.status.detail }) }] : []),
       ...watchTile38(tile38, metrics),
+      regionsCheck,
     ],
     metrics,
   })
@@ -196,6 +199,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({ name: 'registry', stop: () => registry.close() })
   lifecycle.add({ name: 'event index', stop: () => events.close() })
   lifecycle.add({ name: 'commit log', stop: () => log.close() })
+  lifecycle.add(regions)
   if (nats !== undefined) lifecycle.add(nats)
   if (tile38 !== undefined) lifecycle.add(tile38)
   lifecycle.add(new Housekeeping({ ...options, hosts: () => [host], events, checkpointer, clock, logger }))
@@ -235,6 +239,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(front.eventStreams)
   lifecycle.add({ name: 'webhook tests', stop: () => webhooks.endTests() })
   lifecycle.add(front.streamServer)
+  lifecycle.add(sample)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

@@ -2,4 +2,5 @@
 export const EVENT_INDEX_WORKER = new URL('./eventIndexWorker.ts', import.meta.url)
 export const GEOMETRY_WORKER = new URL('./geometryWorker.ts', import.meta.url)
 export const ROUTING_CHILD = new URL('./routingChild.ts', import.meta.url)
+export const SAMPLE_REGION_CHILD = new URL('./sampleRegionChild.ts', import.meta.url)
 export const WEBHOOK_WORKER = new URL('./webhookWorker.ts', import.meta.url)

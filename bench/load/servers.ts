@@ -98,6 +98,7 @@ export async function startRingfence(folder: string, options: RingfenceOptions =
     RINGFENCE_DATA: join(folder, DATA),
     RINGFENCE_KEYS: KEYS,
     RINGFENCE_RATE_LIMITS: 'off',
+    RINGFENCE_SAMPLE_REGION: 'off',
     ...options.env,
   }
   const server = await launchNode(args, join(folder, 'ringfence.log'), env, options.unpinned)

@@ -1,7 +1,7 @@
 /** What `npm run region` does, but for reading its arguments. */
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { importRegion, type ImportStage, type RegionImport } from './importRegion.ts'
+import { importRegion, type RegionImport } from './importRegion.ts'
 import {
   readManifest,
   readRecord,
@@ -77,7 +77,7 @@ export async function removeRegion(
 }
 
 /** How far an import is, as a line. */
-export function importText(stage: ImportStage, share: number): string {
+export function importText(stage: string, share: number): string {
   return `${stage} ${Math.floor(share * 100)} %`
 }
 

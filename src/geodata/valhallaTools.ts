@@ -40,8 +40,8 @@ export async function runTool(
   const child = spawn(join(toolsFolder(), tool), args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Its threads would each keep a heap of their own.
-    env: { ...process.env, MALLOC_ARENA_MAX: '2' },
+    // Nothing of our environment, which holds keys and passwords. Its threads would each keep a heap of their own.
+    env: { PATH: process.env.PATH, MALLOC_ARENA_MAX: '2' },
   })
   const kill = (): void => void child.kill('SIGKILL')
   signal.addEventListener('abort', kill)

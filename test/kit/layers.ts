@@ -69,6 +69,7 @@ const ROOTS: ReadonlySet<string> = new Set([
   'src/tile38.ts',
   'src/operator.ts',
   'src/region.ts',
+  'src/regions.ts',
 ])
 
 /** Where the files that threads start with are named. */

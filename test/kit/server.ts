@@ -23,7 +23,7 @@ export const KEYS = {
 } as const
 
 export interface ServerOptions {
-  /** Environment variables on top of the kit's, e.g. `{ RINGFENCE_RATE_LIMITS: 'on' }`; the kit sets `off`. */
+  /** Environment variables on top of the kit's, e.g. `{ RINGFENCE_RATE_LIMITS: 'on' }`; the kit sets `off`, and no sample region. */
   readonly env?: Readonly<Record<string, string>>
   /** Flags for src/main.ts. */
   readonly args?: readonly string[]
@@ -154,6 +154,7 @@ export class Server {
         RINGFENCE_DATA: this.data,
         RINGFENCE_KEYS: Object.values(KEYS).join(','),
         RINGFENCE_RATE_LIMITS: 'off',
+        RINGFENCE_SAMPLE_REGION: 'off',
         ...this.#options.env,
       },
     })

@@ -10,6 +10,7 @@ Usage: npm start -- [options]                 run the server
        npm run keys -- <command>              list and rotate API keys, add projects
        npm run projects -- <command>          disable projects, give them a monthly quota
        npm run import -- KIND FILE.csv        import geofences or beacons into a running server
+       npm run region -- <command>            make regions of OpenStreetMap extracts
        npm run backup -- FOLDER               copy the data folder, while the server runs
        npm run restore -- BACKUP              make a data folder of a backup
 Each of them takes --help, too.
@@ -146,6 +147,10 @@ A setting is taken from the first that has it: flag, environment variable, file,
       leaves geofences that have "hooks": true in their metadata. Experimental, as
       tile38Url. Default none.
       RINGFENCE_TILE38_HOOKS_URL
+  --sample-region on|off
+      Whether a start without regions makes the sample, a city to try routing in, of data
+      that was installed along. docs/guides/regions.md. Default on.
+      RINGFENCE_SAMPLE_REGION
   --routing-url URL
       A Valhalla server that answers what needs roads, http://HOST:PORT, instead of the
       regions on this machine. Default none.

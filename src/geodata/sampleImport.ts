@@ -1,0 +1,75 @@
+import fs from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { importRegion, type ImportStage } from './importRegion.ts'
+import { readManifest, regionsFolder, type RegionManifest } from './regionFiles.ts'
+import { writeSampleCity } from './sampleCity.ts'
+
+/** What the process that imports the sample tells the server that started it. */
+export type SampleNews =
+  | { readonly stage: 'unpacking' | ImportStage; readonly share: number }
+  | { readonly failed: string }
+
+const NAME = 'montevideo'
+
+/** How often and how many times it asks for the regions, which the import of a server that has just ended may still hold. */
+const LOCK_PAUSE_MILLISECONDS = 1000
+const LOCK_TRIES = 30
+
+/**
+ * Imports the sample into a data folder that has no regions; the whole work of a process of its own.
+ * @param lock takes the folder of the regions, which is made; throws where somebody else is changing them
+ * @throws whatever keeps it from being imported, after it was told
+ */
+export async function importSample(dataFolder: string, lock: (folder: string) => () => void): Promise<void> {
+  // The server has ended; the tools that this process has started end with it.
+  const orphaned = (): never => process.exit(1)
+  process.once('disconnect', orphaned)
+  setPriority(constants.priority.PRIORITY_LOW)
+  const tell = (news: SampleNews): void => void process.send?.(news)
+  try {
+    const folder = regionsFolder(dataFolder)
+    const release = await patiently(() => lock(folder))
+    try {
+      if (!wantsSample(readManifest(folder))) return
+      tell({ stage: 'unpacking', share: 0 })
+      const path = join(folder, 'sample.osm.pbf')
+      await writeSampleCity(path)
+      await importRegion({
+        folder,
+        path,
+        name: NAME,
+        threads: 1,
+        isSample: true,
+        now: Date.now,
+        signal: new AbortController().signal,
+        onProgress: (stage, share) => tell({ stage, share }),
+      }).finally(() => fs.rmSync(path, { force: true }))
+    } finally {
+      release()
+    }
+  } catch (error) {
+    tell({ failed: (error as Error).message })
+    throw error
+  } finally {
+    process.off('disconnect', orphaned)
+    process.disconnect?.()
+  }
+}
+
+/** Whether the sample comes by itself. */
+export function wantsSample({ regions, sampleImported }: RegionManifest): boolean {
+  return regions.length === 0 && sampleImported === undefined
+}
+
+async function patiently<Result>(attempt: () => Result): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return attempt()
+    } catch (error) {
+      if (tries === LOCK_TRIES) throw error
+      await sleep(LOCK_PAUSE_MILLISECONDS)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/** The regions of this process's data folder, and the sample that comes by itself. A part of the composition roots. */
+import type { Options } from '../config/options.ts'
+import { readManifest, regionsFolder } from './geodata/regionFiles.ts'
+import { RegionStore } from './geodata/regionStore.ts'
+import { wantsSample } from './geodata/sampleImport.ts'
+import { SampleRegion } from './geodata/sampleRegion.ts'
+import { lockStore } from './log/store.ts'
+import type { ReadinessCheck } from './ops/healthRoutes.ts'
+import type { Service } from './runtime/lifecycle.ts'
+import type { Logger } from './runtime/logger.ts'
+
+export interface OpenRegions {
+  readonly regions: RegionStore
+  /** To be started when the server listens: tracking does not wait for it. */
+  readonly sample: Service
+  readonly check: ReadinessCheck
+}
+
+/** @throws {RegionsRefused} where the data folder's are of a later version, or damaged */
+export function openRegions({
+  options,
+  logger,
+}: {
+  readonly options: Options
+  readonly logger: Logger
+}): OpenRegions {
+  const { data: dataFolder, sampleRegion, routingUrl } = options
+  const sample = new SampleRegion({ dataFolder, imported: () => regions.look(), logger })
+  const isWanted = sampleRegion && routingUrl === '' && wantsSample(readManifest(regionsFolder(dataFolder)))
+  const regions = new RegionStore({
+    dataFolder,
+    lock: lockStore,
+    coming: () =>
+      isWanted
+        ? `There is no region yet; the sample region: ${sample.condition}.`
+        : 'There is no region yet: npm run region -- import FILE.osm.pbf makes one.',
+    logger,
+  })
+  const nothing: Service = { name: sample.name, stop() {} }
+  const check: ReadinessCheck = {
+    name: 'regions',
+    // Ready without them: tracking needs no roads.
+    check() {
+      const names = regions.all.map(({ name }) => name).join(', ') || 'none'
+      const isComing = isWanted && sample.condition !== 'ready'
+      return { ok: true, detail: isComing ? `${names}; sample: ${sample.condition}` : names }
+    },
+  }
+  return { regions, sample: isWanted ? sample : nothing, check }
+}
