@@ -45,13 +45,16 @@ async function project() {
 
 /** As Compose puts variables in. @throws Error for one that is not set, where the file wants it */
 function interpolate(value: string, variables: Readonly<Record<string, string>>): string {
-  return value.replaceAll(/\$\$|\$\{(\w+)(?::([?-])([^}]*))?\}/g, (all, name: string, kind, fallback) => {
-    if (all === '$$') return '$'
-    const found = variables[name]
-    if (found !== undefined) return found
-    if (kind === '-') return fallback as string
-    throw new Error(`${name} is not set`)
-  })
+  return value.replaceAll(
+    /\$\$|\$\{(\w+)(?:(:\?|:?-)([^}]*))?\}/g,
+    (all, name: string, kind: string | undefined, fallback) => {
+      if (all === '$$') return '$'
+      const found = variables[name]
+      if (found !== undefined) return found
+      if (kind?.endsWith('-')) return fallback as string
+      throw new Error(`${name} is not set`)
+    },
+  )
 }
 
 t.test('docker-compose.yml is what the Compose Specification says', (t) => {
@@ -107,7 +110,7 @@ t.test('no secret is in it, each is drawn, and nothing starts without', async (t
   const source = text('docker-compose.yml')
   const wanted = new Set([...source.matchAll(/\$\{(\w+):\?/g)].map((match) => match[1]!))
   t.strictSame([...wanted].sort(), Object.keys(secrets).sort(), 'what is drawn is what is wanted')
-  for (const [, name, kind] of source.matchAll(/\$\{(\w+)(:-)?/g))
+  for (const [, name, kind] of source.matchAll(/\$\{(\w+)(:?-)?/g))
     if (kind === undefined) t.ok(wanted.has(name!), `${name} stops the start where it is not set`)
   for (const [name, { environment = {} }] of Object.entries(services))
     for (const [variable, value] of Object.entries<string>(environment))
@@ -129,6 +132,7 @@ t.test('the settings of Ringfence are settings, and NATS gets what its configura
     t.equal(options.natsReplicas, 3, name)
     t.equal(options.keys.length, 4, name)
     const [role] = options.roles
+    if (role !== 'delivery') t.equal(options.tile38Password, secrets.TILE38_PASSWORD, name)
     roles.add(role!)
     t.strictSame(
       options.natsUrl
@@ -230,7 +234,7 @@ t.test(
       run(process.execPath, args, { env: { RINGFENCE_PORT: '1' } }),
       'the health check can fail',
     )
-    t.equal(await server.end('SIGTERM'), 0)
+    t.equal(await server.end('SIGTERM'), 0, server.output)
     t.strictSame(files(), before)
     t.ok(existsSync(join(data, 'store.json')))
   },
