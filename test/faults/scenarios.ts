@@ -1,4 +1,12 @@
 import {
+  natsCut,
+  natsDiskFull,
+  natsKilled,
+  natsMajorityKilled,
+  natsOnlyDiskFull,
+  natsQuota,
+} from './natsServers.ts'
+import {
   clockOff,
   ownerFrozen,
   ownerKilled,
@@ -10,6 +18,7 @@ import {
 import { deliveryKilled, gatewayKilled, rollingRestart } from './processes.ts'
 import type { Scenario } from './scenario.ts'
 import { takeOver } from './takeOver.ts'
+import { tile38Killed, tile38Slow, tile38Wiped } from './tile38.ts'
 
 /** All there are, in the order in which they are played. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -23,5 +32,14 @@ export const SCENARIOS: readonly Scenario[] = [
   gatewayKilled,
   deliveryKilled,
   rollingRestart,
+  natsKilled,
+  natsMajorityKilled,
+  natsDiskFull,
+  natsOnlyDiskFull,
+  natsQuota,
+  natsCut,
   takeOver,
+  tile38Killed,
+  tile38Wiped,
+  tile38Slow,
 ]

@@ -1,0 +1,264 @@
+/** What happens to NATS servers, and to the way to them. */
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { jetstreamManager } from '@nats-io/jetstream'
+import type { Member } from '../../cluster/member.ts'
+import { EVENTS } from '../../src/log/jetStreamStreams.ts'
+import type { Scenario } from './scenario.ts'
+import type { Stage } from './stage.ts'
+import { TcpProxy, type Passage } from './tcpProxy.ts'
+
+const THREE = { nats: 3 } as const
+const LOOK_AGAIN_MS = 50
+/** Of a full disk, from when the server has noticed. */
+const FULL_MS = 8000
+/** Beside what a server has when its disk is made: what it may still write. */
+const ROOM_BYTES = 8 * 1024 * 1024
+
+export const natsKilled: Scenario = {
+  name: 'nats-killed',
+  story: 'Each of three NATS servers is killed, and comes back: followers, and the leader of the events.',
+  isDrawn: false,
+  cluster: THREE,
+  async play(stage) {
+    const leader = await leaderOf(stage)
+    const others = stage.cluster.nats.filter((server) => server !== leader)
+    for (const server of [...others, leader]) {
+      const { name } = server.options
+      const what = server === leader ? `${name}, the leader of ${EVENTS}, is killed` : `${name} is killed`
+      await Promise.all([
+        stage.happens(what, () => server.end('SIGKILL')),
+        eventsGoOn(stage, () => !server.isRunning),
+      ])
+      await stage.returns(server)
+    }
+  },
+}
+
+export const natsMajorityKilled: Scenario = {
+  name: 'nats-majority',
+  story: 'Two of three NATS servers are killed: nothing is acknowledged until one of them is back.',
+  isDrawn: false,
+  cluster: THREE,
+  async play(stage) {
+    const [one, other] = stage.cluster.nats
+    const { counts } = stage.load
+    await stage.happens('nats-1 and nats-2 are killed, and nats-1 comes back after 15 s', async () => {
+      await Promise.all([one!.end('SIGKILL'), other!.end('SIGKILL')])
+      // What was answered before may still be on its way.
+      await sleep(1000)
+      const before = { ...counts }
+      await sleep(14_000)
+      if (counts.updates > before.updates)
+        stage.fault(`G1 ${counts.updates - before.updates} updates were acknowledged by one server of three`)
+      if (counts.refused === before.refused)
+        stage.fault('G7 nobody was refused, although nothing can be kept')
+      one!.start()
+    })
+    await one!.ready()
+    await stage.returns(other!)
+  },
+}
+
+export const natsDiskFull: Scenario = {
+  name: 'nats-disk-full',
+  story:
+    'The disk of one of three NATS servers is full; the others go on, and it does when there is room again.',
+  isDrawn: false,
+  cluster: THREE,
+  play: (stage) =>
+    withSmallDisk(stage, async (server, disk) => {
+      const { name } = server.options
+      await stage.happens(`the disk of ${name} is full`, () => fill(stage, server, disk))
+      await stage.happens(`it is for a while`, () => sleep(FULL_MS))
+      await stage.happens('there is room again', () => empty(stage, server, disk))
+    }),
+}
+
+export const natsOnlyDiskFull: Scenario = {
+  name: 'nats-only-disk-full',
+  story: 'The disk of the only NATS server is full: what is acknowledged all the same is kept.',
+  isDrawn: false,
+  play: (stage) =>
+    withSmallDisk(stage, async (server, disk) => {
+      const { counts } = stage.load
+      await stage.happens('the disk is full, and there is room again after 12 s', async () => {
+        await fill(stage, server, disk)
+        const before = { ...counts }
+        // Longer than gateways wait.
+        await sleep(12_000)
+        stage.say(`${counts.updates - before.updates} updates were acknowledged meanwhile`)
+        if (counts.refused === before.refused) stage.fault('G7 nobody was refused, although there is no room')
+        await empty(stage, server, disk)
+      })
+    }),
+}
+
+export const natsQuota: Scenario = {
+  name: 'nats-quota',
+  story: 'The only NATS server may store no more: nobody is acknowledged anything until it may again.',
+  isDrawn: false,
+  async play(stage) {
+    const [server] = stage.cluster.nats
+    const { counts } = stage.load
+    const manager = await jetstreamManager(stage.streams.connection)
+    const { storage } = await manager.getAccountInfo()
+    await stage.happens('the server may store 256 KB more', () =>
+      restartWith(stage, server!, storage + 256 * 1024),
+    )
+    const before = counts.refused
+    for (const until = performance.now() + 60_000; counts.refused < before + 100; await sleep(LOOK_AGAIN_MS))
+      if (performance.now() > until) return stage.fault('G7 nobody was refused, although nothing can be kept')
+    await stage.happens('the server may store what it likes', () => restartWith(stage, server!, undefined))
+  },
+}
+
+export const natsCut: Scenario = {
+  name: 'nats-cut',
+  story: 'The way from a host to NATS is cut, then silent, half open, and slow.',
+  isDrawn: true,
+  async play(stage) {
+    const [owner] = stage.actors
+    const proxy = await TcpProxy.open(stage.cluster.nats[0]!.options.url)
+    try {
+      await stage.ends(owner!)
+      await stage.returns(owner!, { RINGFENCE_NATS_URL: proxy.url })
+      await stage.settled()
+      const passages: readonly Passage[] = [
+        { kind: 'cut' },
+        { kind: 'silent' },
+        { kind: 'halfOpen' },
+        { kind: 'late', milliseconds: 300 },
+      ]
+      for (const passage of passages) {
+        await stage.happens(`the way from actors-1 to NATS is ${passage.kind}`, async () => {
+          proxy.passage = passage
+          // Longer than hosts wait for each other.
+          await sleep(6000)
+        })
+        await stage.happens('the way is open', () => (proxy.passage = { kind: 'open' }))
+        await stage.settled()
+      }
+      await stage.ends(owner!)
+      await stage.returns(owner!)
+    } finally {
+      await proxy.close()
+    }
+  },
+}
+
+/** The server that leads the stream of events. */
+async function leaderOf(stage: Stage): Promise<Member> {
+  const manager = await jetstreamManager(stage.streams.connection)
+  const { cluster } = await manager.streams.info(EVENTS)
+  return stage.cluster.nats.find(({ options }) => options.name === cluster?.leader)!
+}
+
+/** Says how long no event came into the stream after it happened. */
+async function eventsGoOn(stage: Stage, hasHappened: () => boolean): Promise<void> {
+  for (; !hasHappened(); await sleep(LOOK_AGAIN_MS));
+  const began = performance.now()
+  const count = () => stage.streams.eventCount().catch(() => undefined)
+  let before: number | undefined
+  for (let now = await count(); ; now = await count()) {
+    if (before !== undefined && now !== undefined && now > before) break
+    before ??= now
+    await sleep(LOOK_AGAIN_MS)
+  }
+  stage.say(`events come into ${EVENTS} ${((performance.now() - began) / 1000).toFixed(1)} s later`)
+}
+
+/** Ends a server and starts it with another bound of what it stores. */
+async function restartWith(stage: Stage, server: Member, maxBytes: number | undefined): Promise<void> {
+  await server.end('SIGINT')
+  const file = server.options.args.at(-1)!
+  const text = readFileSync(file, 'utf8').replace(/, max_file_store: \d+/, '')
+  const bound = maxBytes === undefined ? '' : `, max_file_store: ${maxBytes}`
+  writeFileSync(file, text.replace('sync_interval: always', `sync_interval: always${bound}`))
+  await stage.returns(server)
+}
+
+/** Does it with the server that leads the events, on a disk that is easily filled. */
+async function withSmallDisk(
+  stage: Stage,
+  work: (server: Member, disk: SmallDisk) => Promise<unknown>,
+): Promise<void> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0)
+    return stage.say('SKIPPED: to make a file system needs Linux and root')
+  const server = await leaderOf(stage)
+  const disk = await SmallDisk.under(server)
+  try {
+    await work(server, disk)
+  } finally {
+    await server.end('SIGKILL')
+    disk.remove()
+  }
+  await stage.returns(server)
+}
+
+/** Goes on once the server has noticed. */
+async function fill(stage: Stage, server: Member, disk: SmallDisk): Promise<void> {
+  const from = server.output.length
+  disk.fill()
+  const noticed = () => /\[(?:ERR|WRN|FTL)\] .*no space left/.exec(server.output.slice(from))?.[0]
+  while (noticed() === undefined) await sleep(LOOK_AGAIN_MS)
+  stage.say(`${server.options.name}: ${noticed()!.replaceAll(/\S*\/(?=jetstream)/g, '')}`)
+}
+
+/** A server that had no room serves its streams again once it is started anew. */
+async function empty(stage: Stage, server: Member, disk: SmallDisk): Promise<void> {
+  disk.empty()
+  await server.end('SIGKILL')
+  await stage.returns(server)
+}
+
+/** A file system of its own below the data of a NATS server, with little room. */
+class SmallDisk {
+  readonly #folder: string
+  readonly #ballast: string
+
+  private constructor(folder: string) {
+    this.#folder = folder
+    this.#ballast = join(folder, 'ballast')
+  }
+
+  /** Ends the server, and starts it on the disk with all that it had. */
+  static async under(server: Member): Promise<SmallDisk> {
+    const folder = join(dirname(server.options.logFile), server.options.name)
+    await server.end('SIGINT')
+    const kept = `${folder}-kept`
+    cpSync(folder, kept, { recursive: true })
+    const bytes = Number(execFileSync('du', ['-sb', kept]).toString().split('\t')[0])
+    rmSync(folder, { recursive: true })
+    mkdirSync(folder)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes + 4 * ROOM_BYTES}`, 'tmpfs', folder])
+    cpSync(kept, folder, { recursive: true })
+    rmSync(kept, { recursive: true })
+    server.start()
+    await server.ready()
+    return new SmallDisk(folder)
+  }
+
+  fill(): void {
+    try {
+      writeFileSync(this.#ballast, Buffer.alloc(1024 * 1024 * 1024))
+    } catch {
+      // It is full.
+    }
+  }
+
+  empty(): void {
+    rmSync(this.#ballast, { force: true })
+  }
+
+  /** Puts what is on it in its place; nobody may use it. */
+  remove(): void {
+    const kept = `${this.#folder}-kept`
+    cpSync(this.#folder, kept, { recursive: true })
+    execFileSync('umount', [this.#folder])
+    cpSync(kept, this.#folder, { recursive: true })
+    rmSync(kept, { recursive: true })
+  }
+}
