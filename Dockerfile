@@ -1,4 +1,4 @@
-# Ringfence, either engine and every role. docs/guides/docker.md says how it is run.
+# Ringfence, either engine and every role. docs/containers.md says how it is run.
 #
 # The version is that of the npm package `node` in package-lock.json, which all tests run on; test/deploy holds the two together.
 ARG NODE_VERSION=22.23.3
