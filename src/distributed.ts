@@ -62,13 +62,13 @@ import {
 import { healthRoutes, type ReadinessCheck } from './ops/healthRoutes.ts'
 import { Metrics } from './ops/metrics.ts'
 import { registerWebhookMetrics } from './ops/webhookMetrics.ts'
-import { openRegions } from './regions.ts'
 import { runRegistryCommand } from './registry/cli.ts'
 import { openEditStream } from './registry/jetStreamEdits.ts'
 import { openUsageSums } from './registry/jetStreamUsage.ts'
 import { parseKeys } from './registry/keys.ts'
 import type { Registry } from './registry/registry.ts'
 import { openReplicatedRegistry } from './registry/replicatedRegistry.ts'
+import { openRoads, type Roads } from './roads.ts'
 import { ByteBound } from './runtime/byteBound.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { ApiError } from './runtime/errors.ts'
@@ -129,9 +129,8 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38?.copies, metrics)
   // Each gateway has its own.
-  const roads = isIn('gateway') ? openRegions({ options, logger }) : undefined
-  const frontChecks = [...tile38Checks, ...(roads ? [roads.check] : [])]
-  const front = isIn('gateway') ? openGatewayFront(ground, events!, asking!, frontChecks) : undefined
+  const roads = isIn('gateway') ? openRoads({ options, logger, metrics, registry }) : undefined
+  const front = roads && openGatewayFront(ground, events!, asking!, roads, tile38Checks)
   const checks = [
     ...groundChecks(ground),
     ...tile38Checks,
@@ -148,7 +147,8 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   lifecycle.add({ name: 'NATS', stop: () => nats.close() })
   lifecycle.add({ name: 'registry', stop: () => registry.close() })
   for (const service of events?.services ?? []) lifecycle.add(service)
-  if (roads !== undefined) lifecycle.add(roads.regions)
+  for (const service of roads?.services ?? []) lifecycle.add(service)
+  if (roads !== undefined) lifecycle.add(leased(ground, 'isochrones', roads.isochrones))
   lifecycle.add({ name: 'threads that measure shapes', stop: () => measurer.close() })
   lifecycle.add({ name: 'Tile38', stop: () => tile38?.copies.stop() })
   for (const service of owners?.services ?? []) lifecycle.add(service)
@@ -503,7 +503,8 @@ function openGatewayFront(
   ground: Ground,
   { shared, feed, checks }: Events,
   { gateway, mailbox }: ReturnType<typeof openGateway>,
-  furtherChecks: readonly ReadinessCheck[],
+  roads: Roads,
+  tile38Checks: readonly ReadinessCheck[],
 ): Front {
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
   const { partitions } = options
@@ -522,9 +523,24 @@ function openGatewayFront(
     positions: read?.positions ?? new RemotePositions({ calls, gateway: id, partitions }),
     secret: streams.secret,
     webhooks: remoteRoutes(webhookRoutes({} as WebhookRouteParts), calls, webhooksSubject, nobody),
-    checks: [...groundChecks(ground), ...furtherChecks, roomIn(mailbox), ...checks],
+    roads,
+    checks: [...groundChecks(ground), ...tile38Checks, roomIn(mailbox), ...checks],
     metrics,
   })
+}
+
+/** A service of which one of all processes does the work at a time. */
+function leased({ id, nats, troubled }: Ground, name: string, work: Service): Service {
+  const options = { connection: nats.connection, name, holder: id, ttlMs: LEASE_TTL_MS, troubled }
+  const tenure: Tenure = { begin: async () => work.start?.(), end: async () => work.stop() }
+  let lease: Lease | undefined
+  return {
+    name,
+    async start() {
+      lease = await persistently(() => Lease.open(options, tenure), troubled)
+    },
+    stop: () => lease?.end(),
+  }
 }
 
 /** Webhooks, sent by one process at a time. */

@@ -35,10 +35,10 @@ import {
 import { Metrics } from './ops/metrics.ts'
 import { registerNatsMetrics } from './ops/natsMetrics.ts'
 import { registerWebhookMetrics } from './ops/webhookMetrics.ts'
-import { openRegions } from './regions.ts'
 import { runRegistryCommand } from './registry/cli.ts'
 import { parseKeys } from './registry/keys.ts'
 import { openRegistry } from './registry/registry.ts'
+import { openRoads } from './roads.ts'
 import { ByteBound } from './runtime/byteBound.ts'
 import { systemClock as clock } from './runtime/clock.ts'
 import { DRAIN_MILLISECONDS, Lifecycle } from './runtime/lifecycle.ts'
@@ -146,10 +146,10 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     failed: fatal,
   })
   const nats = await openNats(options, feed, logger)
-  const { regions, sample, check: regionsCheck } = openRegions({ options, logger })
 
   // What users face. Positions are told to Tile38 too; what is asked here is answered here.
   const metrics = new Metrics()
+  const roads = openRoads({ options, logger, metrics, registry })
   const positions = new HostPositions(host)
   const copied = tile38 && new TwiceObserved(positions)
   const front = openFront({
@@ -164,13 +164,13 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     positions: copied ?? positions,
     secret: store.secret,
     webhooks: webhookRoutes({ webhooks, outgoing, clock }),
+    roads,
     checks: [
       { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
       roomIn(mailbox),
       // Ready without it: nobody waits for NATS.
       ...(nats ? [{ name: nats.name, check: () => ({ ok: true, detail: nats.status.detail }) }] : []),
       ...watchTile38(tile38, metrics),
-      regionsCheck,
     ],
     metrics,
   })
@@ -199,7 +199,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({ name: 'registry', stop: () => registry.close() })
   lifecycle.add({ name: 'event index', stop: () => events.close() })
   lifecycle.add({ name: 'commit log', stop: () => log.close() })
-  lifecycle.add(regions)
+  for (const service of roads.services) lifecycle.add(service)
+  lifecycle.add(roads.isochrones)
   if (nats !== undefined) lifecycle.add(nats)
   if (tile38 !== undefined) lifecycle.add(tile38)
   lifecycle.add(new Housekeeping({ ...options, hosts: () => [host], events, checkpointer, clock, logger }))
@@ -239,7 +240,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(front.eventStreams)
   lifecycle.add({ name: 'webhook tests', stop: () => webhooks.endTests() })
   lifecycle.add(front.streamServer)
-  lifecycle.add(sample)
+  lifecycle.add(roads.sample)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

@@ -17,14 +17,12 @@ import type { Intake, Positions, Users } from './engine/port.ts'
 import { eventRoutes } from './events/eventRoutes.ts'
 import type { EventFeed } from './events/feed.ts'
 import type { EventIndex, EventQueries } from './events/port.ts'
-import type { Regions } from './geodata/port.ts'
 import { conversionRoutes } from './ingest/conversionRoutes.ts'
 import { trackRoutes } from './ingest/trackRoutes.ts'
 import { scopeId } from './model/scope.ts'
 import { registerFrontMetrics, registerServerMetrics } from './ops/engineMetrics.ts'
 import { healthRoutes, type ReadinessCheck } from './ops/healthRoutes.ts'
 import type { Metrics } from './ops/metrics.ts'
-import { registerRoutingMetrics, watchRouting } from './ops/routingMetrics.ts'
 import { EXAMPLE, firstStartText } from './ops/welcome.ts'
 import { referenceRoutes } from './reference/referenceRoutes.ts'
 import { referenceTexts } from './reference/texts.ts'
@@ -34,16 +32,10 @@ import { geofenceRoutes } from './registry/geofenceRoutes.ts'
 import { importRoutes } from './registry/importRoutes.ts'
 import { keyRoutes } from './registry/keyRoutes.ts'
 import type { Registry } from './registry/registry.ts'
+import type { Roads } from './roads.ts'
 import { settingsRoutes } from './registry/settingsRoutes.ts'
-import { AnswerCache } from './routing/cache.ts'
-import { CachedEngine } from './routing/engine.ts'
-import type { RoutingEngines } from './routing/port.ts'
-import { RegionEngines } from './routing/regionEngines.ts'
-import { RemoteValhalla } from './routing/remoteValhalla.ts'
-import { ValhallaProcess } from './routing/valhallaProcess.ts'
 import type { ByteBound } from './runtime/byteBound.ts'
 import { systemClock as clock, systemTime as time } from './runtime/clock.ts'
-import type { Service } from './runtime/lifecycle.ts'
 import type { Logger } from './runtime/logger.ts'
 import { connectionRoom, openFileLimit } from './runtime/openFiles.ts'
 import type { Outgoing } from './runtime/outgoing.ts'
@@ -55,8 +47,6 @@ import { Watches } from './stream/watches.ts'
 import { userRoutes } from './users/userRoutes.ts'
 
 const DAY_MILLISECONDS = 86_400_000
-/** How long an answer of a remote network holds: nobody tells when it changes. */
-const REMOTE_ANSWER_MILLISECONDS = 300_000
 
 export interface FrontParts {
   readonly options: Options
@@ -72,6 +62,7 @@ export interface FrontParts {
   readonly secret: string
   /** Management of webhooks. */
   readonly webhooks: readonly Route[]
+  readonly roads: Roads
   readonly checks: readonly ReadinessCheck[]
   readonly metrics: Metrics
 }
@@ -85,7 +76,8 @@ export interface Front {
 
 /** The API with all that it has, not listening yet. */
 export function openFront(parts: FrontParts): Front {
-  const { options, logger, registry, intake, users, measurer, events, feed, positions, metrics } = parts
+  const { options, logger, registry, intake, users, measurer, events, feed, positions, roads, metrics } =
+    parts
   const keyWatch = new KeyWatch({
     isCurrent: (credentials) => registry.keys.isCurrent(credentials),
     quotas: registry.projects,
@@ -98,7 +90,7 @@ export function openFront(parts: FrontParts): Front {
     ...contextRoutes(registry),
     ...clientRoutes(registry),
     ...syncRoutes(registry),
-    ...userRoutes({ users, registry }),
+    ...userRoutes({ users, registry, times: roads.times }),
     ...eventRoutes(events),
     eventStreams.route(),
     ...geofenceRoutes(registry),
@@ -108,7 +100,8 @@ export function openFront(parts: FrontParts): Front {
     ...settingsRoutes(registry),
     ...keyRoutes(registry),
     ...parts.webhooks,
-    ...healthRoutes(parts.checks, metrics),
+    ...roads.routes,
+    ...healthRoutes([...parts.checks, ...roads.checks], metrics),
   ]
   const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
   const subscriptions = new Subscriptions(feed, logger, new PlaceTokens(parts.secret))
@@ -177,65 +170,6 @@ export function openWebhooks(parts: {
     retentionMilliseconds: options.eventsDays * DAY_MILLISECONDS,
     logger,
   })
-}
-
-/** Road networks, and what goes with them. */
-export interface Routing {
-  readonly engines: RoutingEngines
-  readonly check: ReadinessCheck
-  readonly service: Service
-}
-
-/** The road network of the server that the settings name; without one, a process of ours for each region that is asked. */
-export function openRouting(parts: {
-  readonly options: Options
-  readonly logger: Logger
-  readonly regions: Regions
-  readonly metrics: Metrics
-}): Routing {
-  const { options, logger, regions, metrics } = parts
-  const cache = new AnswerCache(options.routingCacheBytes, clock)
-  const observer = watchRouting(metrics)
-  const limits = {
-    timeoutMilliseconds: options.routingTimeoutSeconds * 1000,
-    maxWaiting: options.routingQueue,
-  }
-  // Ready without it: tracking needs no roads.
-  const checkOf = (routed: { readonly condition: string }): ReadinessCheck => ({
-    name: 'routing',
-    check: () => ({ ok: true, detail: routed.condition }),
-  })
-  if (options.routingUrl !== '') {
-    const valhalla = new RemoteValhalla({ url: options.routingUrl, ...limits })
-    const engine = new CachedEngine({
-      valhalla,
-      cache,
-      attribution: undefined,
-      key: options.routingUrl,
-      maxAgeMilliseconds: REMOTE_ANSWER_MILLISECONDS,
-      observer,
-    })
-    registerRoutingMetrics(metrics, { cache, engines: () => [valhalla] })
-    const service = { name: 'routing', stop: () => valhalla.stop() }
-    return { engines: { containing: () => engine }, check: checkOf(valhalla), service }
-  }
-  const engines = new RegionEngines({
-    regions,
-    open: ({ tiles, name }) =>
-      new ValhallaProcess({
-        tiles,
-        name,
-        threads: options.routingThreads,
-        memoryBytes: options.routingMemoryBytes,
-        ...limits,
-        logger,
-        ended: (end) => observer.ended(end),
-      }),
-    cache,
-    observer,
-  })
-  registerRoutingMetrics(metrics, { cache, engines: () => engines.valhallas })
-  return { engines, check: checkOf(engines), service: engines }
 }
 
 /** Whether more updates may wait. */

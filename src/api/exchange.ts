@@ -9,16 +9,8 @@ import { LATER, type Answer, type AnswerStream, type Call, type Reply } from './
 import type { Shared } from './shared.ts'
 import { StreamOut } from './streamOut.ts'
 import { Upload, UPLOAD_MEMORY_BYTES } from './upload.ts'
-import {
-  endHead,
-  hasVersion,
-  headerLines,
-  isLarge,
-  JSON_CONTENT_TYPE,
-  successText,
-  writeHead,
-  writeLarge,
-} from './wire.ts'
+import { JSON_CONTENT_TYPE, successText } from './answerText.ts'
+import { endHead, hasVersion, headerLines, isLarge, writeHead, writeLarge } from './wire.ts'
 
 /** Status under which a request counts whose client hung up before the answer. */
 const CLIENT_CLOSED = 499

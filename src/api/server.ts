@@ -17,7 +17,8 @@ import type { ErrorLog } from '../runtime/logger.ts'
 import type { Shared } from './shared.ts'
 import type { SocketHandler } from './socket.ts'
 import { refusalOf, serveSockets, UPGRADE_HEADERS } from './upgrade.ts'
-import { endHead, JSON_CONTENT_TYPE, writeHead } from './wire.ts'
+import { JSON_CONTENT_TYPE } from './answerText.ts'
+import { endHead, writeHead } from './wire.ts'
 
 export interface ServerOptions {
   readonly routes: readonly Route[]

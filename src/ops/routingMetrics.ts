@@ -70,3 +70,12 @@ export function registerRoutingMetrics(
   )
   metrics.gauge('routing_cache_bytes', 'Bytes of routing answers that are kept.', () => cache.bytes)
 }
+
+/** How many isochrones wait for their area. */
+export function registerIsochroneMetrics(metrics: Metrics, isochrones: { readonly pending: number }): void {
+  metrics.gauge(
+    'isochrones_pending',
+    'Isochrone geofences whose area is not that of the road network there is.',
+    () => isochrones.pending,
+  )
+}

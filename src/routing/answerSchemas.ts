@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import Type, { type TSchema } from 'typebox'
 import type { Answer } from '../api/route.ts'
-import { JSON_CONTENT_TYPE, successText } from '../api/wire.ts'
+import { JSON_CONTENT_TYPE, successText } from '../api/answerText.ts'
 import type { LonLat } from './polyline.ts'
 import type { RoutingEngine } from './port.ts'
 

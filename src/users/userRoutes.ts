@@ -6,19 +6,22 @@ import type { FoundUser, UserAnswer, UserQuestion, Users } from '../engine/port.
 import { PAGE_CHARACTERS } from '../events/port.ts'
 import { UserSchema } from '../ingest/userSchema.ts'
 import type { Beacon } from '../model/beacon.ts'
-import type { GeofenceProperties } from '../model/geofence.ts'
+import type { GeofenceProperties, TravelMode } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeDirectory } from '../registry/port.ts'
-import { ApiError, notFound } from '../runtime/errors.ts'
+import { badParam, notFound } from '../runtime/errors.ts'
 import { ExplanationSchema } from './explanationSchema.ts'
+import { usersWithin, type TravelTimes } from './travelSearch.ts'
 
 /** What the user endpoints ask. */
 export interface UserParts {
   readonly users: Users
+  readonly times: TravelTimes
   readonly registry: { scope(scope: ScopeId): ScopeDirectory }
 }
 
 const TAG = 'Users'
+const MIN_RADIUS_METERS = 100
 const Id = Type.Object({ id: Name(256, '`_id`, userId or deviceId.') })
 const OneUser = Type.Object({ user: UserSchema })
 const ManyUsers = Type.Object({ users: Type.Array(UserSchema) })
@@ -113,7 +116,7 @@ function recordRoutes({ users }: UserParts): Route[] {
   ]
 }
 
-function searchRoutes({ users }: UserParts): Route[] {
+function searchRoutes({ users, times }: UserParts): Route[] {
   return [
     route({
       method: 'GET',
@@ -124,13 +127,18 @@ function searchRoutes({ users }: UserParts): Route[] {
       query: Type.Object({
         near: CoordinatesText,
         radius: Type.Optional(
-          Type.Number({ minimum: 100, maximum: 10_000, default: 1000, description: 'Metres.' }),
+          Type.Number({
+            minimum: 1,
+            maximum: 10_000,
+            default: 1000,
+            description: 'Metres, at least 100; with `mode` minutes of travel to the location.',
+          }),
         ),
         mode: Type.Optional(
           Type.Union(
             ['car', 'truck', 'foot', 'bike', 'motorbike'].map((mode) => Type.Literal(mode)),
             {
-              description: 'The radius counts minutes of travel: needs a routing engine.',
+              description: 'The radius counts minutes of travel, and the quickest come first.',
             },
           ),
         ),
@@ -141,12 +149,15 @@ function searchRoutes({ users }: UserParts): Route[] {
       handler: async (call) => {
         const { near, radius = 1000, limit = 10, metadata, mode } = call.query
         const { latitude, longitude } = parseCoordinates('near', near)
-        if (mode !== undefined)
-          throw new ApiError(503, 'mode: There is no routing engine, so travel time cannot be measured.', {
-            param: 'mode',
-          })
-        const question = { latitude, longitude, radiusMeters: radius, metadata, limit }
-        const answer = await users.ask({ scope: scopeOf(call), ask: 'near', near: question })
+        const scope = scopeOf(call)
+        const place = { latitude, longitude, metadata, limit }
+        if (mode !== undefined) {
+          const question = { ...place, scope, minutes: radius, mode: mode as TravelMode }
+          return { json: usersJson(await usersWithin(users, times, question)) }
+        }
+        if (radius < MIN_RADIUS_METERS)
+          throw badParam('radius', `Invalid radius. Valid range: [${MIN_RADIUS_METERS}, 10000], in metres.`)
+        const answer = await users.ask({ scope, ask: 'near', near: { ...place, radiusMeters: radius } })
         return { json: usersJson(answer.users) }
       },
     }),

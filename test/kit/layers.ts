@@ -70,6 +70,7 @@ const ROOTS: ReadonlySet<string> = new Set([
   'src/operator.ts',
   'src/region.ts',
   'src/regions.ts',
+  'src/roads.ts',
 ])
 
 /** Where the files that threads start with are named. */
