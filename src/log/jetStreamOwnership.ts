@@ -135,7 +135,12 @@ class HostMembership implements Ownership {
       await sleep(renewMs, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       const wasLive = this.isLive
-      if (!wasLive) this.#releaseAll()
+      if (!wasLive) {
+        this.#releaseAll()
+        // Who is seen is given partitions at once, so its hands should be free. But one that hangs must not keep it away.
+        const late = sleep(this.#ttlMs, undefined, { signal, ref: false }).catch(() => {})
+        await Promise.race([Promise.all(this.#busy.values()), late])
+      }
       await this.#renew().catch(this.#troubled)
       // What they sent while this process stood still counts as if they had sent it now.
       if (!wasLive)
