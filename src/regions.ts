@@ -6,6 +6,7 @@ import { wantsSample } from './geodata/sampleImport.ts'
 import { SampleRegion } from './geodata/sampleRegion.ts'
 import { lockStore } from './log/store.ts'
 import type { ReadinessCheck } from './ops/healthRoutes.ts'
+import { systemTime as time } from './runtime/clock.ts'
 import type { Service } from './runtime/lifecycle.ts'
 import type { Logger } from './runtime/logger.ts'
 
@@ -34,6 +35,7 @@ export function openRegions({
       isWanted
         ? `There is no region yet; the sample region: ${sample.condition}.`
         : 'There is no region yet: npm run region -- import FILE.osm.pbf makes one.',
+    time,
     logger,
   })
   const nothing: Service = { name: sample.name, stop() {} }

@@ -96,26 +96,32 @@ export class Coverage {
   }
 }
 
-/** Counts nodes into cells: 66 MB of address space, of which the system gives what is touched. */
+/** Counts nodes into cells. */
 export class CoverageCounter {
-  readonly #counts = new Uint8Array(ROWS * COLUMNS)
+  /** Of each row that has nodes the counts of its cells. */
+  readonly #rows = new Map<number, Uint8Array>()
 
   /** @param longitude -180 to 180. @param latitude -90 to 90. */
   add(longitude: number, latitude: number): void {
     const cell = cellAt(longitude, latitude)
-    if (this.#counts[cell]! < MOST) this.#counts[cell]!++
+    const column = cell % COLUMNS
+    const row = (cell - column) / COLUMNS
+    let counts = this.#rows.get(row)
+    if (counts === undefined) this.#rows.set(row, (counts = new Uint8Array(COLUMNS)))
+    if (counts[column]! < MOST) counts[column]!++
   }
 
   coverage(): Coverage {
-    const cells = Uint32Array.from(this.#filled())
-    return new Coverage(
-      cells,
-      Uint8Array.from(cells, (cell) => this.#counts[cell]!),
-    )
-  }
-
-  *#filled(): Generator<number> {
-    for (let cell = 0; cell < this.#counts.length; cell++) if (this.#counts[cell]! > 0) yield cell
+    const cells: number[] = []
+    const nodes: number[] = []
+    for (const [row, counts] of [...this.#rows].sort(([a], [b]) => a - b)) {
+      for (const [column, count] of counts.entries()) {
+        if (count === 0) continue
+        cells.push(row * COLUMNS + column)
+        nodes.push(count)
+      }
+    }
+    return new Coverage(Uint32Array.from(cells), Uint8Array.from(nodes))
   }
 }
 

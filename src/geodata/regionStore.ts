@@ -11,6 +11,7 @@ import fs from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Position } from '../model/geofence.ts'
+import type { Time } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { containingRegion, regionAt, type CoveredRegion } from './choice.ts'
@@ -35,6 +36,7 @@ export interface RegionStoreParts {
   readonly lock: (folder: string) => () => void
   /** What to say where there is no region: what is coming, or what to do. */
   readonly coming: () => string
+  readonly time: Time
   readonly logger: Logger
 }
 
@@ -43,11 +45,12 @@ export class RegionStore implements Regions, Service {
   readonly #parts: RegionStoreParts
   readonly #folder: string
   readonly #listeners = new Set<() => void>()
-  /** Of the looks and of builds that are kept for a while. */
-  readonly #timers = new Set<NodeJS.Timeout>()
+  /** Each calls off what is to be done later. */
+  readonly #later = new Set<() => void>()
   #all: readonly CoveredRegion[] = []
   /** Of the manifest that was read. */
   #stamp: string
+  #isStopped = false
 
   /** Reads the regions there are. @throws {RegionsRefused} and the system's errors */
   constructor(parts: RegionStoreParts) {
@@ -76,11 +79,12 @@ export class RegionStore implements Regions, Service {
 
   async start(): Promise<void> {
     await this.#sweep()
-    this.#timers.add(setInterval(() => void this.look(), LOOK_MILLISECONDS).unref())
+    this.#lookLater()
   }
 
   stop(): void {
-    for (const timer of this.#timers) clearTimeout(timer)
+    this.#isStopped = true
+    for (const callOff of this.#later) callOff()
   }
 
   /** Looks for another manifest. Never rejects: what cannot be read leaves what is served. */
@@ -108,16 +112,27 @@ export class RegionStore implements Regions, Service {
   }
 
   #letGo(id: string, region: string): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer)
+    this.#after(KEEP_MILLISECONDS, () => {
       rm(join(this.#folder, id), { recursive: true, force: true }).catch((error: Error) =>
         this.#parts.logger.warn(
           { err: error, region },
           'a region that is no longer served cannot be removed',
         ),
       )
-    }, KEEP_MILLISECONDS)
-    this.#timers.add(timer.unref())
+    })
+  }
+
+  #lookLater(): void {
+    this.#after(LOOK_MILLISECONDS, () => void this.look().then(() => this.#lookLater()))
+  }
+
+  #after(milliseconds: number, work: () => void): void {
+    if (this.#isStopped) return
+    const callOff = this.#parts.time.after(milliseconds, () => {
+      this.#later.delete(callOff)
+      work()
+    })
+    this.#later.add(callOff)
   }
 
   /** What a server that ended left. Where somebody imports at the moment it waits for another start. */

@@ -1,0 +1,238 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { readManifest, readRecord, regionsFolder, writeManifest } from '../../src/geodata/regionFiles.ts'
+import { RegionStore } from '../../src/geodata/regionStore.ts'
+import type { Position } from '../../src/model/geofence.ts'
+import { lockStore } from '../../src/log/store.ts'
+import { createLogger } from '../../src/runtime/logger.ts'
+import { ValhallaProcess } from '../../src/routing/valhallaProcess.ts'
+import { SimulatedTime, until } from '../delivery/webhookKit.ts'
+import { startServer } from '../kit/server.ts'
+import { LONDON, QUEENS, region, temporaryFolder, writeStreets } from './kit.ts'
+
+const logger = createLogger('silent')
+
+t.test('regions are imported, listed, put first and removed, beside a server that serves them', async (t) => {
+  const folder = temporaryFolder(t)
+  const queens = join(folder, 'Queens Village.osm.pbf')
+  const london = join(folder, 'london-latest.osm.pbf')
+  writeStreets(queens, QUEENS)
+  writeStreets(london, LONDON)
+  const server = await startServer(t)
+  const data = ['--data', server.data]
+  const served = async (): Promise<string> => {
+    const { body } = await server.api('GET', '/readyz')
+    return body.checks.find(({ name }: { name: string }) => name === 'regions').detail
+  }
+  t.match(await region('list', ...data), { code: 0, output: /^No regions\./ })
+  t.equal(await served(), 'none')
+
+  const first = await region('import', queens, ...data, '--threads', '1')
+  t.equal(first.code, 0, first.output)
+  t.match(first.output, /^reading the extract \d+ %\nbuilding routing tiles \d+ %\n/)
+  t.match(first.output, /The region queens-village is served, by a running server within a second:/)
+  await until(async () => (await served()) === 'queens-village')
+  t.match(await region('import', london, '--name=London town', ...data), { code: 0 })
+  await until(async () => (await served()) === 'london-town, queens-village')
+
+  const { output: list } = await region('list', ...data)
+  t.match(
+    list,
+    /^london-town: 16 roads, latitude 51\.5000 to 51\.5140, longitude -0\.1000 to -0\.0860\n {4}london-latest\.osm\.pbf, 0\.0 MB, data of 2026-01-02; imported [\d-]+, 0\.\d MB on the disk\n {4}© OpenStreetMap contributors, ODbL 1\.0, .*\nqueens-village: /,
+  )
+  t.match(await region('use', 'queens-village', ...data), { code: 0 })
+  await until(async () => (await served()) === 'queens-village, london-town')
+
+  t.test('people drive on the right side, in the right country, at the right time', async (t) => {
+    const builds = readManifest(regionsFolder(server.data)).regions
+    const tiles = (name: string): string =>
+      join(regionsFolder(server.data), builds.find((one) => one.name === name)!.folder, 'routing', 'tiles')
+    t.strictSame(await facts(tiles('queens-village'), QUEENS), ['right', 'US', 'America/New_York'])
+    t.strictSame(await facts(tiles('london-town'), LONDON), ['left', 'GB', 'Europe/London'])
+  })
+
+  // Anew: in its place, from a new folder; the server keeps the old one for a while.
+  const before = readManifest(regionsFolder(server.data))
+  writeStreets(london, [LONDON[0] - 0.001, LONDON[1]])
+  t.match(await region('import', london, '--name', 'london-town', ...data), { code: 0 })
+  const after = readManifest(regionsFolder(server.data))
+  t.strictSame(
+    after.regions.map(({ name }) => name),
+    ['queens-village', 'london-town'],
+  )
+  t.not(after.regions[1]!.folder, before.regions[1]!.folder)
+  t.ok(
+    existsSync(join(regionsFolder(server.data), before.regions[1]!.folder)),
+    'in use until the server lets go',
+  )
+  t.match(readRecord(join(regionsFolder(server.data), after.regions[1]!.folder)), {
+    name: 'london-town',
+    roads: 16,
+    nodes: 64,
+    bounds: [-0.101, 51.5, -0.087, 51.514],
+    source: {
+      file: 'london-latest.osm.pbf',
+      bytes: statSync(london).size,
+      dataOf: '2026-01-02T00:00:00.000Z',
+    },
+    stages: { routing: { engine: /^@valhallajs\/valhallajs \d/ } },
+  })
+  await server.stop()
+  await server.restart()
+  const names = readdirSync(regionsFolder(server.data)).sort()
+  const builds = after.regions.map((one) => one.folder)
+  t.strictSame(names, [...builds, 'lock', 'regions.json'].sort(), 'what was left is gone at the next start')
+
+  t.match(await region('remove', 'london-town', ...data), {
+    code: 0,
+    output: 'The region london-town is removed.\n',
+  })
+  await until(async () => (await served()) === 'queens-village')
+  await server.stop()
+  t.match(await region('remove', 'queens-village', ...data), { code: 0 })
+  t.strictSame(readdirSync(regionsFolder(server.data)).sort(), ['lock', 'regions.json'])
+})
+
+t.test('what cannot be done is said in a sentence, and leaves nothing behind', async (t) => {
+  const folder = temporaryFolder(t)
+  const data = join(folder, 'data')
+  const streets = join(folder, 'streets.osm.pbf')
+  writeStreets(streets, QUEENS)
+  const bad = join(folder, 'bad.osm.pbf')
+  writeFileSync(bad, readFileSync(streets).subarray(0, -10))
+  mkdirSync(join(folder, 'a-folder'))
+  const refusals: readonly (readonly [code: number, sentence: RegExp, ...args: string[]])[] = [
+    [
+      1,
+      /absent\.osm\.pbf cannot be read: there is no such file or folder\./,
+      'import',
+      join(folder, 'absent.osm.pbf'),
+    ],
+    [1, /a-folder is no file\./, 'import', join(folder, 'a-folder')],
+    [1, /bad\.osm\.pbf ends in the middle: it was not copied whole\./, 'import', bad],
+    [1, /kit\.ts is no OpenStreetMap PBF file\./, 'import', join(import.meta.dirname, 'kit.ts')],
+    [1, /There is no region nowhere\./, 'use', 'nowhere'],
+    [1, /There is no region \.\.\/\.\.\./, 'remove', '../..'],
+    [2, /has no letter and no digit/, 'import', streets, '--name', '../..'],
+    [2, /--name needs a value/, 'import', streets, '--name'],
+    [2, /--threads must be a number/, 'import', streets, '--threads', 'many'],
+    [2, /are of import/, 'list', '--name', 'x'],
+    [2, /unknown option --fast/, 'import', streets, '--fast'],
+    [2, /No command: import/, 'import'],
+    [2, /Give a command/],
+  ]
+  const said = await Promise.all(
+    refusals.map(([, , ...args]) => region(...args, '--data', join(data, String(Math.random())))),
+  )
+  for (const [i, [code, sentence]] of refusals.entries()) t.match(said[i], { code, output: sentence })
+  for (const one of said) t.notMatch(one.output, /\n {4}at /, 'no stack')
+  for (const name of existsSync(data) ? readdirSync(data) : [])
+    t.strictSame(
+      readdirSync(join(data, name), { recursive: true }).filter((one) => !String(one).endsWith('lock')),
+      ['regions'],
+    )
+  t.match(await region('--help'), { code: 0, output: /^Usage: npm run region/ })
+
+  t.test('one at a time', async (t) => {
+    mkdirSync(regionsFolder(data), { recursive: true })
+    const release = lockStore(regionsFolder(data))
+    t.match(await region('import', streets, '--data', data), {
+      code: 1,
+      output: /Another import, or another command, is at work on /,
+    })
+    t.match(await region('list', '--data', data), { code: 0 })
+    release()
+  })
+
+  t.test('files of a later version', async (t) => {
+    writeFileSync(join(regionsFolder(data), 'regions.json'), '{"format":2}')
+    t.match(await region('list', '--data', data), {
+      code: 1,
+      output: /is of format 2; this version reads 1\.\n$/,
+    })
+    writeFileSync(join(regionsFolder(data), 'regions.json'), '{"for')
+    t.match(await region('use', 'x', '--data', data), { code: 1, output: /regions\.json is damaged: / })
+  })
+})
+
+t.test('the view of a server', async (t) => {
+  const folder = temporaryFolder(t)
+  const extract = join(folder, 'city.osm.pbf')
+  writeStreets(extract, QUEENS)
+  const time = new SimulatedTime()
+  const store = new RegionStore({ dataFolder: folder, lock: lockStore, coming: () => 'Soon.', time, logger })
+  t.teardown(() => store.stop())
+  const regions = regionsFolder(folder)
+  let changes = 0
+  await store.start()
+  store.onChange(() => changes++)
+  const origin = [{ param: 'origin', position: [QUEENS[0] + 0.005, QUEENS[1] + 0.005] as Position }]
+  t.throws(() => store.containing(origin), { code: 503, message: 'Soon.' })
+
+  t.match(await region('import', extract, '--data', folder), { code: 0 })
+  await time.runUntil(time.now() + 1000)
+  await until(() => changes === 1)
+  const [city] = store.all
+  t.equal(store.containing(origin), city)
+  t.equal(store.at([0, 0]), undefined)
+  t.match(city, { name: 'city', attribution: '© OpenStreetMap contributors', bounds: [QUEENS[0], QUEENS[1]] })
+  t.ok(existsSync(city!.tiles))
+  await store.look()
+  t.equal(changes, 1, 'nothing has changed')
+
+  // What cannot be read is not served, and what is served stays.
+  const manifest = readManifest(regions)
+  writeFileSync(join(regions, 'regions.json'), '{')
+  await store.look()
+  t.equal(store.all[0], city)
+  rmSync(join(regions, 'regions.json'))
+  writeManifest(regions, manifest)
+  await store.look()
+  t.equal(store.all[0], city, 'the same object as long as it is the same build')
+
+  writeManifest(regions, { format: 1, regions: [] })
+  await store.look()
+  t.strictSame(store.all, [])
+  await time.runUntil(time.now() + 59_000)
+  t.ok(existsSync(city!.tiles), 'kept for those who use it')
+  await time.runUntil(time.now() + 2000)
+  await until(() => !existsSync(dirname(dirname(city!.tiles))))
+})
+
+/** Driving side, country and time zone, as the routing engine has them in the tiles. */
+async function facts(tiles: string, [west, south]: Position): Promise<unknown[]> {
+  const engine = new ValhallaProcess({
+    tiles,
+    name: 'test',
+    threads: 1,
+    timeoutMilliseconds: 30_000,
+    memoryBytes: 256 << 20,
+    maxWaiting: 10,
+    logger,
+    ended() {},
+  })
+  const ask = async (action: 'route' | 'locate', request: object): Promise<never> =>
+    JSON.parse((await engine.call(action, JSON.stringify(request))).toString()) as never
+  try {
+    const at = (column: number, row: number) => ({ lon: west + column * 0.002, lat: south + row * 0.002 })
+    const route: { routes: { legs: { steps: { driving_side: string }[] }[] }[] } = await ask('route', {
+      locations: [at(0, 0), at(5, 5)],
+      costing: 'auto',
+      format: 'osrm',
+    })
+    const located: { nodes: { administrative: Record<string, string> }[] }[] = await ask('locate', {
+      locations: [{ ...at(3, 3), node_snap_tolerance: 50 }],
+      costing: 'auto',
+      verbose: true,
+    })
+    const { administrative } = located[0]!.nodes[0]!
+    return [
+      route.routes[0]!.legs[0]!.steps[0]!.driving_side,
+      administrative['iso_3166-1'],
+      administrative['time_zone_name'],
+    ]
+  } finally {
+    await engine.stop()
+  }
+}
