@@ -169,4 +169,5 @@ t.test('the alerts', (t) => {
 
 t.test('Prometheus itself', { skip: skipWithoutTool('promtool') }, async (t) => {
   t.match(await run('promtool', ['check', 'config', 'deploy/prometheus/prometheus.yml']), /rules found/)
+  await run('promtool', ['test', 'rules', 'test/deploy/alerts.yml'])
 })
