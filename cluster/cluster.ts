@@ -57,6 +57,8 @@ export class Cluster {
       RINGFENCE_NATS_URL: nats.map((member) => member.options.url).join(','),
       RINGFENCE_NATS_REPLICAS: String(servers),
       ...(tile38[0] !== undefined && { RINGFENCE_TILE38_URL: tile38[0].options.url }),
+      // Each gateway would make one of its own.
+      RINGFENCE_SAMPLE_REGION: 'off',
       ...options.env,
     }
     const ofRole = (role: string, count: number, first?: number) =>
