@@ -1,12 +1,14 @@
 /** Live positions of devices that other processes have: src/engine/remotePositions.ts and positionServer.ts. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { HostPositions } from '../../src/engine/hostPositions.ts'
-import type { LivePosition } from '../../src/engine/port.ts'
+import { HostUsers } from '../../src/engine/hostUsers.ts'
+import type { Intake, LivePosition, Positions, Users } from '../../src/engine/port.ts'
 import { PositionServer } from '../../src/engine/positionServer.ts'
 import { RemotePositions } from '../../src/engine/remotePositions.ts'
+import type { Position } from '../../src/model/geofence.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { HERE, NOON } from '../actor/kit.ts'
+import { Engine, HERE, NOON, SALT } from '../actor/kit.ts'
 import { Random } from '../actor/world.ts'
 import { update } from './contract.ts'
 import {
@@ -21,11 +23,13 @@ import {
   SimulatedCalls,
   track,
 } from './kit.ts'
+import { positionsContract, SCOPE } from './positionsContract.ts'
 
 const DEVICES = 20
 const ABOUT = { kind: 'circle', center: [HERE.longitude, HERE.latitude], radius: 1000 } as const
 
-t.test('a gateway is told of positions, and looks for them, while partitions move', async (t) => {
+/** Two owners without partitions, and a gateway that watches. */
+function openRemote(t: Test) {
   const calls = new SimulatedCalls(new Random(1), FAIR)
   const world = fixedWorld()
   const clock = new ManualClock(NOON)
@@ -48,10 +52,55 @@ t.test('a gateway is told of positions, and looks for them, while partitions mov
     t.teardown(() => served.stop())
     return owner
   })
-  const gateway = gatewayOf(calls, world)
   const positions = new RemotePositions({ calls, gateway: 'g', partitions: PARTITIONS, patienceMs: 700 })
   t.teardown(() => positions.stop())
+  return { owners, gateway: gatewayOf(calls, world), positions, clock }
+}
 
+/** Moves and removes devices of an engine. */
+function movesOf(positions: Positions, engine: { intake: Intake; users: Users; clock: ManualClock }) {
+  const { intake, users, clock } = engine
+  return {
+    positions,
+    async move(deviceId: string, [longitude, latitude]: Position) {
+      clock.advance(1000)
+      outcome(await track(intake, update({ clock }, deviceId, { latitude, longitude })))
+    },
+    async remove(deviceId: string) {
+      const found = await users.ask({ scope: SCOPE, ask: 'user', id: deviceId })
+      await users.remove(SCOPE, found.users[0]!.id)
+    },
+  }
+}
+
+const settle = async (isTrue: () => boolean) => {
+  while (!isTrue()) await sleep(5)
+}
+
+positionsContract(
+  t,
+  'in this process',
+  async () => {
+    const { host, world, clock } = new Engine()
+    const users = new HostUsers(() => [host], { salt: SALT, registry: world, clock })
+    return movesOf(new HostPositions(host), { intake: host, users, clock })
+  },
+  settle,
+)
+
+positionsContract(
+  t,
+  'over NATS',
+  async (test) => {
+    const { owners, gateway, positions, clock } = openRemote(test)
+    for (let n = 0; n < PARTITIONS; n++) await owners[n % 2]!.acquire(n)
+    return movesOf(positions, { intake: gateway, users: gateway, clock })
+  },
+  settle,
+)
+
+t.test('a gateway is told of positions, and looks for them, while partitions move', async (t) => {
+  const { owners, gateway, positions, clock } = openRemote(t)
   const look = async () => {
     const found = new Map<string, LivePosition>()
     const viewer = {

@@ -20,13 +20,13 @@ import { objectsOf, Tile38Search } from '../../src/spatial/tile38Search.ts'
 import { deviceOf } from '../../src/spatial/tile38Texts.ts'
 import { Tile38Wholeness } from '../../src/spatial/tile38Wholeness.ts'
 import type { Tile38Connection } from '../../src/spatial/tile38Connection.ts'
+import { AREAS, inside, positionsContract, SCOPE, spots, Watcher } from '../engine/positionsContract.ts'
 import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
 import { place } from './contract.ts'
 
 t.setTimeout(120_000)
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 60)
-const SCOPE = 3
 const HERE = { latitude: 52.5, longitude: 13.4 }
 const STORE = 'a store'
 const logger = pino({ level: 'silent' })
@@ -251,24 +251,25 @@ t.test(`${TILE38_NAME}: who is near is who a scan finds, in its order`, async (t
   await t.rejects(near([0, 0], 1000, 10), { code: 503 })
 })
 
-const AREAS: readonly LiveArea[] = [
-  { kind: 'circle', center: [13.4, 52.5], radius: 2000 },
-  { kind: 'box', west: 179.9, south: -1, east: -179.9, north: 1 },
-  {
-    kind: 'polygon',
-    ring: [
-      [13.4, 52.5],
-      [13.5, 52.5],
-      [13.4, 52.6],
-      [13.4, 52.5],
-    ],
+positionsContract(
+  t,
+  TILE38_NAME,
+  async (t) => {
+    const server = await tile38Server(t)
+    const tile38 = server.connect(t)
+    const fleet = new Fleet(t, tile38)
+    const wholeness = new Tile38Wholeness(tile38, STORE, SHARES)
+    const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, process: 'this one', logger })
+    positions.start()
+    t.teardown(() => positions.stop())
+    await until(() => tile38.isConnected)
+    return {
+      positions,
+      move: async (deviceId, at) => fleet.move(deviceId, at),
+      remove: async (deviceId) => fleet.remove(deviceId),
+    }
   },
-]
-const spots = fc.oneof(
-  fc
-    .tuple(fc.integer({ min: -40, max: 120 }), fc.integer({ min: -30, max: 120 }))
-    .map(([east, north]): Position => [13.4 + east / 1000, 52.5 + north / 1000]),
-  fc.tuple(fc.constantFrom(179.85, 179.95, 180, -180, -179.95, -179.85), fc.constantFrom(-1.1, -1, 0, 0.9)),
+  until,
 )
 
 t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leaves`, async (t) => {
@@ -279,25 +280,15 @@ t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leave
   const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, process: 'this one', logger })
   positions.start()
   t.teardown(() => positions.stop())
-  const known = new Map<string, LivePosition>()
-  positions.observer = {
-    moved: (position) => void known.set(position.deviceId, { ...position }),
-    removed: (_, deviceId) => void known.delete(deviceId),
-  }
-  /** Devices that are in the area as far as is known here. */
-  const inside = (area: LiveArea) => {
-    const areas = new LiveAreas<string>()
-    areas.put('it', area)
-    return [...known.values()]
-      .filter(({ latitude, longitude }) => areas.tester('it')(latitude, longitude))
-      .map(({ deviceId }) => deviceId)
-      .toSorted()
-  }
-  const agrees = () =>
-    AREAS.every((area) => {
-      const expected = fleet.in(area).map(({ deviceId }) => deviceId)
-      return inside(area).join() === expected.toSorted().join()
-    })
+  const watcher = new Watcher(positions)
+  const places = () =>
+    new Map(
+      [...fleet.devices].map(([id, { longitude, latitude }]): [string, Position] => [
+        id,
+        [longitude, latitude],
+      ]),
+    )
+  const agrees = () => watcher.agrees(places())
   const shuffle = (seed: number) => {
     for (const [i, at] of fc.sample(spots, { numRuns: 400, seed }).entries()) {
       const id = `device${i % 120}`
@@ -306,17 +297,12 @@ t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leave
     }
   }
 
-  const viewers = AREAS.map(() => ({
-    isEnded: false,
-    found: (position: LivePosition) => void known.set(position.deviceId, { ...position }),
-    pause: () => {},
-  }))
   await until(() => tile38.isConnected)
   shuffle(1)
   await fleet.settled()
-  await Promise.all(AREAS.map((area, i) => positions.look(SCOPE, area, viewers[i]!)))
+  await Promise.all(AREAS.map((area, i) => positions.look(SCOPE, area, watcher.viewers[i]!)))
   t.ok(agrees(), 'at the first look')
-  t.ok(AREAS.every((area) => inside(area).length > 0))
+  t.ok(AREAS.every((area) => inside(area, places()).length > 0))
   for (const seed of [2, 3, 4]) {
     shuffle(seed)
     await fleet.settled()
@@ -343,13 +329,13 @@ t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leave
   t.pass('after it was stopped for some seconds')
 
   t.equal(positions.count, AREAS.length)
-  for (const viewer of viewers) viewer.isEnded = true
+  for (const viewer of watcher.viewers) viewer.isEnded = true
   await until(() => positions.count === 0)
-  const before = known.size
+  const before = watcher.known.size
   fleet.move('late', [13.4, 52.5])
   await fleet.settled()
   await tile38.send([['PING']])
-  t.equal(known.size, before, 'who looks no more is told nothing')
+  t.equal(watcher.known.size, before, 'who looks no more is told nothing')
 })
 
 t.test(`${TILE38_NAME}: partitions change hands, and a former owner goes on writing`, async (t) => {
