@@ -1,0 +1,71 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { readCoverage, readManifest, readRecord, regionsFolder } from '../../src/geodata/regionFiles.ts'
+import { until } from '../delivery/webhookKit.ts'
+import { KEYS, startServer } from '../kit/server.ts'
+import { region } from './kit.ts'
+
+t.test('a city comes by itself, once, while devices are tracked', async (t) => {
+  const server = await startServer(t, { env: { RINGFENCE_SAMPLE_REGION: 'on' } })
+  const folder = regionsFolder(server.data)
+  const state = async (): Promise<string> => {
+    const { body, status } = await server.api('GET', '/readyz')
+    t.equal(status, 200, 'ready without it')
+    return body.checks.find(({ name }: { name: string }) => name === 'regions').detail
+  }
+  t.match(await state(), /^none; sample: (?:waiting|unpacking|reading|building)/)
+
+  // Killed in the middle, it is made by the next start: what was begun is in nobody's way.
+  await until(() => existsSync(join(folder, 'sample.osm.pbf')))
+  await server.kill9()
+  t.strictSame(readManifest(folder).regions, [])
+  await server.restart()
+  const seen = new Set<string>()
+  await until(async () => {
+    const detail = await state()
+    seen.add(detail.replace(/\d+ %/, ''))
+    const body = { deviceId: 'car', latitude: -34.9, longitude: -56.16, accuracy: 5 }
+    const tracked = await server.api('POST', '/v1/track', body, KEYS.testPublishable)
+    t.equal(tracked.status, 200)
+    await sleep(100)
+    return detail === 'montevideo'
+  })
+  t.ok(
+    [...seen].some((detail) => detail.startsWith('none; sample: building routing tiles')),
+    [...seen].join(', '),
+  )
+
+  const { regions, sampleImported } = readManifest(folder)
+  t.equal(sampleImported, true)
+  t.strictSame(readdirSync(folder).sort(), ['lock', regions[0]!.folder, 'regions.json'].sort())
+  const build = join(folder, regions[0]!.folder)
+  t.match(readRecord(build), {
+    name: 'montevideo',
+    attribution: '© OpenStreetMap contributors',
+    licence: /^ODbL 1\.0/,
+    roads: 13_592,
+    source: { dataOf: /^2017-12-/ },
+  })
+  t.ok(readCoverage(build).nodesAt(-56.16, -34.9) > 100)
+  t.match(
+    (await region('list', '--data', server.data)).output,
+    /^montevideo: 13,592 roads, (?:.|\n)+© OpenStreetMap contributors, ODbL 1\.0/,
+  )
+
+  t.match(await region('remove', 'montevideo', '--data', server.data), { code: 0 })
+  await until(async () => (await state()) === 'none')
+  await server.stop()
+  await server.restart()
+  t.equal(await state(), 'none', 'who removed it does not want it')
+  t.strictSame(readManifest(folder).regions, [])
+})
+
+t.test('it does not come where a remote server answers what needs roads', async (t) => {
+  const env = { RINGFENCE_SAMPLE_REGION: 'on', RINGFENCE_ROUTING_URL: 'http://127.0.0.1:1' }
+  const server = await startServer(t, { env })
+  const { body } = await server.api('GET', '/readyz')
+  t.match(body.checks, [{}, {}, { name: 'regions', detail: 'none' }])
+  t.notOk(existsSync(regionsFolder(server.data)))
+})
