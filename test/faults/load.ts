@@ -15,7 +15,7 @@ const RECOVERED_WITHIN_MS = 90_000
 const LOOK_AGAIN_MS = 10
 
 /** How long it took, ms. */
-export interface Recovery {
+interface Recovery {
   readonly httpMs: number
   readonly streamMs: number
 }
@@ -35,7 +35,7 @@ export class Load {
     /** Updates by HTTP that all gateways in turn failed. */
     failedEverywhere: 0,
   }
-  /** Of one request, until it was answered; ms. */
+  /** Of one request by HTTP, until it was answered; ms. Whoever reads it may begin anew. */
   longestAnswerMs = 0
   /** Ids of events that answers carried. */
   readonly answered = new Set<string>()
@@ -86,14 +86,15 @@ export class Load {
   }
 
   /**
-   * Resolves once each mover was acknowledged something that it had sent after now, to the ms until then of those by HTTP and of
-   * those over streams.
+   * Resolves once each mover was acknowledged something that it had sent after a moment, to the ms from then on of those by HTTP
+   * and of those over streams.
+   * @param since of `performance.now()`; looked at again and again
    * @throws Error where that takes for ever
    */
-  async recovered(): Promise<Recovery> {
+  async recovered(since: () => number): Promise<Recovery> {
     const [httpMs, streamMs] = await Promise.all([
-      this.#recovered(this.#byHttp),
-      this.#recovered(this.#byStream),
+      this.#recovered(this.#byHttp, since),
+      this.#recovered(this.#byStream, since),
     ])
     return { httpMs, streamMs }
   }
@@ -103,17 +104,16 @@ export class Load {
     for (const surge of this.#surges) void surge()
   }
 
-  async #recovered(movers: readonly Mover[]): Promise<number> {
-    const from = performance.now()
-    const behind = () => movers.filter(({ deviceId }) => (this.#sentAt.get(deviceId) ?? 0) < from)
+  async #recovered(movers: readonly Mover[], since: () => number): Promise<number> {
+    const behind = () => movers.filter(({ deviceId }) => (this.#sentAt.get(deviceId) ?? 0) < since())
     while (behind().length > 0) {
-      if (performance.now() - from > RECOVERED_WITHIN_MS) {
+      if (performance.now() - since() > RECOVERED_WITHIN_MS) {
         const names = behind().map(({ deviceId }) => deviceId)
         throw new Error(`G1 ${names.length} devices are acknowledged nothing any more, as ${names[0]}`)
       }
       await sleep(LOOK_AGAIN_MS)
     }
-    return performance.now() - from
+    return performance.now() - since()
   }
 
   /** Each update goes to the mover's own gateway first, as of a balancer that remembers nothing. */

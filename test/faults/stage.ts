@@ -10,7 +10,7 @@ import { Seeded } from '../fault/seeded.ts'
 import { KEYS, type HttpAnswer } from '../kit/server.ts'
 import { Bystander, type Call } from './bystander.ts'
 import { compare, type Totals } from './comparison.ts'
-import { Load, type Recovery } from './load.ts'
+import { Load } from './load.ts'
 import { Commuter, GATE, nameIn, Wanderer, type EventRecord } from './movers.ts'
 import type { Scenario } from './scenario.ts'
 import { Streams } from './streams.ts'
@@ -52,6 +52,9 @@ export class Stage {
   readonly #receiver: Receiver
   readonly #calls: readonly Call[]
   readonly #bystander: Bystander
+  /** When what happens has begun to happen, of `performance.now()`. */
+  #since = 0
+  #longestAnswerMs = 0
 
   private constructor(
     cluster: Cluster,
@@ -138,22 +141,27 @@ export class Stage {
     this.#say(line)
   }
 
-  /** Lets it happen; goes on once each device was acknowledged something that it sent after it had begun. */
-  async happens(what: string, act: () => unknown): Promise<Recovery> {
-    const { counts } = this.load
-    const before = { ...counts }
-    const [recovery] = await Promise.all([this.load.recovered(), act()])
-    const refused = counts.refused - before.refused
-    const unanswered = counts.unanswered - before.unanswered
-    const everywhere = counts.failedEverywhere - before.failedEverywhere
+  /**
+   * Lets it happen; goes on once it has, and each device was acknowledged something that it sent after it had begun: after the
+   * kill, where it {@link kills}.
+   */
+  async happens(what: string, act: () => unknown): Promise<void> {
+    const { load } = this
+    const before = { ...load.counts }
+    load.longestAnswerMs = 0
+    this.#since = performance.now()
+    const [{ httpMs, streamMs }] = await Promise.all([load.recovered(() => this.#since), act()])
+    const refused = load.counts.refused - before.refused
+    const unanswered = load.counts.unanswered - before.unanswered
+    const everywhere = load.counts.failedEverywhere - before.failedEverywhere
+    this.#longestAnswerMs = Math.max(this.#longestAnswerMs, load.longestAnswerMs)
     this.#say(
-      `${what}: all acknowledged after ${(recovery.httpMs / 1000).toFixed(2)} s by HTTP, ` +
-        `${(recovery.streamMs / 1000).toFixed(2)} s over streams; ` +
+      `${what}: all acknowledged after ${(httpMs / 1000).toFixed(2)} s by HTTP, ${(streamMs / 1000).toFixed(2)} s over ` +
+        `streams; longest answer ${(load.longestAnswerMs / 1000).toFixed(2)} s; ` +
         (refused + unanswered === 0
           ? 'nobody was refused'
           : `${refused} refused and ${unanswered} unanswered, ${everywhere} times by all gateways in turn`),
     )
-    return recovery
   }
 
   /** Starts one that has ended, and waits until it is ready. */
@@ -169,9 +177,12 @@ export class Stage {
    * never hears of it. By itself such a moment would be rare.
    */
   async kills(...members: readonly Member[]): Promise<void> {
+    // What is sent before it says nothing about what comes after it.
+    this.#since = Infinity
     this.load.surge()
     await sleep(this.random.integer(1, LONGEST_COMMIT_MS))
     for (const member of members) member.signal('SIGSTOP')
+    this.#since = performance.now()
     await sleep(ANSWERED_MS)
     await Promise.all(members.map((member) => member.end('SIGKILL')))
   }
@@ -211,12 +222,12 @@ export class Stage {
   async #play(scenario: Scenario): Promise<void> {
     const { load, cluster } = this
     load.start()
-    await load.recovered()
+    await load.recovered(() => 0)
     this.#bystander.start(load.movers.map(({ deviceId }) => deviceId))
     await sleep(LOAD_MS)
     await scenario.play(this)
     await sleep(LOAD_MS)
-    await load.recovered()
+    await this.happens('all is well again', () => {})
     await Promise.all([load.stop(), this.#bystander.stop()])
     await Promise.all(cluster.members.map((member) => member.ready()))
     await this.#bystander.compare(PATIENCE_MS)
@@ -236,14 +247,14 @@ export class Stage {
   }
 
   #tell({ devices, events, frames, owners, redelivered }: Totals, repeats: number): void {
-    const { counts, longestAnswerMs } = this.load
+    const { counts } = this.load
     this.#say(
       `${counts.updates} updates of ${devices} devices acknowledged and there; ${events} events once each; ` +
         `${frames} frames of ${owners} owners of ${this.partitions} partitions`,
     )
     this.#say(
       `${counts.refused} updates refused, ${counts.unanswered} unanswered, all sent again, ${repeats} known as applied; longest ` +
-        `answer ${(longestAnswerMs / 1000).toFixed(1)} s; ${redelivered} events delivered again`,
+        `answer ${(this.#longestAnswerMs / 1000).toFixed(1)} s; ${redelivered} events delivered again`,
     )
   }
 }

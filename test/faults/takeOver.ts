@@ -16,6 +16,7 @@ export const takeOver: Scenario = {
     await fill(stage)
     await stage.happens('actors-1 is killed (10 s are allowed)', () => stage.kills(stage.actors[0]!))
     await stage.returns(stage.actors[0]!)
+    await stage.settled()
     for (let i = 0; i < SAMPLE; i++) await checkParked(stage, stage.random.integer(0, DEVICES - 1))
   },
 }
