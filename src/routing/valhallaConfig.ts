@@ -60,10 +60,11 @@ export function valhallaConfig({ tiles, tileCacheBytes }: ValhallaRuntime): stri
       },
     },
     thor: {
-      source_to_target_algorithm: 'select_optimal',
+      // Not the one that Valhalla would choose for cars: in the sample city its cells differ from the routes between the same points
+      // in 18 of 100 cases, by up to 28 %; those of this one in 1 of 800, for as much processor time or less.
+      source_to_target_algorithm: 'timedistancematrix',
       extended_search: false,
-      // Else every tenth matrix lacks a cell for which there is a way: what ends in a street without a way on is not looked at
-      // in the first pass.
+      // Of what remains of the other one, orders of stops: else every tenth lacks a cell for which there is a way.
       costmatrix: { allow_second_pass: true },
     },
     odin: { markup_formatter: { markup_enabled: false } },

@@ -1,0 +1,261 @@
+/**
+ * The routing endpoints in the sample city against Valhalla itself, called directly on the same tiles: the same distances and
+ * durations, orders of stops that no other beats, and simulated drives that are found again on the streets that were driven.
+ * RINGFENCE_TEST_RUNS=50 tries a thousand pairs of places per mode.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { pointDistance } from '../../src/geometry/distance.ts'
+import { readExtract } from '../../src/geodata/extractReader.ts'
+import { buildTiles, tilesIn } from '../../src/geodata/routingTiles.ts'
+import { writeSampleCity } from '../../src/geodata/sampleCity.ts'
+import type { TravelMode } from '../../src/model/geofence.ts'
+import { resample } from '../../src/routing/geometryForm.ts'
+import { decodePolyline, type LonLat } from '../../src/routing/polyline.ts'
+import type { MatrixAnswer, RouteAnswer } from '../../src/routing/port.ts'
+import { costingOf, SNAP_METERS } from '../../src/routing/travel.ts'
+import { distanceOf, durationOf } from '../../src/routing/units.ts'
+import { valhallaConfig } from '../../src/routing/valhallaConfig.ts'
+import { serveRoutes } from './served.ts'
+
+const runs = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
+const seed = Number(process.env.RINGFENCE_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike']
+/** The built-up part. */
+const [WEST, SOUTH, EAST, NORTH] = [-56.22, -34.915, -56.1, -34.83]
+
+/** Valhalla's binding, as far as it is used here. */
+interface Actor {
+  route(request: object): Promise<RouteAnswer>
+  matrix(request: object): Promise<MatrixAnswer>
+}
+
+let state = seed
+/** Mulberry32. */
+function random(): number {
+  state = (state + 0x6d2b79f5) | 0
+  let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+}
+
+/** Normally distributed, by Box and Muller. */
+function gaussian(): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+}
+
+const somewhere = (): LonLat => [
+  Number((WEST + (EAST - WEST) * random()).toFixed(6)),
+  Number((SOUTH + (NORTH - SOUTH) * random()).toFixed(6)),
+]
+
+/** A place from which the middle of the city can be reached, and the other way round. */
+async function reachable(): Promise<LonLat> {
+  for (;;) {
+    const place = somewhere()
+    const locations = [located(place), located([-56.165, -34.89]), located(place)]
+    const found = await valhalla.route({ locations, costing: 'auto' }).catch(() => undefined)
+    if (found !== undefined) return place
+  }
+}
+
+const text = (places: readonly LonLat[]) => places.map(([lon, lat]) => `${lat},${lon}`).join('|')
+const located = ([lon, lat]: LonLat) => ({ lat, lon, search_cutoff: SNAP_METERS })
+
+t.setTimeout(240_000 * Math.max(1, runs))
+const folder = mkdtempSync(join(tmpdir(), 'ringfence-sample-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+const extract = join(folder, 'sample.osm.pbf')
+await writeSampleCity(extract)
+await buildTiles({
+  extract,
+  facts: await readExtract(extract, () => {}),
+  folder: join(folder, 'build'),
+  threads: 2,
+  signal: new AbortController().signal,
+  onProgress() {},
+})
+const tiles = tilesIn(join(folder, 'build'))
+const binding = (await import('@valhallajs/valhallajs')) as unknown as {
+  Actor: new (config: string) => Actor
+}
+const valhalla = new binding.Actor(valhallaConfig({ tiles, tileCacheBytes: 2 ** 28 }))
+const { get, post } = await serveRoutes(t, tiles)
+
+t.test(`distances and durations are Valhalla's, seed ${seed}`, async (t) => {
+  for (const mode of MODES) {
+    let ways = 0
+    for (let i = 0; i < 20 * runs; i++) {
+      const [from, to] = [somewhere(), somewhere()]
+      const request = {
+        locations: [located(from), located(to)],
+        costing: costingOf(mode),
+        directions_type: 'none',
+      }
+      const direct = await valhalla.route(request).catch((error: Error) => error)
+      const query = { origin: text([from]), destination: text([to]), modes: mode, units: 'metric' }
+      const { status, body } = await get('distance', { ...query, geometry: 'polyline6' })
+      if (direct instanceof Error) {
+        t.equal(status, 404, `${text([from, to])}: ${direct.message}`)
+        continue
+      }
+      ways++
+      const { summary, legs } = direct.trip
+      const found = body.routes?.[mode]
+      const wanted = {
+        distance: distanceOf(summary.length * 1000, 'metric'),
+        duration: durationOf(summary.time),
+        geometry: { type: 'polyline6', polyline: legs[0]!.shape },
+      }
+      if (JSON.stringify(found) !== JSON.stringify(wanted))
+        t.strictSame(found, wanted, `${mode} ${text([from, to])}`)
+      if (i % 5 > 0) continue
+      const { routes } = (await get('directions', { locations: text([from, to]), mode, units: 'metric' }))
+        .body
+      t.ok(Math.abs(routes[0].distance.value - wanted.distance.value) <= 1, `directions by ${mode}`)
+      t.strictSame(routes[0].duration, wanted.duration)
+    }
+    t.ok(ways > 10 * runs, `${ways} ways by ${mode}`)
+  }
+  const places: LonLat[] = []
+  for (let i = 0; i < 8; i++) places.push(await reachable())
+  const { sources_to_targets: direct } = await valhalla.matrix({
+    sources: places.map(located),
+    targets: places.map(located),
+    costing: 'auto',
+    verbose: false,
+  })
+  const query = { origins: text(places), destinations: text(places), mode: 'car', units: 'metric' }
+  const { matrix } = (await get('matrix', query)).body
+  for (const [i, row] of direct.durations.entries()) {
+    row.forEach((seconds, k) => {
+      const cell = matrix[i][k]
+      if (seconds === null) return t.equal(cell.duration, null)
+      t.strictSame(cell.duration, durationOf(seconds))
+      t.equal(cell.distance.value, Math.round(direct.distances[i]![k]! * 1000))
+    })
+  }
+  // A cell says what the way between its points does; nearly always, since both are searches that pass over some ways.
+  let equal = 0
+  for (const [i, from] of places.entries()) {
+    const to = places[(i + 1) % places.length]!
+    const { body } = await get('distance', {
+      origin: text([from]),
+      destination: text([to]),
+      modes: 'car',
+      units: 'metric',
+    })
+    const cell = matrix[i][(i + 1) % places.length]
+    if (Math.abs(body.routes.car.duration.value - cell.duration.value) < 0.15) equal++
+  }
+  t.ok(equal >= places.length - 2, `${equal} of ${places.length}`)
+})
+
+/** All orders of a list. */
+function* orders(list: readonly number[]): Generator<readonly number[]> {
+  if (list.length === 0) yield []
+  for (const first of list) {
+    for (const rest of orders(list.filter((one) => one !== first))) yield [first, ...rest]
+  }
+}
+
+t.test(`no order of stops is better than the answered one, seed ${seed}`, async (t) => {
+  for (let i = 0; i < 4 * runs; i++) {
+    const mode = (['car', 'car', 'bike'] as const)[i % 3]!
+    const places: LonLat[] = []
+    for (let k = 0; k < 4 + (i % 4); k++) places.push(await reachable())
+    const last = places.length - 1
+    const costing = costingOf(mode)
+    // Each leg on its own: the legs of a route are just these.
+    const seconds = await Promise.all(
+      places.map((from) =>
+        Promise.all(
+          places.map(async (to) => {
+            const request = { locations: [located(from), located(to)], costing, directions_type: 'none' }
+            return from === to ? 0 : (await valhalla.route(request)).trip.summary.time
+          }),
+        ),
+      ),
+    )
+    const cost = (order: readonly number[]) =>
+      order.slice(1).reduce((sum, to, k) => sum + seconds[order[k]!]![to]!, 0)
+    const asGiven = places.map((_, k) => k)
+    const best = Math.min(...[...orders(asGiven.slice(1, -1))].map((order) => cost([0, ...order, last])))
+    const { body } = await get('optimize', { locations: text(places), mode })
+    const order = [0, ...body.route.legs.map((leg: { endIndex: number }) => leg.endIndex)]
+    t.equal(order.at(-1), last)
+    t.strictSame(order.toSorted(), asGiven, 'each once')
+    // Valhalla orders by costs, of which seconds are the most but not all.
+    t.ok(
+      cost(order) <= best * 1.03,
+      `${cost(order)} s in the order ${order.join(' ')}, ${best} s in the best`,
+    )
+    t.ok(cost(order) <= cost(asGiven) + 0.1, `${cost(asGiven)} s as given`)
+    t.equal(body.route.duration.value, durationOf(cost(order)).value)
+  }
+})
+
+/** A drive along a way: a point a second, ten metres on, off by normally distributed metres each way. */
+function drive(way: readonly LonLat[], meters: number, noiseMeters: number) {
+  const degrees = 1 / 111_195
+  return resample(way, Math.ceil(meters / 10) + 1).map(([lon, lat], second) => ({
+    coordinates: text([
+      [
+        lon + (gaussian() * noiseMeters * degrees) / Math.cos((lat * Math.PI) / 180),
+        lat + gaussian() * noiseMeters * degrees,
+      ],
+    ]),
+    createdAt: new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString(),
+    accuracy: noiseMeters,
+  }))
+}
+
+/** Metres from a point to the nearest part of a way, on a plane. */
+function distanceToWay([lon, lat]: LonLat, way: readonly LonLat[]): number {
+  const x = 111_195 * Math.cos((lat * Math.PI) / 180)
+  const y = 111_195
+  let nearest = Infinity
+  for (let i = 1; i < way.length; i++) {
+    const [ax, ay] = [(way[i - 1]![0] - lon) * x, (way[i - 1]![1] - lat) * y]
+    const [bx, by] = [(way[i]![0] - lon) * x - ax, (way[i]![1] - lat) * y - ay]
+    const length2 = bx * bx + by * by
+    const share = length2 === 0 ? 0 : Math.min(1, Math.max(0, -(ax * bx + ay * by) / length2))
+    nearest = Math.min(nearest, Math.hypot(ax + bx * share, ay + by * share))
+  }
+  return nearest
+}
+
+t.test(`drives are found on the streets that were driven, seed ${seed}`, async (t) => {
+  for (const [noise, least] of [
+    [5, 0.95],
+    [20, 0.85],
+  ] as const) {
+    let driven = 0
+    let found = 0
+    let matched = 0
+    for (let i = 0; i < 5 * runs; i++) {
+      const locations = [located(await reachable()), located(await reachable())]
+      const { trip } = await valhalla.route({ locations, costing: 'auto', directions_type: 'none' })
+      const way = decodePolyline(trip.legs[0]!.shape, 6)
+      const meters = way
+        .slice(1)
+        .reduce((sum, [lon, lat], k) => sum + pointDistance(lat, lon, way[k]![1], way[k]![0]), 0)
+      const path = drive(way, meters, noise)
+      const { status, body } = await post('match', { path, geometry: 'linestring', units: 'metric' })
+      t.equal(status, 200)
+      const streets = body.geometry.coordinates as LonLat[]
+      const places = resample(way, Math.ceil(meters / 5))
+      driven += meters
+      found += (meters * places.filter((place) => distanceToWay(place, streets) < 3).length) / places.length
+      matched += body.distance.value
+    }
+    const share = found / driven
+    t.ok(
+      share >= least,
+      `${noise} m of noise: ${(share * 100).toFixed(1)} % of ${Math.round(driven / 1000)} km`,
+    )
+    t.ok(matched < driven * 1.15, `${Math.round(matched / 1000)} km matched of ${Math.round(driven / 1000)}`)
+  }
+})
