@@ -60,6 +60,7 @@ ${scripts.map((name) => `<script defer src="${ASSETS_PATH}/${name}"></script>`).
 <body>
 <header><a class="name" href="/docs">Ringfence</a>${link('/docs', 'API reference')}${link(GUIDES_PATH, 'Guides')}${bar}</header>
 ${main}
+<footer>Map data of regions: <a href="https://www.openstreetmap.org/copyright">© OpenStreetMap contributors</a>, ODbL</footer>
 </body>
 </html>
 `
