@@ -76,11 +76,22 @@ const CASES: readonly Case[] = [
   { hosts: 2, sync: '2m', partitions: 64 },
 ]
 
-/** CPU seconds of each process in one window. */
-interface Shares {
+/** What one window was made of. */
+interface Parts {
   readonly rate: number
+  /** Acknowledged. */
   readonly updates: number
+  /** Of each process. */
   readonly cpuSeconds: ReadonlyMap<string, number>
+  readonly made: Made
+}
+
+/** What the actors have counted. */
+interface Made {
+  readonly updates: number
+  readonly events: number
+  /** Each is a request of the gateway, mostly, and a commit. */
+  readonly frames: number
 }
 
 interface Result {
@@ -160,9 +171,8 @@ async function measure(single: Case, { binary, registryOf, embedded, generator }
   const ofRingfence = [...processes].flatMap(([name, server]) => (name === 'nats' ? [] : [server]))
   const { contender, close } = await open('distributed', whole, ofRingfence, generator)
   await warmUp(contender)
-  const before = await made(ofRingfence)
-  const windowShares: Shares[] = []
-  const outcome = await contest(title, [embedded, withShares(contender, processes, windowShares)], {
+  const parts: Parts[] = []
+  const outcome = await contest(title, [embedded, inParts(contender, processes, parts)], {
     windows,
     seconds,
     searchSteps,
@@ -170,16 +180,13 @@ async function measure(single: Case, { binary, registryOf, embedded, generator }
     rate: options.rate === undefined ? undefined : Number(options.rate),
     p99BoundMs: P99_BOUND_MS,
   })
-  const after = await made(ofRingfence)
   await close()
   await whole.stop()
   done(`${title}: ${rounded(ratioOf(outcome), 2)} times embedded`)
   return {
     single,
     outcome,
-    shares: medianShares(windowShares.filter(({ rate }) => rate === outcome.offeredRatePerSecond)),
-    eventsPerUpdate: (after.events - before.events) / (after.updates - before.updates),
-    updatesPerFrame: (after.updates - before.updates) / (after.frames - before.frames),
+    ...mediansOf(parts.filter(({ rate }) => rate === outcome.offeredRatePerSecond)),
   }
 }
 
@@ -211,21 +218,33 @@ async function open(
   return { contender, close: () => session.close() }
 }
 
-/** Remembers what each process used in each window. */
-function withShares(
+/** Remembers what each window was made of. */
+function inParts(
   contender: Contender,
   processes: ReadonlyMap<string, ServerProcess>,
-  windowShares: Shares[],
+  parts: Parts[],
 ): Contender {
+  const hosts = [...processes].flatMap(([name, server]) => (name.startsWith('host-') ? [server] : []))
   return {
     ...contender,
     async offer(load) {
+      const madeBefore = await made(hosts)
       const before = new Map([...processes].map(([name, server]) => [name, server.cpuSeconds()]))
       const window = await contender.offer(load)
       const used = [...processes].map(
         ([name, server]) => [name, server.cpuSeconds() - before.get(name)!] as const,
       )
-      windowShares.push({ rate: load.rate, updates: window.ok, cpuSeconds: new Map(used) })
+      const { updates, events, frames } = await made(hosts)
+      parts.push({
+        rate: load.rate,
+        updates: window.ok,
+        cpuSeconds: new Map(used),
+        made: {
+          updates: updates - madeBefore.updates,
+          events: events - madeBefore.events,
+          frames: frames - madeBefore.frames,
+        },
+      })
       return window
     },
   }
@@ -254,9 +273,7 @@ async function eventsArrived(servers: readonly ServerProcess[]): Promise<void> {
 }
 
 /** What all of them have applied and made so far. */
-async function made(
-  servers: readonly ServerProcess[],
-): Promise<{ updates: number; events: number; frames: number }> {
+async function made(servers: readonly ServerProcess[]): Promise<Made> {
   let updates = 0
   let events = 0
   let frames = 0
@@ -276,18 +293,16 @@ async function metricsOf({ port }: ServerProcess): Promise<(name: string) => num
   return (name) => Number(new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
 }
 
-/** Microseconds per update of each process: medians over the windows. */
-function medianShares(windowShares: readonly Shares[]): Record<string, number> {
-  const names = [...(windowShares[0]?.cpuSeconds.keys() ?? [])]
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      rounded(
-        median(windowShares.map(({ cpuSeconds, updates }) => (cpuSeconds.get(name)! / updates) * 1e6)),
-        2,
-      ),
-    ]),
-  )
+/** Medians over the windows. */
+function mediansOf(parts: readonly Parts[]): Pick<Result, 'shares' | 'eventsPerUpdate' | 'updatesPerFrame'> {
+  const names = [...(parts[0]?.cpuSeconds.keys() ?? [])]
+  const microsOf = (name: string) =>
+    median(parts.map(({ cpuSeconds, updates }) => (cpuSeconds.get(name)! / updates) * 1e6))
+  return {
+    shares: Object.fromEntries(names.map((name) => [name, rounded(microsOf(name), 2)])),
+    eventsPerUpdate: median(parts.map(({ made: { events, updates } }) => events / updates)),
+    updatesPerFrame: median(parts.map(({ made: { frames, updates } }) => updates / frames)),
+  }
 }
 
 function nameOf({ hosts, sync, partitions }: Case): string {

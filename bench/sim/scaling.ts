@@ -197,7 +197,7 @@ function requests() {
 function costs() {
   const cases = [
     { rate: 10_000, gateways: 2, hosts: 2, servers: 3, partitions: 64, streams: 1, gatherMs: 0 },
-    { rate: 100_000, gateways: 3, hosts: 4, servers: 3, partitions: 64, streams: 1, gatherMs: 0 },
+    { rate: 100_000, gateways: 3, hosts: 4, servers: 3, partitions: 64, streams: 1, gatherMs: 10 },
     { rate: 1_000_000, gateways: 16, hosts: 24, servers: 12, partitions: 256, streams: 4, gatherMs: 0 },
     { rate: 1_000_000, gateways: 16, hosts: 24, servers: 12, partitions: 256, streams: 4, gatherMs: 10 },
   ]

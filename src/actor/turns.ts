@@ -5,8 +5,8 @@
 const GATHER_MS = 2
 
 /**
- * When hosts take their turns: those that share it together, so that what all of them append leaves in one write to the socket,
- * and the server reads it at once.
+ * When hosts take their turns, and answer: those that share it together, so that what all of them append or say leaves in one
+ * write to the socket, and the server reads it at once.
  */
 export class Turns {
   #soon: (() => void)[] = []

@@ -180,10 +180,12 @@ export class OwnedPartition {
 
   async #process(request: PartitionRequest, session: Session): Promise<void> {
     try {
-      const { registry } = this.#parts
+      const { registry, turns } = this.#parts
       // Where it is given away before, the next owner is asked.
       await revisionReached(registry, request.revision, this.#ending.signal)
       const reply = await this.#apply(request)
+      // Under load with those of other partitions, as it came.
+      if (request.updates.length > 1) await new Promise<void>((resolve) => turns.gathered(resolve))
       if (this.isDropped) return
       session.answer(reply)
       if (reply.length <= KEPT_REPLY_BYTES) session.reply = reply
