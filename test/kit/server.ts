@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly args?: readonly string[]
   /** A data folder that already exists and outlives the server; else one is made and removed at the end. */
   readonly data?: string
+  /** Its data folder gets the sample region before it starts. */
+  readonly sample?: boolean
 }
 
 export interface HttpAnswer {
@@ -71,6 +73,8 @@ export class Server {
   static async start(options: ServerOptions = {}): Promise<Server> {
     const server = new Server(await freePort(), options)
     try {
+      // Loaded where it is asked for alone: it brings what makes regions.
+      if (options.sample) await (await import('./sampleRegion.ts')).addSample(server.data)
       await server.restart()
     } catch (error) {
       await server.dispose()

@@ -3,14 +3,8 @@
  * durations, orders of stops that no other beats, and simulated drives that are found again on the streets that were driven.
  * RINGFENCE_TEST_RUNS=50 tries a thousand pairs of places per mode.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
-import { readExtract } from '../../src/geodata/extractReader.ts'
-import { buildTiles, tilesIn } from '../../src/geodata/routingTiles.ts'
-import { writeSampleCity } from '../../src/geodata/sampleCity.ts'
 import type { TravelMode } from '../../src/model/geofence.ts'
 import { resample } from '../../src/routing/geometryForm.ts'
 import { decodePolyline, type LonLat } from '../../src/routing/polyline.ts'
@@ -18,6 +12,7 @@ import type { MatrixAnswer, RouteAnswer } from '../../src/routing/port.ts'
 import { costingOf, SNAP_METERS } from '../../src/routing/travel.ts'
 import { distanceOf, durationOf } from '../../src/routing/units.ts'
 import { valhallaConfig } from '../../src/routing/valhallaConfig.ts'
+import { sampleTiles } from '../kit/sampleRegion.ts'
 import { serveRoutes } from './served.ts'
 
 const runs = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
@@ -65,19 +60,7 @@ const text = (places: readonly LonLat[]) => places.map(([lon, lat]) => `${lat},$
 const located = ([lon, lat]: LonLat) => ({ lat, lon, search_cutoff: SNAP_METERS })
 
 t.setTimeout(240_000 * Math.max(1, runs))
-const folder = mkdtempSync(join(tmpdir(), 'ringfence-sample-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
-const extract = join(folder, 'sample.osm.pbf')
-await writeSampleCity(extract)
-await buildTiles({
-  extract,
-  facts: await readExtract(extract, () => {}),
-  folder: join(folder, 'build'),
-  threads: 2,
-  signal: new AbortController().signal,
-  onProgress() {},
-})
-const tiles = tilesIn(join(folder, 'build'))
+const tiles = await sampleTiles()
 const binding = (await import('@valhallajs/valhallajs')) as unknown as {
   Actor: new (config: string) => Actor
 }
