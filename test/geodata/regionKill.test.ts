@@ -1,10 +1,11 @@
 /**
  * An import that is killed: what was served is served, the next import goes on, and nothing is left over.
  *
- * Killed are `kill -9` of the command at each stage, and at times drawn at random. RINGFENCE_TEST_RUNS raises their number,
+ * A disk that fills up meanwhile is refused in a sentence, and left as it was. Killed are `kill -9` of the command at each stage, and at times drawn at random. RINGFENCE_TEST_RUNS raises their number,
  * RINGFENCE_SEED repeats the draws.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -110,4 +111,42 @@ t.test('Ctrl-C keeps what is done', async (t) => {
   t.equal(served(t), before)
   t.match(await region('remove', 'town', '--data', data), { code: 0 })
   t.strictSame(readdirSync(regions).sort(), ['lock', 'regions.json'], 'remove takes the unfinished one along')
+})
+
+/** A small file system of its own, or why there is none. */
+function mountDisk(megabytes: number): { readonly path: string; readonly release: () => void } | string {
+  const path = join(folder, 'disk')
+  mkdirSync(path)
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path])
+  if (mounted.status === 0) return { path, release: () => void spawnSync('umount', ['--lazy', path]) }
+  return `no tmpfs can be mounted: ${mounted.error ?? mounted.stderr}`
+}
+
+const disk = mountDisk(120)
+if (typeof disk !== 'string') t.teardown(disk.release)
+
+t.test('no room on the disk', { skip: typeof disk === 'string' && disk }, async (t) => {
+  const { path } = disk as { path: string }
+  const other = join(path, 'data')
+  const filler = join(path, 'filler')
+  const left = (): string[] => readdirSync(regionsFolder(other)).filter((name) => name !== 'lock')
+  writeFileSync(filler, Buffer.alloc(60e6))
+  t.match(await region('import', extract, '--data', other), {
+    code: 1,
+    output: /has room for \d+ MB; this import takes up to 101 MB\.\n$/,
+  })
+  t.strictSame(left(), [])
+
+  rmSync(filler)
+  const full = new RegionProcess(['import', extract, '--data', other])
+  while (!existsSync(join(regionsFolder(other), 'town.building', 'progress.json')) && full.isRunning)
+    await sleep(1)
+  try {
+    for (let i = 0; ; i++) writeFileSync(`${filler}${i}`, Buffer.alloc(i < 110 ? 1e6 : 1e3))
+  } catch (error) {
+    t.match(error, { code: 'ENOSPC' })
+  }
+  t.equal(await full.ended(), 1, full.output)
+  t.match(full.output, /: the disk is full\.\n$/)
+  t.strictSame(left(), [])
 })
