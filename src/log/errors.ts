@@ -32,6 +32,14 @@ export class FencedOut extends Error {
   }
 }
 
+/** Nobody takes what a stream is given: its servers are choosing a leader. This attempt is not stored, whatever became of others. */
+export class LeaderMissing extends Error {
+  constructor(stream: string, cause: unknown) {
+    super(`The stream ${stream} has no leader at the moment.`, { cause })
+    this.name = 'LeaderMissing'
+  }
+}
+
 /** The stream of a partition could not be taken over. It may be out of reach, or several hosts want it at once. */
 export class LogUnavailable extends Error {
   constructor(partition: number, cause: unknown) {

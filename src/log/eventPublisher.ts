@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LeaderMissing } from './errors.ts'
 import {
   MAX_BATCH_MESSAGES,
   type EventMessage,
@@ -7,7 +8,7 @@ import {
   type Progress,
   type Publication,
 } from './jetStreamPort.ts'
-import { asked, retryMs, type Pause } from './retries.ts'
+import { asked, leaderMs, retryMs, type Pause } from './retries.ts'
 
 /**
  * Publishes the events of committed frames, many frames and partitions in one batch.
@@ -146,11 +147,13 @@ export class EventPublisher {
   async #run(): Promise<void> {
     for (let failures = 0; this.#waiting.size > 0;) {
       const { shares, isFull } = this.#compose()
-      if (await this.#publish(shares)) {
+      const outcome = await this.#publish(shares)
+      if (outcome === 'ahead') {
         failures = 0
         if (!isFull) await this.#pause(GATHER_MS)
       } else {
-        await this.#pause(retryMs(++failures))
+        failures++
+        await this.#pause(outcome === 'no leader' ? leaderMs(failures) : retryMs(failures))
       }
     }
     this.#isRunning = false
@@ -173,20 +176,24 @@ export class EventPublisher {
     return { shares, isFull: false }
   }
 
-  /** Answers whether it, or what somebody else has done instead, led anywhere. */
-  async #publish(shares: readonly Share[]): Promise<boolean> {
+  /** Answers whether it, or what somebody else has done instead, led anywhere. Where there is no leader nobody has the marks. */
+  async #publish(shares: readonly Share[]): Promise<'ahead' | 'nowhere' | 'no leader'> {
     let marks: readonly number[] | undefined
+    let hasLeader = true
     try {
       marks = await this.#stream.publish(shares.map(({ publication }) => publication))
     } catch (error) {
       this.#troubled(error as Error)
+      hasLeader = !(error instanceof LeaderMissing)
     }
     let isAhead = false
     await Promise.all(
       shares.map(async ({ backlog, publication }, i) => {
         const mark =
           marks === undefined
-            ? await this.#stream.mark(publication.partition).catch(() => backlog.mark)
+            ? hasLeader
+              ? await this.#stream.mark(publication.partition).catch(() => backlog.mark)
+              : backlog.mark
             : { ...publication.progress, sequence: marks[i]! }
         isAhead ||= mark !== undefined && mark.sequence > backlog.mark.sequence
         this.#count(backlog, () => backlog.learn(mark ?? NO_MARK))
@@ -198,7 +205,8 @@ export class EventPublisher {
       if (!backlog.isEmpty && (isAhead || backlog.closing === undefined)) this.#waiting.add(backlog)
       else backlog.closing?.resolve()
     }
-    return isAhead
+    if (isAhead) return 'ahead'
+    return hasLeader ? 'nowhere' : 'no leader'
   }
 }
 

@@ -1,4 +1,6 @@
-import { headers, nuid, type NatsConnection } from '@nats-io/transport-node'
+import { errors, headers, nuid, type NatsConnection } from '@nats-io/transport-node'
+import { unlessLost } from './connectionLoss.ts'
+import { LeaderMissing } from './errors.ts'
 import type { JournalMessage } from './jetStreamPort.ts'
 
 /** For an answer of the server: a batch is flushed to its disk, and to that of most of its peers, before. */
@@ -12,7 +14,7 @@ export class BatchRefused extends Error {
 /**
  * Has a stream store messages with whole subjects, in their order and next to each other, or none of them; resolves to the
  * sequence of the last. (The client's own call for it adds a round trip, and hides what the server says.)
- * @throws {BatchRefused}, or what the client says where no answer came
+ * @throws {BatchRefused} {@link LeaderMissing}, or what the client says where no answer came
  */
 export async function storeBatch(
   connection: NatsConnection,
@@ -33,7 +35,12 @@ export async function storeBatch(
     }
     if (batch !== undefined) head.set('Nats-Batch-Commit', '1')
     const options = { headers: head, timeout: ANSWER_MS }
-    const reply = await connection.request(message.subject, message.data, options)
+    const asked = connection.request(message.subject, message.data, options)
+    const reply = await unlessLost(connection, asked).catch((error) => {
+      throw error instanceof errors.RequestError && error.isNoResponders()
+        ? new LeaderMissing(stream, error)
+        : error
+    })
     const answer: { seq?: number; error?: { description?: string } } = reply.json()
     if (answer.error === undefined && typeof answer.seq === 'number') return answer.seq
     throw new BatchRefused(

@@ -1,5 +1,6 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { unlessLost } from './connectionLoss.ts'
 import { storeBatch } from './jetStreamBatch.ts'
 import type { EventStream, JournalMessage, Mark, Publication } from './jetStreamPort.ts'
 import { EVENTS, markOf } from './jetStreamStreams.ts'
@@ -36,7 +37,8 @@ export class JetStreamEvents implements EventStream {
 
   /** Asks the leader of the stream. */
   async mark(partition: number): Promise<Mark | undefined> {
-    const message = await this.#manager.streams.getMessage(EVENTS, { last_by_subj: markOf(partition) })
+    const asked = this.#manager.streams.getMessage(EVENTS, { last_by_subj: markOf(partition) })
+    const message = await unlessLost(this.#connection, asked)
     if (message === null) return undefined
     const text = message.header.get(MARK_HEADER)
     const [position, events] = text.split(' ').map(Number)

@@ -1,5 +1,6 @@
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { unlessLost } from './connectionLoss.ts'
 import { ANSWER_MS, storeBatch } from './jetStreamBatch.ts'
 import type { Journal, JournalMessage, KeptMessage } from './jetStreamPort.ts'
 import { partitionSubject, streamOf } from './jetStreamStreams.ts'
@@ -45,12 +46,12 @@ export class JetStreamJournal implements Journal {
 
   async last(subject: string): Promise<KeptMessage | undefined> {
     const query = { last_by_subj: `${this.#prefix}.${subject}` }
-    return this.#kept(await this.#manager.streams.getMessage(this.#stream, query))
+    return this.#kept(await this.#found(query))
   }
 
   async next(subject: string, sequence: number): Promise<KeptMessage | undefined> {
     const query = { seq: sequence, next_by_subj: `${this.#prefix}.${subject}` }
-    return this.#kept(await this.#manager.streams.getMessage(this.#stream, query))
+    return this.#kept(await this.#found(query))
   }
 
   /** Asks any replica, which may be behind. */
@@ -74,6 +75,10 @@ export class JetStreamJournal implements Journal {
 
   async purge(before: number): Promise<void> {
     await this.#manager.streams.purge(this.#stream, { seq: before })
+  }
+
+  #found(query: Parameters<JetStreamManager['streams']['getMessage']>[1]): Promise<StoredMsg | null> {
+    return unlessLost(this.#connection, this.#manager.streams.getMessage(this.#stream, query))
   }
 
   #kept(message: StoredMsg | null): KeptMessage | undefined {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { subjectOf } from '../model/eventSubject.ts'
-import { FencedOut, LogDamaged, LogTrimmed, LogUnavailable } from './errors.ts'
+import { FencedOut, LeaderMissing, LogDamaged, LogTrimmed, LogUnavailable } from './errors.ts'
 import type { EventPublisher, PartitionEvents } from './eventPublisher.ts'
 import type { EventMessage, Journal, JournalMessage } from './jetStreamPort.ts'
 import {
@@ -16,7 +16,7 @@ import {
   type LogPoint,
 } from './jetStreamRecords.ts'
 import type { LogEvent, LogFrame, PartitionLog } from './port.ts'
-import { ATTEMPTS, asked, retryMs, type Pause } from './retries.ts'
+import { ATTEMPTS, asked, leaderMs, retryMs, type Pause } from './retries.ts'
 
 /**
  * The log of a partition in its JetStream stream.
@@ -270,6 +270,10 @@ class JetStreamLog implements PartitionLog {
         break
       } catch (error) {
         this.#troubled(error as Error)
+        if (error instanceof LeaderMissing) {
+          await this.#pause(leaderMs(attempt))
+          continue
+        }
       }
       const newest = await this.#journal.last(ANY_RECORD).catch(() => undefined)
       if (newest !== undefined && newest.sequence > fence) {

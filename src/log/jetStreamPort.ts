@@ -26,7 +26,7 @@ export interface Journal {
   /**
    * Stores all messages in their order, right behind the one of sequence `after`, or none; resolves to the sequence of
    * the last once they are durable. A rejection says nothing: they may be stored, may never be, or may be still on
-   * their way.
+   * their way. But for {@link LeaderMissing}: then they are not stored, and there is nobody to ask about others.
    * @param messages 1 to {@link MAX_BATCH_MESSAGES}
    * @param after where it is left out, they are stored behind whatever is there
    */

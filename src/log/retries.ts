@@ -5,6 +5,7 @@ export type Pause = (milliseconds: number) => Promise<unknown>
 /** Between two attempts, growing from the first to the second. */
 const RETRY_MS = 20
 const MAX_RETRY_MS = 1000
+const MAX_LEADER_MS = 200
 /** Of a question, and of taking the partition, before it is given up. */
 export const ATTEMPTS = 8
 
@@ -18,6 +19,11 @@ export async function asked<T>(ask: () => Promise<T>, pause: Pause): Promise<T> 
       await pause(retryMs(attempt))
     }
   }
+}
+
+/** As {@link retryMs}, where there is no leader: an attempt costs little, and everybody waits for the first that works. */
+export function leaderMs(attempt: number): number {
+  return Math.min(retryMs(attempt), MAX_LEADER_MS)
 }
 
 /** @param attempt that failed, from 1 */

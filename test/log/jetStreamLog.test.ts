@@ -2,11 +2,13 @@
 import { Objm } from '@nats-io/obj'
 import type { NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
+import { storeBatch } from '../../src/log/jetStreamBatch.ts'
 import { openJetStreamSnapshots } from '../../src/log/jetStreamSnapshots.ts'
-import { openStreams, type StreamOptions } from '../../src/log/jetStreamStreams.ts'
+import { findStreams, openStreams, type StreamOptions } from '../../src/log/jetStreamStreams.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { natsServer } from '../kit/nats.ts'
 import { commitLogContract, framesOf, snapshotContract, until } from './contract.ts'
-import { commit, openLog, STREAM_OPTIONS, withStreams } from './jetStreamKit.ts'
+import { commit, openLog, reconnecting, STREAM_OPTIONS, withStreams } from './jetStreamKit.ts'
 
 const STORE_ID = '0123456789abcdef'
 const skip = await skipWithout(NATS_SERVER)
@@ -102,4 +104,33 @@ t.test('a log that is full waits, and goes on when it may', { skip }, async (t) 
   await waiting
   t.equal((await framesOf(log, 1)).length, 11)
   await log.close()
+})
+
+t.test('who makes no streams finds those of others', { skip }, async (t) => {
+  const server = await natsServer(t)
+  const connection = await reconnecting(t, [server])
+  await t.rejects(findStreams(connection, 4), {
+    name: 'StreamsMissing',
+    message: 'The streams are not there yet: a process with the role actors makes them.',
+  })
+  const made = await openStreams(connection, STREAM_OPTIONS)
+  const { storeId, secret } = await findStreams(connection, 4)
+  t.strictSame([storeId, secret], [made.storeId, made.secret])
+  await t.rejects(findStreams(connection, 5), { name: 'ServersUnfit' })
+})
+
+t.test('what is asked of nobody, and what is asked of who goes, does not wait', { skip }, async (t) => {
+  const server = await natsServer(t)
+  const connection = await reconnecting(t, [server])
+  const message = { subject: 'partition.0.commit', headers: {}, data: new Uint8Array(1) }
+  await t.rejects(storeBatch(connection, 'P0', [message]), { name: 'LeaderMissing' })
+  await t.rejects(storeBatch(connection, 'P0', [message, message]), { name: 'LeaderMissing' })
+  // Somebody listens, and never answers.
+  const asked = new Promise((resolve) =>
+    connection.subscribe(message.subject, { callback: (_, { data }) => resolve(data) }),
+  )
+  const lost = t.rejects(storeBatch(connection, 'P0', [message]), { name: 'ConnectionLost' })
+  await asked
+  await server.kill9()
+  await lost
 })
