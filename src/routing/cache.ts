@@ -74,6 +74,12 @@ export class AnswerCache {
     return asked
   }
 
+  /** Keeps the answer no longer. */
+  drop(key: string): void {
+    const kept = this.#entries.get(key)
+    if (kept !== undefined) this.#forget(key, kept)
+  }
+
   async #ask(key: string, ask: () => Promise<Buffer>): Promise<Buffer> {
     try {
       const json = await ask()

@@ -1,5 +1,6 @@
 import type { AnswerCache } from './cache.ts'
 import {
+  RoutingGone,
   type OsrmAnswer,
   type OsrmRouteRequest,
   type RoutingAction,
@@ -7,6 +8,9 @@ import {
   type RoutingEngine,
 } from './port.ts'
 import type { Valhalla } from './valhalla.ts'
+
+/** Seconds for a client to wait. */
+const RETRY_SECONDS = 1
 
 /** What an operator counts of all engines together. */
 export interface RoutingObserver {
@@ -42,14 +46,20 @@ export class CachedEngine implements RoutingEngine {
     request: RoutingActions[A]['request'],
   ): Promise<RoutingActions[A]['answer']>
   async ask(action: RoutingAction, request: object): Promise<unknown> {
-    const { cache, key, maxAgeMilliseconds } = this.#parts
+    const { cache, maxAgeMilliseconds } = this.#parts
     const text = JSON.stringify(request)
+    const key = `${this.#parts.key} ${action} ${text}`
     // What is asked about now has another answer later.
     const ofNow = action === 'status' || (request as { date_time?: { type: number } }).date_time?.type === 0
     const json = ofNow
       ? await this.#call(action, text)
-      : await cache.answer(`${key} ${action} ${text}`, maxAgeMilliseconds, () => this.#call(action, text))
-    return JSON.parse(json.toString())
+      : await cache.answer(key, maxAgeMilliseconds, () => this.#call(action, text))
+    try {
+      return JSON.parse(json.toString())
+    } catch (cause) {
+      cache.drop(key)
+      throw new RoutingGone('The answer of the routing engine cannot be read.', RETRY_SECONDS, cause)
+    }
   }
 
   async #call(action: RoutingAction, request: string): Promise<Buffer> {

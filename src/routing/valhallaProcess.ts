@@ -181,7 +181,8 @@ export class ValhallaProcess implements Valhalla {
     const { action, request } = call
     child.calls.set(id, call)
     this.#bound(call, () => {
-      if (child.calls.delete(id)) this.#giveUp(child, call)
+      // Who is late together with another, that has cost the child its life already, is tried again with the rest.
+      if (child.end === undefined && child.calls.delete(id)) this.#giveUp(child, call)
     })
     child.process.send({ id, action, request } satisfies EngineRequest, () => {})
   }

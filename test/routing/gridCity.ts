@@ -1,6 +1,7 @@
 /**
  * A city of straight streets to route in, made into tiles: 21 streets from west to east and 21 from south to north, 200 m
- * apart. In the sea east of it an island with one road; west of it a road that only leads into the city.
+ * apart. In the sea east of it an island with one road; west of it a road that only leads into the city;
+ * far away in the ocean another road.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,6 +26,8 @@ export function crossing(column: number, row: number): { lat: number; lon: numbe
 /** Two places on the island. */
 export const ISLAND = [crossing(41, 10), crossing(46, 10)] as const
 
+/** Where no tile of roads leads to. */
+export const OCEAN = crossing(2001, 10)
 /** A place that can only be left. */
 export const DEAD_END = crossing(-2, 10)
 
@@ -67,7 +70,11 @@ function* nodes(): Generator<OsmNode> {
     const { lat: latitude, lon: longitude } = crossing(column, 10)
     yield { id: 1000 + i, latitude, longitude, tags: {} }
   }
-  yield { id: 1004, latitude: crossing(0, 10).lat, longitude: crossing(-3, 10).lon, tags: {} }
+  for (const [i, column] of [2000, 2010].entries()) {
+    const { lat: latitude, lon: longitude } = crossing(column, 10)
+    yield { id: 1010 + i, latitude, longitude, tags: {} }
+  }
+  yield { id: 1020, latitude: crossing(0, 10).lat, longitude: crossing(-3, 10).lon, tags: {} }
 }
 
 function* ways(speedKilometers: number): Generator<OsmWay> {
@@ -82,7 +89,8 @@ function* ways(speedKilometers: number): Generator<OsmWay> {
     yield { id: 101 + column, nodes: nodeIds, tags: { ...tags, name: `Column ${column}` } }
   }
   yield { id: 201, nodes: [1000, 1001, 1002, 1003], tags: { ...tags, name: 'Island Road' } }
-  yield { id: 202, nodes: [1004, nodeId(0, 10)], tags: { ...tags, name: 'Way In', oneway: 'yes' } }
+  yield { id: 202, nodes: [1020, nodeId(0, 10)], tags: { ...tags, name: 'Way In', oneway: 'yes' } }
+  yield { id: 203, nodes: [1010, 1011], tags: { ...tags, name: 'Ocean Road' } }
 }
 
 function nodeId(column: number, row: number): number {

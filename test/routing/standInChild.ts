@@ -1,0 +1,35 @@
+/** A child process with a stand-in for Valhalla, which does what the request says: `{"do": "answer"}` and the like. */
+import { serveEngine, type Binding } from '../../src/routing/engineChild.ts'
+
+const kept: Buffer[] = []
+
+async function perform(request: string): Promise<string> {
+  const { do: what, bytes } = JSON.parse(request) as { do: string; bytes?: number }
+  switch (what) {
+    case 'hold':
+      return new Promise(() => {})
+    case 'pause':
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      break
+    case 'crash':
+      process.exit(134)
+      break
+    case 'grow':
+      kept.push(Buffer.alloc(bytes!, 1))
+      break
+    case 'refuse':
+      throw new Error('Route error: No path could be found for input')
+  }
+  return JSON.stringify({ pid: process.pid, variables: Object.keys(process.env), what })
+}
+
+class Actor {
+  constructor() {
+    const methods = ['route', 'optimizedRoute', 'traceRoute', 'traceAttributes']
+    for (const method of [...methods, 'matrix', 'isochrone', 'locate', 'status']) {
+      Object.assign(this, { [method]: perform })
+    }
+  }
+}
+
+serveEngine(async () => ({ Actor: Actor as unknown as new (config: string) => Binding }))
