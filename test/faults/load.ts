@@ -105,7 +105,7 @@ export class Load {
   }
 
   async #recovered(movers: readonly Mover[], since: () => number): Promise<number> {
-    const behind = () => movers.filter(({ deviceId }) => (this.#sentAt.get(deviceId) ?? 0) < since())
+    const behind = () => movers.filter(({ deviceId }) => (this.#sentAt.get(deviceId) ?? -Infinity) < since())
     while (behind().length > 0) {
       if (performance.now() - since() > RECOVERED_WITHIN_MS) {
         const names = behind().map(({ deviceId }) => deviceId)
