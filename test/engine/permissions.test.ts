@@ -303,6 +303,8 @@ t.test('each role does what it has to, and is refused the rest', { skip }, async
     durable_name: 'subscriber',
     ack_policy: 'explicit',
     filter_subject: 'events.>',
+    // What the subscriber sends astray below comes again soon.
+    ack_wait: 1e9,
   })
   const subscriber = await servers.connect(t, 'subscriber')
   const consumer = await jetstream(subscriber, { apiPrefix: 'RINGFENCE' }).consumers.get(
