@@ -198,7 +198,7 @@ for (const [technology, open] of Object.entries(TECHNOLOGIES)) {
       ['isochrone', { locations: [here], costing, polygons, contours: [{ time: 121 }] }, TooMuch, 151],
       [
         'isochrone',
-        { locations: [here], costing, polygons, contours: Array(5).fill({ time: 1 }) },
+        { locations: [here], costing, polygons, contours: [1, 2, 3, 4, 5].map((time) => ({ time })) },
         TooMuch,
         152,
       ],
@@ -409,29 +409,29 @@ t.test('a region that is switched under load', async (t) => {
     return trip.summary.length / trip.summary.time
   }
 
-  let running = true
+  const ended = new AbortController()
   let switched = false
   const before: number[] = []
   const after: number[] = []
   const clients = Promise.all(
     [1, 2, 3, 4].map(async (client) => {
-      for (let i = client; running; i += 4) {
+      for (let i = client; !ended.signal.aborted; i += 4) {
         const speeds = switched ? after : before
         speeds.push(await ask(i))
         // Answers that are kept come without a turn of the event loop.
         await sleep(0)
       }
     }),
-  ).finally(() => (running = false))
+  ).finally(() => ended.abort())
   const asked = async (speeds: readonly number[]) => {
-    while (running && speeds.length < 40) await sleep(5)
+    while (!ended.signal.aborted && speeds.length < 40) await sleep(5)
   }
   await asked(before)
   served = region('2', faster.tiles)
   switched = true
   changed()
   await asked(after)
-  running = false
+  ended.abort()
   await clients
 
   t.equal(opened.length, 2)

@@ -2,6 +2,9 @@
 import { createLogger } from '../../src/runtime/logger.ts'
 import { ValhallaProcess } from '../../src/routing/valhallaProcess.ts'
 
+// Where the test is killed itself.
+process.stdin.resume().on('end', () => process.exit())
+
 const valhalla = new ValhallaProcess({
   tiles: '/nowhere',
   name: 'orphan',

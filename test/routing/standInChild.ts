@@ -23,13 +23,19 @@ async function perform(request: string): Promise<string> {
   return JSON.stringify({ pid: process.pid, variables: Object.keys(process.env), what })
 }
 
-class Actor {
-  constructor() {
-    const methods = ['route', 'optimizedRoute', 'traceRoute', 'traceAttributes']
-    for (const method of [...methods, 'matrix', 'isochrone', 'locate', 'status']) {
-      Object.assign(this, { [method]: perform })
-    }
-  }
+const METHODS = [
+  'route',
+  'optimizedRoute',
+  'traceRoute',
+  'traceAttributes',
+  'matrix',
+  'isochrone',
+  'locate',
+  'status',
+]
+
+function Actor(): Binding {
+  return Object.fromEntries(METHODS.map((method) => [method, perform])) as unknown as Binding
 }
 
 serveEngine(async () => ({ Actor: Actor as unknown as new (config: string) => Binding }))

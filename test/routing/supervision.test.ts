@@ -191,7 +191,7 @@ t.test('a stop finishes what was taken, takes nothing more, and leaves no proces
 
 t.test('it outlives signals to everybody, and not its parent', async (t) => {
   const parent = spawn(process.execPath, [new URL('./orphanParent.ts', import.meta.url).pathname], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
   t.teardown(() => parent.kill('SIGKILL'))
   const [line] = (await once(parent.stdout, 'data')) as [Buffer]
