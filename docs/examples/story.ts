@@ -1,5 +1,6 @@
 /**
- * What the examples of the reference show: a day of a shop in Berlin, from its geofence to the events of its visitors.
+ * What the examples of the reference show: a day of a shop in Berlin, from its geofence to the events of its visitors; and its
+ * deliveries in Montevideo, which is the sample region.
  * Every operation of the reference that answers JSON occurs; the first example of each is the one that it opens with.
  */
 import type { ServerOptions } from '../../test/kit/server.ts'
@@ -8,6 +9,7 @@ import type { Recording } from './recording.ts'
 
 /** How the server is started to which this happens: its limits do not slow the story, but for the one that it shows. */
 export const STORY_SERVER: ServerOptions = {
+  sample: true,
   env: {
     RINGFENCE_RATE_LIMITS: 'on',
     RINGFENCE_LIMITS: 'POST /v1/track=off,GET /v1/context=1,management=off',
@@ -26,6 +28,7 @@ export async function tellStory(recording: Recording): Promise<void> {
   await imports(recording)
   await tracking(recording)
   await context(recording)
+  await routing(recording)
   await users(recording)
   await events(recording)
   await settings(recording)
@@ -243,6 +246,41 @@ async function tracking(recording: Recording): Promise<void> {
         recorded(31, 52.5219, 13.413),
         recorded(36, 52.5206, 13.4169),
       ],
+    },
+  })
+}
+
+async function routing({ show }: Recording): Promise<void> {
+  const [plaza, park, market] = ['-34.9059,-56.1913', '-34.9121,-56.1637', '-34.8945,-56.1770']
+  const get = async (operation: string, summary: string, query: Readonly<Record<string, string>>) =>
+    show(`GET /v1/route/${operation}`, summary, { key: 'publishable', query })
+  const ends = { origin: plaza!, destination: park! }
+  await get('distance', 'By car and on foot', { ...ends, modes: 'car,foot', units: 'metric' })
+  await get('distance', 'With the way', { ...ends, modes: 'bike', geometry: 'polyline6' })
+  await get('matrix', 'Two couriers, two customers', {
+    origins: `${plaza}|${market}`,
+    destinations: `${park}|-34.8991,-56.1655`,
+    mode: 'bike',
+    units: 'metric',
+  })
+  await get('directions', 'Around the corner', {
+    locations: '-34.9059,-56.1913|-34.9063,-56.1888',
+    units: 'metric',
+  })
+  await get('optimize', 'Two deliveries on the way', {
+    locations: `${plaza}|${market}|${park}|-34.8800,-56.1500`,
+  })
+  await show('POST /v1/route/match', 'A few seconds of a drive', {
+    key: 'publishable',
+    body: {
+      path: [
+        { coordinates: '-34.90587,-56.19205', createdAt: '2025-05-02T09:00:00.000Z', accuracy: 5 },
+        { coordinates: '-34.90592,-56.19155', createdAt: '2025-05-02T09:00:06.000Z', accuracy: 5 },
+        { coordinates: '-34.90596,-56.19107', createdAt: '2025-05-02T09:00:12.000Z', accuracy: 8 },
+        { coordinates: '-34.90599,-56.19061', createdAt: '2025-05-02T09:00:18.000Z', accuracy: 5 },
+      ],
+      roadAttributes: 'names,roadClass,speedLimit',
+      units: 'metric',
     },
   })
 }

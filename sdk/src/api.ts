@@ -734,6 +734,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/route/distance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get distance and duration between two points */
+        get: operations["getV1RouteDistance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/route/matrix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get distances and durations between many points */
+        get: operations["getV1RouteMatrix"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/route/match": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Snap a path to roads */
+        post: operations["postV1RouteMatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/route/directions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get directions along points in their order */
+        get: operations["getV1RouteDirections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/route/optimize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the order of stops that takes the least time */
+        get: operations["getV1RouteOptimize"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1033,6 +1118,21 @@ export interface components {
             /** @description Metres: of the circle, or of a circle around the polygon. */
             geometryRadius: number;
             mode?: string;
+            /** @description Of an isochrone: its area is computed in the background. Until it is ready there is no `geometry`, and nobody is inside. */
+            isochrone?: {
+                /** @description [longitude, latitude] */
+                destination: number[];
+                minutes: number;
+                /** @enum {unknown} */
+                status: "pending" | "ready" | "failed";
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T04:21:00.123Z
+                 */
+                computedAt?: string;
+                /** @description Why the last attempt to compute it failed. */
+                failure?: string;
+            };
             metadata?: {
                 [key: string]: string | number | boolean;
             };
@@ -2303,11 +2403,11 @@ export interface operations {
                  */
                 near: string;
                 /**
-                 * @description Metres.
+                 * @description Metres, at least 100; with `mode` minutes of travel to the location.
                  * @example 500
                  */
                 radius?: number;
-                /** @description The radius counts minutes of travel: needs a routing engine. */
+                /** @description The radius counts minutes of travel, and the quickest come first. */
                 mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
                 metadata?: {
                     [key: string]: string;
@@ -3971,6 +4071,726 @@ export interface operations {
                     } & {
                         webhook?: components["schemas"]["Webhook"];
                         delivery?: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+        };
+    };
+    getV1RouteDistance: {
+        parameters: {
+            query: {
+                /**
+                 * @description `latitude,longitude` in degrees.
+                 * @example -34.9059,-56.1913
+                 */
+                origin: string;
+                /**
+                 * @description `latitude,longitude` in degrees.
+                 * @example -34.9121,-56.1637
+                 */
+                destination: string;
+                /**
+                 * @description How to travel: some of car, truck, foot, bike, motorbike, separated by commas.
+                 * @example car,foot
+                 */
+                modes: string;
+                /**
+                 * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                 * @example metric
+                 */
+                units?: "metric" | "imperial";
+                /** @description What to keep off where there is another way: some of tolls, highways, ferries, borderCrossings, separated by commas. */
+                avoid?: string;
+                /** @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five. */
+                geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
+                /** @description So many points evenly along the way, in place of its own; as `linestring` where no form is named. */
+                geometryPoints?: number;
+                /** @description When the journey begins: roads that are closed at that time of the week are not taken. Without, none is closed. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                departureTime?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description Whom to credit where the answer is shown.
+                             * @example © OpenStreetMap contributors
+                             */
+                            attribution?: string;
+                        };
+                    } & {
+                        routes: {
+                            geodesic: {
+                                /** @description Along the way. */
+                                distance: {
+                                    /** @description Metres, or feet. */
+                                    value: number;
+                                    /** @example 5.6 mi */
+                                    text: string;
+                                };
+                            };
+                            car?: {
+                                distance: {
+                                    /** @description Metres, or feet. */
+                                    value: number;
+                                    /** @example 5.6 mi */
+                                    text: string;
+                                } | null;
+                                duration: {
+                                    /** @description Minutes. */
+                                    value: number;
+                                    /**
+                                     * @example 20 mins
+                                     * @example 1 hr 38 min
+                                     */
+                                    text: string;
+                                } | null;
+                                /** @description In the form that `geometry` asks for. */
+                                geometry?: {
+                                    type: "polyline5" | "polyline6";
+                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    polyline: string;
+                                } | {
+                                    /** @constant */
+                                    type: "LineString";
+                                    coordinates: number[][];
+                                };
+                                /** @description Why distance and duration are null: other modes have a way, this one has none. */
+                                reason?: string;
+                            };
+                            truck?: {
+                                distance: {
+                                    /** @description Metres, or feet. */
+                                    value: number;
+                                    /** @example 5.6 mi */
+                                    text: string;
+                                } | null;
+                                duration: {
+                                    /** @description Minutes. */
+                                    value: number;
+                                    /**
+                                     * @example 20 mins
+                                     * @example 1 hr 38 min
+                                     */
+                                    text: string;
+                                } | null;
+                                /** @description In the form that `geometry` asks for. */
+                                geometry?: {
+                                    type: "polyline5" | "polyline6";
+                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    polyline: string;
+                                } | {
+                                    /** @constant */
+                                    type: "LineString";
+                                    coordinates: number[][];
+                                };
+                                /** @description Why distance and duration are null: other modes have a way, this one has none. */
+                                reason?: string;
+                            };
+                            foot?: {
+                                distance: {
+                                    /** @description Metres, or feet. */
+                                    value: number;
+                                    /** @example 5.6 mi */
+                                    text: string;
+                                } | null;
+                                duration: {
+                                    /** @description Minutes. */
+                                    value: number;
+                                    /**
+                                     * @example 20 mins
+                                     * @example 1 hr 38 min
+                                     */
+                                    text: string;
+                                } | null;
+                                /** @description In the form that `geometry` asks for. */
+                                geometry?: {
+                                    type: "polyline5" | "polyline6";
+                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    polyline: string;
+                                } | {
+                                    /** @constant */
+                                    type: "LineString";
+                                    coordinates: number[][];
+                                };
+                                /** @description Why distance and duration are null: other modes have a way, this one has none. */
+                                reason?: string;
+                            };
+                            bike?: {
+                                distance: {
+                                    /** @description Metres, or feet. */
+                                    value: number;
+                                    /** @example 5.6 mi */
+                                    text: string;
+                                } | null;
+                                duration: {
+                                    /** @description Minutes. */
+                                    value: number;
+                                    /**
+                                     * @example 20 mins
+                                     * @example 1 hr 38 min
+                                     */
+                                    text: string;
+                                } | null;
+                                /** @description In the form that `geometry` asks for. */
+                                geometry?: {
+                                    type: "polyline5" | "polyline6";
+                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    polyline: string;
+                                } | {
+                                    /** @constant */
+                                    type: "LineString";
+                                    coordinates: number[][];
+                                };
+                                /** @description Why distance and duration are null: other modes have a way, this one has none. */
+                                reason?: string;
+                            };
+                            motorbike?: {
+                                distance: {
+                                    /** @description Metres, or feet. */
+                                    value: number;
+                                    /** @example 5.6 mi */
+                                    text: string;
+                                } | null;
+                                duration: {
+                                    /** @description Minutes. */
+                                    value: number;
+                                    /**
+                                     * @example 20 mins
+                                     * @example 1 hr 38 min
+                                     */
+                                    text: string;
+                                } | null;
+                                /** @description In the form that `geometry` asks for. */
+                                geometry?: {
+                                    type: "polyline5" | "polyline6";
+                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    polyline: string;
+                                } | {
+                                    /** @constant */
+                                    type: "LineString";
+                                    coordinates: number[][];
+                                };
+                                /** @description Why distance and duration are null: other modes have a way, this one has none. */
+                                reason?: string;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1RouteMatrix: {
+        parameters: {
+            query: {
+                /**
+                 * @description `latitude,longitude` in degrees, separated by `|`. Rows of the matrix.
+                 * @example -34.9059,-56.1913|-34.8945,-56.1770
+                 */
+                origins: string;
+                /**
+                 * @description `latitude,longitude` in degrees, separated by `|`. Columns of the matrix.
+                 * @example -34.9121,-56.1637|-34.8991,-56.1655
+                 */
+                destinations: string;
+                /**
+                 * @description How to travel.
+                 * @example bike
+                 */
+                mode: "car" | "truck" | "foot" | "bike" | "motorbike";
+                /**
+                 * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                 * @example metric
+                 */
+                units?: "metric" | "imperial";
+                /** @description What to keep off where there is another way: some of tolls, highways, ferries, borderCrossings, separated by commas. */
+                avoid?: string;
+                /** @description When the journey begins: roads that are closed at that time of the week are not taken. Without, none is closed. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                departureTime?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description Whom to credit where the answer is shown.
+                             * @example © OpenStreetMap contributors
+                             */
+                            attribution?: string;
+                        };
+                    } & {
+                        origins: {
+                            latitude: number;
+                            longitude: number;
+                        }[];
+                        destinations: {
+                            latitude: number;
+                            longitude: number;
+                        }[];
+                        /** @description A row per origin, in it a cell per destination. */
+                        matrix: {
+                            originIndex: number;
+                            destinationIndex: number;
+                            distance: {
+                                /** @description Metres, or feet. */
+                                value: number;
+                                /** @example 5.6 mi */
+                                text: string;
+                            } | null;
+                            duration: {
+                                /** @description Minutes. */
+                                value: number;
+                                /**
+                                 * @example 20 mins
+                                 * @example 1 hr 38 min
+                                 */
+                                text: string;
+                            } | null;
+                            /** @description Why distance and duration are null. */
+                            reason?: string;
+                        }[][];
+                    };
+                };
+            };
+        };
+    };
+    postV1RouteMatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The points in their order. */
+                    path: {
+                        /**
+                         * @description `latitude,longitude` in degrees.
+                         * @example 40.7342,-73.9911
+                         */
+                        coordinates: string;
+                        /**
+                         * @description When the point was measured, not before the one before it. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        createdAt?: string | number;
+                        /** @description Metres. */
+                        accuracy?: number;
+                    }[];
+                    /** @description How to travel. */
+                    mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
+                    /** @description What to tell of the roads: some of speedLimit, names, roadClass, separated by commas. Without, nothing. */
+                    roadAttributes?: string;
+                    /**
+                     * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                     * @default imperial
+                     */
+                    units?: "metric" | "imperial";
+                    /** @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five. */
+                    geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description The points in their order. */
+                    path: {
+                        /**
+                         * @description `latitude,longitude` in degrees.
+                         * @example 40.7342,-73.9911
+                         */
+                        coordinates: string;
+                        /**
+                         * @description When the point was measured, not before the one before it. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        createdAt?: string | number;
+                        /** @description Metres. */
+                        accuracy?: number;
+                    }[];
+                    /** @description How to travel. */
+                    mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
+                    /** @description What to tell of the roads: some of speedLimit, names, roadClass, separated by commas. Without, nothing. */
+                    roadAttributes?: string;
+                    /**
+                     * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                     * @default imperial
+                     */
+                    units?: "metric" | "imperial";
+                    /** @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five. */
+                    geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description Whom to credit where the answer is shown.
+                             * @example © OpenStreetMap contributors
+                             */
+                            attribution?: string;
+                        };
+                    } & {
+                        /** @description The points where they lie on roads. */
+                        matchedPath: {
+                            latitude: number;
+                            longitude: number;
+                            /** @description In `path`. */
+                            originalIndex: number;
+                        }[];
+                        /** @description A stretch of road after the other. */
+                        roadAttributes?: {
+                            /** @description `motorway`, `trunk`, `primary`, `secondary`, `tertiary`, `residential`, `unclassified` or `service_other`. */
+                            roadClass?: string;
+                            speedLimit?: {
+                                value: number | null;
+                                /**
+                                 * @example 25 mph
+                                 * @example unlimited
+                                 */
+                                text: string;
+                            };
+                            names?: string[];
+                            startLocation: {
+                                latitude: number;
+                                longitude: number;
+                            };
+                            endLocation: {
+                                latitude: number;
+                                longitude: number;
+                            };
+                            /** @description The first point of the path that lies on this road, where one does. */
+                            originalIndex?: number;
+                        }[];
+                        /** @description In the form that `geometry` asks for. */
+                        geometry: {
+                            type: "polyline5" | "polyline6";
+                            /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                            polyline: string;
+                        } | {
+                            /** @constant */
+                            type: "LineString";
+                            coordinates: number[][];
+                        };
+                        /** @description Along the way. */
+                        distance: {
+                            /** @description Metres, or feet. */
+                            value: number;
+                            /** @example 5.6 mi */
+                            text: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1RouteDirections: {
+        parameters: {
+            query: {
+                /**
+                 * @description `latitude,longitude` in degrees, separated by `|`. Two to 25, visited in order.
+                 * @example -34.9059,-56.1913|-34.9063,-56.1888
+                 */
+                locations: string;
+                /** @description How to travel. */
+                mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
+                /**
+                 * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                 * @example metric
+                 */
+                units?: "metric" | "imperial";
+                /** @description What to keep off where there is another way: some of tolls, highways, ferries, borderCrossings, separated by commas. */
+                avoid?: string;
+                /** @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five. */
+                geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
+                /** @description When the journey begins: roads that are closed at that time of the week are not taken. Without, none is closed. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                departureTime?: string | number;
+                /** @description Direction of travel at the first location, degrees clockwise from north. */
+                heading?: number;
+                /** @description Up to 2 other routes behind the best. Only with exactly two locations; together with `departureTime` there is the best one alone. */
+                alternatives?: boolean;
+                /** @description Of all texts. */
+                lang?: "de" | "en" | "es" | "fr" | "ja" | "ko" | "pt" | "ru";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description Whom to credit where the answer is shown.
+                             * @example © OpenStreetMap contributors
+                             */
+                            attribution?: string;
+                        };
+                    } & {
+                        /** @description The best first. */
+                        routes: {
+                            /** @description Of travelling. */
+                            duration: {
+                                /** @description Minutes. */
+                                value: number;
+                                /**
+                                 * @example 20 mins
+                                 * @example 1 hr 38 min
+                                 */
+                                text: string;
+                            };
+                            /** @description Along the way. */
+                            distance: {
+                                /** @description Metres, or feet. */
+                                value: number;
+                                /** @example 5.6 mi */
+                                text: string;
+                            };
+                            /** @description In the form that `geometry` asks for. */
+                            geometry: {
+                                type: "polyline5" | "polyline6";
+                                /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                polyline: string;
+                            } | {
+                                /** @constant */
+                                type: "LineString";
+                                coordinates: number[][];
+                            };
+                            /** @description One between each location and the next. */
+                            legs: {
+                                startLocation: {
+                                    latitude: number;
+                                    longitude: number;
+                                };
+                                endLocation: {
+                                    latitude: number;
+                                    longitude: number;
+                                };
+                                /** @description Of travelling. */
+                                duration: {
+                                    /** @description Minutes. */
+                                    value: number;
+                                    /**
+                                     * @example 20 mins
+                                     * @example 1 hr 38 min
+                                     */
+                                    text: string;
+                                };
+                                /** @description Along the way. */
+                                distance: {
+                                    /** @description Metres, or feet. */
+                                    value: number;
+                                    /** @example 5.6 mi */
+                                    text: string;
+                                };
+                                /** @description In the form that `geometry` asks for. */
+                                geometry: {
+                                    type: "polyline5" | "polyline6";
+                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    polyline: string;
+                                } | {
+                                    /** @constant */
+                                    type: "LineString";
+                                    coordinates: number[][];
+                                };
+                                steps: {
+                                    /** @description Along the way. */
+                                    distance: {
+                                        /** @description Metres, or feet. */
+                                        value: number;
+                                        /** @example 5.6 mi */
+                                        text: string;
+                                    };
+                                    /** @description Of travelling. */
+                                    duration: {
+                                        /** @description Minutes. */
+                                        value: number;
+                                        /**
+                                         * @example 20 mins
+                                         * @example 1 hr 38 min
+                                         */
+                                        text: string;
+                                    };
+                                    start_location: {
+                                        latitude: number;
+                                        longitude: number;
+                                    };
+                                    end_location: {
+                                        latitude: number;
+                                        longitude: number;
+                                    };
+                                    /** @description Degrees clockwise from north, before the maneuver. */
+                                    bearing_before: number;
+                                    /** @description Degrees clockwise from north, after the maneuver. */
+                                    bearing_after: number;
+                                    /** @example Turn left onto Jamaica Avenue. */
+                                    instructions: string;
+                                    /** @description What a display shows, as OSRM and Mapbox write it; lengths in metres. */
+                                    banner_instructions: unknown[];
+                                    /** @description What is said and when, as OSRM and Mapbox write it; lengths in metres. */
+                                    voice_instructions: unknown[];
+                                    /** @description In the form that `geometry` asks for. */
+                                    geometry: {
+                                        type: "polyline5" | "polyline6";
+                                        /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                        polyline: string;
+                                    } | {
+                                        /** @constant */
+                                        type: "LineString";
+                                        coordinates: number[][];
+                                    };
+                                    /** @description The mode, or `ferry`. */
+                                    mode: string;
+                                    /** @description What to do at the beginning of the step: `start`, `left`, `slight-left`, `sharp-left`, `uturn`, `continue`, `stay-left`, `stay-straight`, `ramp-left`, `exit-left`, `merge-left`, `roundabout`, `roundabout-exit`, `destination`, `destination-left`; and the same with `right`. */
+                                    manuever: string;
+                                    /** @description Empty where the road has neither name nor number. */
+                                    street_name: string;
+                                    /** @description Of exits: the number on the sign, else where it leads. */
+                                    exit_name?: string;
+                                }[];
+                            }[];
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getV1RouteOptimize: {
+        parameters: {
+            query: {
+                /**
+                 * @description `latitude,longitude` in degrees, separated by `|`. Two to 10: the origin, stops in any order, the destination.
+                 * @example -34.9059,-56.1913|-34.8945,-56.1770|-34.9121,-56.1637|-34.8800,-56.1500
+                 */
+                locations: string;
+                /** @description How to travel. */
+                mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
+                /** @description Distances in metres, or feet; their texts in kilometres, or miles. */
+                units?: "metric" | "imperial";
+                /** @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five. */
+                geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
+                /** @description When the journey begins: roads that are closed at that time of the week are not taken. Without, none is closed. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                departureTime?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description Whom to credit where the answer is shown.
+                             * @example © OpenStreetMap contributors
+                             */
+                            attribution?: string;
+                        };
+                    } & {
+                        route: {
+                            /** @description Along the way. */
+                            distance: {
+                                /** @description Metres, or feet. */
+                                value: number;
+                                /** @example 5.6 mi */
+                                text: string;
+                            };
+                            /** @description Of travelling. */
+                            duration: {
+                                /** @description Minutes. */
+                                value: number;
+                                /**
+                                 * @example 20 mins
+                                 * @example 1 hr 38 min
+                                 */
+                                text: string;
+                            };
+                            /** @description In the order of the journey. */
+                            legs: {
+                                startLocation: {
+                                    latitude: number;
+                                    longitude: number;
+                                };
+                                endLocation: {
+                                    latitude: number;
+                                    longitude: number;
+                                };
+                                /** @description In the list of `locations`. */
+                                startIndex: number;
+                                /** @description In the list of `locations`. */
+                                endIndex: number;
+                                /** @description Along the way. */
+                                distance: {
+                                    /** @description Metres, or feet. */
+                                    value: number;
+                                    /** @example 5.6 mi */
+                                    text: string;
+                                };
+                                /** @description Of travelling. */
+                                duration: {
+                                    /** @description Minutes. */
+                                    value: number;
+                                    /**
+                                     * @example 20 mins
+                                     * @example 1 hr 38 min
+                                     */
+                                    text: string;
+                                };
+                                /** @description In the form that `geometry` asks for. */
+                                geometry?: {
+                                    type: "polyline5" | "polyline6";
+                                    /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                                    polyline: string;
+                                } | {
+                                    /** @constant */
+                                    type: "LineString";
+                                    coordinates: number[][];
+                                };
+                            }[];
+                        };
                     };
                 };
             };

@@ -26,6 +26,8 @@ const TAGS: Readonly<Record<string, string>> = {
   Events: 'What happened: read, verify, delete; conversions of your own.',
   Streams: 'Many locations in, events and positions out, over one WebSocket.',
   Context: 'What is around a location, without keeping anything.',
+  Routing:
+    'How far it is on roads, by whichever mode; directions, snapped paths, and the best order of stops.',
   SDK: 'Calls that SDKs make for themselves.',
   Settings: 'How the updates of an environment are evaluated.',
   Keys: 'Keys of the calling environment.',

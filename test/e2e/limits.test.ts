@@ -68,6 +68,17 @@ t.test('rate limits are the table, changed by the operator', async (t) => {
   )
   t.match(paths['/v1/track'].post.responses[429].description, /At most 2 requests a second for each device\./)
   t.notOk(429 in paths['/v1/users'].get.responses)
+  for (const [endpoint, limit] of Object.entries({
+    'get distance': 100,
+    'get matrix': 20,
+    'post match': 10,
+    'get directions': 10,
+    'get optimize': 10,
+  })) {
+    const [method, path] = endpoint.split(' ')
+    const { description } = paths[`/v1/route/${path}`][method!].responses[429]
+    t.match(description, `At most ${limit} requests a second for each key.`)
+  }
   t.match(body.components.responses.Error402.description, 'Payment required')
 })
 

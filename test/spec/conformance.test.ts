@@ -2,13 +2,15 @@ import t from 'tap'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 import { FIELDS } from './fields.ts'
 import { ABSENT, BASES, PARAMETERS, type Base, type Parameter } from './parameters.ts'
+import { ROUTING_BASES, ROUTING_FIELDS, ROUTING_PARAMETERS, ROUTING_STORY } from './routing.ts'
 
 /** The interface's parameters and fields, each tried on a real server. */
-const server = await startServer(t)
+const server = await startServer(t, { sample: true })
+const bases = { ...BASES, ...ROUTING_BASES }
 const story = await play(server)
 
 t.test('parameters', async (t) => {
-  for (const parameter of PARAMETERS) {
+  for (const parameter of [...PARAMETERS, ...ROUTING_PARAMETERS]) {
     const { name, says, good, bad } = parameter
     for (const base of basesOf(parameter)) {
       const title = `${base.method} ${base.path} ${name} (${says})`
@@ -28,14 +30,14 @@ t.test('parameters', async (t) => {
 })
 
 t.test('fields', async (t) => {
-  for (const { of, name, says, is } of FIELDS) {
+  for (const { of, name, says, is } of [...FIELDS, ...ROUTING_FIELDS]) {
     const value = name.split('.').reduce((object, key) => object?.[key], story[of])
     t.ok(is(value), `${of}: ${name} (${says}) is ${JSON.stringify(value)?.slice(0, 100)}`)
   }
 })
 
 t.test('no endpoint answers success with another status or without meta.code', async (t) => {
-  for (const base of Object.values(BASES)) {
+  for (const base of Object.values(bases)) {
     const { status, body } = await send(base, undefined, undefined)
     t.match([status, body], [200, { meta: { code: 200 } }], `${base.method} ${base.path}`)
   }
@@ -43,8 +45,8 @@ t.test('no endpoint answers success with another status or without meta.code', a
 
 /** The upsert takes what the creation does, but for the pair, which is in its path. */
 function basesOf({ endpoint, name }: Parameter): Base[] {
-  const base = BASES[endpoint]!
-  const upsert = BASES[`${endpoint.replace('POST', 'PUT')}/:tag/:externalId`]
+  const base = bases[endpoint]!
+  const upsert = bases[`${endpoint.replace('POST', 'PUT')}/:tag/:externalId`]
   const inPath = name === 'tag' || name === 'externalId'
   return upsert === undefined || base.method !== 'POST' || inPath ? [base] : [base, upsert]
 }
@@ -100,8 +102,13 @@ async function play(on: Server): Promise<Record<string, any>> {
   const live = (await on.api('POST', '/v1/track', update, KEYS.livePublishable)).body
   const get = async (path: string) => (await on.api('GET', path)).body
   const search = await get('/v1/search/geofences?near=51,9')
+  const ways: Record<string, unknown> = {}
+  for (const [endpoint, request] of Object.entries(ROUTING_STORY)) {
+    ways[`Answer of ${endpoint}`] = (await send({ ...bases[endpoint]!, request }, undefined, undefined)).body
+  }
   const event = track.events.find((one: { type: string }) => one.type === 'user.entered_geofence')
   return {
+    ...ways,
     'Answer of POST /v1/track': track,
     User: track.user,
     'User of a live key': live.user,

@@ -7,11 +7,12 @@ import { join } from 'node:path'
 import { FIELD_ITEMS } from './fields.ts'
 import type { Item } from './item.ts'
 import { PARAMETER_ITEMS } from './parameters.ts'
+import { ROUTING_ITEMS } from './routing.ts'
 import { RULE_ITEMS } from './rules.ts'
 
 const TESTS = join(import.meta.dirname, '..')
 
-export const ITEMS: readonly Item[] = [...RULE_ITEMS, ...PARAMETER_ITEMS, ...FIELD_ITEMS]
+export const ITEMS: readonly Item[] = [...RULE_ITEMS, ...PARAMETER_ITEMS, ...FIELD_ITEMS, ...ROUTING_ITEMS]
 
 /** What is wrong with what an item says of its tests; undefined where each is there. */
 export function problemOf(item: Item): string | undefined {

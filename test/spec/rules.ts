@@ -143,11 +143,11 @@ GET /v1/search/places | places near a location
 GET /v1/addresses/validate | a structured address
 
 # Endpoints: routing (routing)
-GET /v1/route/distance | distance and duration
-GET /v1/route/matrix | many origins and destinations
-POST /v1/route/match | snap a path to roads
-GET /v1/route/directions | route visiting locations in order
-GET /v1/route/optimize | optimal order
+GET /v1/route/distance | distance and duration | routing/endpoints.test.ts: distance: every mode beside the geodesic, in both units; routing/endpoints.test.ts: distance: the way in every form; routing/endpoints.test.ts: avoid: what is named is left out where there is another way, else taken; routing/endpoints.test.ts: departureTime: on the wall clock of the origin
+GET /v1/route/matrix | many origins and destinations | routing/endpoints.test.ts: matrix: a row per origin; cells without a way say why
+POST /v1/route/match | snap a path to roads | routing/endpoints.test.ts: match: points on roads, what the roads are, gaps and strays
+GET /v1/route/directions | route visiting locations in order | routing/endpoints.test.ts: directions: every field of a route, its legs and steps; routing/endpoints.test.ts: directions: languages, units of texts, heading, alternatives
+GET /v1/route/optimize | optimal order | routing/endpoints.test.ts: optimize: ends stay, stops between are ordered, indexes are those of the request
 GET /v1/search/users mode | minutes of travel
 
 # CSV import
@@ -214,11 +214,11 @@ GET /v1/search/places | 150
 GET /v1/addresses/validate | 100
 
 # Rate limits: routing (routing)
-GET /v1/route/distance | 100
-GET /v1/route/matrix | 20
-POST /v1/route/match | 10
-GET /v1/route/directions | 10
-GET /v1/route/optimize | 10
+GET /v1/route/distance | 100 | e2e/limits.test.ts: rate limits are the table, changed by the operator
+GET /v1/route/matrix | 20 | e2e/limits.test.ts: rate limits are the table, changed by the operator
+POST /v1/route/match | 10 | e2e/limits.test.ts: rate limits are the table, changed by the operator
+GET /v1/route/directions | 10 | e2e/limits.test.ts: rate limits are the table, changed by the operator
+GET /v1/route/optimize | 10 | e2e/limits.test.ts: rate limits are the table, changed by the operator
 
 # Sizes
 geofence metadata | up to 16 keys | spec/conformance.test.ts: parameters
@@ -232,9 +232,9 @@ search geofences | limit 1 to 1000, over 100 without geometry | spec/conformance
 track accuracy | greater than 0 | spec/conformance.test.ts: parameters
 
 # Sizes: routing (routing)
-matrix | up to 625 routes
-directions | up to 25 locations
-optimize | up to 10 locations
+matrix | up to 625 routes | spec/conformance.test.ts: parameters
+directions | up to 25 locations | routing/endpoints.test.ts: 25 locations
+optimize | up to 10 locations | spec/conformance.test.ts: parameters
 
 # Sizes: geocoding (geocoding)
 autocomplete limit | 1 to 100, default 10
