@@ -6,6 +6,9 @@ import type { Logger } from '../runtime/logger.ts'
 import { importText } from './regionCommands.ts'
 import type { SampleNews } from './sampleImport.ts'
 
+/** How long an import may take to end. */
+const PATIENCE_MILLISECONDS = 2000
+
 /**
  * The sample region, a real city to try with, which comes by itself at the first start: imported by a process of its own at low
  * priority, while the server is up. It comes once; a data folder that has regions does not get it.
@@ -69,7 +72,10 @@ export class SampleRegion implements Service {
     child.removeAllListeners()
     const ended = once(child, 'exit')
     child.disconnect()
+    // While it unpacks it does not listen; then it has no tools yet that would be left.
+    const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MILLISECONDS)
     await ended
+    clearTimeout(patience)
   }
 
   #fail(reason: string): void {
