@@ -47,7 +47,7 @@ type Rows = readonly (readonly [
   bad: readonly unknown[],
 ])[]
 
-function of(endpoint: string, rows: Rows): Parameter[] {
+function parametersOf(endpoint: string, rows: Rows): Parameter[] {
   return rows.map(([name, says, good, bad]) => ({ endpoint, name, says, good, bad }))
 }
 
@@ -58,7 +58,7 @@ const mode = ['mode', 'default car', [ABSENT, ...MODES], ['plane', 'car,foot']] 
 const avoid = (words: string) => ['avoid', words, [ABSENT, ...AVOID], ['cows', 'tolls,cows']] as const
 
 export const ROUTING_PARAMETERS: readonly Parameter[] = [
-  ...of('GET /v1/route/distance', [
+  ...parametersOf('GET /v1/route/distance', [
     ['origin', 'latitude,longitude, required', [PRADO], NO_PLACES],
     ['destination', 'latitude,longitude, required', [PRADO], NO_PLACES],
     [
@@ -72,7 +72,7 @@ export const ROUTING_PARAMETERS: readonly Parameter[] = [
     geometry,
     departure,
   ]),
-  ...of('GET /v1/route/matrix', [
+  ...parametersOf('GET /v1/route/matrix', [
     ['origins', 'pipe-delimited, required', [many(25)], [...NO_PLACES, `${PLAZA}|`]],
     [
       'destinations',
@@ -85,7 +85,7 @@ export const ROUTING_PARAMETERS: readonly Parameter[] = [
     avoid('tolls, highways, ferries'),
     departure,
   ]),
-  ...of('POST /v1/route/match', [
+  ...parametersOf('POST /v1/route/match', [
     [
       'path',
       'array of {coordinates}, required',
@@ -107,7 +107,7 @@ export const ROUTING_PARAMETERS: readonly Parameter[] = [
     units,
     ['geometry', 'linestring, polyline5 or polyline6; default polyline6', [ABSENT, ...FORMS], ['wkt']],
   ]),
-  ...of('GET /v1/route/directions', [
+  ...parametersOf('GET /v1/route/directions', [
     ['locations', 'up to 25, pipe-delimited, required', [many(25)], [...NO_PLACES, PLAZA, many(26)]],
     mode,
     units,
@@ -126,7 +126,7 @@ export const ROUTING_PARAMETERS: readonly Parameter[] = [
     good: [false],
     bad: [true],
   },
-  ...of('GET /v1/route/optimize', [
+  ...parametersOf('GET /v1/route/optimize', [
     ['locations', 'up to 10, pipe-delimited, required', [many(10)], [...NO_PLACES, PLAZA, many(11)]],
     mode,
     units,
