@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { helpText, loadOptions, type OptionError } from '../config/options.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { runEmbedded } from './embedded.ts'
+import { runEmbedded } from './compose/embedded.ts'
 import { commandHelp, operate } from './operator.ts'
 import { createLogger } from './runtime/logger.ts'
 
@@ -26,6 +26,6 @@ async function main(): Promise<void> {
   const logger = createLogger(options.logLevel)
   if (options.engine === 'embedded') return runEmbedded(options, logger)
   // Its clients, 45 ms and 15 MB, are loaded only then.
-  const { runDistributed } = await import('./distributed.ts')
+  const { runDistributed } = await import('./compose/distributed.ts')
   return runDistributed(options, logger)
 }

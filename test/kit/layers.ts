@@ -61,17 +61,10 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
 ])
 
 /** What they put together is the server, and the operator's commands. */
-const ROOTS: ReadonlySet<string> = new Set([
-  'src/main.ts',
-  'src/embedded.ts',
-  'src/distributed.ts',
-  'src/front.ts',
-  'src/tile38.ts',
-  'src/operator.ts',
-  'src/region.ts',
-  'src/regions.ts',
-  'src/roads.ts',
-])
+const ROOTS: ReadonlySet<string> = new Set(['src/main.ts', 'src/operator.ts', 'src/region.ts'])
+
+/** Its files are composition roots, too. */
+const ROOTS_FOLDER = 'src/compose/'
 
 /** Where the files that threads start with are named. */
 const WORKER_URLS = 'workers/urls.ts'
@@ -118,7 +111,7 @@ function importProblem(
   if (!specifier.startsWith('.')) {
     return specifier.startsWith('node:') && isPure(path) ? 'pure code imports no node: module' : undefined
   }
-  if (ROOTS.has(path)) return undefined
+  if (ROOTS.has(path) || path.startsWith(ROOTS_FOLDER)) return undefined
   const target = resolve(path, specifier)
   const from = folderOf(path)
   const to = folderOf(target)

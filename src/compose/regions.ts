@@ -1,14 +1,14 @@
 /** The regions of this process's data folder, and the sample that comes by itself. A part of the composition roots. */
-import type { Options } from '../config/options.ts'
-import { readManifest, regionsFolder } from './geodata/regionFiles.ts'
-import { RegionStore } from './geodata/regionStore.ts'
-import { wantsSample } from './geodata/sampleImport.ts'
-import { SampleRegion } from './geodata/sampleRegion.ts'
-import { lockStore } from './log/store.ts'
-import type { ReadinessCheck } from './ops/healthRoutes.ts'
-import { systemTime as time } from './runtime/clock.ts'
-import type { Service } from './runtime/lifecycle.ts'
-import type { Logger } from './runtime/logger.ts'
+import type { Options } from '../../config/options.ts'
+import { readManifest, regionsFolder } from '../geodata/regionFiles.ts'
+import { RegionStore } from '../geodata/regionStore.ts'
+import { wantsSample } from '../geodata/sampleImport.ts'
+import { SampleRegion } from '../geodata/sampleRegion.ts'
+import { lockStore } from '../log/store.ts'
+import type { ReadinessCheck } from '../ops/healthRoutes.ts'
+import { systemTime as time } from '../runtime/clock.ts'
+import type { Service } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
 
 export interface OpenRegions {
   readonly regions: RegionStore

@@ -4,49 +4,49 @@
  */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import type { Options } from '../config/options.ts'
-import { Checkpointer } from './actor/checkpoint.ts'
-import { ActorHost } from './actor/host.ts'
-import { Partition } from './actor/partition.ts'
-import { recover } from './actor/recovery.ts'
-import { Housekeeping } from './actor/housekeeping.ts'
-import { OpenStore } from './backup/source.ts'
-import { ControlServer } from './control/server.ts'
-import type { NatsBridge } from './delivery/natsBridge.ts'
-import { NatsPlace } from './delivery/natsPlace.ts'
-import { webhookRoutes } from './delivery/webhookRoutes.ts'
-import { TwiceObserved } from './engine/copiedPositions.ts'
-import { HostPositions } from './engine/hostPositions.ts'
-import { HostUsers } from './engine/hostUsers.ts'
-import { openEventIndex } from './events/eventIndex.ts'
-import { EventFeed } from './events/feed.ts'
-import { storeSalt } from './events/ids.ts'
+import type { Options } from '../../config/options.ts'
+import { Checkpointer } from '../actor/checkpoint.ts'
+import { ActorHost } from '../actor/host.ts'
+import { Partition } from '../actor/partition.ts'
+import { recover } from '../actor/recovery.ts'
+import { Housekeeping } from '../actor/housekeeping.ts'
+import { OpenStore } from '../backup/source.ts'
+import { ControlServer } from '../control/server.ts'
+import type { NatsBridge } from '../delivery/natsBridge.ts'
+import { NatsPlace } from '../delivery/natsPlace.ts'
+import { webhookRoutes } from '../delivery/webhookRoutes.ts'
+import { TwiceObserved } from '../engine/copiedPositions.ts'
+import { HostPositions } from '../engine/hostPositions.ts'
+import { HostUsers } from '../engine/hostUsers.ts'
+import { openEventIndex } from '../events/eventIndex.ts'
+import { EventFeed } from '../events/feed.ts'
+import { storeSalt } from '../events/ids.ts'
 import { listen, openFront, openWebhooks, roomIn, welcome } from './front.ts'
-import { openCommitLog } from './log/commitLog.ts'
-import { openSnapshots } from './log/snapshots.ts'
-import { openStore } from './log/store.ts'
+import { openCommitLog } from '../log/commitLog.ts'
+import { openSnapshots } from '../log/snapshots.ts'
+import { openStore } from '../log/store.ts'
 import {
   registerActorMetrics,
   registerEventMetrics,
   registerLogMetrics,
   registerMailboxMetrics,
   registerProcessMetrics,
-} from './ops/engineMetrics.ts'
-import { Metrics } from './ops/metrics.ts'
-import { registerNatsMetrics } from './ops/natsMetrics.ts'
-import { registerWebhookMetrics } from './ops/webhookMetrics.ts'
-import { runRegistryCommand } from './registry/cli.ts'
-import { parseKeys } from './registry/keys.ts'
-import { openRegistry } from './registry/registry.ts'
+} from '../ops/engineMetrics.ts'
+import { Metrics } from '../ops/metrics.ts'
+import { registerNatsMetrics } from '../ops/natsMetrics.ts'
+import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
+import { runRegistryCommand } from '../registry/cli.ts'
+import { parseKeys } from '../registry/keys.ts'
+import { openRegistry } from '../registry/registry.ts'
 import { openRoads } from './roads.ts'
-import { ByteBound } from './runtime/byteBound.ts'
-import { systemClock as clock } from './runtime/clock.ts'
-import { DRAIN_MILLISECONDS, Lifecycle } from './runtime/lifecycle.ts'
-import type { Logger } from './runtime/logger.ts'
-import { Outgoing } from './runtime/outgoing.ts'
-import { createGeofenceIndex } from './spatial/cellIndex.ts'
-import { MeasuringPool } from './spatial/measuringPool.ts'
-import { encodeEvent } from './stream/protobufCodec.ts'
+import { ByteBound } from '../runtime/byteBound.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
+import { DRAIN_MILLISECONDS, Lifecycle } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Outgoing } from '../runtime/outgoing.ts'
+import { createGeofenceIndex } from '../spatial/cellIndex.ts'
+import { MeasuringPool } from '../spatial/measuringPool.ts'
+import { encodeEvent } from '../stream/protobufCodec.ts'
 import { geofencesOf, openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
 /** How often a long start tells how far it is. */
@@ -248,8 +248,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
 /** The bridge, where one is asked for. Its client, 45 ms and 15 MB, is loaded only then. */
 async function openNats(options: Options, feed: EventFeed, logger: Logger): Promise<NatsBridge | undefined> {
   if (options.natsUrl.length === 0) return undefined
-  const { natsConnectionOptions } = await import('./log/natsConnection.ts')
-  const { NatsBridge } = await import('./delivery/natsBridge.ts')
+  const { natsConnectionOptions } = await import('../log/natsConnection.ts')
+  const { NatsBridge } = await import('../delivery/natsBridge.ts')
   return new NatsBridge({
     feed,
     place: new NatsPlace(join(options.data, 'nats.json'), feed.lastPlace, (err) =>

@@ -1,0 +1,61 @@
+/** The role `delivery` of the distributed engine: webhooks. A part of the composition roots. */
+import { join } from 'node:path'
+import { webhookRoutes } from '../delivery/webhookRoutes.ts'
+import type { Served } from '../engine/calls.ts'
+import { Gateway } from '../engine/gateway.ts'
+import { serveRoutes } from '../engine/remoteRoutes.ts'
+import { webhooksSubject } from '../engine/subjects.ts'
+import type { Lease, Tenure } from '../log/jetStreamLease.ts'
+import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
+import type { Service } from '../runtime/lifecycle.ts'
+import { Outgoing } from '../runtime/outgoing.ts'
+import { openWebhooks } from './front.ts'
+import type { Events } from './gatewayRole.ts'
+import { type Ground, type Part, openLease } from './ground.ts'
+
+/** Webhooks, sent by one process at a time. */
+export async function openDelivery(ground: Ground, events: Events, users: Gateway): Promise<Part> {
+  const { options, logger, streams, calls, registry, metrics, fatal } = ground
+  const { index, feed, shared } = events
+  const outgoing = new Outgoing(options.webhookPrivateAddresses)
+  const file = join(options.data, `deliveries-${streams.storeId}.sqlite`)
+  const parts = { options, logger, file, registry, events: index, feed, users, outgoing, failed: fatal }
+  const webhooks = openWebhooks(parts)
+  registerWebhookMetrics(metrics, webhooks)
+  let served: Served | undefined
+  const tenure: Tenure = {
+    async begin() {
+      // A webhook that it does not know begins where the events end.
+      await shared.caughtUp()
+      await webhooks.start()
+      served = serveRoutes(webhookRoutes({ webhooks, outgoing, clock }), calls, webhooksSubject)
+      logger.info('delivering webhooks')
+    },
+    async end() {
+      await served?.stop()
+      served = undefined
+      await webhooks.stop()
+      logger.info('delivering webhooks no more')
+    },
+  }
+  let lease: Lease | undefined
+  const service: Service = {
+    name: webhooks.name,
+    async start() {
+      lease = await openLease(ground, 'delivery', tenure)
+    },
+    async stop() {
+      webhooks.endTests()
+      await lease?.end()
+    },
+  }
+  const check = () => ({
+    ok: true,
+    detail: served === undefined ? 'waiting: another process delivers, or began' : 'delivering',
+  })
+  return {
+    services: [{ name: 'outgoing requests', stop: () => outgoing.close() }, service],
+    checks: [{ name: service.name, check }],
+  }
+}

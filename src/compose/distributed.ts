@@ -1,0 +1,164 @@
+/**
+ * The distributed engine: a process with some of the roles, on NATS JetStream, which all processes share. Reads top to bottom as the
+ * flow of the data. A part of the composition roots.
+ *
+ * | role | has | answers |
+ * |---|---|---|
+ * | `gateway` | the registry, an index of the events | the whole API, by asking the owners of partitions |
+ * | `actors` | the registry, partitions by ownership | gateways |
+ * | `delivery` | the registry, an index of the events, deliveries | gateways, about webhooks |
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROLES, type Options } from '../../config/options.ts'
+import { Housekeeping } from '../actor/housekeeping.ts'
+import { createServer } from '../api/server.ts'
+import type { BackupSource } from '../backup/port.ts'
+import { ControlServer } from '../control/server.ts'
+import type { EventIndex } from '../events/port.ts'
+import { takeFolder } from '../log/store.ts'
+import { registerDistributedMetrics } from '../ops/distributedMetrics.ts'
+import { registerProcessMetrics, registerServerMetrics } from '../ops/engineMetrics.ts'
+import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
+import { Metrics } from '../ops/metrics.ts'
+import { runRegistryCommand } from '../registry/cli.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
+import { ApiError } from '../runtime/errors.ts'
+import { DRAIN_MILLISECONDS, Lifecycle } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { openDelivery } from './deliveryRole.ts'
+import { listen, welcome } from './front.ts'
+import { openEvents, openGateway, openGatewayFront } from './gatewayRole.ts'
+import { type Ground, openGround, groundChecks, leased } from './ground.ts'
+import { openOwners } from './ownerRole.ts'
+import { rolesOf } from './roles.ts'
+import { openRoads } from './roads.ts'
+import { watchTile38 } from './tile38.ts'
+
+/** Starts the process, which waits for its servers; it ends by a signal. */
+export async function runDistributed(options: Options, logger: Logger): Promise<void> {
+  const isIn = rolesOf(options)
+  const release = takeFolder(options.data)
+  if (existsSync(join(options.data, 'store.json')))
+    logger.warn(
+      'the data folder has devices and events of an embedded engine; of it, only the registry is taken',
+    )
+  const metrics = new Metrics()
+  const waiting = await openWaitingRoom(options, metrics)
+  const ground = await openGround(options, isIn, logger, metrics)
+  const { nats, registry, measurer, tile38 } = ground
+
+  const events = isIn('gateway') || isIn('delivery') ? await openEvents(ground) : undefined
+  const owners = isIn('actors') ? await openOwners(ground) : undefined
+  const asking = events && openGateway(ground)
+  const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
+  const tile38Checks = watchTile38(tile38?.copies, metrics)
+  // Each gateway has its own.
+  const roads = isIn('gateway') ? openRoads({ options, logger, metrics, registry }) : undefined
+  const front = roads && openGatewayFront(ground, events!, asking!, roads, tile38Checks)
+  const checks = [
+    ...groundChecks(ground),
+    ...tile38Checks,
+    ...(events?.checks ?? []),
+    ...(owners?.checks ?? []),
+    ...(delivery?.checks ?? []),
+  ]
+  const server = front?.server ?? openBackServer(ground, checks)
+  registerProcessMetrics(metrics, registry)
+  registerDistributedMetrics(metrics, { nats, registry, partitions: options.partitions, owned: owners })
+
+  const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
+  lifecycle.add({ name: 'data folder', stop: release })
+  lifecycle.add({ name: 'NATS', stop: () => nats.close() })
+  lifecycle.add({ name: 'registry', stop: () => registry.close() })
+  for (const service of events?.services ?? []) lifecycle.add(service)
+  for (const service of roads?.services ?? []) lifecycle.add(service)
+  if (roads !== undefined) lifecycle.add(leased(ground, 'isochrones', roads.isochrones))
+  lifecycle.add({ name: 'threads that measure shapes', stop: () => measurer.close() })
+  lifecycle.add({ name: 'Tile38', stop: () => tile38?.copies.stop() })
+  for (const service of owners?.services ?? []) lifecycle.add(service)
+  lifecycle.add(housekeeping(ground, events?.index, owners))
+  if (asking !== undefined) lifecycle.add({ name: 'updates under way', stop: () => asking.gateway.drained() })
+  for (const service of delivery?.services ?? []) lifecycle.add(service)
+  lifecycle.add({
+    name: 'http',
+    start: async () => {
+      await waiting.close()
+      const url = await listen(server, { ...options, port: waiting.port })
+      const listening = () => logger.info({ url, roles: ROLES.filter(isIn) }, 'listening')
+      if (front === undefined) listening()
+      else await welcome(registry, url, listening)
+    },
+    stop: () => server.close(),
+  })
+  lifecycle.add(control(ground))
+  if (front !== undefined) {
+    lifecycle.add(front.keyWatch)
+    lifecycle.add(front.eventStreams)
+    lifecycle.add(front.streamServer)
+  }
+  if (roads !== undefined) lifecycle.add(roads.sample)
+  lifecycle.handleSignals()
+  await lifecycle.start()
+}
+
+/** Answers probes while the servers are waited for, and 503 to everybody else. */
+async function openWaitingRoom(options: Options, metrics: Metrics) {
+  const check = { name: 'NATS', check: () => ({ ok: false, detail: 'waiting for the servers' }) }
+  const server = createServer({
+    routes: healthRoutes([check], metrics),
+    // Who would take 404 for an answer would not send it again.
+    elsewhere: new ApiError(503, 'The server is starting. Try again.', { retryAfter: 1 }),
+    authenticate: () => undefined,
+    trustedProxies: [],
+    clock,
+  })
+  const url = await listen(server, options)
+  return { port: Number(new URL(url).port), close: () => server.close() }
+}
+
+/** Snapshots and the retention of users where partitions are, retention of events where an index is. */
+function housekeeping(
+  { options, logger }: Ground,
+  events: EventIndex | undefined,
+  owners: Awaited<ReturnType<typeof openOwners>> | undefined,
+): Housekeeping {
+  return new Housekeeping({
+    ...options,
+    hosts: () => owners?.hosts ?? [],
+    events,
+    // Partitions wait for their own when they are given away.
+    checkpointer: { tick: () => owners?.checkpoint(), stop: () => Promise.resolve() },
+    clock,
+    logger,
+  })
+}
+
+/** Probes and metrics of a process without an API. */
+function openBackServer({ options, logger, metrics }: Ground, checks: readonly ReadinessCheck[]) {
+  const server = createServer({
+    routes: healthRoutes(checks, metrics),
+    observe: (route) => metrics.observe(route),
+    authenticate: () => undefined,
+    trustedProxies: options.trustedProxies,
+    clock,
+    logger,
+  })
+  registerServerMetrics(metrics, server)
+  return server
+}
+
+/** `npm run keys` and `npm run projects` beside any of the processes. */
+function control({ options, logger, registry }: Ground): ControlServer {
+  const store: BackupSource = {
+    hold: () =>
+      Promise.reject(
+        new Error(
+          'The store of the distributed engine is in NATS: back up its streams there (docs/operating.md).',
+        ),
+      ),
+  }
+  const run = (line: readonly string[], print: (line: string) => void) =>
+    runRegistryCommand(line, registry, print)
+  return new ControlServer({ dataFolder: options.data, run, store, logger })
+}

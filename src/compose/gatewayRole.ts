@@ -1,0 +1,86 @@
+/** The role `gateway` of the distributed engine: the whole API, by asking owners. A part of the composition roots. */
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { webhookRoutes, type WebhookRouteParts } from '../delivery/webhookRoutes.ts'
+import { Gateway } from '../engine/gateway.ts'
+import { RemotePositions } from '../engine/remotePositions.ts'
+import { remoteRoutes } from '../engine/remoteRoutes.ts'
+import { webhooksSubject } from '../engine/subjects.ts'
+import { openEventIndex } from '../events/eventIndex.ts'
+import { EventFeed } from '../events/feed.ts'
+import { EventsMissing, SharedIndex } from '../events/sharedIndex.ts'
+import { persistently } from '../log/jetStreamConnection.ts'
+import { JetStreamEventReader } from '../log/jetStreamEventReader.ts'
+import { registerEventMetrics, registerMailboxMetrics } from '../ops/engineMetrics.ts'
+import type { ReadinessCheck } from '../ops/healthRoutes.ts'
+import { ByteBound } from '../runtime/byteBound.ts'
+import type { Service } from '../runtime/lifecycle.ts'
+import { openFront, roomIn, type Front } from './front.ts'
+import { type Ground, groundChecks } from './ground.ts'
+import type { Roads } from './roads.ts'
+
+/** The events of all processes, in an index of this one: named by the store, since it is a copy of that store's stream. */
+export async function openEvents({ options, logger, nats, streams, metrics, troubled, fatal }: Ground) {
+  const { manager, storeId } = streams
+  const index = await openEventIndex({
+    file: join(options.data, `events-${storeId}.sqlite`),
+    failed: fatal,
+  })
+  const feed = new EventFeed(index)
+  const reader = new JetStreamEventReader(nats.connection, manager, (sequence, reason) =>
+    logger.error({ sequence, reason }, 'a message of the stream EVENTS cannot be read; it was passed over'),
+  )
+  const shared = await persistently(
+    () => SharedIndex.open({ shared: reader, index, feed, troubled, pause: sleep }),
+    (error) => {
+      if (error instanceof EventsMissing) throw error
+      troubled(error)
+    },
+  )
+  registerEventMetrics(metrics, index)
+  const close: Service = { name: 'event index', stop: () => index.close() }
+  const checks: ReadinessCheck[] = [{ name: shared.name, check: () => shared.status }]
+  return { index, feed, shared, services: [close, shared], checks }
+}
+
+export type Events = Awaited<ReturnType<typeof openEvents>>
+
+/** The way to the owners of partitions. */
+export function openGateway({ options, id, salt, calls, registry, metrics, troubled }: Ground) {
+  const mailbox = new ByteBound(options.mailboxBytes)
+  registerMailboxMetrics(metrics, mailbox)
+  const { partitions } = options
+  const gateway = new Gateway({ calls, gateway: id, registry, mailbox, partitions, salt, troubled })
+  return { gateway, mailbox }
+}
+
+/** The whole API. Webhooks are managed by the process that delivers to them. */
+export function openGatewayFront(
+  ground: Ground,
+  { shared, feed, checks }: Events,
+  { gateway, mailbox }: ReturnType<typeof openGateway>,
+  roads: Roads,
+  tile38Checks: readonly ReadinessCheck[],
+): Front {
+  const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
+  const { partitions } = options
+  const shares = Array.from({ length: partitions }, (_, partition) => String(partition))
+  const read = tile38?.copies.readDevices(shares, gateway)
+  const nobody = 'Nobody delivers webhooks at the moment. Try again.'
+  return openFront({
+    options,
+    logger,
+    registry,
+    intake: gateway,
+    users: read?.users ?? gateway,
+    measurer,
+    events: shared,
+    feed,
+    positions: read?.positions ?? new RemotePositions({ calls, gateway: id, partitions }),
+    secret: streams.secret,
+    webhooks: remoteRoutes(webhookRoutes({} as WebhookRouteParts), calls, webhooksSubject, nobody),
+    roads,
+    checks: [...groundChecks(ground), ...tile38Checks, roomIn(mailbox), ...checks],
+    metrics,
+  })
+}

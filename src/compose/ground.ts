@@ -1,0 +1,174 @@
+/** What all roles of the distributed engine stand on. A part of the composition roots. */
+import { randomBytes } from 'node:crypto'
+import type { NodeConnectionOptions } from '@nats-io/transport-node'
+import type { Options } from '../../config/options.ts'
+import type { Calls } from '../engine/calls.ts'
+import { NatsCalls } from '../engine/natsCalls.ts'
+import { storeSalt, type StoreSalt } from '../events/ids.ts'
+import { NatsLink, persistently } from '../log/jetStreamConnection.ts'
+import { Lease, makeLeases, type Tenure } from '../log/jetStreamLease.ts'
+import { findStreams, openStreams, ServersUnfit, type OpenStreams } from '../log/jetStreamStreams.ts'
+import { natsConnectionOptions } from '../log/natsConnection.ts'
+import type { ReadinessCheck } from '../ops/healthRoutes.ts'
+import { Metrics } from '../ops/metrics.ts'
+import { openEditStream } from '../registry/jetStreamEdits.ts'
+import { openUsageSums } from '../registry/jetStreamUsage.ts'
+import { parseKeys } from '../registry/keys.ts'
+import type { Registry } from '../registry/registry.ts'
+import { openReplicatedRegistry } from '../registry/replicatedRegistry.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
+import type { Service } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Troubles } from '../runtime/troubles.ts'
+import { createGeofenceIndex } from '../spatial/cellIndex.ts'
+import { MeasuringPool } from '../spatial/measuringPool.ts'
+import { onlyRole, type Role } from './roles.ts'
+import { geofencesOf, openSharedTile38 } from './tile38.ts'
+
+const DAY_MS = 86_400_000
+/** A process that does what one does at a time, and has said nothing for so long, is gone. */
+const LEASE_TTL_MS = 6000
+
+/** What all roles stand on. */
+export interface Ground {
+  readonly options: Options
+  readonly logger: Logger
+  /** This run of the process; no other has the same. */
+  readonly id: string
+  readonly nats: NatsLink
+  readonly streams: OpenStreams
+  readonly salt: StoreSalt
+  readonly calls: Calls
+  readonly registry: Registry
+  readonly measurer: MeasuringPool
+  readonly metrics: Metrics
+  /** Undefined where no Tile38 is set, and where the roles have nothing to do with it. */
+  readonly tile38: Awaited<ReturnType<typeof openSharedTile38>>
+  /** Told of what is tried again. */
+  readonly troubled: (error: Error) => void
+  /** Ends the process: a part can no longer do its work. */
+  readonly fatal: (error: Error) => void
+}
+
+/**
+ * Waits for the servers, and for what is to be there, and brings the registry up to date. Who has partitions makes what is not there
+ * yet: the others may be allowed no more than they do (config/nats/users.conf).
+ */
+export async function openGround(
+  options: Options,
+  isIn: (role: Role) => boolean,
+  logger: Logger,
+  metrics: Metrics,
+): Promise<Ground> {
+  const { natsReplicas, partitions, eventsDays, data, keys } = options
+  const { tell: troubled } = new Troubles(clock, (err) => logger.warn({ err }, 'failed; it is tried again'))
+  const fatal = (error: Error) => {
+    logger.fatal({ err: error }, 'cannot go on; what was acknowledged is safe')
+    process.exit(1)
+  }
+  const inboxPrefix = `_INBOX.${onlyRole(isIn) ?? 'all'}`
+  const nats = await openNats({ ...natsConnectionOptions(options), inboxPrefix }, logger)
+  const { connection } = nats
+  const replicas = isIn('actors') ? natsReplicas : undefined
+  const streamOptions = { partitions, maxPartitionBytes: -1, eventsAgeMs: eventsDays * DAY_MS }
+  const newStoreId = randomBytes(8).toString('hex')
+  const open = async () => {
+    if (replicas === undefined) return findStreams(connection, partitions)
+    const opened = await openStreams(connection, { ...streamOptions, replicas, newStoreId })
+    await makeLeases(connection, replicas, LEASE_TTL_MS)
+    return opened
+  }
+  const streams = await persistently(open, (error) => {
+    if (error instanceof ServersUnfit) throw error
+    troubled(error)
+  })
+  const id = randomBytes(8).toString('hex')
+  const { storeId } = streams
+  const mayEdit = isIn('actors') || isIn('gateway')
+  const tile38 = mayEdit ? await openSharedTile38(options, logger, { storeId, process: id }) : undefined
+  const createIndex = () => {
+    const index = createGeofenceIndex()
+    return isIn('actors') ? (tile38?.copies.index(index) ?? index) : index
+  }
+  const registry = await openReplicatedRegistry({
+    folder: data,
+    clock,
+    createIndex,
+    tends: isIn('actors'),
+    firstKeys: mayEdit && keys.length > 0 ? parseKeys(keys.join(',')) : undefined,
+    usage: await persistently(() => openUsageSums(connection, replicas), troubled),
+    openStream: (firstSequence) =>
+      openEditStream(connection, replicas === undefined ? undefined : { replicas, firstSequence }),
+    unreadable: (entry, reason) => logger.error({ entry, reason }, 'an entry of the registry cannot be read'),
+    troubled,
+    onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; trying again'),
+  })
+  process.once('exit', () => registry.close())
+  tile38?.copies.open(geofencesOf(registry))
+  return {
+    options,
+    logger,
+    id,
+    nats,
+    streams,
+    salt: storeSalt(streams.storeId),
+    calls: new NatsCalls(connection, inboxPrefix),
+    registry,
+    measurer: new MeasuringPool(logger),
+    metrics,
+    tile38,
+    troubled,
+    fatal,
+  }
+}
+
+/** Connects, as long as it takes, and says in the log what happens to the connection. */
+async function openNats(way: NodeConnectionOptions, logger: Logger): Promise<NatsLink> {
+  const unreachable = ({ name, message: reason }: Error) =>
+    logger.warn(
+      { reason },
+      name === 'AuthorizationError'
+        ? 'NATS does not take our credentials; trying again'
+        : 'NATS is out of reach; trying again',
+    )
+  const changed = (isUp: boolean) =>
+    isUp ? logger.info('connected to NATS again') : logger.warn('the connection to NATS is lost')
+  const { tell: refused } = new Troubles(clock, ({ message: reason }) =>
+    logger.warn({ reason }, 'NATS refuses us: look at its users and their permissions'),
+  )
+  const nats = await NatsLink.open(way, unreachable, changed, refused)
+  logger.info({ server: nats.connection.getServer() }, 'connected to NATS')
+  return nats
+}
+
+export function groundChecks({ nats, registry }: Ground): ReadinessCheck[] {
+  return [
+    { name: 'NATS', check: () => nats.status },
+    { name: 'registry', check: () => registry.health },
+  ]
+}
+
+/** What a role adds to the process. */
+export interface Part {
+  readonly services: readonly Service[]
+  readonly checks: readonly ReadinessCheck[]
+}
+
+/** Waits for the servers, and for the lease from then on: one of all processes has it at a time. */
+export function openLease({ id, nats, troubled }: Ground, name: string, tenure: Tenure): Promise<Lease> {
+  const options = { connection: nats.connection, name, holder: id, ttlMs: LEASE_TTL_MS, troubled }
+  return persistently(() => Lease.open(options, tenure), troubled)
+}
+
+/** A service of which one of all processes does the work at a time. */
+export function leased(ground: Ground, name: string, work: Service): Service {
+  const tenure: Tenure = { begin: async () => work.start?.(), end: async () => work.stop() }
+  let lease: Lease | undefined
+  return {
+    name,
+    async start() {
+      lease = await openLease(ground, name, tenure)
+    },
+    stop: () => lease?.end(),
+  }
+}

@@ -1,0 +1,160 @@
+/** The role `actors` of the distributed engine: partitions by ownership. A part of the composition roots. */
+import { randomBytes } from 'node:crypto'
+import { eventsOfFrame } from '../actor/frameEvents.ts'
+import type { ActorHost } from '../actor/host.ts'
+import { TwiceObserved } from '../engine/copiedPositions.ts'
+import { HostPositions } from '../engine/hostPositions.ts'
+import { PartitionServer } from '../engine/partitionServer.ts'
+import type { CopiedPositions } from '../engine/port.ts'
+import { PositionServer } from '../engine/positionServer.ts'
+import { EventPublisher } from '../log/eventPublisher.ts'
+import { persistently } from '../log/jetStreamConnection.ts'
+import { JetStreamEvents } from '../log/jetStreamEvents.ts'
+import { JetStreamJournal } from '../log/jetStreamJournal.ts'
+import type { Tenure } from '../log/jetStreamLease.ts'
+import { openJetStreamLog } from '../log/jetStreamLog.ts'
+import { joinHosts } from '../log/jetStreamOwnership.ts'
+import { openJetStreamSnapshots } from '../log/jetStreamSnapshots.ts'
+import type { Ownership } from '../log/port.ts'
+import { registerActorMetrics } from '../ops/engineMetrics.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
+import type { Service } from '../runtime/lifecycle.ts'
+import { type Ground, openLease } from './ground.ts'
+import { scopesOf } from './tile38.ts'
+
+const MIB = 1024 * 1024
+/** A host that has said nothing for so long is gone; others have its partitions before gateways give up (10 s). */
+const HOST_TTL_MS = 4000
+/** Of committed events that wait to be published; beyond it commits wait. */
+const BACKLOG_BYTES = 64 * MIB
+
+/** The partitions that this process owns. */
+export async function openOwners(ground: Ground) {
+  const { options, logger, id, nats, streams, salt, calls, registry, measurer, metrics, tile38, troubled } =
+    ground
+  const { natsReplicas: replicas, partitions, mailboxBytes, limits } = options
+  const { connection } = nats
+  const { manager, storeId } = streams
+  const publisher = new EventPublisher({
+    stream: new JetStreamEvents(connection, manager),
+    maxBacklogBytes: BACKLOG_BYTES,
+    troubled,
+  })
+  const damaged = (object: string, reason: string) =>
+    logger.error({ object, reason }, 'damaged snapshot passed over')
+  const snapshots = await persistently(
+    () => openJetStreamSnapshots(connection, storeId, replicas, damaged),
+    troubled,
+  )
+  let ownership: Ownership | undefined
+  const server = new PartitionServer({
+    calls,
+    registry,
+    snapshots,
+    salt,
+    clock,
+    measurer,
+    prepare: options.tile38Candidates ? tile38?.copies.prepare.bind(tile38.copies) : undefined,
+    mailboxBytes: shareOf(mailboxBytes, partitions),
+    updatesPerSecond: limits['POST /v1/track'] ?? 1,
+    openLog: (partition, fencedOut) =>
+      openJetStreamLog({
+        partition,
+        journal: new JetStreamJournal(connection, manager, partition),
+        publisher,
+        owner: randomBytes(8).toString('hex'),
+        eventsOf: eventsOfFrame,
+        encode: (json) => Buffer.from(json),
+        fencedOut,
+        troubled,
+      }),
+    isLive: () => isLive(),
+    lost(partition) {
+      logger.warn({ partition }, 'another host took the partition')
+      ownership?.lost(partition)
+    },
+    troubled,
+  })
+  const isLive = () => ownership?.isLive ?? false
+  const copied = tile38 && copiedPositions(() => server.hosts)
+  const positions = new PositionServer({
+    calls,
+    partitions: copied ?? plainPositions(() => server.hosts),
+    isLive,
+    troubled,
+  })
+  registerActorMetrics(metrics, { hosts: () => server.hosts, measurer })
+  const service: Service = {
+    name: 'partitions',
+    async start() {
+      server.start()
+      positions.start()
+      tile38?.copies.writeDevices({
+        partitions,
+        shares: () =>
+          copied!().map(({ number, positions: of }) => ({
+            name: String(number),
+            partitions: [number],
+            positions: of,
+          })),
+        scopes: () => scopesOf(registry),
+        isLive,
+      })
+      const joined = () =>
+        joinHosts({
+          connection,
+          host: id,
+          partitions,
+          replicas,
+          ttlMs: HOST_TTL_MS,
+          handlers: server,
+          troubled,
+        })
+      ownership = await persistently(joined, troubled)
+    },
+    /** Partitions first: who asks about a partition is answered until another host has it. */
+    async stop() {
+      await ownership?.leave()
+      await server.stop()
+      await positions.stop()
+    },
+  }
+  const check = () => ({
+    ok: isLive(),
+    detail: `${server.hosts.length} of ${partitions} partitions are here`,
+  })
+  const taking = (tenure: Tenure) => openLease(ground, 'tile38', tenure)
+  return {
+    services: [service, ...(tile38 === undefined ? [] : [tile38.writing(taking)])],
+    checks: [{ name: service.name, check }],
+    get hosts() {
+      return server.hosts
+    },
+    get backlogBytes() {
+      return publisher.backlogBytes
+    },
+    checkpoint: () => server.checkpoint(shareOf(options.snapshotBytes, partitions)),
+  }
+}
+
+/** Where the devices of each partition are, for two observers; the same object for as long as the partition is here. */
+function copiedPositions(hosts: () => readonly ActorHost[]) {
+  const known = new WeakMap<ActorHost, CopiedPositions>()
+  return () =>
+    hosts().map((host) => {
+      const positions = known.get(host) ?? new TwiceObserved(new HostPositions(host))
+      known.set(host, positions)
+      return { number: host.partitions[0]!.number, positions }
+    })
+}
+
+/** The same for one: who does not watch costs nothing. */
+function plainPositions(hosts: () => readonly ActorHost[]) {
+  return () =>
+    hosts().map((host) => ({ number: host.partitions[0]!.number, positions: new HostPositions(host) }))
+}
+
+/** Of what the process may have, for one partition. */
+function shareOf(bytes: number, partitions: number): number {
+  return Math.max(MIB, Math.floor(bytes / partitions))
+}

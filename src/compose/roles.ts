@@ -1,0 +1,17 @@
+/** Which roles the settings give the process. A part of the composition roots. */
+import { OptionError, ROLES, type Options } from '../../config/options.ts'
+
+export type Role = (typeof ROLES)[number]
+
+/** @throws {OptionError} for settings that the engine cannot do with */
+export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: Role) => boolean {
+  if (natsUrl.length === 0) throw new OptionError('engine distributed needs natsUrl')
+  if (natsFormat !== 'json') throw new OptionError('natsFormat must be json where engine is distributed')
+  return (role) => roles.includes('all') || roles.includes(role)
+}
+
+/** The role of a process that has no other. */
+export function onlyRole(isIn: (role: Role) => boolean): Role | undefined {
+  const roles = ROLES.filter(isIn)
+  return roles.length === 1 ? roles[0] : undefined
+}
