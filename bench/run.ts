@@ -32,6 +32,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   scaling: 'sim/scaling.ts',
   journal: 'micro/journal.ts',
   cluster: 'cluster.ts',
+  routing: 'routing.ts',
 }
 
 /** A bench that stores a million geofences holds their records meanwhile. */
