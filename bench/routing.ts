@@ -1,0 +1,320 @@
+/**
+ * What routing costs beside Valhalla itself, and what tracking feels of it.
+ *
+ * First the routing port over its child process against Valhalla's binding called directly, in turns over the same requests in the
+ * sample city, one after the other. Then a server that takes updates at a constant rate: alone, beside two clients who ask for
+ * matrices of 25 × 25 without a pause, and those alone; what a matrix costs the server by itself is taken off.
+ */
+import { parseArgs } from 'node:util'
+import { AnswerCache } from '../src/routing/cache.ts'
+import { CachedEngine } from '../src/routing/engine.ts'
+import type { RoutingAction } from '../src/routing/port.ts'
+import { valhallaConfig } from '../src/routing/valhallaConfig.ts'
+import { ValhallaProcess } from '../src/routing/valhallaProcess.ts'
+import { systemClock } from '../src/runtime/clock.ts'
+import { createLogger } from '../src/runtime/logger.ts'
+import { seededRandom } from '../demo/streets.ts'
+import { addSample, sampleTiles } from '../test/kit/sampleRegion.ts'
+import { median, rounded } from './figures.ts'
+import { benchFolder } from './folder.ts'
+import { loadGenerator, type Generator, type LoadResult } from './load/load.ts'
+import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
+import { drawGeofences, writeWorkload, type Workload } from './load/workload.ts'
+import { done, progress } from './progress.ts'
+
+/** Time of a request through the port / that of the binding, at most. */
+const STATED_OVERHEAD = 1.15
+/** 99th percentile of the delay of the server's event loop beside matrices, milliseconds, at most. */
+const STATED_LOOP_MS = 5
+/** CPU of an update beside matrices, as a multiple of that alone, at most. */
+const STATED_UPDATE = 1.1
+/** How far beyond it `--strict` lets a noisy machine measure. */
+const TOLERANCE = 0.1
+/** The process measures its delays every so often, and counts that in. */
+const LOOP_RESOLUTION_MS = 10
+const CLIENTS = 2
+const MATRIX_SIDE = 25
+const MAX_LAG_MS = 5000
+/** The built-up part of the sample city. */
+const [WEST, SOUTH, EAST, NORTH] = [-56.22, -34.915, -56.1, -34.83]
+
+const { values: options } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    strict: { type: 'boolean', default: false },
+    seed: { type: 'string', default: '1' },
+    /** Of one window. */
+    seconds: { type: 'string' },
+    /** Updates per second. */
+    rate: { type: 'string', default: '2000' },
+  },
+})
+const size = options.smoke
+  ? { requests: 5, windows: 1, seconds: 1, geofences: 1000, devices: 1000 }
+  : { requests: 200, windows: 5, seconds: 5, geofences: 100_000, devices: 20_000 }
+const seconds = Number(options.seconds ?? size.seconds)
+const rate = Number(options.rate)
+const random = seededRandom(Number(options.seed))
+
+interface Place {
+  readonly lat: number
+  readonly lon: number
+}
+
+function place(): Place {
+  const between = (low: number, high: number) => rounded(low + (high - low) * random(), 6)
+  return { lat: between(SOUTH, NORTH), lon: between(WEST, EAST) }
+}
+
+function places(count: number): Place[] {
+  return Array.from({ length: count }, place)
+}
+
+// First: the port beside the binding.
+
+interface Kind {
+  readonly name: string
+  readonly action: RoutingAction
+  readonly method: 'route' | 'matrix' | 'isochrone'
+  readonly draw: () => object
+}
+
+const costing = 'auto'
+const KINDS: readonly Kind[] = [
+  {
+    name: 'route',
+    action: 'route',
+    method: 'route',
+    draw: () => ({ locations: places(2), costing }),
+  },
+  {
+    name: 'matrix 25 × 25',
+    action: 'sources_to_targets',
+    method: 'matrix',
+    draw: () => ({
+      sources: places(MATRIX_SIDE),
+      targets: places(MATRIX_SIDE),
+      costing,
+      verbose: false,
+    }),
+  },
+  {
+    name: 'isochrone of 10 minutes',
+    action: 'isochrone',
+    method: 'isochrone',
+    draw: () => ({ locations: places(1), costing, contours: [{ time: 10 }], polygons: true }),
+  },
+]
+
+type Binding = Readonly<Record<Kind['method'], (request: object) => Promise<unknown>>>
+
+async function measureOverhead() {
+  const tiles = await sampleTiles()
+  const { Actor } = (await import('@valhallajs/valhallajs')) as unknown as {
+    Actor: new (config: string) => Binding
+  }
+  const binding = new Actor(valhallaConfig({ tiles, tileCacheBytes: 2 ** 28 }))
+  const valhalla = new ValhallaProcess({
+    tiles,
+    name: 'bench',
+    threads: 2,
+    timeoutMilliseconds: 60_000,
+    memoryBytes: 2 ** 30,
+    maxWaiting: 10,
+    logger: createLogger('warn'),
+    ended() {},
+  })
+  const engine = new CachedEngine({
+    valhalla,
+    cache: new AnswerCache(0, systemClock),
+    attribution: undefined,
+    key: 'bench',
+    maxAgeMilliseconds: 0,
+    observer: { asked() {} },
+  })
+  const rows = []
+  for (const { name, action, method, draw } of KINDS) {
+    progress(`overhead: ${name}`)
+    const direct: number[] = []
+    const through: number[] = []
+    for (let i = 0; i < size.requests; i++) {
+      const request = draw()
+      // Some places lead nowhere; both then say so.
+      const directly = () => binding[method](request).catch(() => {})
+      const byPort = () => engine.ask(action, request as never).catch(() => {})
+      // The first of two may warm what the other finds, so they take turns at that.
+      if (i % 2 === 0) direct.push(await timed(directly))
+      through.push(await timed(byPort))
+      if (i % 2 === 1) direct.push(await timed(directly))
+    }
+    const [directMs, portMs] = [median(direct), median(through)]
+    rows.push({
+      case: name,
+      directMs: rounded(directMs, 2),
+      portMs: rounded(portMs, 2),
+      ratio: rounded(portMs / directMs, 3),
+    })
+  }
+  await valhalla.stop()
+  return rows
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+// Then: tracking beside matrices.
+
+interface Window {
+  readonly cpuSeconds: number
+  readonly updates: number
+  readonly matrices: number
+  readonly loopP99Ms: number
+  readonly p99Ms: number
+}
+
+class TrackedServer {
+  readonly server: ServerProcess
+  readonly #generator: Generator
+  readonly #workload: Workload
+  #offset = 0
+
+  constructor(server: ServerProcess, generator: Generator, workload: Workload) {
+    this.server = server
+    this.#generator = generator
+    this.#workload = workload
+  }
+
+  async send(updatesPerSecond: number, count: number): Promise<LoadResult> {
+    const result = await this.#generator.run({
+      port: this.server.port,
+      connections: 64,
+      requests: this.#workload.trackBodies,
+      head: this.#workload.trackHead,
+      group: this.#workload.devices,
+      offset: this.#offset,
+      rate: updatesPerSecond,
+      count,
+      maxLagMs: MAX_LAG_MS,
+    })
+    this.#offset += result.sent
+    if (result.ok !== count) throw new Error(`updates were refused or lost: ${JSON.stringify(result)}`)
+    return result
+  }
+
+  async window(loads: { readonly updates: boolean; readonly matrices: boolean }): Promise<Window> {
+    await this.#loopP99Ms()
+    const before = this.server.cpuSeconds()
+    const ended = AbortSignal.timeout(seconds * 1000)
+    const clients = loads.matrices ? Array.from({ length: CLIENTS }, () => this.#askMatrices(ended)) : []
+    const sent = loads.updates ? await this.send(rate, rate * seconds) : undefined
+    const asked = await Promise.all(clients)
+    return {
+      cpuSeconds: this.server.cpuSeconds() - before,
+      updates: sent?.ok ?? 0,
+      matrices: asked.reduce((sum, count) => sum + count, 0),
+      loopP99Ms: await this.#loopP99Ms(),
+      p99Ms: sent?.latencyMs.p99 ?? 0,
+    }
+  }
+
+  async #askMatrices(ended: AbortSignal): Promise<number> {
+    const list = () =>
+      places(MATRIX_SIDE)
+        .map(({ lat, lon }) => `${lat},${lon}`)
+        .join('|')
+    let count = 0
+    while (!ended.aborted) {
+      const query = new URLSearchParams({ origins: list(), destinations: list(), mode: 'car' })
+      const answer = await fetch(`http://127.0.0.1:${this.server.port}/v1/route/matrix?${query}`, {
+        headers: { authorization: BENCH_KEYS.testPublishable },
+      })
+      const text = await answer.text()
+      if (answer.status !== 200) throw new Error(`a matrix was answered ${answer.status}: ${text}`)
+      count++
+    }
+    return count
+  }
+
+  /** Since it was read before. */
+  async #loopP99Ms(): Promise<number> {
+    const text = await (await fetch(`http://127.0.0.1:${this.server.port}/metrics`)).text()
+    const value = /^ringfence_event_loop_delay_p99_seconds (\S+)$/m.exec(text)?.[1]
+    return Math.max(0, Number(value) * 1000 - LOOP_RESOLUTION_MS)
+  }
+}
+
+async function measureTracking() {
+  const folder = benchFolder('routing')
+  const generator = await loadGenerator()
+  seedGeofences(folder, drawGeofences(size.geofences, Number(options.seed)), () => {})
+  await addSample(`${folder}/data`)
+  const workload = writeWorkload({
+    ...size,
+    seed: Number(options.seed),
+    folder,
+    publishableKey: BENCH_KEYS.testPublishable,
+    onProgress: progress,
+  })
+  // As it is run: with the routing process beside it, on all processors.
+  const server = await startRingfence(folder, { unpinned: true })
+  const tracked = new TrackedServer(server, generator, workload)
+  await tracked.send(0, size.devices)
+  await tracked.window({ updates: false, matrices: true })
+  const alone: Window[] = []
+  const beside: Window[] = []
+  const matricesAlone: Window[] = []
+  for (let i = 1; i <= size.windows; i++) {
+    progress(`tracking beside matrices: ${i} of ${size.windows}`)
+    alone.push(await tracked.window({ updates: true, matrices: false }))
+    beside.push(await tracked.window({ updates: true, matrices: true }))
+    matricesAlone.push(await tracked.window({ updates: false, matrices: true }))
+  }
+  await server.stop()
+  const matrixSeconds = median(matricesAlone.map(({ cpuSeconds, matrices }) => cpuSeconds / matrices))
+  const micros = ({ cpuSeconds, updates, matrices }: Window) =>
+    ((cpuSeconds - matrices * matrixSeconds) / updates) * 1e6
+  const row = (name: string, windows: readonly Window[]) => ({
+    case: name,
+    updateMicros: windows[0]!.updates === 0 ? undefined : rounded(median(windows.map(micros)), 1),
+    updateP99Ms: windows[0]!.updates === 0 ? undefined : rounded(median(windows.map((w) => w.p99Ms)), 2),
+    matricesPerSecond: rounded(median(windows.map((w) => w.matrices)) / seconds, 1),
+    loopP99Ms: rounded(median(windows.map((w) => w.loopP99Ms)), 2),
+  })
+  return {
+    matrixMicros: Math.round(matrixSeconds * 1e6),
+    rows: [
+      row('updates alone', alone),
+      row('updates beside matrices', beside),
+      row('matrices alone', matricesAlone),
+    ],
+  }
+}
+
+const overhead = await measureOverhead()
+const tracking = await measureTracking()
+const [alone, beside] = tracking.rows
+const worstRatio = Math.max(...overhead.map(({ ratio }) => ratio))
+const updateRatio = rounded(beside!.updateMicros! / alone!.updateMicros!, 3)
+const misses = [
+  worstRatio > STATED_OVERHEAD * (1 + TOLERANCE) && `overhead ${worstRatio}, stated ${STATED_OVERHEAD}`,
+  beside!.loopP99Ms > STATED_LOOP_MS * (1 + TOLERANCE) &&
+    `event loop p99 ${beside!.loopP99Ms} ms, stated ${STATED_LOOP_MS}`,
+  updateRatio > STATED_UPDATE * (1 + TOLERANCE) && `update ${updateRatio} times, stated ${STATED_UPDATE}`,
+].filter((miss) => miss !== false)
+done('')
+for (const row of [...overhead, ...tracking.rows]) console.log(JSON.stringify(row))
+console.log(
+  JSON.stringify({
+    smoke: options.smoke,
+    rate,
+    worstRatio,
+    updateRatio,
+    matrixMicros: tracking.matrixMicros,
+    misses,
+    rows: [...overhead, ...tracking.rows],
+  }),
+)
+process.exit(options.strict && misses.length > 0 ? 1 : 0)
