@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+// Before uWebSockets.js, which reads it when it is loaded.
+// oxlint-disable-next-line import/no-unassigned-import
 import './headSize.ts'
 import * as uWS from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'

@@ -30,19 +30,14 @@ export async function makeCertificates(folder: string): Promise<Certificates> {
   const file = (name: string) => join(folder, name)
   const names = { ca: file('ca.pem'), certificate: file('server.pem'), key: file('key.pem') }
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  await run('openssl', [
-    ...['req', '-x509', ...newKey, '-days', '2', '-subj', '/CN=authority'],
-    ...['-keyout', file('ca.key'), '-out', names.ca],
-  ])
-  await run('openssl', [
-    ...['req', ...newKey, '-subj', '/CN=server', '-keyout', names.key],
-    ...['-out', file('server.csr')],
-  ])
+  const authority = ['-x509', ...newKey, '-days', '2', '-subj', '/CN=authority', '-keyout', file('ca.key')]
+  await run('openssl', ['req', ...authority, '-out', names.ca])
+  const request = [...newKey, '-subj', '/CN=server', '-keyout', names.key, '-out', file('server.csr')]
+  await run('openssl', ['req', ...request])
   const uses = 'subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n'
   writeFileSync(file('uses'), uses)
-  await run('openssl', [
-    ...['x509', '-req', '-in', file('server.csr'), '-CA', names.ca, '-CAkey', file('ca.key')],
-    ...['-CAcreateserial', '-days', '2', '-extfile', file('uses'), '-out', names.certificate],
-  ])
+  const signer = ['-CA', names.ca, '-CAkey', file('ca.key'), '-CAcreateserial', '-days', '2']
+  const signed = ['-in', file('server.csr'), '-extfile', file('uses'), '-out', names.certificate]
+  await run('openssl', ['x509', '-req', ...signer, ...signed])
   return names
 }

@@ -10,7 +10,7 @@ import { readExtract } from '../../src/geodata/extractReader.ts'
 import { writeOsmPbf, type OsmNode, type OsmWay } from '../../src/geodata/osmPbfWriter.ts'
 import { buildTiles, tilesIn } from '../../src/geodata/routingTiles.ts'
 
-export const STREETS = 21
+const STREETS = 21
 const SPACING_METERS = 200
 const METERS_PER_DEGREE = 111_195
 const SOUTH = -34.9
