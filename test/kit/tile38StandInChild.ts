@@ -196,7 +196,7 @@ function execute([name = '', ...words]: readonly string[]): Reply {
     case 'DELHOOK':
       return hooks.delete(key) ? 1 : 0
     case 'KEYS':
-      return [...collections.keys()].filter((collection) => isLike(collection, key))
+      return [...collections.keys()].filter((one) => isLike(one, key))
     case 'FLUSHDB':
       for (const map of [collections, channels, hooks, expirations]) map.clear()
       return 'OK'
