@@ -38,9 +38,9 @@ export type ImportStage = 'reading the extract' | 'building routing tiles'
 export type ImportProgress = (stage: ImportStage, share: number) => void
 
 export interface RegionImport {
-  /** Of all regions; it exists, and its lock is held. */
+  /** Of all regions, from the root: tools run in folders of their own. It exists, and its lock is held. */
   readonly folder: string
-  /** The extract. */
+  /** The extract, from the root, too. */
   readonly path: string
   /** See {@link regionName}. */
   readonly name: string

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { constants, setPriority } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importRegion, type ImportStage } from './importRegion.ts'
 import { readManifest, regionsFolder, type RegionManifest } from './regionFiles.ts'
@@ -29,7 +29,7 @@ export async function importSample(dataFolder: string, lock: (folder: string) =>
   setPriority(constants.priority.PRIORITY_LOW)
   const tell = (news: SampleNews): void => void process.send?.(news)
   try {
-    const folder = regionsFolder(dataFolder)
+    const folder = regionsFolder(resolve(dataFolder))
     const release = await patiently(() => lock(folder))
     try {
       if (!wantsSample(readManifest(folder))) return

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { readCoverage, readManifest, readRecord, regionsFolder } from '../../src/geodata/regionFiles.ts'
@@ -8,7 +9,10 @@ import { KEYS, startServer } from '../kit/server.ts'
 import { region } from './kit.ts'
 
 t.test('a city comes by itself, once, while devices are tracked', async (t) => {
-  const server = await startServer(t, { env: { RINGFENCE_SAMPLE_REGION: 'on' } })
+  // As the default is, ./data: what makes the sample runs in folders of its own.
+  const data = relative('.', mkdtempSync(join(tmpdir(), 'ringfence-sample-')))
+  t.teardown(() => rmSync(data, { recursive: true, force: true }))
+  const server = await startServer(t, { env: { RINGFENCE_SAMPLE_REGION: 'on' }, data })
   const folder = regionsFolder(server.data)
   const state = async (): Promise<string> => {
     const { body, status } = await server.api('GET', '/readyz')
