@@ -26,7 +26,7 @@ regions | country, state, DMA and postal code in the user context
 fraud | the user can carry a fraud object
 
 # Capabilities: isochrones (routing)
-geofences | isochrone, time-based
+geofences | isochrone, time-based | routing/minutes.test.ts: isochrones and users in the sample city
 
 # Geofence evaluation
 1 | events are generated on the server, foreground and background | e2e/track.test.ts: an update with everything: User and Event field by field
@@ -80,7 +80,7 @@ address | searched; must be near the coordinates if both are given
 placeId | the place's geometry overrides the geofence's
 
 # Geofence: isochrone (routing)
-mode, radius | travel mode and minutes
+mode, radius | travel mode and minutes | registry/isochrones.test.ts: pending, then ready; kept by edits that ask for the same area
 
 # User
 reference | by _id, userId or deviceId | e2e/records.test.ts: a user by _id, userId and deviceId; deleting it
@@ -148,7 +148,7 @@ GET /v1/route/matrix | many origins and destinations | routing/endpoints.test.ts
 POST /v1/route/match | snap a path to roads | routing/endpoints.test.ts: match: points on roads, what the roads are, gaps and strays
 GET /v1/route/directions | route visiting locations in order | routing/endpoints.test.ts: directions: every field of a route, its legs and steps; routing/endpoints.test.ts: directions: languages, units of texts, heading, alternatives
 GET /v1/route/optimize | optimal order | routing/endpoints.test.ts: optimize: ends stay, stops between are ordered, indexes are those of the request
-GET /v1/search/users mode | minutes of travel
+GET /v1/search/users mode | minutes of travel | routing/minutes.test.ts: isochrones and users in the sample city
 
 # CSV import
 upload | the first row holds the headers; each row upserts by the pair | registry/import.test.ts: every column of a geofence file
