@@ -44,6 +44,7 @@ export class Load {
   readonly #byStream: readonly Mover[]
   readonly #fault: (sentence: string) => void
   readonly #stopped = new AbortController()
+  readonly #abandoned = new AbortController()
   /** By deviceId: when the newest acknowledged update was sent. */
   readonly #sentAt = new Map<string, number>()
   readonly #surges: (() => Promise<void>)[] = []
@@ -85,6 +86,13 @@ export class Load {
     await this.#running
   }
 
+  /** Ends it as it is, where nobody will answer any more. */
+  abandon(): void {
+    this.#stopped.abort()
+    this.#abandoned.abort()
+    this.#running.catch(() => {})
+  }
+
   /**
    * Resolves once each mover was acknowledged something that it had sent after a moment, to the ms from then on of those by HTTP
    * and of those over streams.
@@ -121,7 +129,7 @@ export class Load {
     const count = this.#gateways.length
     for (; !this.#stopped.signal.aborted; await sleep(PAUSE_MS)) {
       const move = mover.next()
-      for (let failures = 0; ;) {
+      for (let failures = 0; !this.#abandoned.signal.aborted;) {
         if (await this.#isTaken(mover, move, this.#gateways[(home + failures) % count]!)) break
         failures++
         if (failures === count) this.counts.failedEverywhere++
@@ -185,7 +193,8 @@ export class Load {
    * goes out over a stream counts as applied at once: the client sends it until it is.
    */
   async #stream(url: string, encoding: StreamEncoding, movers: readonly Mover[]): Promise<void> {
-    const stream = new Ringfence({ url, key: KEYS.testPublishable }).stream({ encoding })
+    const { signal } = this.#abandoned
+    const stream = new Ringfence({ url, key: KEYS.testPublishable }).stream({ encoding, signal })
     const send = async (mover: Mover) => {
       // The client has a stream of its own.
       const { stream: _stream, sequence: _sequence, ...update } = mover.next().body

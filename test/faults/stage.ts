@@ -111,6 +111,8 @@ export class Stage {
         await stage.#play(scenario)
       } finally {
         faults.push(...stage.faults)
+        stage.load.abandon()
+        await stage.#bystander.stop()
       }
     } catch (error) {
       faults.push((error as Error).message)
