@@ -36,6 +36,11 @@ const HOSTS = 'ringfence-hosts'
 const PARTITIONS = 'ringfence-partitions'
 const RENEWALS_PER_TTL = 3
 const STUCK_TTLS = 2
+/**
+ * Partitions that a host takes at a time. All at once, the first would be answered for when the last is there; and while a busy
+ * machine reads them all the host may not come to say that it lives.
+ */
+const TAKEN_AT_A_TIME = 8
 const NOBODY = ''
 
 interface Membership {
@@ -73,6 +78,8 @@ class HostMembership implements Ownership {
   readonly #mine = new Map<number, number>()
   /** Acquires and releases under way. */
   readonly #busy = new Map<number, Promise<void>>()
+  /** Of those, acquires. */
+  #acquiring = 0
   /** When each partition was first wanted that another has, of `performance.now()`. */
   readonly #wantedSince = new Map<number, number>()
   readonly #stopped = new AbortController()
@@ -219,7 +226,8 @@ class HostMembership implements Ownership {
         else if (said === undefined || !isSame(said, owner)) {
           this.#begin(partition, () => this.#say(partition, owner))
         }
-      } else if (isWanted && this.#isFree(partition, living, now)) {
+      } else if (isWanted && this.#isFree(partition, living, now) && this.#acquiring < TAKEN_AT_A_TIME) {
+        this.#acquiring++
         this.#begin(partition, () => this.#acquire(partition))
       }
     }
@@ -242,7 +250,9 @@ class HostMembership implements Ownership {
   }
 
   async #acquire(partition: number): Promise<void> {
-    const epoch = await this.#handlers.acquire(partition)
+    const epoch = await this.#handlers.acquire(partition).finally(() => this.#acquiring--)
+    // The next may begin; after a failure not at once.
+    this.#planSoon()
     this.#wantedSince.delete(partition)
     this.#mine.set(partition, epoch)
     await this.#say(partition, { host: this.#host, epoch })
