@@ -6,10 +6,8 @@ export function referencePage(): string {
     title: 'API reference',
     here: '/docs',
     styles: ['swagger-ui.css', 'pages.css'],
-    scripts: ['swagger-ui-bundle.js', 'reference.js'],
-    bar: `<form autocomplete="off"><label for="key">Key</label>
-<input id="key" type="password" spellcheck="false" autocomplete="off" placeholder="prj_test_sk_…">
-<span id="kind" role="status"></span></form>`,
+    scripts: ['swagger-ui-bundle.js', 'key.js', 'reference.js'],
+    bar: keyField('prj_test_sk_…'),
     main: '<div id="reference"></div><noscript>The reference needs JavaScript; the document itself is <a href="/v1/openapi.json">/v1/openapi.json</a>.</noscript>',
   })
 }
@@ -25,13 +23,21 @@ export function guidePage(entries: readonly GuideEntry[], name: string | undefin
     here: GUIDES_PATH,
     styles: ['pages.css'],
     scripts: ['guide.js'],
-    bar: '',
     main: `<div class="layout"><nav aria-label="Guides"><ul>${items.join('')}</ul></nav><main class="guide">${html}</main></div>`,
   })
 }
 
+/** The field that key.js keeps. @param placeholder how keys begin that the page can use */
+export function keyField(placeholder: string): string {
+  return `<form autocomplete="off"><label for="key">Key</label>
+<input id="key" type="password" spellcheck="false" autocomplete="off" placeholder="${placeholder}">
+<span id="kind" role="status"></span></form>`
+}
+
 /** Where styles and scripts are; the name follows. */
 export const ASSETS_PATH = '/docs/assets'
+/** Where directions are drawn. */
+export const ROUTES_PATH = '/docs/routes'
 
 interface Page {
   readonly title: string
@@ -39,14 +45,18 @@ interface Page {
   readonly here: string
   readonly styles: readonly string[]
   readonly scripts: readonly string[]
+  /** A script that imports others. */
+  readonly module?: string
   /** HTML at the end of the bar. */
-  readonly bar: string
+  readonly bar?: string
   readonly main: string
 }
 
-function page({ title, here, styles, scripts, bar, main }: Page): string {
+export function page({ title, here, styles, scripts, module, bar = '', main }: Page): string {
   const link = (path: string, text: string) =>
     `<a href="${path}"${path === here ? ' aria-current="page"' : ''}>${text}</a>`
+  const tags = scripts.map((name) => `<script defer src="${ASSETS_PATH}/${name}"></script>`)
+  if (module !== undefined) tags.push(`<script type="module" src="${ASSETS_PATH}/${module}"></script>`)
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -55,10 +65,10 @@ function page({ title, here, styles, scripts, bar, main }: Page): string {
 <title>${escapeHtml(title)} · Ringfence</title>
 <link rel="icon" href="${ASSETS_PATH}/icon.svg" type="image/svg+xml">
 ${styles.map((name) => `<link rel="stylesheet" href="${ASSETS_PATH}/${name}">`).join('\n')}
-${scripts.map((name) => `<script defer src="${ASSETS_PATH}/${name}"></script>`).join('\n')}
+${tags.join('\n')}
 </head>
 <body>
-<header><a class="name" href="/docs">Ringfence</a>${link('/docs', 'API reference')}${link(GUIDES_PATH, 'Guides')}${bar}</header>
+<header><a class="name" href="/docs">Ringfence</a>${link('/docs', 'API reference')}${link(GUIDES_PATH, 'Guides')}${link(ROUTES_PATH, 'Directions')}${bar}</header>
 ${main}
 <footer>Map data of regions: <a href="https://www.openstreetmap.org/copyright">© OpenStreetMap contributors</a>, ODbL</footer>
 </body>

@@ -5,7 +5,8 @@ import { route, type Answer, type Route } from '../api/route.ts'
 import { Name } from '../api/schemas.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { Guides, GUIDES_PATH } from './guides.ts'
-import { ASSETS_PATH, guidePage, referencePage } from './pages.ts'
+import { ASSETS_PATH, guidePage, referencePage, ROUTES_PATH } from './pages.ts'
+import { routesPage } from './routesPage.ts'
 
 /**
  * The reference and the guides in a browser: everything comes from this server, and the pages may ask nobody else.
@@ -15,9 +16,16 @@ import { ASSETS_PATH, guidePage, referencePage } from './pages.ts'
 const ASSETS: ReadonlyMap<string, URL> = new Map([
   ['swagger-ui-bundle.js', new URL(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'))],
   ['swagger-ui.css', new URL(import.meta.resolve('swagger-ui-dist/swagger-ui.css'))],
-  ...['reference.js', 'guide.js', 'pages.css', 'icon.svg'].map(
-    (name) => [name, new URL(`browser/${name}`, import.meta.url)] as const,
-  ),
+  ...[
+    'key.js',
+    'reference.js',
+    'guide.js',
+    'routes.js',
+    'routeDrawing.js',
+    'pages.css',
+    'routes.css',
+    'icon.svg',
+  ].map((name) => [name, new URL(`browser/${name}`, import.meta.url)] as const),
 ])
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -42,7 +50,7 @@ const PAGE_POLICY = [
 /** A picture brings its colours and loads nothing, opened by itself too. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
-/** `/`, `/docs`, its guides and what the pages load. The files are read when first asked for. */
+/** `/`, `/docs`, its guides, its directions and what the pages load. The files are read when first asked for. */
 export function referenceRoutes(): Route[] {
   const guides = new Guides()
   const files = new Map<string, Answer>()
@@ -57,6 +65,7 @@ export function referenceRoutes(): Route[] {
   return [
     ...['/', '/docs/'].map((path) => pageRoute(path, undefined, () => redirect('/docs'))),
     pageRoute('/docs', undefined, () => kept('/docs', () => page(referencePage()))),
+    pageRoute(ROUTES_PATH, undefined, () => kept(ROUTES_PATH, () => page(routesPage()))),
     pageRoute(`${ASSETS_PATH}/:name`, NameParams, ({ name }) => {
       const path = ASSETS.get(name)
       if (path === undefined) throw noSuchPage()

@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
@@ -33,11 +35,91 @@ export function skipWithoutChromium(): string | false {
   return reason
 }
 
+/** A page that a test looks into and acts in. */
+export interface DrivenPage {
+  /**
+   * Runs an expression there and resolves with its value, which is awaited and must be JSON.
+   * @throws Error of what it throws
+   */
+  run(expression: string): Promise<unknown>
+  /** Resolves once the expression is true. */
+  until(expression: string): Promise<void>
+  /** A command of the browser's protocol (https://chromedevtools.github.io/devtools-protocol). */
+  send(method: string, params?: object): Promise<unknown>
+  /** What the page has thrown or has been refused so far, such as by its security policy. */
+  readonly complaints: readonly string[]
+}
+
+/** {@link openPage}, and resolves with the page once its scripts have run. */
+export async function drivePage(t: Test, url: string): Promise<DrivenPage> {
+  const { stderr } = openPage(t, 'about:blank', ['--remote-debugging-port=0'])
+  const browser = await new Promise<string>((resolve) => {
+    let text = ''
+    stderr.on('data', (more: string) => {
+      const [, address] = /DevTools listening on (ws:\S+)\s/.exec((text += more)) ?? []
+      if (address !== undefined) resolve(address)
+    })
+  })
+  const targets = (await (await fetch(`http://${new URL(browser).host}/json/list`)).json()) as Target[]
+  const socket = new WebSocket(targets.find(({ type }) => type === 'page')!.webSocketDebuggerUrl)
+  await once(socket, 'open')
+  t.teardown(() => socket.close())
+  const waiting = new Map<number, (reply: Reply) => void>()
+  const complaints: string[] = []
+  socket.addEventListener('message', ({ data }) => {
+    const { id, method, ...reply } = JSON.parse(data as string) as { id?: number; method?: string } & Reply
+    if (id !== undefined) waiting.get(id)!(reply)
+    else if (method === 'Runtime.exceptionThrown' || method === 'Log.entryAdded') {
+      complaints.push(JSON.stringify(reply))
+    }
+  })
+  let lastId = 0
+  const send = async (method: string, params: object = {}) => {
+    const id = ++lastId
+    const { promise, resolve } = Promise.withResolvers<Reply>()
+    waiting.set(id, resolve)
+    socket.send(JSON.stringify({ id, method, params }))
+    const { result, error } = await promise
+    if (error !== undefined) throw new Error(`${method}: ${error.message}`)
+    return result as Record<string, unknown>
+  }
+  const run = async (expression: string) => {
+    const { result, exceptionDetails } = (await send('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    })) as { result: { value: unknown }; exceptionDetails?: { exception: { description: string } } }
+    if (exceptionDetails !== undefined) throw new Error(exceptionDetails.exception.description)
+    return result.value
+  }
+  const until = async (expression: string) => {
+    // The test's own time limit ends it.
+    while ((await run(expression)) !== true) await sleep(20)
+  }
+  await send('Runtime.enable')
+  await send('Log.enable')
+  // Else no element gets the focus in a browser without a window.
+  await send('Emulation.setFocusEmulationEnabled', { enabled: true })
+  await send('Page.navigate', { url })
+  await until(`location.href === '${url}' && document.readyState === 'complete'`)
+  return { run, until, send, complaints }
+}
+
+interface Target {
+  readonly type: string
+  readonly webSocketDebuggerUrl: string
+}
+
+interface Reply {
+  readonly result?: unknown
+  readonly error?: { readonly message: string }
+}
+
 /** Opens a page in a browser of its own, which the test's end kills; if the test failed, what it wrote is printed. */
-export function openPage(t: Test, url: string): void {
+export function openPage(t: Test, url: string, flags: readonly string[] = []): { readonly stderr: Readable } {
   const profile = mkdtempSync(join(tmpdir(), 'ringfence-chromium-'))
   // A group of its own: the browser's many processes end together.
-  const browser = spawn(chromiumPath()!, [...FLAGS, `--user-data-dir=${profile}`, url], {
+  const browser = spawn(chromiumPath()!, [...FLAGS, ...flags, `--user-data-dir=${profile}`, url], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
@@ -60,6 +142,7 @@ export function openPage(t: Test, url: string): void {
     rmSync(profile, { recursive: true, force: true, maxRetries: 3 })
     if (!t.passing()) console.error(`output of the browser:\n${output}`)
   })
+  return browser
 }
 
 function chromiumPath(): string | undefined {

@@ -6,7 +6,7 @@ import { KEYS, startServer } from '../kit/server.ts'
 
 const server = await startServer(t)
 
-const PAGES = ['/docs', '/docs/guides']
+const PAGES = ['/docs', '/docs/guides', '/docs/routes']
 
 const ODD_PATHS = [
   '/docs/assets/..%2Freference.js',
@@ -43,7 +43,7 @@ t.test('every page and all that it refers to is served, and nothing comes from e
     }
     t.notMatch(
       html,
-      /<script(?! defer src="\/docs\/assets\/)|<style|\son\w+=/,
+      /<script(?! (?:defer|type="module") src="\/docs\/assets\/)|<style|\son\w+=/,
       `${path} has no script of its own`,
     )
   }
@@ -148,9 +148,11 @@ interface PageRequest {
   readonly loadSpec?: boolean
 }
 
-/** Runs the page's script in a tab whose session holds that key; there is no other storage to find. */
+/** Runs the page's scripts in a tab whose session holds that key; there is no other storage to find. */
 function openReference(storedKey: string) {
-  const source = readFileSync(new URL('../../src/reference/browser/reference.js', import.meta.url), 'utf8')
+  const source = ['key.js', 'reference.js']
+    .map((name) => readFileSync(new URL(`../../src/reference/browser/${name}`, import.meta.url), 'utf8'))
+    .join('\n')
   const stored = new Map(storedKey === '' ? [] : [['ringfence.key', storedKey]])
   let input = () => {}
   let options:

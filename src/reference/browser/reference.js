@@ -1,27 +1,5 @@
 /* The reference: Swagger UI over this server's own document, with calls that carry the key of the page's field. */
 
-const STORED_KEY = 'ringfence.key'
-const KEY = /^prj_(test|live)_(pk|sk)_[0-9a-f]{40}$/
-
-const field = document.getElementById('key')
-const kind = document.getElementById('kind')
-
-// For this tab only: a key must not outlive the session, nor be read by another one.
-field.value = sessionStorage.getItem(STORED_KEY) ?? ''
-field.addEventListener('input', () => {
-  sessionStorage.setItem(STORED_KEY, field.value.trim())
-  showKind()
-})
-showKind()
-
-function showKind() {
-  const text = field.value.trim()
-  const match = KEY.exec(text)
-  kind.dataset.environment = match === null ? 'none' : match[1]
-  if (match !== null) kind.textContent = `${match[1]}, ${match[2] === 'sk' ? 'secret' : 'publishable'}`
-  else kind.textContent = text === '' ? 'no key: calls are refused' : 'this is no key'
-}
-
 // Swagger UI has its own way to be dark.
 const dark = matchMedia('(prefers-color-scheme: dark)')
 dark.addEventListener('change', showDark)
@@ -33,7 +11,7 @@ function showDark() {
 
 /** The key goes to this server only, and not with the request for the document. */
 function withKey(request) {
-  const key = field.value.trim()
+  const key = document.getElementById('key').value.trim()
   const isOurs = new URL(request.url, location.href).origin === location.origin
   if (key !== '' && isOurs && !request.loadSpec) request.headers.Authorization = key
   return request

@@ -1,0 +1,309 @@
+/* A drawing of routes, to scale, north up: to be moved and zoomed by pointer, wheel, fingers and keys. */
+
+const SVG = 'http://www.w3.org/2000/svg'
+
+/** Metres of a degree on a sphere of the mean radius of the Earth, 6,371,008.8 m. */
+const DEGREE_METERS = 111_195.08
+
+/** Free room about what is shown as a whole, in pixels. */
+const MARGIN = 36
+/** Pixels a metre. */
+const LARGEST_SCALE = 5
+const SMALLEST_SCALE = 1e-5
+const PAN_PIXELS = 60
+const ZOOM_STEP = 1.5
+/** A pointer that moved less than so many pixels has clicked. */
+const CLICK_PIXELS = 4
+const SCALE_BAR_PIXELS = 110
+
+/** Lengths in metres of what a scale bar counts in, the larger first. */
+const SCALE_UNITS = {
+  metric: [
+    ['km', 1000],
+    ['m', 1],
+  ],
+  imperial: [
+    ['mi', 1609.344],
+    ['ft', 0.3048],
+  ],
+}
+
+/**
+ * Inside, a place is in metres east and south of the first route's middle, in an equirectangular projection that is true along that
+ * middle's parallel; the view is the place in the centre and pixels a metre.
+ */
+export class RouteDrawing {
+  #box
+  #on
+  #svg = make('svg', { 'aria-hidden': 'true' })
+  #ways = make('g', { class: 'ways' })
+  #piece = make('path', { class: 'piece' })
+  #marks = make('g', { class: 'marks' })
+  #scaleBar = make('path', { class: 'bar' })
+  #scaleText = make('text', { x: 12 })
+  #north = make('g', { class: 'north' })
+  #units = 'metric'
+  /** Each `{path, points, steps}`; the points of a step, and of the whole way, in metres. */
+  #routes = []
+  #chosen = 0
+  /** What keeps its size when the view changes: `{element, at}`. */
+  #pins = []
+  #view = { x: 0, y: 0, scale: 1 }
+  /** By its id, where each pointer that is down was last. */
+  #pointers = new Map()
+  #pressed
+
+  /**
+   * @param box the element to draw in; it can have the focus
+   * @param on `onStep(index)`: a turn is pointed at, undefined when no longer; `onRoute(index)`: a way was clicked
+   */
+  constructor(box, on) {
+    this.#box = box
+    this.#on = on
+    this.#north.append(make('path', { d: 'M0 -14L5 0L0 -3L-5 0Z' }), make('text', { y: 14 }, 'N'))
+    this.#svg.append(this.#ways, this.#marks, this.#scaleBar, this.#scaleText, this.#north)
+    box.append(this.#svg)
+    new ResizeObserver(() => this.#update()).observe(box)
+    box.addEventListener('keydown', (event) => this.#onKey(event))
+    box.addEventListener('wheel', (event) => this.#onWheel(event), { passive: false })
+    box.addEventListener('pointerdown', (event) => this.#onDown(event))
+    box.addEventListener('pointermove', (event) => this.#onMove(event))
+    for (const name of ['pointerup', 'pointercancel'])
+      box.addEventListener(name, ({ pointerId }) => this.#pointers.delete(pointerId))
+    box.addEventListener('click', (event) => this.#onClick(event))
+  }
+
+  /**
+   * Draws ways and shows all of them.
+   * @param routes of the API's answer, with geometry as GeoJSON
+   * @param units `metric` or `imperial`
+   */
+  show(routes, units) {
+    const first = routes[0].geometry.coordinates
+    const project = projection(first[Math.floor(first.length / 2)])
+    this.#units = units
+    this.#routes = routes.map(({ geometry, legs }) => {
+      const points = geometry.coordinates.map(project)
+      const steps = legs.flatMap((leg) => leg.steps)
+      return {
+        points,
+        path: make('path', { d: pathOf(points) }),
+        steps: steps.map((step) => ({
+          points: step.geometry.coordinates.map(project),
+          text: step.instructions,
+        })),
+      }
+    })
+    this.choose(0)
+    this.#showAll()
+  }
+
+  /** Draws the steps of a way; the others are behind it. */
+  choose(index) {
+    this.#chosen = index
+    const { points, path, steps } = this.#routes[index]
+    for (const route of this.#routes)
+      route.path.setAttribute('class', route === this.#routes[index] ? 'chosen' : 'other')
+    const others = this.#routes.filter((route) => route.path !== path)
+    this.#ways.replaceChildren(...others.map((route) => route.path), path, this.#piece)
+    const turns = steps.slice(1, -1).map((step, i) => {
+      const turn = make('circle', { class: 'turn', r: 5 })
+      turn.append(make('title', {}, step.text))
+      turn.addEventListener('pointerenter', () => this.#on.onStep(i + 1))
+      turn.addEventListener('pointerleave', () => this.#on.onStep(undefined))
+      return { element: turn, at: step.points[0] }
+    })
+    this.#pins = [
+      ...turns,
+      { element: endMark('A', 'start'), at: points[0] },
+      { element: endMark('B', 'end'), at: points.at(-1) },
+    ]
+    this.#marks.replaceChildren(...this.#pins.map((pin) => pin.element))
+    this.mark(undefined)
+    this.#update()
+  }
+
+  /** Marks the piece of a step of the chosen way; undefined: none. */
+  mark(index) {
+    const points = index === undefined ? [] : this.#routes[this.#chosen].steps[index].points
+    this.#piece.setAttribute('d', pathOf(points))
+    for (const [i, turn] of [...this.#marks.querySelectorAll('.turn')].entries())
+      turn.classList.toggle('marked', i + 1 === index)
+  }
+
+  /** Shows the piece of a step as large as it can be. */
+  showStep(index) {
+    this.#fit(this.#routes[this.#chosen].steps[index].points, 1)
+  }
+
+  /** @param how `in`, `out` or `all` */
+  zoom(how) {
+    if (how === 'all') this.#showAll()
+    else
+      this.#zoomAt(
+        this.#svg.clientWidth / 2,
+        this.#svg.clientHeight / 2,
+        how === 'in' ? ZOOM_STEP : 1 / ZOOM_STEP,
+      )
+  }
+
+  #showAll() {
+    this.#fit(
+      this.#routes.flatMap(({ points }) => points),
+      LARGEST_SCALE,
+    )
+  }
+
+  #fit(points, largestScale) {
+    let [west, north, east, south] = [Infinity, Infinity, -Infinity, -Infinity]
+    for (const [x, y] of points) {
+      west = Math.min(west, x)
+      east = Math.max(east, x)
+      north = Math.min(north, y)
+      south = Math.max(south, y)
+    }
+    const { clientWidth, clientHeight } = this.#svg
+    // Infinite for a way of one place.
+    const scale = Math.min(
+      (clientWidth - 2 * MARGIN) / (east - west),
+      (clientHeight - 2 * MARGIN) / (south - north),
+      largestScale,
+    )
+    this.#view = { x: (west + east) / 2, y: (north + south) / 2, scale: Math.max(scale, SMALLEST_SCALE) }
+    this.#update()
+  }
+
+  /** Zooms so that what is under a place of the drawing, in pixels, stays there. */
+  #zoomAt(left, top, factor) {
+    const { x, y, scale } = this.#view
+    const next = Math.min(Math.max(scale * factor, SMALLEST_SCALE), LARGEST_SCALE)
+    const shift = 1 / scale - 1 / next
+    const { clientWidth, clientHeight } = this.#svg
+    this.#view = {
+      x: x + (left - clientWidth / 2) * shift,
+      y: y + (top - clientHeight / 2) * shift,
+      scale: next,
+    }
+    this.#update()
+  }
+
+  #pan(right, down) {
+    const { x, y, scale } = this.#view
+    this.#view = { x: x - right / scale, y: y - down / scale, scale }
+    this.#update()
+  }
+
+  #update() {
+    const { clientWidth: width, clientHeight: height } = this.#svg
+    const { x, y, scale } = this.#view
+    const left = width / 2 - x * scale
+    const top = height / 2 - y * scale
+    this.#ways.setAttribute('transform', `translate(${left} ${top}) scale(${scale})`)
+    for (const { element, at } of this.#pins)
+      element.setAttribute('transform', `translate(${left + at[0] * scale} ${top + at[1] * scale})`)
+    const { text, meters } = scaleBar(SCALE_BAR_PIXELS / scale, this.#units)
+    this.#scaleBar.setAttribute('d', `M12 ${height - 18}v6h${meters * scale}v-6`)
+    this.#scaleText.setAttribute('y', height - 22)
+    this.#scaleText.textContent = text
+    this.#north.setAttribute('transform', `translate(20 26)`)
+  }
+
+  #onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const act = {
+      ArrowLeft: () => this.#pan(PAN_PIXELS, 0),
+      ArrowRight: () => this.#pan(-PAN_PIXELS, 0),
+      ArrowUp: () => this.#pan(0, PAN_PIXELS),
+      ArrowDown: () => this.#pan(0, -PAN_PIXELS),
+      '+': () => this.zoom('in'),
+      '=': () => this.zoom('in'),
+      '-': () => this.zoom('out'),
+      0: () => this.zoom('all'),
+    }[event.key]
+    if (act === undefined) return
+    event.preventDefault()
+    act()
+  }
+
+  /** Who scrolls the page across the drawing goes on scrolling; it zooms for who has clicked into it, or pinches. */
+  #onWheel(event) {
+    if (!event.ctrlKey && document.activeElement !== this.#box) return
+    event.preventDefault()
+    const { left, top } = this.#svg.getBoundingClientRect()
+    const pixels = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? event.deltaY : event.deltaY * 30
+    const speed = event.ctrlKey ? 0.01 : 0.002
+    this.#zoomAt(event.clientX - left, event.clientY - top, Math.exp(-pixels * speed))
+  }
+
+  #onDown({ pointerId, clientX, clientY }) {
+    if (this.#pointers.size === 0) this.#pressed = { clientX, clientY }
+    this.#pointers.set(pointerId, { clientX, clientY })
+  }
+
+  #onMove({ pointerId, clientX, clientY }) {
+    const before = this.#pointers.get(pointerId)
+    if (before === undefined) return
+    const other = [...this.#pointers].find(([id]) => id !== pointerId)?.[1]
+    if (other === undefined && !this.#box.hasPointerCapture(pointerId)) {
+      if (distance(this.#pressed, { clientX, clientY }) < CLICK_PIXELS) return
+      // Not before it has moved: a click of a captured pointer would not say on what.
+      this.#box.setPointerCapture(pointerId)
+    }
+    const now = { clientX, clientY }
+    this.#pointers.set(pointerId, now)
+    if (other === undefined) {
+      this.#pan(clientX - before.clientX, clientY - before.clientY)
+      return
+    }
+    // Two fingers: the place between them stays between them.
+    this.#pan((clientX - before.clientX) / 2, (clientY - before.clientY) / 2)
+    const { left, top } = this.#svg.getBoundingClientRect()
+    const factor = distance(now, other) / Math.max(distance(before, other), 1)
+    this.#zoomAt((clientX + other.clientX) / 2 - left, (clientY + other.clientY) / 2 - top, factor)
+  }
+
+  #onClick({ target }) {
+    const index = this.#routes.findIndex(({ path }) => path === target)
+    if (index >= 0 && index !== this.#chosen) this.#on.onRoute(index)
+  }
+}
+
+/** From `[longitude, latitude]` to metres east and south of a place; across the 180th meridian, too. */
+function projection([longitude, latitude]) {
+  const eastMeters = DEGREE_METERS * Math.cos((latitude * Math.PI) / 180)
+  return ([lon, lat]) => {
+    const degreesEast = ((lon - longitude + 540) % 360) - 180
+    return [degreesEast * eastMeters, (latitude - lat) * DEGREE_METERS]
+  }
+}
+
+/** The longest round length that is no longer. */
+function scaleBar(mostMeters, units) {
+  const [unit, unitMeters] =
+    SCALE_UNITS[units].find(([, meters]) => meters <= mostMeters) ?? SCALE_UNITS[units].at(-1)
+  const most = mostMeters / unitMeters
+  const power = 10 ** Math.floor(Math.log10(most))
+  const length = [5, 2, 1].find((digit) => digit * power <= most) * power
+  return { text: `${length} ${unit}`, meters: length * unitMeters }
+}
+
+function distance(a, b) {
+  return Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY)
+}
+
+function pathOf(points) {
+  return points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join('')
+}
+
+function endMark(letter, kind) {
+  const mark = make('g', { class: `end ${kind}` })
+  mark.append(make('circle', { r: 10 }), make('text', { y: 4 }, letter))
+  return mark
+}
+
+function make(name, attributes, text) {
+  const element = document.createElementNS(SVG, name)
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
+  if (text !== undefined) element.textContent = text
+  return element
+}

@@ -1,0 +1,161 @@
+/* Directions: asks this server for them, and shows them as a drawing and as a list. */
+
+import { RouteDrawing } from './routeDrawing.js'
+
+/** Where the server does not say when to try again. */
+const RETRY_SECONDS = 10
+
+const element = (id) => document.getElementById(id)
+const form = element('question')
+const fields = form.elements
+const drawing = new RouteDrawing(element('drawing'), { onStep: markStep, onRoute: chooseRoute })
+
+/** Those of the last answer. */
+let routes = []
+let asking = new AbortController()
+let retry
+
+for (const end of ['from', 'to']) linkPlace(fields[`${end}Place`], fields[end])
+form.addEventListener('submit', (event) => {
+  event.preventDefault()
+  element('status').textContent = 'Asking…'
+  void ask()
+})
+for (const button of document.querySelectorAll('[data-zoom]'))
+  button.addEventListener('click', () => drawing.zoom(button.dataset.zoom))
+
+/** The address that is chosen is written as coordinates; coordinates that are no address's choose none. */
+function linkPlace(choice, text) {
+  choice.addEventListener('change', () => {
+    if (choice.value === '') text.select()
+    else text.value = choice.value
+  })
+  text.addEventListener('input', () => {
+    choice.value = text.value.trim()
+    if (choice.selectedIndex < 0) choice.value = ''
+  })
+  // A reload may bring back the text alone.
+  text.dispatchEvent(new Event('input'))
+}
+
+/** Asks what the form says; the answer to an earlier question is no longer waited for. */
+async function ask() {
+  asking.abort()
+  clearTimeout(retry)
+  asking = new AbortController()
+  const { signal } = asking
+  const units = fields.units.value
+  const key = element('key').value.trim()
+  const headers = key === '' ? {} : { Authorization: key }
+  let answer
+  let body
+  try {
+    answer = await fetch(`/v1/route/directions?${question()}`, { headers, signal })
+    body = await answer.json()
+  } catch (error) {
+    if (signal.aborted) return
+    showTrouble({ message: `The server cannot be asked: ${error.message}` })
+    return
+  }
+  if (signal.aborted) return
+  if (answer.status === 503) waitFor(answer, body)
+  else if (answer.ok) showAnswer(body, units)
+  else showTrouble(body.meta)
+}
+
+function question() {
+  const avoid = Array.from(form.querySelectorAll('[name=avoid]:checked'), ({ value }) => value)
+  return new URLSearchParams({
+    locations: `${fields.from.value.trim()}|${fields.to.value.trim()}`,
+    mode: fields.mode.value,
+    units: fields.units.value,
+    lang: fields.lang.value,
+    ...(avoid.length > 0 && { avoid: avoid.join(',') }),
+    alternatives: true,
+    geometry: 'linestring',
+  })
+}
+
+/** The region may be on its way: it is asked for again, by itself. */
+function waitFor(answer, { meta }) {
+  const seconds = Number(answer.headers.get('Retry-After')) || RETRY_SECONDS
+  clear()
+  element('status').textContent = `${meta.message} Trying again every ${seconds} s.`
+  retry = setTimeout(ask, seconds * 1000)
+}
+
+/** An error as the server says it, at the field that it is about. */
+function showTrouble({ code, param, message }) {
+  clear()
+  // Sentences about a parameter begin with its name.
+  element('trouble').textContent = code === undefined ? message : `${code}: ${message}`
+  const number = /Number (\d)/.exec(message)?.[1]
+  for (const [i, end] of ['from', 'to'].entries())
+    if (param === 'locations' && (number === undefined || Number(number) === i + 1))
+      fields[end].setAttribute('aria-invalid', 'true')
+  if (code === 401) element('key').focus()
+}
+
+function clear() {
+  element('trouble').textContent = ''
+  element('status').textContent = ''
+  element('answer').hidden = true
+  for (const end of ['from', 'to']) fields[end].removeAttribute('aria-invalid')
+}
+
+function showAnswer({ meta, routes: found }, units) {
+  clear()
+  routes = found
+  const [{ distance, duration }] = routes
+  const others = routes.length - 1
+  const besides = others === 0 ? '' : `, and ${others === 1 ? 'another way' : `${others} other ways`}`
+  element('status').textContent = `${distance.text}, ${duration.text}${besides}.`
+  element('credit').textContent = meta.attribution ?? ''
+  element('steps').lang = fields.lang.value
+  element('answer').hidden = false
+  element('ways').replaceChildren(element('ways').firstElementChild, ...routes.map(wayChoice))
+  drawing.show(routes, units)
+  chooseRoute(0)
+}
+
+function wayChoice({ distance, duration }, i) {
+  const input = make('input', '', { type: 'radio', name: 'way', value: i })
+  input.addEventListener('change', () => chooseRoute(i))
+  const label = make('label', '')
+  label.append(input, ` ${distance.text}, ${duration.text}`)
+  return label
+}
+
+/** Lists and draws the steps of one of the routes. */
+function chooseRoute(index) {
+  element('ways').querySelectorAll('input')[index].checked = true
+  drawing.choose(index)
+  element('steps').replaceChildren(...stepsOf(routes[index]).map(stepItem))
+}
+
+function stepItem(step, i) {
+  const button = make('button', '', { type: 'button' })
+  button.append(make('span', step.instructions))
+  if (step.distance.value > 0) button.append(make('small', step.distance.text))
+  for (const event of ['pointerenter', 'focus']) button.addEventListener(event, () => markStep(i))
+  for (const event of ['pointerleave', 'blur']) button.addEventListener(event, () => markStep(undefined))
+  button.addEventListener('click', () => drawing.showStep(i))
+  const item = make('li', '')
+  item.append(button)
+  return item
+}
+
+/** @param index of a step of the chosen route; undefined marks none */
+function markStep(index) {
+  drawing.mark(index)
+  for (const [i, item] of [...element('steps').children].entries())
+    item.classList.toggle('marked', i === index)
+}
+
+function stepsOf(route) {
+  return route.legs.flatMap(({ steps }) => steps)
+}
+
+function make(name, text, properties = {}) {
+  return Object.assign(document.createElement(name), { textContent: text, ...properties })
+}
