@@ -20,6 +20,8 @@ export class SampleRegion implements Service {
   readonly #logger: Logger
   #child: ChildProcess | undefined
   #condition = 'waiting'
+  /** Why it does not come. */
+  #failure: string | undefined
 
   /** @param parts.imported looks for it among the regions */
   constructor(parts: {
@@ -32,9 +34,9 @@ export class SampleRegion implements Service {
     this.#logger = parts.logger
   }
 
-  /** How far it is, for operators: `building routing tiles 40 %`, `ready`, or why it does not come. */
+  /** How far it is, for everybody: `building routing tiles 40 %`, `ready`, or that it does not come; why has folders in it. */
   get condition(): string {
-    return this.#condition
+    return this.#failure === undefined ? this.#condition : 'failed, the log says why'
   }
 
   /** Does not wait for it. */
@@ -48,8 +50,10 @@ export class SampleRegion implements Service {
     })
     this.#child = child
     const startedAt = performance.now()
+    this.#logger.info('the sample region Montevideo is made for routing; /readyz says how far it is')
     child.on('message', (news: SampleNews) => {
-      this.#condition = 'failed' in news ? `failed: ${news.failed}` : importText(news.stage, news.share)
+      if ('failed' in news) this.#failure = news.failed
+      else this.#condition = importText(news.stage, news.share)
     })
     child.once('error', (error) => this.#fail(error.message))
     child.once('exit', (code, signal) => {
@@ -80,9 +84,9 @@ export class SampleRegion implements Service {
 
   #fail(reason: string): void {
     this.#child = undefined
-    if (!this.#condition.startsWith('failed')) this.#condition = `failed: ${reason}`
+    this.#failure ??= reason
     this.#logger.warn(
-      { reason: this.#condition },
+      { reason: this.#failure },
       'the sample region cannot be imported; the next start tries again',
     )
   }

@@ -8,8 +8,10 @@ import { createInterface } from 'node:readline'
 const PACKAGE = '@valhallajs/valhallajs'
 /** Of a tool's last words, which say what went wrong. */
 const LAST_LINES = 20
+/** Of a program that the system cannot load. */
+const NOT_LOADED = 127
 
-/** The package is not installed, or has nothing for this machine. */
+/** The package is not installed, has nothing for this machine, or wants libraries that are not here. */
 export class ValhallaMissing extends Error {
   override name = 'ValhallaMissing'
 }
@@ -58,6 +60,12 @@ export async function runTool(
   try {
     const [code, by] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
     signal.throwIfAborted()
+    if (code === NOT_LOADED) {
+      throw new ValhallaMissing(
+        `The routing engine wants a library that this system does not have: ${last.join(' ')}. ` +
+          `Debian and Ubuntu have it after apt-get install libbsd0 libselinux1 libcrypt1.`,
+      )
+    }
     if (code !== 0) throw new ToolFailed(`${tool} ended by ${by ?? `exit code ${code}`}:\n${last.join('\n')}`)
   } finally {
     signal.removeEventListener('abort', kill)
