@@ -1,11 +1,12 @@
 /** `npm run pictures`: draws the pictures of the guides anew, from the engine's own geometry and rules. */
 import { writeFileSync } from 'node:fs'
 import * as places from './pictures/places.ts'
+import * as routes from './pictures/routes.ts'
 import * as times from './pictures/times.ts'
 
 /** By file name: every picture of the guides. */
 export function pictures(): Readonly<Record<string, string>> {
-  const drawn = [...Object.entries(places), ...Object.entries(times)]
+  const drawn = [places, routes, times].flatMap((module) => Object.entries(module))
   return Object.fromEntries(drawn.map(([name, draw]) => [`${name}.svg`, draw()]))
 }
 

@@ -82,6 +82,9 @@ text{font:13px system-ui,sans-serif;fill:var(--ink)}
 .outline{fill:none;stroke:var(--fence);stroke-width:1.5;stroke-dasharray:5 4}
 .grid{stroke:var(--line);fill:none}
 .way{stroke:var(--faint);stroke-width:1.5;fill:none}
+.route,.otherroute{stroke:var(--fence);stroke-width:4;stroke-linejoin:round;stroke-linecap:round;fill:none}
+.otherroute{stroke:var(--none)}
+.turn{fill:var(--paper);stroke:var(--fence);stroke-width:2}
 .dashed{stroke:var(--faint);stroke-width:1.2;stroke-dasharray:4 3;fill:none}
 .dot{fill:var(--ink)}
 .faintdot{fill:var(--faint)}
