@@ -26,11 +26,17 @@ export async function sampleTiles(): Promise<string> {
   return tilesIn(stageFolder(join(folder, readManifest(folder).regions[0]!.folder), 'routing'))
 }
 
-/** The folder of the regions, of which it is the only one. */
-async function sampleRegions(): Promise<string> {
+let made: Promise<string> | undefined
+
+/** The folder of the regions, of which it is the only one. Made once, however many tests of this process ask for it at one time. */
+function sampleRegions(): Promise<string> {
+  return (made ??= makeRegions())
+}
+
+async function makeRegions(): Promise<string> {
   const folder = join(CACHE, version())
   if (existsSync(folder)) return folder
-  // Of this process alone until it is whole: several may make it at one time, and the first has it.
+  // Of this process alone until it is whole: several processes may make it at one time, and the first has it.
   const own = `${folder}.${process.pid}`
   mkdirSync(own, { recursive: true })
   try {
