@@ -41,7 +41,6 @@ export interface BindingPackage {
 
 const METHODS = {
   route: 'route',
-  optimized_route: 'optimizedRoute',
   trace_route: 'traceRoute',
   trace_attributes: 'traceAttributes',
   sources_to_targets: 'matrix',

@@ -67,7 +67,8 @@ function filled(
   return origins.map((_, i) => destinations.map((__, k) => cell(i, k)))
 }
 
-async function measure(
+/** A row per origin. @throws RoutingRefusal where one point is on no road */
+export async function measure(
   { engine, mode, departure }: MatrixQuestion,
   origins: readonly PlacedPoint[],
   destinations: readonly PlacedPoint[],

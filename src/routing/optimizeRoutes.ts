@@ -11,9 +11,11 @@ import {
   TAG,
   versioned,
 } from './answerSchemas.ts'
-import { asked } from './asking.ts'
+import { asked, noWay, type Journey } from './asking.ts'
 import { writeShape } from './geometryForm.ts'
+import { measure } from './matrix.ts'
 import type { RoutingEngines } from './port.ts'
+import { quickestOrder } from './stopOrder.ts'
 import {
   costingOf,
   DepartureText,
@@ -26,10 +28,11 @@ import {
   parseStops,
   UnitsText,
 } from './travel.ts'
+import { ApiError } from '../runtime/errors.ts'
 import { distanceOf, durationOf } from './units.ts'
 
 const MAX_LOCATIONS = 10
-/** With less there is one order only, and the engine does not look for one. */
+/** With less there is one order only. */
 const LEAST_TO_ORDER = 4
 
 /** GET /v1/route/optimize: between some points in the order that takes the least time. */
@@ -77,15 +80,16 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
         const { mode = 'car', units = 'imperial', geometry } = query
         const departure = departureOf(query.departureTime, points[0]!)
         const engine = engines.containing(points)
-        const { trip } = await asked({ engine, mode, points, blamed: 'locations' }, () =>
-          engine.ask(points.length < LEAST_TO_ORDER ? 'route' : 'optimized_route', {
-            locations: points.map(locationOf),
+        const journey: Journey = { engine, mode, points, blamed: 'locations' }
+        const order = await orderOf(journey, departure)
+        const { trip } = await asked(journey, () =>
+          engine.ask('route', {
+            locations: order.map((index) => locationOf(points[index]!)),
             costing: costingOf(mode),
             ...departure,
             directions_type: 'none',
           }),
         )
-        const order = trip.locations.map(({ original_index }) => original_index)
         const legs = trip.legs.map(({ summary, shape }, i) => {
           const startIndex = order[i]!
           const endIndex = order[i + 1]!
@@ -106,4 +110,21 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
       },
     }),
   ]
+}
+
+/**
+ * Indexes of the points in the order of the journey that takes the least time.
+ * @throws ApiError as {@link asked}, and 404 where no order has a way
+ */
+async function orderOf(
+  journey: Journey,
+  departure: ReturnType<typeof departureOf>,
+): Promise<readonly number[]> {
+  const { engine, mode, points, blamed } = journey
+  if (points.length < LEAST_TO_ORDER) return points.map((_, i) => i)
+  const cells = await asked(journey, () => measure({ engine, mode, departure }, points, points, {}))
+  const seconds = cells.map((row) => row.map((cell) => ('seconds' in cell ? cell.seconds : Infinity)))
+  const order = quickestOrder(seconds)
+  if (order === undefined) throw new ApiError(404, `${blamed}: ${noWay(mode)}`, { param: blamed })
+  return order
 }

@@ -36,7 +36,6 @@ export interface RoutingEngines {
 /** By action: what it takes and what it gives. Only what is used is typed. */
 export interface RoutingActions {
   route: { request: RouteRequest; answer: RouteAnswer }
-  optimized_route: { request: RouteRequest; answer: RouteAnswer }
   trace_route: { request: TraceRequest; answer: RouteAnswer }
   trace_attributes: { request: TraceRequest; answer: TraceAnswer }
   sources_to_targets: { request: MatrixRequest; answer: MatrixAnswer }
@@ -181,7 +180,7 @@ export interface AnsweredLocation {
   readonly lat: number
   readonly lon: number
   readonly type: string
-  /** Index in the request; where `optimized_route` has put it is its place in the array. */
+  /** Index in the request. */
   readonly original_index: number
   readonly side_of_street?: string
 }

@@ -42,7 +42,6 @@ export function valhallaConfig({ tiles, tileCacheBytes }: ValhallaRuntime): stri
         'locate',
         'route',
         'sources_to_targets',
-        'optimized_route',
         'isochrone',
         'trace_route',
         'trace_attributes',

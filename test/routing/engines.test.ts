@@ -135,13 +135,6 @@ for (const [technology, open] of Object.entries(TECHNOLOGIES)) {
     })
     t.equal(unreachable.sources_to_targets.durations[0]?.[1], null)
 
-    const stops = [crossing(0, 0), crossing(10, 0), crossing(5, 0), crossing(20, 0)]
-    const optimized = await engine.ask('optimized_route', { locations: stops, costing })
-    t.strictSame(
-      optimized.trip.locations.map((location) => location.original_index),
-      [0, 2, 1, 3],
-    )
-
     const drive = Array.from({ length: 200 }, (_, i) => ({ ...crossing(0, i / 10), time: i }))
     const traced = await engine.ask('trace_attributes', {
       shape: drive,
@@ -364,7 +357,7 @@ t.test('answers are kept: those used last, within bytes and time', async (t) => 
   t.strictSame([await engine.ask('route', here), await engine.ask('route', here)], [1, 1])
   const now = { ...here, date_time: { type: 0 } } as const
   t.strictSame([await engine.ask('route', now), await engine.ask('route', now)], [2, 3], 'now passes')
-  t.equal(await engine.ask('optimized_route', here), 4)
+  t.equal(await engine.ask('locate', here), 4)
 })
 
 t.test('a region that is switched under load', async (t) => {
