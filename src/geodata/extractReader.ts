@@ -79,6 +79,8 @@ function readHeader(block: Uint8Array, path: string): number | undefined {
     } else if (tag >>> 3 === 32) dataOf = Number(reader.int64()) * 1000
     else reader.skipType(tag & 7)
   }
+  if (dataOf !== undefined && Number.isNaN(new Date(dataOf).getTime()))
+    throw new ExtractRefused(`${path} is damaged: it says that its data is of no time that there is.`)
   return dataOf
 }
 

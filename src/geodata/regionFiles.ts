@@ -79,7 +79,17 @@ export function manifestPath(folder: string): string {
 /** @throws {RegionsRefused} and the system's errors, but for a manifest that is not there: then there are no regions */
 export function readManifest(folder: string): RegionManifest {
   const path = manifestPath(folder)
-  return fs.existsSync(path) ? (readJson(path) as RegionManifest) : NO_REGIONS
+  if (!fs.existsSync(path)) return NO_REGIONS
+  const manifest = readJson(path) as RegionManifest
+  const regions: unknown = manifest.regions
+  // Of a folder elsewhere we would be the ones to delete it.
+  const isBuild = (region: { readonly name?: unknown; readonly folder?: unknown } | null): boolean =>
+    typeof region?.name === 'string' && typeof region.folder === 'string' && BUILD_NAME.test(region.folder)
+  if (!Array.isArray(regions) || !regions.every(isBuild))
+    throw new RegionsRefused(
+      `${path} is damaged: each of its regions must have a name and the folder of a build.`,
+    )
+  return manifest
 }
 
 /** Durable when it returns. */

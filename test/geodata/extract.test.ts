@@ -113,6 +113,8 @@ t.test('what is no extract is refused in a sentence', async (t) => {
   await refused(flipped, /is damaged\.$/)
   writeOsmPbf(path, { nodes: [{ id: 1, longitude: 1, latitude: 1, tags: {} }], ways: [], relations: [] })
   await refused(readFileSync(path), /has no roads in it\.$/)
+  writeOsmPbf(path, { dataOf: 1e19, nodes: [], ways: [], relations: [] })
+  await refused(readFileSync(path), /its data is of no time that there is\.$/)
   await refused(
     blob('OSMHeader', protobufText(4, 'HistoricalInformation')),
     /needs "HistoricalInformation" of its reader\.$/,

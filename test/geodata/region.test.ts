@@ -153,6 +153,16 @@ t.test('what cannot be done is said in a sentence, and leaves nothing behind', a
     })
     writeFileSync(join(regionsFolder(data), 'regions.json'), '{"for')
     t.match(await region('use', 'x', '--data', data), { code: 1, output: /regions\.json is damaged: / })
+    // The folder of a region that is removed is deleted: it must be one of ours.
+    for (const regions of [
+      undefined,
+      [null],
+      [{ name: 'x' }],
+      [{ name: 'x', folder: '../../mine-12345678' }],
+    ]) {
+      writeFileSync(join(regionsFolder(data), 'regions.json'), JSON.stringify({ format: 1, regions }))
+      t.throws(() => readManifest(regionsFolder(data)), { name: 'RegionsRefused', message: /is damaged: / })
+    }
   })
 })
 
