@@ -63,8 +63,6 @@ export function valhallaConfig({ tiles, tileCacheBytes }: ValhallaRuntime): stri
       // in 18 of 100 cases, by up to 28 %; those of this one in 1 of 800, for as much processor time or less.
       source_to_target_algorithm: 'timedistancematrix',
       extended_search: false,
-      // Of what remains of the other one, orders of stops: else every tenth lacks a cell for which there is a way.
-      costmatrix: { allow_second_pass: true },
     },
     odin: { markup_formatter: { markup_enabled: false } },
     meili: {
