@@ -145,9 +145,9 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     t.ok((await view()).scale > whole.scale)
     await run(`$('[data-zoom=all]').click()`)
     t.strictSame(await view(), whole)
-    const pointer = (type: string, place: number, id = 1) =>
+    const pointer = (type: string, place: number, id = 1, buttons = 1) =>
       run(
-        `$('#drawing').dispatchEvent(new PointerEvent('${type}', { pointerId: ${id}, clientX: ${place}, clientY: 400 }))`,
+        `$('#drawing').dispatchEvent(new PointerEvent('${type}', { pointerId: ${id}, buttons: ${buttons}, clientX: ${place}, clientY: 400 }))`,
       )
     // Two fingers go apart to twice as far.
     await pointer('pointerdown', 300)
@@ -158,6 +158,11 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     await pointer('pointerup', 500, 2)
     await pointer('pointermove', 700)
     t.ok(Math.abs((await view()).scale / whole.scale - 2) < 1e-9, 'who has let go moves nothing')
+    await pointer('pointerdown', 300)
+    await pointer('pointermove', 301)
+    const before = await view()
+    await pointer('pointermove', 600, 1, 0)
+    t.strictSame(await view(), before, 'nor who has let go elsewhere')
     await key('0')
   })
 

@@ -240,7 +240,9 @@ export class RouteDrawing {
     this.#pointers.set(pointerId, { clientX, clientY })
   }
 
-  #onMove({ pointerId, clientX, clientY }) {
+  #onMove({ pointerId, clientX, clientY, buttons }) {
+    // It was let go outside, before it was captured.
+    if (buttons === 0) this.#pointers.delete(pointerId)
     const before = this.#pointers.get(pointerId)
     if (before === undefined) return
     const other = [...this.#pointers].find(([id]) => id !== pointerId)?.[1]
