@@ -52,7 +52,7 @@ export class RegionStore implements Regions, Service {
   #stamp: string
   #isStopped = false
 
-  /** Reads the regions there are. @throws {RegionsRefused} and the system's errors */
+  /** Reads the regions there are. @throws {RegionsRefused} and the system's errors, of the manifest */
   constructor(parts: RegionStoreParts) {
     this.#parts = parts
     this.#folder = regionsFolder(resolve(parts.dataFolder))
@@ -108,7 +108,19 @@ export class RegionStore implements Regions, Service {
   #read(): void {
     const { regions } = readManifest(this.#folder)
     const known = new Map(this.#all.map((region) => [region.id, region]))
-    this.#all = regions.map(({ folder }) => known.get(folder) ?? openRegion(this.#folder, folder))
+    this.#all = regions.flatMap(({ name, folder }) => known.get(folder) ?? this.#opened(name, folder))
+  }
+
+  /** Tracking needs no roads: one that cannot be read is no reason not to start, nor not to serve the others. */
+  #opened(name: string, folder: string): CoveredRegion[] {
+    try {
+      return [openRegion(this.#folder, folder)]
+    } catch (error) {
+      // What is served under its name goes on being served.
+      if (this.#all.some((region) => region.name === name)) throw error
+      this.#parts.logger.error({ err: error, region: name }, 'a region cannot be read: import it again')
+      return []
+    }
   }
 
   #letGo(id: string, region: string): void {

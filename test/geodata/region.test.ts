@@ -201,6 +201,17 @@ t.test('the view of a server', async (t) => {
   await store.look()
   t.equal(store.all[0], city, 'the same object as long as it is the same build')
 
+  // A build that is gone: instead of one that is served, and beside it, also at a start.
+  const gone = { name: 'gone', folder: 'gone-12345678' }
+  writeManifest(regions, { format: 1, regions: [{ ...gone, name: 'city' }] })
+  await store.look()
+  t.equal(store.all[0], city)
+  writeManifest(regions, { format: 1, regions: [gone, ...manifest.regions] })
+  await store.look()
+  t.strictSame(store.all, [city])
+  const other = new RegionStore({ dataFolder: folder, lock: lockStore, coming: () => '', time, logger })
+  t.match(other.all, [{ name: 'city' }])
+
   writeManifest(regions, { format: 1, regions: [] })
   await store.look()
   t.strictSame(store.all, [])
