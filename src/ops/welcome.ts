@@ -31,6 +31,7 @@ The test environment has an example geofence around ${EXAMPLE.description}. Send
 The answer is the user and the event user.entered_geofence. Go on in a browser:
 
   ${url}/docs           every call, with examples, to be tried with a key
+  ${url}/docs/routes    directions drawn, once the sample city is there (some seconds)
   ${url}/docs/guides    quickstart, geofences, events and confidence, routing, …
 
 Ctrl-C stops the server.
