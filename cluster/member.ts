@@ -70,7 +70,7 @@ export class Member {
     const { name, readyUrl, logFile } = this.options
     for (const until = performance.now() + READY_MS; performance.now() < until; await sleep(LOOK_AGAIN_MS)) {
       if (!this.isRunning)
-        throw new Error(`${name} has ended; ${logFile} says why:\n${this.output.slice(-2000)}`)
+        throw new Error(`${name} has ended. The end of its log:\n${this.output.slice(-2000)}`)
       const isReady = await fetch(readyUrl).then(
         (answer) => answer.arrayBuffer().then(() => answer.ok),
         () => false,

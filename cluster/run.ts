@@ -18,7 +18,8 @@ Runs the distributed engine on this machine, each part a process of its own, unt
   --folder PATH  keep data, logs and keys there; default: a temporary folder that goes with the cluster
 
 nats-server is taken from the PATH, or built with the Go toolchain (npm run servers). Where a tile38-server is found or can be built
-in the same way it holds where devices are (docs/operating.md).
+in the same way it holds where devices are (docs/operating.md). Gateways have no sample region; what needs roads wants one in the folder of
+each (docs/guides/regions.md).
 `
 
 const LOOK_AGAIN_MS = 500
