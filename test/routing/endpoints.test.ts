@@ -1,6 +1,8 @@
 /** The routing endpoints in a town that has one of everything (seaside.ts): what they answer, and what they refuse. */
 import t from 'tap'
+import { matchPath } from '../../src/routing/matching.ts'
 import { decodePolyline } from '../../src/routing/polyline.ts'
+import { NoMatch } from '../../src/routing/port.ts'
 import { karney } from '../geometry/oracle.ts'
 import { buildSeaside } from './seaside.ts'
 import { serveRoutes, type Served } from './served.ts'
@@ -418,6 +420,37 @@ t.test('match: points on roads, what the roads are, gaps and strays', async (t) 
   )
   const standing = (await post('match', { path: [path[0], path[0]] })).body
   t.match(standing, { distance: { value: 0 }, matchedPath: { length: 2 } })
+})
+
+t.test('match: a stretch for which the engine refuses all is left out alone', async (t) => {
+  const refused = new Set([700, 701, 15_000])
+  let asked = 0
+  const ask = async (_: string, { shape }: { shape: { lat: number; lon: number }[] }) => {
+    asked += shape.length
+    if (shape.some(({ lat }) => refused.has(Math.round(lat * 1000)))) throw new NoMatch(444, 'Map Match')
+    return {
+      matched_points: shape.map((point) => ({ ...point, type: 'matched', edge_index: 0 })),
+      edges: [],
+      shape: '',
+    }
+  }
+  const path = Array.from({ length: 16_000 }, (_, i) => ({ lat: i / 1000, lon: 0 }))
+  const matching = (of: typeof path) => matchPath({ attribution: undefined, ask } as never, 'auto', of)
+  const found = (await matching(path)).flatMap(({ points }) =>
+    points.map(({ originalIndex }) => originalIndex),
+  )
+  t.strictSame(
+    found,
+    found.toSorted((a, b) => a - b),
+  )
+  t.ok(found.length > 16_000 - 3 * 32, `${found.length} points`)
+  for (const index of refused) t.notOk(found.includes(index))
+  t.ok(asked < 10 * 16_000, 'at the price of some paths')
+  // Nothing of it along roads: tried for a while, then left.
+  asked = 0
+  for (const i of path.keys()) refused.add(i)
+  t.strictSame(await matching(path), [])
+  t.ok(asked < 10 * 16_000)
 })
 
 t.test('what is asked wrongly is refused in a sentence that names the parameter', async (t) => {
