@@ -4563,7 +4563,7 @@ export interface operations {
                             attribution?: string;
                         };
                     } & {
-                        /** @description The best first. */
+                        /** @description The best first, by its time and by what makes a way tiresome, such as turns: another may take less time. */
                         routes: {
                             /** @description Of travelling. */
                             duration: {

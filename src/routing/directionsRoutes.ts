@@ -107,7 +107,10 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
               geometry: Geometry,
               legs: Type.Array(Leg, { description: 'One between each location and the next.' }),
             }),
-            { description: 'The best first.' },
+            {
+              description:
+                'The best first, by its time and by what makes a way tiresome, such as turns: another may take less time.',
+            },
           ),
         }),
         ...Failures,
