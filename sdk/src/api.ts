@@ -948,6 +948,7 @@ export interface components {
             }[];
             beacons: {
                 _id: string;
+                /** @enum {string} */
                 type: "ibeacon" | "eddystone";
                 uuid?: string;
                 major?: string;
@@ -1004,6 +1005,7 @@ export interface components {
             };
             beacon?: {
                 _id: string;
+                /** @enum {string} */
                 type: "ibeacon" | "eddystone";
                 uuid?: string;
                 major?: string;
@@ -1115,7 +1117,7 @@ export interface components {
                 /** @description [longitude, latitude] */
                 coordinates: number[];
             };
-            /** @description Metres: of the circle, or of a circle around the polygon. */
+            /** @description Metres: of the circle, or of a circle around the polygon; 0 while an isochrone has no area. */
             geometryRadius: number;
             mode?: string;
             /** @description Of an isochrone: its area is computed in the background. Until it is ready there is no `geometry`, and nobody is inside. */
@@ -1412,6 +1414,7 @@ export interface components {
             url: string;
             description?: string;
             enabled: boolean;
+            /** @enum {string} */
             mode: "single" | "multiple";
             /** @description Only events of these types. */
             types?: string[];
@@ -1421,7 +1424,10 @@ export interface components {
             secretLastFour: string;
             /** @description The whole secret; in the answer to creation and rotation only. */
             secret?: string;
-            /** @description `failing`: the last attempts failed, retries go on. `paused`: nothing is sent until it is enabled again; what happens meanwhile is kept. */
+            /**
+             * @description `failing`: the last attempts failed, retries go on. `paused`: nothing is sent until it is enabled again; what happens meanwhile is kept.
+             * @enum {string}
+             */
             status: "active" | "failing" | "paused" | "disabled";
             /**
              * Format: date-time
@@ -1459,7 +1465,10 @@ export interface components {
             description?: string;
             /** @description Default true. Off: what happens meanwhile is not sent, later neither. */
             enabled?: boolean | string;
-            /** @description `single` (default): one event a request; `multiple`: up to 5 of one user. */
+            /**
+             * @description `single` (default): one event a request; `multiple`: up to 5 of one user.
+             * @enum {string}
+             */
             mode?: "single" | "multiple";
             /** @description Only events of these types, e.g. `user.entered_geofence`; absent: all. */
             types?: unknown[] | string;
@@ -1473,7 +1482,10 @@ export interface components {
             description?: string | null;
             /** @description Default true. Off: what happens meanwhile is not sent, later neither. */
             enabled?: boolean | string;
-            /** @description `single` (default): one event a request; `multiple`: up to 5 of one user. */
+            /**
+             * @description `single` (default): one event a request; `multiple`: up to 5 of one user.
+             * @enum {string}
+             */
             mode?: "single" | "multiple";
             types?: (unknown[] | string) | null;
             tags?: (unknown[] | string) | null;
@@ -1493,7 +1505,10 @@ export interface components {
                 _id: string;
                 type: string;
             }[];
-            /** @description `failed`: given up after all retries. `dropped`: the events were deleted before they could be sent. */
+            /**
+             * @description `failed`: given up after all retries. `dropped`: the events were deleted before they could be sent.
+             * @enum {string}
+             */
             status: "pending" | "delivered" | "failed" | "dropped";
             /** @description How often it was sent. */
             attemptCount: number;
@@ -1555,6 +1570,7 @@ export interface operations {
                     metadata?: {
                         [key: string]: string | boolean | number;
                     };
+                    /** @enum {string} */
                     deviceType?: "iOS" | "Android" | "Web";
                     /**
                      * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
@@ -1615,6 +1631,7 @@ export interface operations {
                     metadata?: {
                         [key: string]: string | boolean | number;
                     };
+                    /** @enum {string} */
                     deviceType?: "iOS" | "Android" | "Web";
                     /**
                      * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
@@ -1710,6 +1727,7 @@ export interface operations {
                         metadata?: {
                             [key: string]: string | boolean | number;
                         };
+                        /** @enum {string} */
                         deviceType?: "iOS" | "Android" | "Web";
                         /**
                          * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
@@ -1772,6 +1790,7 @@ export interface operations {
                         metadata?: {
                             [key: string]: string | boolean | number;
                         };
+                        /** @enum {string} */
                         deviceType?: "iOS" | "Android" | "Web";
                         /**
                          * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
@@ -3675,6 +3694,7 @@ export interface operations {
                         };
                     } & {
                         keys: {
+                            /** @enum {string} */
                             kind: "publishable" | "secret";
                             live: boolean;
                             lastFour: string;
@@ -3712,6 +3732,7 @@ export interface operations {
                         };
                     } & {
                         key: {
+                            /** @enum {string} */
                             kind: "publishable" | "secret";
                             live: boolean;
                             lastFour: string;
@@ -4158,6 +4179,7 @@ export interface operations {
                                 } | null;
                                 /** @description In the form that `geometry` asks for. */
                                 geometry?: {
+                                    /** @enum {string} */
                                     type: "polyline5" | "polyline6";
                                     /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
                                     polyline: string;
@@ -4187,6 +4209,7 @@ export interface operations {
                                 } | null;
                                 /** @description In the form that `geometry` asks for. */
                                 geometry?: {
+                                    /** @enum {string} */
                                     type: "polyline5" | "polyline6";
                                     /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
                                     polyline: string;
@@ -4216,6 +4239,7 @@ export interface operations {
                                 } | null;
                                 /** @description In the form that `geometry` asks for. */
                                 geometry?: {
+                                    /** @enum {string} */
                                     type: "polyline5" | "polyline6";
                                     /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
                                     polyline: string;
@@ -4245,6 +4269,7 @@ export interface operations {
                                 } | null;
                                 /** @description In the form that `geometry` asks for. */
                                 geometry?: {
+                                    /** @enum {string} */
                                     type: "polyline5" | "polyline6";
                                     /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
                                     polyline: string;
@@ -4274,6 +4299,7 @@ export interface operations {
                                 } | null;
                                 /** @description In the form that `geometry` asks for. */
                                 geometry?: {
+                                    /** @enum {string} */
                                     type: "polyline5" | "polyline6";
                                     /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
                                     polyline: string;
@@ -4401,16 +4427,23 @@ export interface operations {
                         /** @description Metres. */
                         accuracy?: number;
                     }[];
-                    /** @description How to travel. */
+                    /**
+                     * @description How to travel.
+                     * @enum {string}
+                     */
                     mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
                     /** @description What to tell of the roads: some of speedLimit, names, roadClass, separated by commas. Without, nothing. */
                     roadAttributes?: string;
                     /**
                      * @description Distances in metres, or feet; their texts in kilometres, or miles.
                      * @default imperial
+                     * @enum {string}
                      */
                     units?: "metric" | "imperial";
-                    /** @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five. */
+                    /**
+                     * @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five.
+                     * @enum {string}
+                     */
                     geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
                 };
                 "application/x-www-form-urlencoded": {
@@ -4429,16 +4462,23 @@ export interface operations {
                         /** @description Metres. */
                         accuracy?: number;
                     }[];
-                    /** @description How to travel. */
+                    /**
+                     * @description How to travel.
+                     * @enum {string}
+                     */
                     mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
                     /** @description What to tell of the roads: some of speedLimit, names, roadClass, separated by commas. Without, nothing. */
                     roadAttributes?: string;
                     /**
                      * @description Distances in metres, or feet; their texts in kilometres, or miles.
                      * @default imperial
+                     * @enum {string}
                      */
                     units?: "metric" | "imperial";
-                    /** @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five. */
+                    /**
+                     * @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five.
+                     * @enum {string}
+                     */
                     geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
                 };
             };
@@ -4493,6 +4533,7 @@ export interface operations {
                         }[];
                         /** @description In the form that `geometry` asks for. */
                         geometry: {
+                            /** @enum {string} */
                             type: "polyline5" | "polyline6";
                             /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
                             polyline: string;
@@ -4584,6 +4625,7 @@ export interface operations {
                             };
                             /** @description In the form that `geometry` asks for. */
                             geometry: {
+                                /** @enum {string} */
                                 type: "polyline5" | "polyline6";
                                 /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
                                 polyline: string;
@@ -4621,6 +4663,7 @@ export interface operations {
                                 };
                                 /** @description In the form that `geometry` asks for. */
                                 geometry: {
+                                    /** @enum {string} */
                                     type: "polyline5" | "polyline6";
                                     /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
                                     polyline: string;
@@ -4667,6 +4710,7 @@ export interface operations {
                                     voice_instructions: unknown[];
                                     /** @description In the form that `geometry` asks for. */
                                     geometry: {
+                                        /** @enum {string} */
                                         type: "polyline5" | "polyline6";
                                         /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
                                         polyline: string;
@@ -4781,6 +4825,7 @@ export interface operations {
                                 };
                                 /** @description In the form that `geometry` asks for. */
                                 geometry?: {
+                                    /** @enum {string} */
                                     type: "polyline5" | "polyline6";
                                     /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
                                     polyline: string;

@@ -298,6 +298,15 @@ function tooManyRequests(limit: RateLimit): Json {
   }
 }
 
+/** Makes a choice of words, where it is one, a list of them: then the reference offers them, instead of a text to fill in. */
+function asOneOfWords(schema: Json): void {
+  const { anyOf } = schema
+  if (!Array.isArray(anyOf) || anyOf.some((one: Json) => typeof one.const !== 'string')) return
+  delete schema.anyOf
+  schema.type = 'string'
+  schema.enum = anyOf.map((one: Json) => one.const)
+}
+
 /** A plain copy of a schema in which titled schemas are references and what has a default is optional. */
 function toJsonSchema(value: unknown, schemas: Record<string, Json>): unknown {
   if (Array.isArray(value)) return value.map((item) => toJsonSchema(item, schemas))
@@ -312,6 +321,7 @@ function toJsonSchema(value: unknown, schemas: Record<string, Json>): unknown {
     if (required.length > 0) copy.required = required
     else delete copy.required
   }
+  asOneOfWords(copy)
   const { title } = copy
   if (typeof title !== 'string') return copy
   const name = title.replaceAll(/\W+/g, '')

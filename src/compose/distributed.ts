@@ -73,7 +73,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   lifecycle.add({ name: 'registry', stop: () => registry.close() })
   for (const service of events?.services ?? []) lifecycle.add(service)
   for (const service of roads?.services ?? []) lifecycle.add(service)
-  if (roads !== undefined) lifecycle.add(leased(ground, 'isochrones', roads.isochrones))
+  if (roads !== undefined) lifecycle.add(leased(ground, 'isochrones', roads.isochrones, roads.areThere))
   lifecycle.add({ name: 'threads that measure shapes', stop: () => measurer.close() })
   lifecycle.add({ name: 'Tile38', stop: () => tile38?.copies.stop() })
   for (const service of owners?.services ?? []) lifecycle.add(service)

@@ -155,19 +155,24 @@ export interface Part {
 }
 
 /** Waits for the servers, and for the lease from then on: one of all processes has it at a time. */
-export function openLease({ id, nats, troubled }: Ground, name: string, tenure: Tenure): Promise<Lease> {
-  const options = { connection: nats.connection, name, holder: id, ttlMs: LEASE_TTL_MS, troubled }
+export function openLease(
+  { id, nats, troubled }: Ground,
+  name: string,
+  tenure: Tenure,
+  isAble = () => true,
+): Promise<Lease> {
+  const options = { connection: nats.connection, name, holder: id, ttlMs: LEASE_TTL_MS, isAble, troubled }
   return persistently(() => Lease.open(options, tenure), troubled)
 }
 
-/** A service of which one of all processes does the work at a time. */
-export function leased(ground: Ground, name: string, work: Service): Service {
+/** A service of which one of all processes does the work at a time, of those that are able to. */
+export function leased(ground: Ground, name: string, work: Service, isAble: () => boolean): Service {
   const tenure: Tenure = { begin: async () => work.start?.(), end: async () => work.stop() }
   let lease: Lease | undefined
   return {
     name,
     async start() {
-      lease = await openLease(ground, name, tenure)
+      lease = await openLease(ground, name, tenure, isAble)
     },
     stop: () => lease?.end(),
   }

@@ -33,7 +33,9 @@ export interface Roads {
   readonly checks: readonly ReadinessCheck[]
   /** Up before users face the server. */
   readonly services: readonly Service[]
-  /** Of all processes that share a registry one at a time. */
+  /** Whether there is a road network now. */
+  readonly areThere: () => boolean
+  /** Of all processes that share a registry one at a time, that has roads. */
   readonly isochrones: IsochroneWorker
   /** To be started when the server listens: tracking does not wait for it. */
   readonly sample: Service
@@ -59,6 +61,7 @@ export function openRoads(parts: {
     times: new RoadTravelTimes(routing.engines),
     checks: [check, routing.check],
     services: [regions, routing.service],
+    areThere: () => options.routingUrl !== '' || regions.all.length > 0,
     isochrones,
     sample,
   }

@@ -17,6 +17,8 @@ export interface LeaseOptions {
   readonly holder: string
   /** After which a holder that says nothing has lost it: that of {@link makeLeases}. */
   readonly ttlMs: number
+  /** Whether it could do the work now; while it could not it leaves the lease to others. By default it always can. */
+  readonly isAble?: () => boolean
   /** Told of each failure; what failed is tried again. */
   readonly troubled: (error: Error) => void
 }
@@ -99,7 +101,12 @@ export class Lease {
     }
   }
 
+  #isAble(): boolean {
+    return this.#options.isAble?.() ?? true
+  }
+
   async #take(): Promise<boolean> {
+    if (!this.#isAble()) return false
     const { name, holder } = this.#options
     const at = performance.now()
     const entry = await this.#bucket.get(name)
@@ -123,7 +130,7 @@ export class Lease {
       failed.abort()
       this.#options.troubled(error)
     })
-    while (!failed.signal.aborted && this.#isHeld && !this.#ended.signal.aborted) {
+    while (!failed.signal.aborted && this.#isAble() && this.#isHeld && !this.#ended.signal.aborted) {
       await this.#pause()
       if (!this.#ended.signal.aborted) await this.#renew()
     }

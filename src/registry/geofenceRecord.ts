@@ -27,7 +27,7 @@ export function geofenceRecord(
         ? { type: 'Polygon', coordinates: [shapeRing(shape)] }
         : undefined,
     geometryCenter: { type: 'Point', coordinates: shapeCenter(shape) },
-    geometryRadius: shapeRadius(shape),
+    geometryRadius: hasArea(geofence) ? shapeRadius(shape) : 0,
     mode: geofence.mode,
     isochrone: geofence.isochrone && isochroneRecord(geofence.isochrone),
     metadata: geofence.metadata,
@@ -73,7 +73,7 @@ export const GeofenceRecord = Type.Object(
       Type.Object({ type: Type.Literal('Polygon'), coordinates: Type.Array(Type.Array(LonLat)) }),
     ),
     geometryCenter: Type.Object({ type: Type.Literal('Point'), coordinates: LonLat }),
-    geometryRadius: Type.Number({ description: 'Metres: of the circle, or of a circle around the polygon.' }),
+    geometryRadius: Type.Number({ description: 'Metres: of the circle, or of a circle around the polygon; 0 while an isochrone has no area.' }),
     mode: Type.Optional(Type.String()),
     isochrone: Type.Optional(
       Type.Object(
