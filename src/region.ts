@@ -7,7 +7,6 @@ import { NoRoom, regionName } from './geodata/importRegion.ts'
 import type { ImportStage } from './geodata/importRegion.ts'
 import { ExtractRefused } from './geodata/osmPbfBlobs.ts'
 import {
-  importText,
   listRegions,
   removeRegion,
   runImport,
@@ -15,7 +14,7 @@ import {
   useRegion,
   type RegionCommands,
 } from './geodata/regionCommands.ts'
-import { regionsFolder, RegionsRefused } from './geodata/regionFiles.ts'
+import { importText, regionsFolder, RegionsRefused } from './geodata/regionFiles.ts'
 import { ToolFailed, ValhallaMissing } from './geodata/valhallaTools.ts'
 import { lockStore, StoreLocked, StoreRefused, takeFolder } from './log/store.ts'
 

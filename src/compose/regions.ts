@@ -1,8 +1,7 @@
 /** The regions of this process's data folder, and the sample that comes by itself. A part of the composition roots. */
 import type { Options } from '../../config/options.ts'
-import { readManifest, regionsFolder } from '../geodata/regionFiles.ts'
+import { readManifest, regionsFolder, wantsSample } from '../geodata/regionFiles.ts'
 import { RegionStore } from '../geodata/regionStore.ts'
-import { wantsSample } from '../geodata/sampleImport.ts'
 import { SampleRegion } from '../geodata/sampleRegion.ts'
 import { lockStore } from '../log/store.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'

@@ -76,11 +76,6 @@ export async function removeRegion(
   print(`The region ${name} is removed.`)
 }
 
-/** How far an import is, as a line. */
-export function importText(stage: string, share: number): string {
-  return `${stage} ${Math.floor(share * 100)} %`
-}
-
 function described(record: RegionRecord): string[] {
   const { name, bounds, roads, source, attribution, licence, importedAt, stages } = record
   const [west, south, east, north] = bounds.map((degrees) => degrees.toFixed(4))

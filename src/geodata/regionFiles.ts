@@ -192,3 +192,18 @@ function sync(path: string): void {
     fs.closeSync(descriptor)
   }
 }
+
+/** Where the routing stage, whose folder it is, leaves its tiles. */
+export function tilesIn(folder: string): string {
+  return join(folder, 'tiles')
+}
+
+/** Whether the sample comes by itself. */
+export function wantsSample({ regions, sampleImported }: RegionManifest): boolean {
+  return regions.length === 0 && sampleImported === undefined
+}
+
+/** How far an import is, as a line. */
+export function importText(stage: string, share: number): string {
+  return `${stage} ${Math.floor(share * 100)} %`
+}

@@ -24,8 +24,8 @@ import {
   regionsFolder,
   stageFolder,
   sweepBuilds,
+  tilesIn,
 } from './regionFiles.ts'
-import { tilesIn } from './routingTiles.ts'
 
 const LOOK_MILLISECONDS = 1000
 const KEEP_MILLISECONDS = 60_000

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { buildBorders } from './borders.ts'
 import type { Coverage } from './coverage.ts'
 import type { Bounds } from './port.ts'
+import { tilesIn } from './regionFiles.ts'
 import { runTool } from './valhallaTools.ts'
 
 /** Bytes of tiles that each thread of the builder keeps; what does not fit is read again. */
@@ -64,9 +65,4 @@ export async function buildTiles(parts: {
   }
   await runTool('valhalla_build_tiles', args, { folder, signal, onLine })
   for (const left of [borders, join(folder, 'duplicateways.txt')]) rmSync(left, { force: true })
-}
-
-/** Where {@link buildTiles} leaves the tiles. */
-export function tilesIn(folder: string): string {
-  return join(folder, 'tiles')
 }

@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importRegion, type ImportStage } from './importRegion.ts'
-import { readManifest, regionsFolder, type RegionManifest } from './regionFiles.ts'
+import { readManifest, regionsFolder, wantsSample } from './regionFiles.ts'
 import { writeSampleCity } from './sampleCity.ts'
 
 /** What the process that imports the sample tells the server that started it. */
@@ -56,11 +56,6 @@ export async function importSample(dataFolder: string, lock: (folder: string) =>
     process.off('disconnect', orphaned)
     process.disconnect?.()
   }
-}
-
-/** Whether the sample comes by itself. */
-export function wantsSample({ regions, sampleImported }: RegionManifest): boolean {
-  return regions.length === 0 && sampleImported === undefined
 }
 
 async function patiently<Result>(attempt: () => Result): Promise<Result> {

@@ -3,7 +3,7 @@ import { SAMPLE_REGION_CHILD } from '../../workers/urls.ts'
 import { once } from 'node:events'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { importText } from './regionCommands.ts'
+import { importText } from './regionFiles.ts'
 import type { SampleNews } from './sampleImport.ts'
 
 /** How long an import may take to end. */

@@ -63,8 +63,7 @@ export function answerOf(devices: Devices, question: UserQuestion, parts: Answer
       return written(listUsers(devices, scope, question.list), newestFirst, scope, parts)
     case 'near': {
       const { near } = question
-      const users = usersNear(devices, scope, near)
-      return written({ users, hasMore: false }, (user) => nearestFirst(near, user), scope, parts)
+      return written(usersNear(devices, scope, near), (user) => nearestFirst(near, user), scope, parts)
     }
     case 'inside':
       return written(usersIn(devices, scope, question.geofence, question.limit), lastMovedFirst, scope, parts)

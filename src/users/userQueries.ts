@@ -163,9 +163,9 @@ function rowsNamed(
 const SHORTEST_DEGREE_METERS = 110_500
 
 /** Records whose last location lies within the radius, by {@link nearestFirst}. */
-export function usersNear(devices: Devices, scope: ScopeId, near: UsersNear): UserRow[] {
+export function usersNear(devices: Devices, scope: ScopeId, near: UsersNear): UserPage {
   const { latitude, longitude, radiusMeters, metadata, limit } = near
-  const page = new Lowest<UserRow>(limit)
+  const page = new Lowest<UserRow>(limit + 1)
   const latitudeReach = radiusMeters / SHORTEST_DEGREE_METERS
   const low = latitude - latitudeReach
   const high = latitude + latitudeReach
@@ -187,7 +187,8 @@ export function usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Us
       page.offer(distance, { partition, row })
     }
   }
-  return page.items()
+  const users = page.items()
+  return { users: users.slice(0, limit), hasMore: users.length > limit }
 }
 
 /** Records that are in the geofence now, by {@link lastMovedFirst}. */

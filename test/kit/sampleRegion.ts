@@ -7,8 +7,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, r
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { importRegion } from '../../src/geodata/importRegion.ts'
-import { readManifest, regionsFolder, stageFolder } from '../../src/geodata/regionFiles.ts'
-import { tilesIn } from '../../src/geodata/routingTiles.ts'
+import { readManifest, regionsFolder, stageFolder, tilesIn } from '../../src/geodata/regionFiles.ts'
 import { writeSampleCity } from '../../src/geodata/sampleCity.ts'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-sample/', import.meta.url))

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readExtract } from '../../src/geodata/extractReader.ts'
 import { writeOsmPbf, type OsmTags } from '../../src/geodata/osmPbfWriter.ts'
-import { buildTiles, tilesIn } from '../../src/geodata/routingTiles.ts'
+import { tilesIn } from '../../src/geodata/regionFiles.ts'
+import { buildTiles } from '../../src/geodata/routingTiles.ts'
 
 const NORTH = -34.9
 const WEST = -56.2
