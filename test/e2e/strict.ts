@@ -22,7 +22,7 @@ export function strictCall(api: Api) {
     const { status, body } = answer
     if (!TABLE.has(status) && !(status === 503 && /There is no/.test(body.meta.message)))
       throw new Error(`${where} → ${status}: ${JSON.stringify(body)}`)
-    if (status === 400) {
+    if (status === 400 && method !== 'HEAD') {
       const { param, message } = body.meta
       if (typeof param !== 'string' || !message.startsWith(`${param}: `))
         throw new Error(`${where}: ${JSON.stringify(body.meta)} does not name the parameter`)
