@@ -425,7 +425,9 @@ t.test('404, 405, 413, 415 and HEAD', async (t) => {
       })
       t.equal(status, 415, `${one.method} ${path} ${type}`)
     }
-    const large = await call(one.method, path, `{"a":"${'x'.repeat(MIB)}"}`)
+    // A path of 16,000 points takes more than others.
+    const length = path === '/v1/route/match' ? 3 * MIB : MIB
+    const large = await call(one.method, path, `{"a":"${'x'.repeat(length)}"}`)
     t.equal(large.status, 413, `${one.method} ${path}`)
   }
   for (const type of [
