@@ -81,15 +81,27 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
         const departure = departureOf(query.departureTime, points[0]!)
         const engine = engines.containing(points)
         const journey: Journey = { engine, mode, points, blamed: 'locations' }
-        const order = await orderOf(journey, departure)
-        const { trip } = await asked(journey, () =>
-          engine.ask('route', {
-            locations: order.map((index) => locationOf(points[index]!)),
-            costing: costingOf(mode),
-            ...departure,
-            directions_type: 'none',
-          }),
-        )
+        const asGiven = points.map((_, i) => i)
+        const quickest = await orderOf(journey, departure)
+        const wayOf = async (order: readonly number[]) => {
+          const { trip } = await asked(journey, () =>
+            engine.ask('route', {
+              locations: order.map((index) => locationOf(points[index]!)),
+              costing: costingOf(mode),
+              ...departure,
+              directions_type: 'none',
+            }),
+          )
+          return { order, trip }
+        }
+        const isAsGiven = quickest.every((index, i) => index === i)
+        // A matrix may pass over a way that a route finds: where the order as given is quicker, that is the answer.
+        const [way, wayAsGiven] = await Promise.all([
+          wayOf(quickest),
+          isAsGiven ? undefined : wayOf(asGiven).catch(() => undefined),
+        ])
+        const isWorse = wayAsGiven !== undefined && wayAsGiven.trip.summary.time < way.trip.summary.time
+        const { order, trip } = isWorse ? wayAsGiven : way
         const legs = trip.legs.map(({ summary, shape }, i) => {
           const startIndex = order[i]!
           const endIndex = order[i + 1]!
