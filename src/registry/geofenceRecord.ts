@@ -73,7 +73,10 @@ export const GeofenceRecord = Type.Object(
       Type.Object({ type: Type.Literal('Polygon'), coordinates: Type.Array(Type.Array(LonLat)) }),
     ),
     geometryCenter: Type.Object({ type: Type.Literal('Point'), coordinates: LonLat }),
-    geometryRadius: Type.Number({ description: 'Metres: of the circle, or of a circle around the polygon; 0 while an isochrone has no area.' }),
+    geometryRadius: Type.Number({
+      description:
+        'Metres: of the circle, or of a circle around the polygon; 0 while an isochrone has no area.',
+    }),
     mode: Type.Optional(Type.String()),
     isochrone: Type.Optional(
       Type.Object(

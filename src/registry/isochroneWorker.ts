@@ -16,6 +16,7 @@ const LAST_RETRY_MS = 60_000
  * 1. While a new area is computed the one before stays. A failure that another attempt would repeat is noted on the record, with its
  *    network; another network is asked again.
  * 2. What is to be done stands in the registry alone, so nothing is forgotten at an end of the process.
+ * 3. Who has just been put does not wait for thousands that a new network, or an import, has made many.
  */
 export class IsochroneWorker {
   readonly name = 'isochrones'
@@ -25,6 +26,10 @@ export class IsochroneWorker {
   #ended = new AbortController()
   #running: Promise<void> = Promise.resolve()
   #wake: (() => void) | undefined
+  /** Those that were put since the last look at all, the latest last; some may have been put again, or be done. */
+  readonly #fresh: GeofenceProperties[] = []
+  /** What is left of those that the last look at all has found; undefined: there has to be another look. */
+  #backlog: GeofenceProperties[] | undefined
 
   constructor(registry: Registry, source: AreaSource, troubled: (error: Error) => void) {
     this.#registry = registry
@@ -50,46 +55,72 @@ export class IsochroneWorker {
 
   async #run(): Promise<void> {
     const { signal } = this.#ended
-    const changed = () => this.#wake?.()
-    this.#registry.onIsochrone = changed
-    const forget = this.#source.onChange(changed)
+    this.#fresh.length = 0
+    this.#backlog = undefined
+    this.#registry.onIsochrone = (geofence) => {
+      if (this.#networkFor(geofence) === undefined) return
+      this.#fresh.push(geofence)
+      this.#wake?.()
+    }
+    const forget = this.#source.onChange(() => {
+      this.#backlog = undefined
+      this.#wake?.()
+    })
     let retryMs = FIRST_RETRY_MS
     while (!signal.aborted) {
       const woken = new Promise<void>((resolve) => (this.#wake = resolve))
-      const failure = await this.#round(signal).catch((error: Error) => error)
+      const some = this.#next()
+      if (some.length === 0) {
+        await woken
+        continue
+      }
+      const failure = await this.#settle(some)
       if (failure === undefined) {
         retryMs = FIRST_RETRY_MS
-        await woken
-      } else if (!signal.aborted) {
-        this.#troubled(failure)
-        await sleep(retryMs, undefined, { signal }).catch(() => {})
-        retryMs = Math.min(2 * retryMs, LAST_RETRY_MS)
+        continue
       }
+      this.#troubled(failure)
+      this.#backlog = undefined
+      await sleep(retryMs, undefined, { signal }).catch(() => {})
+      retryMs = Math.min(2 * retryMs, LAST_RETRY_MS)
     }
     forget()
     this.#registry.onIsochrone = () => {}
   }
 
-  /** Resolves once everything that there was to do is done; rejects where something has to be tried again. */
-  async #round(signal: AbortSignal): Promise<undefined> {
-    let failed: Error | undefined
-    const todo = this.#todo()
-    for (let i = 0; i < todo.length && !signal.aborted; i += AT_A_TIME) {
-      const some = todo.slice(i, i + AT_A_TIME)
-      const outcomes = await Promise.all(
-        some.map(({ geofence, network }) =>
-          this.#compute(geofence, network).catch((error: Error) => void (failed = error)),
-        ),
-      )
-      await this.#registry.edit(() => {
-        for (const [j, outcome] of outcomes.entries())
-          if (outcome !== undefined) this.#registry.settleIsochrone(some[j]!.geofence, outcome)
-      })
+  /** Some that are to be computed; none where all are done. */
+  #next(): GeofenceProperties[] {
+    this.#backlog ??= this.#todo()
+    const some: GeofenceProperties[] = []
+    while (some.length < AT_A_TIME) {
+      const latest = this.#fresh.pop() ?? this.#backlog.pop()
+      if (latest === undefined) break
+      const geofence = this.#registry.scope(latest.scope).records.get(latest.id)
+      if (geofence === undefined || this.#networkFor(geofence) === undefined) continue
+      if (some.every(({ id }) => id !== geofence.id)) some.push(geofence)
     }
-    if (failed !== undefined) throw failed
+    return some
   }
 
-  async #compute(geofence: GeofenceProperties, network: string): Promise<IsochroneOutcome> {
+  /** @returns why some have to be tried again */
+  async #settle(some: readonly GeofenceProperties[]): Promise<Error | undefined> {
+    let failure: Error | undefined
+    const outcomes = await Promise.all(
+      some.map((geofence) => this.#compute(geofence).catch((error: Error) => void (failure = error))),
+    )
+    try {
+      await this.#registry.edit(() => {
+        for (const [i, outcome] of outcomes.entries())
+          if (outcome !== undefined) this.#registry.settleIsochrone(some[i]!, outcome)
+      })
+    } catch (error) {
+      return error as Error
+    }
+    return failure
+  }
+
+  async #compute(geofence: GeofenceProperties): Promise<IsochroneOutcome> {
+    const network = this.#networkFor(geofence) ?? ''
     if (network === '') return { network, failure: 'No region contains the destination.' }
     const { destination, minutes } = geofence.isochrone!
     try {
@@ -100,12 +131,14 @@ export class IsochroneWorker {
     }
   }
 
-  #todo(): { geofence: GeofenceProperties; network: string }[] {
-    const todo = []
-    for (const geofence of this.#registry.isochrones()) {
-      const network = this.#source.networkAt(geofence.isochrone!.destination)
-      if (network !== undefined && network !== geofence.isochrone!.network) todo.push({ geofence, network })
-    }
-    return todo
+  #todo(): GeofenceProperties[] {
+    return [...this.#registry.isochrones()].filter((geofence) => this.#networkFor(geofence) !== undefined)
+  }
+
+  /** The network to compute it on; undefined where it has been, or where there is none at all. */
+  #networkFor({ isochrone }: GeofenceProperties): string | undefined {
+    if (isochrone === undefined) return undefined
+    const network = this.#source.networkAt(isochrone.destination)
+    return network === isochrone.network ? undefined : network
   }
 }

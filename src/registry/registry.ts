@@ -91,7 +91,7 @@ export class Registry implements RegistryView {
   /** When a date next does something; 0 until the first sweep has looked. */
   #nextDue = 0
   #timer: NodeJS.Timeout | undefined
-  #onIsochrone = () => {}
+  #onIsochrone: (geofence: GeofenceProperties) => void = () => {}
 
   /** @param image whose rows are what they should be; of memory there is nothing in it yet */
   constructor(image: RegistryImage, edits: EditLog, surroundings: RegistrySurroundings) {
@@ -202,9 +202,9 @@ export class Registry implements RegistryView {
     return geofence
   }
 
-  /** Called when there is an isochrone whose area is to be computed, from now on. */
-  set onIsochrone(wanted: () => void) {
-    this.#onIsochrone = wanted
+  /** Called with each isochrone that is put, from now on. */
+  set onIsochrone(told: (geofence: GeofenceProperties) => void) {
+    this.#onIsochrone = told
   }
 
   /** The isochrones of all scopes, as they are written down. */
@@ -309,7 +309,7 @@ export class Registry implements RegistryView {
         store.put(geofence)
         store.revision = revision
         this.#schedule(dueAt(geofence))
-        if (geofence.isochrone !== undefined) this.#onIsochrone()
+        if (geofence.isochrone !== undefined) this.#onIsochrone(geofence)
       },
       remove: (key, revision) => {
         const [scope, id] = partsOf(key)

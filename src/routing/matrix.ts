@@ -42,7 +42,7 @@ export async function cellsOf(
   const all = rows.length === origins.length && columns.length === destinations.length
   if (!all && rows.length > 0 && columns.length > 0) {
     measured = await asked(journey, () =>
-      measure(
+      measureParts(
         question,
         rows.map((i) => origins[i]!),
         columns.map((k) => destinations[k]!),
@@ -65,6 +65,39 @@ function filled(
   cell: (origin: number, destination: number) => Measured,
 ): Measured[][] {
   return origins.map((_, i) => destinations.map((__, k) => cell(i, k)))
+}
+
+/**
+ * As {@link measure}, where the engine still refuses all for some points, e.g. on a piece of road that leads nowhere: the matrix is halved
+ * until those are alone.
+ */
+async function measureParts(
+  question: MatrixQuestion,
+  origins: readonly PlacedPoint[],
+  destinations: readonly PlacedPoint[],
+  options: CostingOptions,
+): Promise<Measured[][]> {
+  try {
+    return await measure(question, origins, destinations, options)
+  } catch (error) {
+    if (!isWayless(error)) throw error
+    if (origins.length * destinations.length === 1) return [[{ reason: noWay(question.mode) }]]
+  }
+  const half = (list: readonly PlacedPoint[]) => {
+    const middle = Math.ceil(list.length / 2)
+    return [list.slice(0, middle), list.slice(middle)] as const
+  }
+  if (origins.length >= destinations.length) {
+    const [first, second] = half(origins)
+    return [
+      ...(await measureParts(question, first, destinations, options)),
+      ...(await measureParts(question, second, destinations, options)),
+    ]
+  }
+  const [first, second] = half(destinations)
+  const left = await measureParts(question, origins, first, options)
+  const right = await measureParts(question, origins, second, options)
+  return left.map((row, i) => [...row, ...right[i]!])
 }
 
 /** A row per origin. @throws RoutingRefusal where one point is on no road */

@@ -164,3 +164,19 @@ t.test('no network yet, none there, and one that fails for a while', async (t) =
   await until(() => record().isActive)
   t.match(record().isochrone, { status: 'ready', failure: undefined })
 })
+
+t.test('who is put now does not wait for those that a new network has made many', async (t) => {
+  const { source, put, record } = open(t)
+  for (let i = 0; i < 50; i++) put({ externalId: `many ${i}`, radius: 1 + i })
+  await until(() => source.asked.length >= 50)
+  let go = () => {}
+  source.gate = new Promise((resolve) => (go = resolve))
+  source.asked.length = 0
+  source.become('second')
+  await until(() => source.asked.length === 2)
+  put({ radius: 99 })
+  go()
+  await until(() => record().isActive)
+  t.ok(source.asked.indexOf('second 99 car') <= 4, `${source.asked.slice(0, 6)}`)
+  await until(() => source.asked.length === 51)
+})
