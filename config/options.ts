@@ -383,12 +383,14 @@ export const OPTIONS = {
   },
   routingThreads: {
     type: 'integer',
-    default: 2,
-    low: 1,
+    default: 0,
+    low: 0,
     high: 128,
     env: 'RINGFENCE_ROUTING_THREADS',
     value: 'NUMBER',
-    help: 'Routing requests computed at one time for each region, beside tracking and at lower priority.',
+    help:
+      'Routing requests computed at one time for each region, beside tracking and at lower priority. 0: one less than there are ' +
+      'processors, so that one is left to tracking, and at least 1.',
   },
   routingTimeoutSeconds: {
     type: 'integer',

@@ -15,7 +15,7 @@ import type { Tenure } from '../log/jetStreamLease.ts'
 import { openJetStreamLog } from '../log/jetStreamLog.ts'
 import { joinHosts } from '../log/jetStreamOwnership.ts'
 import { openJetStreamSnapshots } from '../log/jetStreamSnapshots.ts'
-import type { Ownership } from '../log/port.ts'
+import type { Ownership, OwnershipHandlers } from '../log/port.ts'
 import { registerActorMetrics } from '../ops/engineMetrics.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
@@ -100,6 +100,14 @@ export async function openOwners(ground: Ground) {
         scopes: () => scopesOf(registry),
         isLive,
       })
+      const handlers: OwnershipHandlers = {
+        async acquire(partition) {
+          const epoch = await server.acquire(partition)
+          positions.came()
+          return epoch
+        },
+        release: (partition) => server.release(partition),
+      }
       const joined = () =>
         joinHosts({
           connection,
@@ -107,7 +115,7 @@ export async function openOwners(ground: Ground) {
           partitions,
           replicas,
           ttlMs: HOST_TTL_MS,
-          handlers: server,
+          handlers,
           troubled,
         })
       ownership = await persistently(joined, troubled)

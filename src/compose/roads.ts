@@ -1,4 +1,5 @@
 /** Road networks, and what this server makes of them. A part of the composition roots. */
+import { availableParallelism } from 'node:os'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../api/route.ts'
 import type { Regions } from '../geodata/port.ts'
@@ -117,7 +118,7 @@ function openRouting(parts: {
       new ValhallaProcess({
         tiles,
         name,
-        threads: options.routingThreads,
+        threads: options.routingThreads || Math.max(1, availableParallelism() - 1),
         memoryBytes: options.routingMemoryBytes,
         ...limits,
         logger,

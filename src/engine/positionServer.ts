@@ -69,6 +69,11 @@ export class PositionServer implements PositionObserver {
     await Promise.all(this.#served.map((served) => served.stop()))
   }
 
+  /** To be called when there is another partition, before it takes updates: who wants to know what moves wants it of that one, too. */
+  came(): void {
+    if (this.#beat !== undefined) this.#observe(this)
+  }
+
   moved(position: LivePosition): void {
     const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
     const kept = { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt }
@@ -91,8 +96,6 @@ export class PositionServer implements PositionObserver {
     } else if (this.#moved.size + this.#removed.length > 0) {
       const news = encodeJson({ moved: [...this.#moved.values()], removed: this.#removed })
       for (const { answer } of this.#readers.values()) answer(news)
-      // Partitions come and go.
-      this.#observe(this)
     }
     this.#moved = new Map()
     this.#removed = []

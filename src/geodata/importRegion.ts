@@ -80,6 +80,8 @@ const LICENCE = 'ODbL 1.0, https://www.openstreetmap.org/copyright'
 /** Room that a build takes while it is made, in bytes for each of the extract, and however small that is. */
 const ROOM_PER_BYTE = 6
 const ROOM_BYTES = 100e6
+/** A disk with less was full: what failed on it may have taken its own away again. */
+const FULL_BYTES = 10e6
 
 /**
  * The name of a region in the form that all names have: letters, digits, `.`, `_` and `-`, lower case, at most 64.
@@ -250,5 +252,5 @@ function writeProgress(build: string, progress: Progress): void {
 function isFull(error: unknown, folder: string): boolean {
   if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return true
   const { bavail, bsize } = fs.statfsSync(folder)
-  return bavail * bsize < 1e6
+  return bavail * bsize < FULL_BYTES
 }

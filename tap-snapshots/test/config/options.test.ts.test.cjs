@@ -157,7 +157,8 @@ A setting is taken from the first that has it: flag, environment variable, file,
       RINGFENCE_ROUTING_URL
   --routing-threads NUMBER
       Routing requests computed at one time for each region, beside tracking and at lower
-      priority. From 1 to 128, default 2.
+      priority. 0: one less than there are processors, so that one is left to tracking,
+      and at least 1. From 0 to 128, default 0.
       RINGFENCE_ROUTING_THREADS
   --routing-timeout-seconds SECONDS
       How long a routing request may take, and before that wait; then the answer is 503.
