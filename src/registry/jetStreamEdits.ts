@@ -168,6 +168,7 @@ class JetStreamEdits implements EditStream {
     this.#cuts.add(cut)
     void cutInSilence(messages, cut)
     signal.addEventListener('abort', stop)
+    if (signal.aborted) stop()
     try {
       for await (const message of messages) {
         yield kept(message, message.headers, message.seq, message.info.pending)

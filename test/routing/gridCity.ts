@@ -3,13 +3,8 @@
  * apart. In the sea east of it an island with one road; west of it a road that only leads into the city;
  * far away in the ocean another road.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { readExtract } from '../../src/geodata/extractReader.ts'
-import { writeOsmPbf, type OsmNode, type OsmWay } from '../../src/geodata/osmPbfWriter.ts'
-import { tilesIn } from '../../src/geodata/regionFiles.ts'
-import { buildTiles } from '../../src/geodata/routingTiles.ts'
+import type { OsmNode, OsmWay } from '../../src/geodata/osmPbfWriter.ts'
+import { buildCityTiles, type CityTiles } from './cityTiles.ts'
 
 const STREETS = 21
 const SPACING_METERS = 200
@@ -37,27 +32,8 @@ export const DEAD_END = crossing(-2, 10)
  * @param speedKilometers limit on all streets, by which builds differ
  * @returns the folder of tiles, and what removes it
  */
-export async function buildGridCity(
-  speedKilometers = 50,
-): Promise<{ readonly tiles: string; remove(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), 'ringfence-routing-'))
-  const extract = join(folder, 'city.osm.pbf')
-  writeOsmPbf(extract, {
-    nodes: nodes(),
-    ways: ways(speedKilometers),
-    relations: [],
-  })
-  const build = join(folder, 'build')
-  mkdirSync(build)
-  await buildTiles({
-    extract,
-    facts: await readExtract(extract, () => {}),
-    folder: build,
-    threads: 1,
-    signal: new AbortController().signal,
-    onProgress() {},
-  })
-  return { tiles: tilesIn(build), remove: () => rmSync(folder, { recursive: true }) }
+export function buildGridCity(speedKilometers = 50): Promise<CityTiles> {
+  return buildCityTiles({ nodes: nodes(), ways: ways(speedKilometers) })
 }
 
 function* nodes(): Generator<OsmNode> {

@@ -2,13 +2,8 @@
  * Towns to route in, drawn as maps of characters and made into tiles: a character is 50 m wide and 100 m high, letters and
  * digits are nodes, the rest is for the eye. After Valhalla's own tests (gurka).
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { readExtract } from '../../src/geodata/extractReader.ts'
-import { writeOsmPbf, type OsmTags } from '../../src/geodata/osmPbfWriter.ts'
-import { tilesIn } from '../../src/geodata/regionFiles.ts'
-import { buildTiles } from '../../src/geodata/routingTiles.ts'
+import type { OsmTags } from '../../src/geodata/osmPbfWriter.ts'
+import { buildCityTiles, type CityTiles } from './cityTiles.ts'
 
 const NORTH = -34.9
 const WEST = -56.2
@@ -16,12 +11,9 @@ const METERS_PER_DEGREE = 111_195
 const COLUMN_DEGREES = 50 / METERS_PER_DEGREE / Math.cos((NORTH * Math.PI) / 180)
 const ROW_DEGREES = 100 / METERS_PER_DEGREE
 
-export interface Town {
-  /** Folder of tiles. */
-  readonly tiles: string
+export interface Town extends CityTiles {
   /** `latitude,longitude` of a node, or of the place some metres north and east of it. */
   at(node: string, northMeters?: number, eastMeters?: number): string
-  remove(): void
 }
 
 /**
@@ -55,34 +47,20 @@ export async function buildTown(
     if (place === undefined) throw new Error(`${node} is not on the map`)
     return place
   }
-  const folder = mkdtempSync(join(tmpdir(), 'ringfence-town-'))
-  const extract = join(folder, 'town.osm.pbf')
-  writeOsmPbf(extract, {
+  const city = await buildCityTiles({
     nodes: [...places].map(([node, place]) => ({ ...place, tags: nodes[node] ?? {} })),
     ways: Object.entries(ways).map(([along, tags], i) => ({
       id: i + 1,
       nodes: [...along].map((node) => placeOf(node).id),
       tags,
     })),
-    relations: [],
-  })
-  const build = join(folder, 'build')
-  mkdirSync(build)
-  await buildTiles({
-    extract,
-    facts: await readExtract(extract, () => {}),
-    folder: build,
-    threads: 1,
-    signal: new AbortController().signal,
-    onProgress() {},
   })
   return {
-    tiles: tilesIn(build),
+    ...city,
     at(node, northMeters = 0, eastMeters = 0) {
       const { latitude, longitude } = placeOf(node)
       const east = eastMeters / METERS_PER_DEGREE / Math.cos((NORTH * Math.PI) / 180)
       return `${(latitude + northMeters / METERS_PER_DEGREE).toFixed(6)},${(longitude + east).toFixed(6)}`
     },
-    remove: () => rmSync(folder, { recursive: true }),
   }
 }
