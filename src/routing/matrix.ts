@@ -1,7 +1,7 @@
 import type { PlacedPoint } from '../geodata/port.ts'
 import type { TravelMode } from '../model/geofence.ts'
 import { asked, isWayless, noWay, offRoadSentence, roadDistances } from './asking.ts'
-import { NoRoadNear, type CostingOptions, type RoutingEngine } from './port.ts'
+import { NoRoadNear, type CostingOptions, type RoutingEngine, type RoutingLocation } from './port.ts'
 import { costingOf, locationOf, SNAP_METERS, type departureOf } from './travel.ts'
 
 /** Cells of one matrix, at most. */
@@ -100,17 +100,57 @@ async function measureParts(
   return left.map((row, i) => [...row, ...right[i]!])
 }
 
-/** A row per origin. @throws RoutingRefusal where one point is on no road */
+/**
+ * A row per origin. What no way was found for is asked once more without a preference for the nearest road: from a point beside
+ * a piece of road that leads nowhere, whose ways begin on the next one, the matrix search gives up where a route is found.
+ *
+ * @throws RoutingRefusal where one point is on no road, or there is no way at all
+ */
 export async function measure(
-  { engine, mode, departure }: MatrixQuestion,
+  question: MatrixQuestion,
   origins: readonly PlacedPoint[],
   destinations: readonly PlacedPoint[],
   options: CostingOptions,
 ): Promise<Measured[][]> {
+  let cells: Measured[][] = []
+  let refusal: unknown
+  try {
+    cells = await search(question, origins, destinations, options, {})
+  } catch (error) {
+    if (!isWayless(error) || error instanceof NoRoadNear) throw error
+    refusal = error
+  }
+  const isOpen = (i: number, k: number) => !('meters' in (cells[i]?.[k] ?? {}))
+  const rows = placesOf(origins).filter((i) => placesOf(destinations).some((k) => isOpen(i, k)))
+  const columns = placesOf(destinations).filter((k) => rows.some((i) => isOpen(i, k)))
+  if (rows.length === 0) return cells
+  const [some, others] = [rows.map((i) => origins[i]!), columns.map((k) => destinations[k]!)]
+  try {
+    const again = await search(question, some, others, options, { rank_candidates: false })
+    return filled(origins, destinations, (i, k) =>
+      isOpen(i, k) ? again[rows.indexOf(i)]![columns.indexOf(k)]! : cells[i]![k]!,
+    )
+  } catch (error) {
+    if (!isWayless(error)) throw error
+    if (refusal !== undefined) throw refusal
+    return cells
+  }
+}
+
+const placesOf = (list: readonly PlacedPoint[]) => list.map((_, place) => place)
+
+async function search(
+  { engine, mode, departure }: MatrixQuestion,
+  origins: readonly PlacedPoint[],
+  destinations: readonly PlacedPoint[],
+  options: CostingOptions,
+  candidates: Pick<RoutingLocation, 'rank_candidates'>,
+): Promise<Measured[][]> {
   const costing = costingOf(mode)
+  const located = (point: PlacedPoint) => ({ ...locationOf(point), ...candidates })
   const { sources_to_targets: answer } = await engine.ask('sources_to_targets', {
-    sources: origins.map(locationOf),
-    targets: destinations.map(locationOf),
+    sources: origins.map(located),
+    targets: destinations.map(located),
     costing,
     costing_options: { [costing]: options },
     ...departure,

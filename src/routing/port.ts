@@ -66,6 +66,8 @@ export interface RoutingLocation {
   readonly search_cutoff?: number
   /** Least number of nodes that a candidate's island has. */
   readonly minimum_reachability?: number
+  /** Whether a nearer candidate is worth a detour; default true. */
+  readonly rank_candidates?: boolean
 }
 
 /** What a costing prefers; Valhalla ignores those that it does not know. `use_*` go from 0, avoid, to 1. */
