@@ -1,6 +1,7 @@
 import type { AnswerCache } from './cache.ts'
 import {
   RoutingGone,
+  RoutingRefusal,
   type OsrmAnswer,
   type OsrmRouteRequest,
   type RoutingAction,
@@ -11,6 +12,9 @@ import type { Valhalla } from './valhalla.ts'
 
 /** Seconds for a client to wait. */
 const RETRY_SECONDS = 1
+const GONE_SECONDS = 60
+const NO_TILES =
+  'The road network of this region is not on the disk any more: its operator has to import it again.'
 
 /** What an operator counts of all engines together. */
 export interface RoutingObserver {
@@ -27,6 +31,8 @@ export interface CachedEngineParts {
   readonly key: string
   /** How long an answer holds: a remote network changes without a word. */
   readonly maxAgeMilliseconds: number
+  /** Whether the network is still there, asked where it refuses: one without roads has none anywhere. Left out: it always is. */
+  readonly isThere?: () => boolean
   readonly observer: RoutingObserver
 }
 
@@ -63,12 +69,16 @@ export class CachedEngine implements RoutingEngine {
   }
 
   async #call(action: RoutingAction, request: string): Promise<Buffer> {
-    const { valhalla, observer } = this.#parts
+    const { valhalla, observer, isThere = () => true } = this.#parts
     const start = performance.now()
     let outcome = 'ok'
     try {
       return await valhalla.call(action, request)
-    } catch (error) {
+    } catch (refused) {
+      const error =
+        refused instanceof RoutingRefusal && !isThere()
+          ? new RoutingGone(NO_TILES, GONE_SECONDS, refused)
+          : refused
       outcome = (error as Error).name
       throw error
     } finally {

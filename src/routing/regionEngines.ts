@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import type { PlacedPoint, Region, Regions } from '../geodata/port.ts'
 import type { AnswerCache } from './cache.ts'
 import { CachedEngine, type RoutingObserver } from './engine.ts'
@@ -64,7 +65,16 @@ export class RegionEngines implements RoutingEngines {
     const valhalla = open(region)
     const { id: key, attribution } = region
     const maxAgeMilliseconds = Infinity
-    const engine = new CachedEngine({ valhalla, cache, attribution, key, maxAgeMilliseconds, observer })
+    const isThere = () => hasFiles(region.tiles)
+    const engine = new CachedEngine({
+      valhalla,
+      cache,
+      attribution,
+      key,
+      maxAgeMilliseconds,
+      isThere,
+      observer,
+    })
     this.#running.set(region.id, { region, valhalla, engine })
     return engine
   }
@@ -79,5 +89,14 @@ export class RegionEngines implements RoutingEngines {
     this.#running.delete(id)
     this.#ending.add(ending)
     void ending.finally(() => this.#ending.delete(ending))
+  }
+}
+
+/** Whether there is anything in the folder: somebody may have deleted it. */
+function hasFiles(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0
+  } catch {
+    return false
   }
 }

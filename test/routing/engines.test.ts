@@ -1,6 +1,7 @@
 /** Both technologies of the routing port over the same roads, and what stands above them. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -360,16 +361,33 @@ t.test('answers are kept: those used last, within bytes and time', async (t) => 
   t.equal(await engine.ask('locate', here), 4)
 })
 
+const region = (id: string, tiles: string): Region => ({
+  id,
+  name: 'grid',
+  bounds: [-57, -35, -56, -34],
+  attribution: 'nobody',
+  tiles,
+})
+
+t.test('a region whose tiles are deleted', async (t) => {
+  const deleted = region('1', join(city.tiles, 'deleted'))
+  const engines = new RegionEngines({
+    regions: { all: [deleted], at: () => deleted, containing: () => deleted, onChange: () => () => {} },
+    open: ({ tiles }) => startProcess(tiles),
+    cache: new AnswerCache(MIB, new ManualClock()),
+    observer: SILENT,
+  })
+  t.teardown(() => engines.stop())
+  const locations = [crossing(0, 0), crossing(1, 1)]
+  await t.rejects(engines.containing([]).ask('route', { locations, costing: 'auto' }), {
+    code: 503,
+    message: /not on the disk any more/,
+  })
+})
+
 t.test('a region that is switched under load', async (t) => {
   const faster = await buildGridCity(90)
   t.teardown(() => faster.remove())
-  const region = (id: string, tiles: string): Region => ({
-    id,
-    name: 'grid',
-    bounds: [-57, -35, -56, -34],
-    attribution: 'nobody',
-    tiles,
-  })
   let served = region('1', city.tiles)
   let changed = () => {}
   const regions: Regions = {
