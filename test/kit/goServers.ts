@@ -42,9 +42,14 @@ export class ServerMissing extends Error {
  * False where the server is there; else the reason why tests that need it are skipped, which is printed.
  * @throws {@link ServerMissing} instead, where RINGFENCE_REQUIRE_SERVERS is 1
  */
-export async function skipWithout(server: GoServer): Promise<string | false> {
+export function skipWithout(server: GoServer): Promise<string | false> {
+  return skipUnless(() => serverBinary(server))
+}
+
+/** As {@link skipWithout}, for a server that is looked for in another way. */
+export async function skipUnless(find: () => Promise<string>): Promise<string | false> {
   try {
-    await serverBinary(server)
+    await find()
     return false
   } catch (error) {
     if (!(error instanceof ServerMissing) || process.env.RINGFENCE_REQUIRE_SERVERS === '1') throw error
@@ -58,22 +63,27 @@ export async function skipWithout(server: GoServer): Promise<string | false> {
  * @throws {@link ServerMissing}
  */
 export async function serverBinary(server: GoServer): Promise<string> {
-  const onPath = (process.env.PATH ?? '')
-    .split(delimiter)
-    .map((folder) => join(folder, server.name))
-    .find(isExecutable)
+  const onPath = executableOnPath(server.name)
   if (onPath !== undefined) return onPath
-  const built = join(CACHE, server.name)
+  const built = join(SERVER_CACHE, server.name)
   if (!existsSync(built)) await build(server, built)
   return built
 }
 
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-servers/', import.meta.url))
+export function executableOnPath(name: string): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return folders.map((folder) => join(folder, name)).find(isExecutable)
+}
+
+/** Where servers are kept that no one has installed. */
+export const SERVER_CACHE = fileURLToPath(
+  new URL('../../node_modules/.cache/ringfence-servers/', import.meta.url),
+)
 
 async function build(server: GoServer, into: string): Promise<void> {
-  mkdirSync(CACHE, { recursive: true })
+  mkdirSync(SERVER_CACHE, { recursive: true })
   // Two tests may build at once: each in a folder of its own, and the last to be done wins.
-  const folder = mkdtempSync(join(CACHE, 'build-'))
+  const folder = mkdtempSync(join(SERVER_CACHE, 'build-'))
   try {
     await promisify(execFile)('go', ['install', server.package], {
       // tap's hooks for child processes mean nothing to Go.

@@ -27,6 +27,8 @@ import type { Valhalla } from '../../src/routing/valhalla.ts'
 import { ValhallaProcess } from '../../src/routing/valhallaProcess.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
+import { skipUnless } from '../kit/goServers.ts'
+import { startValhalla, valhallaServer } from '../kit/valhallaServer.ts'
 import { buildGridCity, crossing, DEAD_END, ISLAND, OCEAN } from './gridCity.ts'
 
 const MIB = 1024 * 1024
@@ -104,7 +106,14 @@ const TECHNOLOGIES: Record<string, (t: Test) => Promise<Valhalla>> = {
     t.teardown(() => remote.stop())
     return remote
   },
+  "Valhalla's own server": async (t) => {
+    const url = await startValhalla(t, city.tiles)
+    const remote = new RemoteValhalla({ url, timeoutMilliseconds: 60_000, maxWaiting: 100 })
+    t.teardown(() => remote.stop())
+    return remote
+  },
 }
+if ((await skipUnless(valhallaServer)) !== false) delete TECHNOLOGIES["Valhalla's own server"]
 
 for (const [technology, open] of Object.entries(TECHNOLOGIES)) {
   t.test(`${technology} answers what is asked within the interface`, async (t) => {
