@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { IsochroneOutcome } from './isochrone.ts'
-import { AreaRefused, type AreaSource } from './port.ts'
+import { AreaRefused, AreaTimedOut, type AreaSource } from './port.ts'
 import type { Registry } from './registry.ts'
 
 /** Asked at a time: those who ask for routes are to find room, too. */
 const AT_A_TIME = 2
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 60_000
+/** An area that takes too long that often does so always. */
+const MOST_TIMEOUTS = 3
 
 /**
  * Computes the areas of isochrones in the background: of those that are new, and of all whose road network is another one than they
@@ -17,6 +19,7 @@ const LAST_RETRY_MS = 60_000
  *    network; another network is asked again.
  * 2. What is to be done stands in the registry alone, so nothing is forgotten at an end of the process.
  * 3. Who has just been put does not wait for thousands that a new network, or an import, has made many.
+ * 4. Who has failed waits for those who have not.
  */
 export class IsochroneWorker {
   readonly name = 'isochrones'
@@ -30,6 +33,8 @@ export class IsochroneWorker {
   readonly #fresh: GeofenceProperties[] = []
   /** What is left of those that the last look at all has found; undefined: there has to be another look. */
   #backlog: GeofenceProperties[] | undefined
+  /** How often the area failed, by geofence id, and how often of that it took too long. */
+  readonly #failed = new Map<string, { attempts: number; timeouts: number }>()
 
   constructor(registry: Registry, source: AreaSource, troubled: (error: Error) => void) {
     this.#registry = registry
@@ -59,11 +64,13 @@ export class IsochroneWorker {
     this.#backlog = undefined
     this.#registry.onIsochrone = (geofence) => {
       if (this.#networkFor(geofence) === undefined) return
+      this.#failed.delete(geofence.id)
       this.#fresh.push(geofence)
       this.#wake?.()
     }
     const forget = this.#source.onChange(() => {
       this.#backlog = undefined
+      this.#failed.clear()
       this.#wake?.()
     })
     let retryMs = FIRST_RETRY_MS
@@ -71,6 +78,7 @@ export class IsochroneWorker {
       const woken = new Promise<void>((resolve) => (this.#wake = resolve))
       const some = this.#next()
       if (some.length === 0) {
+        this.#failed.clear()
         await woken
         continue
       }
@@ -124,15 +132,31 @@ export class IsochroneWorker {
     if (network === '') return { network, failure: 'No region contains the destination.' }
     const { destination, minutes } = geofence.isochrone!
     try {
-      return { network, ring: await this.#source.areaAround(destination, minutes, geofence.mode!) }
+      const ring = await this.#source.areaAround(destination, minutes, geofence.mode!)
+      this.#failed.delete(geofence.id)
+      return { network, ring }
     } catch (error) {
-      if (!(error instanceof AreaRefused)) throw error
-      return { network, failure: error.message }
+      if (error instanceof AreaRefused || this.#timesOutAlways(geofence, error)) {
+        this.#failed.delete(geofence.id)
+        return { network, failure: (error as Error).message }
+      }
+      throw error
     }
   }
 
+  #timesOutAlways({ id }: GeofenceProperties, error: unknown): boolean {
+    const { attempts, timeouts } = this.#failed.get(id) ?? { attempts: 0, timeouts: 0 }
+    const now = timeouts + (error instanceof AreaTimedOut ? 1 : 0)
+    this.#failed.set(id, { attempts: attempts + 1, timeouts: now })
+    return now >= MOST_TIMEOUTS
+  }
+
+  /** The next at the end. */
   #todo(): GeofenceProperties[] {
-    return [...this.#registry.isochrones()].filter((geofence) => this.#networkFor(geofence) !== undefined)
+    const attempts = ({ id }: GeofenceProperties) => this.#failed.get(id)?.attempts ?? 0
+    return [...this.#registry.isochrones()]
+      .filter((geofence) => this.#networkFor(geofence) !== undefined)
+      .sort((a, b) => attempts(b) - attempts(a))
   }
 
   /** The network to compute it on; undefined where it has been, or where there is none at all. */

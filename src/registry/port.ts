@@ -73,7 +73,7 @@ export interface AreaSource {
   /**
    * From where the place is reached within so many minutes, on the network that has it: a closed ring that is one of a
    * geofence.
-   * @throws {AreaRefused} where that network has no answer; anything else is tried again
+   * @throws {AreaRefused} where that network has no answer; {@link AreaTimedOut}; anything else is tried again
    */
   areaAround(place: Position, minutes: number, mode: TravelMode): Promise<readonly Position[]>
   /** Told when {@link networkAt} may answer otherwise. Returns what ends it. */
@@ -83,6 +83,11 @@ export interface AreaSource {
 /** The network has no area for that place; the message says why. */
 export class AreaRefused extends Error {
   override readonly name = 'AreaRefused'
+}
+
+/** The area took too long: for this once, or always. */
+export class AreaTimedOut extends Error {
+  override readonly name = 'AreaTimedOut'
 }
 
 /** Who calls: the answer of a key look-up. */

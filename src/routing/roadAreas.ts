@@ -1,9 +1,9 @@
 import { checkRing } from '../geometry/ring.ts'
 import type { Position, TravelMode } from '../model/geofence.ts'
-import { AreaRefused, type AreaSource } from '../registry/port.ts'
+import { AreaRefused, AreaTimedOut, type AreaSource } from '../registry/port.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { asked } from './asking.ts'
-import type { IsochroneAnswer, RoutingEngines } from './port.ts'
+import { RoutingTimedOut, type IsochroneAnswer, type RoutingEngines } from './port.ts'
 import { costingOf, locationOf } from './travel.ts'
 
 /** Metres by which an outline may be off, tried until it is one that a geofence can have. */
@@ -54,7 +54,8 @@ export class RoadAreas implements AreaSource {
         if (ring !== undefined && ring.length <= MOST_CORNERS && checkRing(ring) === undefined) return ring
       }
     } catch (error) {
-      // A 503 passes by itself.
+      if (error instanceof RoutingTimedOut) throw new AreaTimedOut(error.message, { cause: error })
+      // Any other 503 passes by itself.
       if (!(error instanceof ApiError) || error.code === 503) throw error
       throw new AreaRefused(error.message, { cause: error })
     }

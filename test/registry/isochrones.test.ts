@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { isActive, type Position, type TravelMode } from '../../src/model/geofence.ts'
 import { scopeId } from '../../src/model/scope.ts'
 import { IsochroneWorker } from '../../src/registry/isochroneWorker.ts'
-import { AreaRefused, type AreaSource } from '../../src/registry/port.ts'
+import { AreaRefused, AreaTimedOut, type AreaSource } from '../../src/registry/port.ts'
 import { geofenceCells } from '../../src/registry/exportCells.ts'
 import { geofenceRecord } from '../../src/registry/geofenceRecord.ts'
 import { parseGeofence } from '../../src/registry/geofenceSchema.ts'
@@ -19,6 +19,8 @@ class Squares implements AreaSource {
   network: string | undefined = 'first'
   /** Thrown while it is there. */
   error: Error | undefined
+  /** Minutes that take too long. */
+  slowMinutes = NaN
   /** Resolves what is asked, where it is there. */
   gate: Promise<void> | undefined
   readonly asked: string[] = []
@@ -30,6 +32,7 @@ class Squares implements AreaSource {
     this.asked.push(`${this.network} ${minutes} ${mode}`)
     await this.gate
     if (this.error !== undefined) throw this.error
+    if (minutes === this.slowMinutes) throw new AreaTimedOut('No answer within 15 s.')
     const d = minutes / 1000
     const at = (x: number, y: number): Position => [longitude + x * d, latitude + y * d]
     return [at(-1, -1), at(1, -1), at(1, 1), at(-1, 1), at(-1, -1)]
@@ -179,4 +182,24 @@ t.test('who is put now does not wait for those that a new network has made many'
   await until(() => record().isActive)
   t.ok(source.asked.indexOf('second 99 car') <= 4, `${source.asked.slice(0, 6)}`)
   await until(() => source.asked.length === 51)
+})
+
+t.test('those that take too long hold up nobody, and are given up', async (t) => {
+  const { source, put, record, worker } = open(t)
+  source.network = undefined
+  for (const externalId of ['slow 1', 'slow 2', '1', 'slow 3', 'slow 4'])
+    put({ externalId, radius: externalId === '1' ? 10 : 120 })
+  source.slowMinutes = 120
+  source.become('first')
+  await until(() => record().isActive)
+  t.equal(worker().pending, 4)
+  source.slowMinutes = NaN
+  source.become('second')
+  await until(() => worker().pending === 0)
+  source.slowMinutes = 120
+  source.asked.length = 0
+  put({ radius: 120 })
+  await until(() => worker().pending === 0)
+  t.match(record().isochrone, { status: 'failed', failure: 'No answer within 15 s.' })
+  t.equal(source.asked.length, 3)
 })
