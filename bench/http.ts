@@ -2,25 +2,18 @@
  * What an update costs over HTTP, beside what the transport alone costs.
  *
  * Three servers take the same requests from the same generator in the same run (load/contest.ts): a bare uWebSockets.js
- * handler, the bare handler with a flush per batch, and Ringfence.
+ * handler, the bare handler with a flush per batch, which gathers as Ringfence's does, and Ringfence.
  */
 import { Agent } from 'node:http'
 import { parseArgs } from 'node:util'
 import { median, rounded, thousands } from './figures.ts'
 import { benchFolder } from './folder.ts'
 import { sampleAnswers, type AnswerShape } from './load/answerShape.ts'
-import {
-  contest,
-  requireClean,
-  tableRow,
-  warnOfNeighbours,
-  type Contender,
-  type Offer,
-  type Outcome,
-} from './load/contest.ts'
-import { loadGenerator, type Generator, type LoadResult } from './load/load.ts'
-import { BENCH_KEYS, seedGeofences, startBare, startRingfence, type ServerProcess } from './load/servers.ts'
-import { drawGeofences, writeWorkload, type Workload } from './load/workload.ts'
+import { contest, limits, tableRow, warnOfNeighbours, type Outcome } from './load/contest.ts'
+import { CONNECTIONS, HttpContender } from './load/httpContender.ts'
+import { loadGenerator, type Generator } from './load/load.ts'
+import { BENCH_KEYS, seedGeofences, startBare, startRingfence } from './load/servers.ts'
+import { drawGeofences, writeWorkload } from './load/workload.ts'
 import { flushMs } from './machine.ts'
 import { done, progress } from './progress.ts'
 
@@ -28,9 +21,6 @@ import { done, progress } from './progress.ts'
 const STATED_RATIO = 0.7
 /** How far below it `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
-const CONNECTIONS = 256
-/** Above that share of its processor the generator cannot keep to a schedule. */
-const GENERATOR_SHARE = 0.95
 
 const { values: options } = parseArgs({
   options: {
@@ -51,57 +41,6 @@ if (!(seconds > 0)) throw new Error('--seconds: a number above 0')
 const rate = options.rate === undefined ? undefined : Number(options.rate)
 if (rate !== undefined && !(rate > 0)) throw new Error('--rate: a number above 0')
 const seed = Number(options.seed)
-
-/** A server with its place in the endless walk through the request file. */
-class HttpContender implements Contender {
-  readonly name: string
-  readonly server: ServerProcess
-  /** Of each window at a rate. */
-  readonly bytesPerAnswer: number[] = []
-  readonly #workload: Workload
-  readonly #generator: Generator
-  #offset = 0
-
-  constructor(name: string, server: ServerProcess, workload: Workload, generator: Generator) {
-    this.name = name
-    this.server = server
-    this.#workload = workload
-    this.#generator = generator
-  }
-
-  async offer(load: Offer) {
-    const result = await this.#send(load)
-    this.bytesPerAnswer.push(result.bytesReceived / result.ok)
-    return { ...result, generatorWasLimit: result.cpuSeconds / result.seconds > GENERATOR_SHARE }
-  }
-
-  /** One round, so that every device exists and the code is compiled. */
-  async warmUp(): Promise<void> {
-    const { devices } = this.#workload
-    const load = { rate: 0, count: devices, maxLagMs: 1000 }
-    const result = await this.#send(load, (count) =>
-      progress(`${this.name} warms up: ${thousands(count)} of ${thousands(devices)} devices`),
-    )
-    requireClean(this, { ...result, generatorWasLimit: false })
-  }
-
-  async #send(load: Offer, onProgress?: (count: number) => void): Promise<LoadResult> {
-    const result = await this.#generator.run(
-      {
-        port: this.server.port,
-        connections: CONNECTIONS,
-        requests: this.#workload.trackBodies,
-        head: this.#workload.trackHead,
-        group: this.#workload.devices,
-        offset: this.#offset,
-        ...load,
-      },
-      onProgress,
-    )
-    this.#offset += result.sent
-    return result
-  }
-}
 
 async function main(): Promise<number> {
   const folder = benchFolder('http')
@@ -134,8 +73,13 @@ async function prepare(folder: string, generator: Generator) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const shape = await sampleAnswers(server.port, BENCH_KEYS.testPublishable, workload.sampleBodies, agent)
   agent.destroy()
-  const bare = new HttpContender('bare', await startBare(folder, shape, false), workload, generator)
-  const bareFsync = new HttpContender('bareFsync', await startBare(folder, shape, true), workload, generator)
+  const bare = new HttpContender('bare', await startBare(folder, 'bare', shape), workload, generator)
+  const bareFsync = new HttpContender(
+    'bareFsync',
+    await startBare(folder, 'bareFsync', shape, { flush: 'gathered' }),
+    workload,
+    generator,
+  )
   await bare.warmUp()
   await bareFsync.warmUp()
   return { contenders: [bare, bareFsync, ringfence], shape }
@@ -157,7 +101,7 @@ function report(
       case: `POST /v1/track, ${CONNECTIONS} connections`,
       ...tableRow(outcome),
       stated: STATED_RATIO,
-      ceiling: rounded(ceiling, 3),
+      ...limits(outcome),
     },
   ]
   console.table(rows)

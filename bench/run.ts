@@ -16,6 +16,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   http: 'http.ts',
   soak: 'soak.ts',
   stream: 'stream.ts',
+  floor: 'floor.ts',
   import: 'import.ts',
   step: 'micro/step.ts',
   index: 'micro/index.ts',

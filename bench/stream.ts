@@ -1,19 +1,12 @@
 /**
  * What an update costs over a stream, beside what the transport alone costs: Ringfence and a bare uWebSockets.js handler
  * take the same frames from the same generator in the same run (load/contest.ts), for every encoding, frame size and
- * number of connections that says something of its own.
+ * number of connections that says something of its own; where a figure is stated, the bare handler with a flush per batch too.
  */
 import { parseArgs } from 'node:util'
 import { rounded } from './figures.ts'
 import { benchFolder } from './folder.ts'
-import {
-  contest,
-  requireClean,
-  tableRow,
-  warnOfNeighbours,
-  type Contender,
-  type Outcome,
-} from './load/contest.ts'
+import { contest, limits, requireClean, tableRow, warnOfNeighbours, type Outcome } from './load/contest.ts'
 import {
   BENCH_KEYS,
   seedGeofences,
@@ -21,6 +14,7 @@ import {
   startRingfence,
   type ServerProcess,
 } from './load/servers.ts'
+import { openStreams, type StreamCase } from './load/streamContender.ts'
 import { ENCODINGS, type Encoding } from './load/streamFrames.ts'
 import { startStreamGenerator, type StreamGenerator } from './load/streamLoad.ts'
 import { drawGeofences, writeWorkload } from './load/workload.ts'
@@ -84,7 +78,7 @@ const seconds = Number(options.seconds ?? size.seconds)
 const seed = Number(options.seed)
 /** Rounds of the workload that are sent. */
 const SENT_ROUNDS = 3
-/** Updates per second until every device is there: a first update costs far more than those after it. */
+/** Updates per second of Ringfence until every device is there: a first update costs far more than those after it. */
 const WARM_UP_RATE = 20_000
 /** The first makes the devices, by the others compilers and zones have settled. */
 const WARM_UP_ROUNDS = 3
@@ -117,11 +111,16 @@ function isStated(single: Case): boolean {
   return statedRatio({ ...single, encoding: 'json' }) !== undefined
 }
 
+/** Without a flush, and with one. */
+type BareServers = { readonly bare: ServerProcess; readonly bareFsync: ServerProcess }
 type Result = { single: Case; outcome: Outcome; skipRate: number; eventsPerUpdate: number }
 
 async function main(): Promise<number> {
   const folder = benchFolder('stream')
-  const bare = await startBareStream(folder)
+  const bare = {
+    bare: await startBareStream(folder, 'bare'),
+    bareFsync: await startBareStream(folder, 'bareFsync', { flush: 'gathered' }),
+  }
   const cases = CASES.filter(
     (single) =>
       (options.encoding === undefined || single.encoding === options.encoding) &&
@@ -134,12 +133,12 @@ async function main(): Promise<number> {
     const some = cases.filter((single) => single.density === density)
     if (some.length > 0) results.push(...(await measureWorld(density, some, bare)))
   }
-  await bare.stop()
+  for (const server of Object.values(bare)) await server.stop()
   return report(results, flushMs(folder))
 }
 
 /** All cases of one density of geofences. */
-async function measureWorld(density: number, cases: readonly Case[], bare: ServerProcess): Promise<Result[]> {
+async function measureWorld(density: number, cases: readonly Case[], bare: BareServers): Promise<Result[]> {
   const folder = benchFolder('stream')
   const workload = writeWorkload({
     geofences,
@@ -157,8 +156,8 @@ async function measureWorld(density: number, cases: readonly Case[], bare: Serve
     const some = cases.filter((single) => single.zones === zones)
     if (some.length === 0) continue
     const ringfence = await startRingfence(folder, zones ? {} : { preload: 'bench/load/withoutZones.ts' })
-    await warmUp(ringfence, 'ringfence', generator)
-    await warmUp(bare, 'bare', generator)
+    await warmUp('ringfence', ringfence, generator, WARM_UP_RATE)
+    for (const [name, server] of Object.entries(bare)) await warmUp(name, server, generator, 0)
     for (const single of some) {
       const before = await counts(ringfence)
       const outcome = await measure(single, bare, ringfence, generator)
@@ -178,64 +177,47 @@ async function measureWorld(density: number, cases: readonly Case[], bare: Serve
 }
 
 /** Some updates of each device, over streams that nothing is measured on. */
-async function warmUp(server: ServerProcess, name: string, generator: StreamGenerator): Promise<void> {
+async function warmUp(
+  name: string,
+  server: ServerProcess,
+  generator: StreamGenerator,
+  rate: number,
+): Promise<void> {
   progress(`${name} warms up`)
-  const { contender, close } = await open(name, server, CASES[0]!, generator)
-  const load = { rate: WARM_UP_RATE, count: size.devices * WARM_UP_ROUNDS, maxLagMs: 10_000 }
+  const { contender, close } = await openStreams(name, server, streamsOf(CASES[0]!), generator)
+  const load = { rate, count: size.devices * WARM_UP_ROUNDS, maxLagMs: 10_000 }
   requireClean(contender, await contender.offer(load))
   await close()
 }
 
 async function measure(
   single: Case,
-  bare: ServerProcess,
+  bare: BareServers,
   ringfence: ServerProcess,
   generator: StreamGenerator,
 ): Promise<Outcome> {
   const title = nameOf(single)
-  const other = await open('bare', bare, single, generator)
-  const own = await open('ringfence', ringfence, single, generator)
+  const servers = {
+    bare: bare.bare,
+    ...(statedRatio(single) === undefined ? {} : { bareFsync: bare.bareFsync }),
+    ringfence,
+  }
+  const opened = []
+  for (const [name, server] of Object.entries(servers))
+    opened.push(await openStreams(name, server, streamsOf(single), generator))
   const rate = options.rate === undefined ? undefined : Number(options.rate)
   const { closedCount } = size
   // Peaks and latencies of the others say little more.
   const searchSteps = isStated(single) || single.density < 1 ? size.searchSteps : 0
-  const outcome = await contest(title, [other.contender, own.contender], {
-    windows,
-    seconds,
-    searchSteps,
-    closedCount,
-    rate,
-  })
-  await other.close()
-  await own.close()
+  const contenders = opened.map(({ contender }) => contender)
+  const outcome = await contest(title, contenders, { windows, seconds, searchSteps, closedCount, rate })
+  for (const { close } of opened) await close()
   done(`${title}: ${rounded(ratioOf(outcome), 3)}`)
   return outcome
 }
 
-async function open(
-  name: string,
-  server: ServerProcess,
-  { encoding, updatesPerFrame, connections, events }: Case,
-  generator: StreamGenerator,
-): Promise<{ contender: Contender; close: () => Promise<void> }> {
-  const session = await generator.open({
-    port: server.port,
-    key: BENCH_KEYS.testPublishable,
-    encoding,
-    connections,
-    updatesPerFrame,
-    updatesPerRound: size.devices,
-    events,
-  })
-  const contender: Contender = {
-    name,
-    server,
-    async offer(load) {
-      const result = await session.run(load)
-      return result.problems === 0 ? result : { ...result, ok: 0 }
-    },
-  }
-  return { contender, close: () => session.close() }
+function streamsOf({ encoding, updatesPerFrame, connections, events }: Case): StreamCase {
+  return { encoding, updatesPerFrame, connections, updatesPerRound: size.devices, events }
 }
 
 async function counts(server: ServerProcess): Promise<{ hits: number; updates: number; events: number }> {
@@ -259,6 +241,7 @@ function report(results: readonly Result[], flushMilliseconds: number): number {
     case: nameOf(single),
     ...tableRow(outcome),
     stated: statedRatio(single),
+    ...limits(outcome),
     skipRate: rounded(skipRate, 3),
     eventsPerUpdate: rounded(eventsPerUpdate, 3),
   }))

@@ -2,21 +2,30 @@
  * What the transport alone costs: a uWebSockets.js handler that parses the body of POST /v1/track with JSON.parse and
  * sends as many bytes back as Ringfence does, with the same headers. It evaluates and stores nothing.
  *
- * With `--log FILE` it answers only after its bytes are on disk: one write and one fdatasync cover everything that
- * arrived while the last flush was under way. No server that keeps its word can be cheaper than that.
+ * With `--log FILE` it answers only after its bytes are on disk ({@link Flusher}): one write and one fdatasync cover
+ * everything that arrived while the last flush was under way; `--gather MS` lets a batch gather before that. With
+ * `--deferred` there is no flush, and it answers in the next turn of the event loop: what answering later alone costs.
  *
- * Usage: node bench/load/bare.ts --answer FILE [--log FILE]; prints `listening <port>`.
+ * Usage: node bench/load/bare.ts --answer FILE [--log FILE [--gather MS] | --deferred]; prints `listening <port>`.
  */
-import { closeSync, fdatasync, openSync, readFileSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { App, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js'
 import type { HttpResponse } from 'uWebSockets.js'
 import type { AnswerShape } from './answerShape.ts'
+import { Flusher } from './flusher.ts'
 
 /** Bytes that an update adds to the log: position, time, flags, and its share of a frame's header. */
 const ROW_BYTES = 32
 
-const { values: options } = parseArgs({ options: { answer: { type: 'string' }, log: { type: 'string' } } })
+const { values: options } = parseArgs({
+  options: {
+    answer: { type: 'string' },
+    log: { type: 'string' },
+    gather: { type: 'string', default: '0' },
+    deferred: { type: 'boolean', default: false },
+  },
+})
 if (options.answer === undefined) throw new Error('--answer FILE is needed')
 const shape = JSON.parse(readFileSync(options.answer, 'utf8')) as AnswerShape
 const answer = JSON.stringify({ filler: 'x'.repeat(Math.max(0, shape.bodyBytes - '{"filler":""}'.length)) })
@@ -63,58 +72,38 @@ interface Waiting {
   aborted: boolean
 }
 
-/** The durable variant: collects while a flush is under way, one flush at a time. */
-class Flusher {
-  private readonly file: number
-  private waiting: Waiting[] = []
-  private busy = false
-  private rows = Buffer.alloc(1 << 16)
+const flusher =
+  options.log === undefined
+    ? undefined
+    : new Flusher<Waiting>(options.log, ROW_BYTES, Number(options.gather), answerBatch)
 
-  constructor(path: string) {
-    this.file = openSync(path, 'a')
-  }
-
-  add(entry: Waiting, track: Track): void {
-    const at = this.waiting.length * ROW_BYTES
-    if (at + ROW_BYTES > this.rows.length)
-      this.rows = Buffer.concat([this.rows, Buffer.alloc(this.rows.length)])
-    this.rows.writeDoubleLE(track.latitude, at)
-    this.rows.writeDoubleLE(track.longitude, at + 8)
-    if (this.waiting.push(entry) === 1 && !this.busy) {
-      this.busy = true
-      setImmediate(() => this.flush())
-    }
-  }
-
-  close(): void {
-    closeSync(this.file)
-  }
-
-  private flush(): void {
-    const batch = this.waiting
-    this.waiting = []
-    writeSync(this.file, this.rows, 0, batch.length * ROW_BYTES)
-    fdatasync(this.file, (error) => {
-      if (error) throw error
-      for (const { res, aborted } of batch) if (!aborted) res.cork(() => respond(res))
-      if (this.waiting.length > 0) this.flush()
-      else this.busy = false
-    })
-  }
+function answerBatch(batch: readonly Waiting[]): void {
+  for (const waiting of batch) answerLate(waiting)
 }
 
-const flusher = options.log === undefined ? undefined : new Flusher(options.log)
+function answerLate({ res, aborted }: Waiting): void {
+  if (!aborted) res.cork(() => respond(res))
+}
 
-function answerWhenDurable(res: HttpResponse): void {
-  const entry = { res, aborted: false }
+/** After its own event-loop turn, or once it is durable: the answer comes from another callback than the request. */
+function answerLater(res: HttpResponse): void {
+  const waiting = { res, aborted: false }
   res.onAborted(() => {
-    entry.aborted = true
+    waiting.aborted = true
   })
-  readTrack(res, (track) => flusher!.add(entry, track))
+  readTrack(res, ({ latitude, longitude }) => {
+    if (flusher === undefined) {
+      seen += latitude
+      setImmediate(answerLate, waiting)
+      return
+    }
+    flusher.row(latitude, longitude, Date.now())
+    flusher.wait(waiting)
+  })
 }
 
 App()
-  .post('/v1/track', flusher === undefined ? answerAtOnce : answerWhenDurable)
+  .post('/v1/track', flusher === undefined && !options.deferred ? answerAtOnce : answerLater)
   .listen('127.0.0.1', 0, (socket) => {
     if (!socket) throw new Error('cannot listen')
     console.log(`listening ${us_socket_local_port(socket)}`)

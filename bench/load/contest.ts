@@ -185,6 +185,17 @@ export function tableRow({ offeredRatePerSecond, standings }: Outcome) {
   }
 }
 
+/** What is left to a server that does nothing but keep its word: the ratio that it has, and how late it is at half the rate. */
+export function limits({ halfRatePerSecond, standings }: Outcome) {
+  const bare = standings['bare']!
+  const fsync = standings['bareFsync']
+  if (fsync === undefined) return {}
+  return {
+    ceiling: rounded(bare.cpuMicrosPerUpdate / fsync.cpuMicrosPerUpdate, 3),
+    floorP99Ms: halfRatePerSecond === 0 ? undefined : rounded(fsync.halfP99Ms - bare.halfP99Ms, 3),
+  }
+}
+
 /** Says so where others used the machine meanwhile. */
 export function warnOfNeighbours(outcomes: readonly Outcome[]): void {
   const shares = outcomes.flatMap(({ standings }) => Object.values(standings).map((s) => s.othersCpuShare))
