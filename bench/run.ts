@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- <name> [options]`: runs one bench in a process of its own, shows what it prints, and keeps the JSON
- * object of its last line, with the machine that it was measured on, in bench/results/<name>.json; its table goes into
- * bench/README.md.
+ * object of its last line, with the machine that it was measured on, in bench/results/<name>.json; its table, and
+ * what it measured of the figures that are stated, go into bench/README.md.
  *
  * `--strict` makes a bench exit 1 where a stated figure is missed by more than a tenth; `--smoke` is a short run that
  * shows that it works and keeps no result. Other options are the bench's own: see bench/README.md.
@@ -10,7 +10,8 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { machineInfo } from './machine.ts'
-import { showInReadme } from './table.ts'
+import { keptResult, statedRows } from './stated.ts'
+import { showInReadme, showStated } from './table.ts'
 
 const BENCHES: Readonly<Record<string, string>> = {
   http: 'http.ts',
@@ -69,4 +70,5 @@ child.on('close', (code) => {
   const result = { ...printed, machine: machineInfo() }
   writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(result, null, 2)}\n`)
   showInReadme(name, result)
+  showStated(statedRows(keptResult))
 })

@@ -26,17 +26,24 @@ export function showInReadme(
   name: string,
   result: { readonly rows?: Rows; readonly machine: Readonly<Record<string, unknown>> },
 ): void {
-  if (result.rows === undefined || !existsSync(README)) return
+  if (result.rows === undefined) return
+  const { processor, processors, node, commit, date } = result.machine
+  const where = `${processors} × ${processor}, Node ${node}, commit ${commit}, ${String(date).slice(0, 10)}:`
+  write(name, 'its last run', `${where}\n\n${markdownTable(result.rows)}`)
+}
+
+/** Puts the table of what is stated into the README. */
+export function showStated(rows: Rows): void {
+  write('stated', 'the last runs', markdownTable(rows))
+}
+
+function write(name: string, by: string, content: string): void {
+  if (!existsSync(README)) return
   const text = readFileSync(README, 'utf8')
-  const begin = `<!-- ${name}: written by its last run -->`
+  const begin = `<!-- ${name}: written by ${by} -->`
   const end = `<!-- end of ${name} -->`
   const from = text.indexOf(begin)
   const to = text.indexOf(end)
   if (from < 0 || to < from) return
-  const { processor, processors, node, commit, date } = result.machine
-  const where = `${processors} × ${processor}, Node ${node}, commit ${commit}, ${String(date).slice(0, 10)}:`
-  writeFileSync(
-    README,
-    `${text.slice(0, from)}${begin}\n\n${where}\n\n${markdownTable(result.rows)}\n\n${text.slice(to)}`,
-  )
+  writeFileSync(README, `${text.slice(0, from)}${begin}\n\n${content}\n\n${text.slice(to)}`)
 }
