@@ -204,3 +204,23 @@ export async function startApi(t: Test, options?: ServerOptions): Promise<Api> {
   const { body } = await server.api('GET', '/v1/openapi.json', undefined, null)
   return new Api(server, body)
 }
+
+/** Epoch milliseconds as the interface writes them. */
+export const iso = (time: number) => new Date(time).toISOString()
+
+/** A place and a device of its own for each test, far from all others of this file. */
+export function createOwn() {
+  let places = 0
+  let devices = 0
+  return {
+    place: (): [number, number] => [places++ - 150, 50],
+    device: () => `device-${++devices}`,
+  }
+}
+
+/** The location of an update: an accuracy of 5 metres, so many metres north of the place. */
+export const at = ([longitude, latitude]: readonly [number, number], metersNorth = 0) => ({
+  latitude: north(latitude, metersNorth),
+  longitude,
+  accuracy: 5,
+})

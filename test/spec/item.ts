@@ -21,7 +21,7 @@ export interface Item {
   /** What it says, in short. */
   readonly says: string
   readonly part: Part
-  /** Files below test/ with the title of a test in them, `e2e/track.test.ts: dwell`; none: missing. */
+  /** Files below test/ with the title of a test in them, `e2e/geofences.test.ts: dwell`; none: missing. */
   readonly heldBy: readonly string[]
 }
 
