@@ -5,12 +5,15 @@
  * 1. It ends when its parent does, however that ended: the channel between them closes.
  * 2. It outlives the signals that a terminal or a service manager sends to everybody: the parent drains, then ends it.
  */
+import { answerMatrix } from './farMatrix.ts'
 import type { RoutingAction } from './port.ts'
 
 /** The first message to the child: with what to make the engine. */
 export interface OpenEngine {
   /** {@link valhallaConfig} */
   readonly config: string
+  /** The same of the engine for what is far apart. */
+  readonly farConfig: string
 }
 
 export interface EngineRequest {
@@ -33,6 +36,8 @@ export type EngineReply =
 export type Binding = {
   readonly [M in (typeof METHODS)[RoutingAction]]: (request: string) => Promise<string>
 }
+
+type Ask = (action: RoutingAction, request: string) => Promise<string>
 
 /** What the package exports. */
 export interface BindingPackage {
@@ -63,22 +68,33 @@ export function serveEngine(load: () => Promise<BindingPackage>): void {
   process.once('message', (message) => void open(load, message as OpenEngine))
 }
 
-async function open(load: () => Promise<BindingPackage>, { config }: OpenEngine): Promise<void> {
-  let engine: Binding
+async function open(load: () => Promise<BindingPackage>, { config, farConfig }: OpenEngine): Promise<void> {
+  let ask: Ask
   try {
     const { Actor } = await load()
-    engine = new Actor(config)
+    ask = asking(new Actor(config), () => new Actor(farConfig))
   } catch (error) {
     return tell({ is: 'unusable', reason: (error as Error).message })
   }
-  process.on('message', (message) => void answer(engine, message as EngineRequest))
+  process.on('message', (message) => void answer(ask, message as EngineRequest))
   setInterval(() => tell({ is: 'alive', residentBytes: process.memoryUsage.rss() }), ALIVE_MILLISECONDS)
   tell({ is: 'ready' })
 }
 
-async function answer(engine: Binding, { id, action, request }: EngineRequest): Promise<void> {
+/** @param openFar makes the other engine, which has tiles of its own in memory, when it is needed */
+function asking(engine: Binding, openFar: () => Binding): Ask {
+  let far: Binding | undefined
+  const askNear = (request: string): Promise<string> => engine.matrix(request)
+  const askFar = (request: string): Promise<string> => (far ??= openFar()).matrix(request)
+  return (action, request) =>
+    action === 'sources_to_targets'
+      ? answerMatrix(request, askNear, askFar)
+      : engine[METHODS[action]](request)
+}
+
+async function answer(ask: Ask, { id, action, request }: EngineRequest): Promise<void> {
   try {
-    tell({ is: 'answer', id, json: Buffer.from(await engine[METHODS[action]](request)) })
+    tell({ is: 'answer', id, json: Buffer.from(await ask(action, request)) })
   } catch (error) {
     tell({ is: 'refusal', id, message: (error as Error).message })
   }

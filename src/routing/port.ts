@@ -303,9 +303,9 @@ export interface MatrixAnswer {
   /** A row per source with a number per target, null where there is no way. */
   readonly sources_to_targets: {
     /** In the units of the request. */
-    readonly distances: readonly (readonly (number | null)[])[]
+    readonly distances: readonly (number | null)[][]
     /** Whole seconds. */
-    readonly durations: readonly (readonly (number | null)[])[]
+    readonly durations: readonly (number | null)[][]
   }
   readonly units: 'kilometers' | 'miles'
   /** Which of its searches Valhalla took. */

@@ -9,6 +9,11 @@ import { costingOf, locationOf } from './travel.ts'
 /** Metres by which an outline may be off, tried until it is one that a geofence can have. */
 const TOLERANCES = [5, 20, 80, 320] as const
 const MOST_CORNERS = 2000
+/**
+ * Of driving, beyond which the finest is not tried: its outline has more corners than that, and over 90 minutes Valhalla 3.6 may take a
+ * minute and 8 GB to simplify it by so little.
+ */
+const FINE_MINUTES = 45
 
 /** Which road network has a place, and when that changes. */
 type Networks = Pick<AreaSource, 'networkAt' | 'onChange'>
@@ -36,7 +41,7 @@ export class RoadAreas implements AreaSource {
     try {
       const engine = this.#engines.containing([point])
       const journey = { engine, mode, points: [point], blamed: 'coordinates' }
-      for (const generalize of TOLERANCES) {
+      for (const generalize of tolerancesFor(minutes, mode)) {
         const answer = await asked(journey, () =>
           engine.ask('isochrone', {
             locations: [locationOf(point)],
@@ -73,4 +78,9 @@ function largestRing({ features }: IsochroneAnswer): readonly Position[] | undef
         ? geometry.coordinates.map(([outer]) => outer)
         : []
   return rings.filter((ring) => ring !== undefined).toSorted((a, b) => b.length - a.length)[0]
+}
+
+function tolerancesFor(minutes: number, mode: TravelMode): readonly number[] {
+  const isFar = minutes > FINE_MINUTES && mode !== 'foot' && mode !== 'bike'
+  return isFar ? TOLERANCES.slice(1) : TOLERANCES
 }

@@ -6,7 +6,9 @@
 const KILOMETERS = 1000
 /** All modes go as far as a car; the matrix search is the costlier one. */
 const MAX_DISTANCE_METERS = 5000 * KILOMETERS
-const MAX_MATRIX_METERS = 400 * KILOMETERS
+export const MAX_MATRIX_METERS = 400 * KILOMETERS
+/** The search for places that are far apart leaves out roads of that length, so it is more than any to a place within the other. */
+const MAX_FAR_ROAD_METERS = 1600 * KILOMETERS
 /** Directions take 25, a matrix at most 625 origins for one destination. */
 const MAX_LOCATIONS = 626
 const MAX_MATRIX_CELLS = 625
@@ -25,10 +27,13 @@ export interface ValhallaRuntime {
   readonly tiles: string
   /** Of tiles kept in memory by each thread, bytes. */
   readonly tileCacheBytes: number
+  /** It is for matrices over tens and hundreds of kilometres, and for nothing else; see farMatrix.ts. */
+  readonly isFar?: boolean
 }
 
 /** The text that Valhalla's Actor is made with. */
-export function valhallaConfig({ tiles, tileCacheBytes }: ValhallaRuntime): string {
+export function valhallaConfig({ tiles, tileCacheBytes, isFar = false }: ValhallaRuntime): string {
+  const limitsOfMode = limits(isFar ? MAX_FAR_ROAD_METERS : MAX_MATRIX_METERS)
   const config = {
     mjolnir: {
       tile_dir: tiles,
@@ -60,8 +65,8 @@ export function valhallaConfig({ tiles, tileCacheBytes }: ValhallaRuntime): stri
     },
     thor: {
       // Not the one that Valhalla would choose for cars: in the sample city its cells differ from the routes between the same points
-      // in 18 of 100 cases, by up to 28 %; those of this one in 1 of 800, for as much processor time or less.
-      source_to_target_algorithm: 'timedistancematrix',
+      // in 18 of 100 cases, by up to 28 %; those of this one in 1 of 800, for as much processor time or less there.
+      source_to_target_algorithm: isFar ? 'costmatrix' : 'timedistancematrix',
       extended_search: false,
     },
     odin: { markup_formatter: { markup_enabled: false } },
@@ -120,7 +125,7 @@ export function valhallaConfig({ tiles, tileCacheBytes }: ValhallaRuntime): stri
       max_reachability: 100,
       max_radius: 200,
       max_timedep_distance: MAX_DISTANCE_METERS,
-      max_timedep_distance_matrix: MAX_MATRIX_METERS,
+      max_timedep_distance_matrix: limitsOfMode.max_matrix_distance,
       max_alternates: 2,
       max_distance_disable_hierarchy_culling: 0,
       hierarchy_limits: { allow_modification: false },
@@ -136,12 +141,14 @@ export function valhallaConfig({ tiles, tileCacheBytes }: ValhallaRuntime): stri
   })
 }
 
-const limitsOfMode = {
-  max_distance: MAX_DISTANCE_METERS,
-  max_locations: MAX_LOCATIONS,
-  max_matrix_distance: MAX_MATRIX_METERS,
-  max_matrix_location_pairs: MAX_MATRIX_CELLS,
-  // Nobody walks to a bus here, but Valhalla does not start without.
-  min_transit_walking_distance: 1,
-  max_transit_walking_distance: 10_000,
+function limits(matrixMeters: number) {
+  return {
+    max_distance: MAX_DISTANCE_METERS,
+    max_locations: MAX_LOCATIONS,
+    max_matrix_distance: matrixMeters,
+    max_matrix_location_pairs: MAX_MATRIX_CELLS,
+    // Nobody walks to a bus here, but Valhalla does not start without.
+    min_transit_walking_distance: 1,
+    max_transit_walking_distance: 10_000,
+  }
 }

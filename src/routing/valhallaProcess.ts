@@ -47,8 +47,9 @@ const SOUND_MILLISECONDS = 30_000
 const MISSING_MILLISECONDS = 60_000
 /** Seconds for a client to wait. */
 const RETRY_SECONDS = 1
-/** Of the bound on a child's memory: for tiles. */
-const TILES_SHARE = 0.5
+/** Of the bound on a child's memory: for tiles, and for those of matrices of places that are far apart. */
+const TILES_SHARE = 0.4
+const FAR_TILES_SHARE = 0.2
 
 export interface ValhallaProcessOptions {
   /** Absolute path of the folder of tiles. */
@@ -251,11 +252,10 @@ export class ValhallaProcess implements Valhalla {
       this.#options.logger.warn({ region: this.#options.name }, `routing process: ${line}`),
     )
     const { tiles, memoryBytes } = this.#options
-    const config = valhallaConfig({
-      tiles,
-      tileCacheBytes: Math.floor((memoryBytes * TILES_SHARE) / threads),
-    })
-    forked.send({ config } satisfies OpenEngine, () => {})
+    const tileCache = (share: number): number => Math.floor((memoryBytes * share) / threads)
+    const config = valhallaConfig({ tiles, tileCacheBytes: tileCache(TILES_SHARE) })
+    const farConfig = valhallaConfig({ tiles, tileCacheBytes: tileCache(FAR_TILES_SHARE), isFar: true })
+    forked.send({ config, farConfig } satisfies OpenEngine, () => {})
     this.#usedAt = performance.now()
     this.#ticking ??= setInterval(() => this.#tick(), TICK_MILLISECONDS).unref()
   }
