@@ -130,7 +130,7 @@ function ringfence(
   return new Member({
     name,
     command: process.execPath,
-    args: ['--no-flush-bytecode', '--max-semi-space-size=32', MAIN],
+    args: ['--no-flush-bytecode', '--max-semi-space-size=32', '--no-allocation-site-pretenuring', MAIN],
     env: {
       ...env,
       RINGFENCE_ROLES: role,

@@ -91,7 +91,13 @@ export interface RingfenceOptions {
 export async function startRingfence(folder: string, options: RingfenceOptions = {}): Promise<ServerProcess> {
   const port = await freePort()
   const preload = options.preload === undefined ? [] : ['--import', `./${options.preload}`]
-  const args = ['--no-flush-bytecode', '--max-semi-space-size=32', ...preload, 'src/main.ts']
+  const args = [
+    '--no-flush-bytecode',
+    '--max-semi-space-size=32',
+    '--no-allocation-site-pretenuring',
+    ...preload,
+    'src/main.ts',
+  ]
   const env = {
     RINGFENCE_PORT: String(port),
     RINGFENCE_HOST: '127.0.0.1',
