@@ -86,10 +86,6 @@ export class Endpoint {
   readBody(bytes: Uint8Array, format: BodyFormat): Record<string, unknown> | undefined {
     const validator = this.#body
     if (validator === undefined) return undefined
-    if (format === 'json' && this.route.parse !== undefined) {
-      const parsed = this.route.parse(bytes)
-      if (parsed !== undefined) return parsed as Record<string, unknown>
-    }
     const text = decodeText(bytes)
     let body: Record<string, unknown>
     if (text === undefined) body = {}

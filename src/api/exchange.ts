@@ -89,7 +89,8 @@ export class Exchange implements Reply {
     if (this.#endpoint.takesBody) res.onData((chunk, isLast) => this.#receive(chunk, isLast))
     else {
       if (this.#endpoint.route.upload !== undefined) this.#openUpload(this.#endpoint.route.upload.maxBytes)
-      this.#run()
+      this.#begin()
+      this.#handle()
     }
   }
 
@@ -142,7 +143,7 @@ export class Exchange implements Reply {
       const maxBodyBytes = this.#maxBodyBytes
       if (this.#length + chunk.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes)
       if (this.#buffer === undefined && isLast) {
-        this.#complete(new Uint8Array(chunk))
+        this.#complete(Buffer.from(chunk))
         return
       }
       this.#collect(chunk)
@@ -202,13 +203,23 @@ export class Exchange implements Reply {
     this.#held = bytes
   }
 
-  #complete(bytes: Uint8Array): void {
+  #complete(bytes: Buffer): void {
     if (this.#shared.draining) throw shuttingDown()
+    this.#begin()
+    const { route } = this.#endpoint
+    if (this.#format === 'json' && route.handleBytes !== undefined) {
+      const result = route.handleBytes(bytes, this as unknown as Call<undefined, undefined, undefined>, this)
+      if (result !== undefined) {
+        this.#release()
+        if (result !== LATER) this.send(result)
+        return
+      }
+    }
     const body = this.#endpoint.readBody(bytes, this.#format)
     this.#release()
     this.body = body
     this.fromSdk ||= typeof body?.sdkVersion === 'string'
-    this.#run()
+    this.#handle()
   }
 
   /** Gives back the body's memory. */
@@ -220,10 +231,14 @@ export class Exchange implements Reply {
     this.#buffer = undefined
   }
 
-  #run(): void {
+  /** All has arrived that the handler is called with. */
+  #begin(): void {
     this.#handling = true
     this.#shared.handling++
     this.receivedAt = this.#shared.clock.now()
+  }
+
+  #handle(): void {
     try {
       const result = this.#endpoint.route.handler(
         this as unknown as Call<undefined, undefined, undefined>,

@@ -129,10 +129,10 @@ export interface Route<
   /** By status: the schema of the members beside `meta`; with a `contentType`, or several, where the answer is another text. */
   readonly answers: Readonly<Record<number, TObject>>
   /**
-   * A faster way for the usual body: gets the bytes (valid during the call only) before anything else does, and
-   * answers exactly what JSON.parse and `body` would, or undefined to leave the body to them. It must not throw.
+   * A faster way for the usual body: gets the bytes of what is said to be JSON (valid during the call only) before anything
+   * else does, and does exactly what `body` and `handler` would; or nothing, answering undefined, to leave it to them.
    */
-  parse?(bytes: Uint8Array): ParsedOf<B> | undefined
+  handleBytes?(bytes: Buffer, call: Call<P, Q, undefined>, reply: Reply): Answer | typeof LATER | undefined
   /**
    * Answers at once, through a promise, or, where a promise per request costs too much, returns {@link LATER} and
    * answers through `reply`. What it throws is answered: ApiError as it says, anything else as 500.

@@ -40,6 +40,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { connectionRoom, openFileLimit } from '../runtime/openFiles.ts'
 import type { Outgoing } from '../runtime/outgoing.ts'
 import type { Measurer } from '../spatial/port.ts'
+import { scanJsonUpdate } from '../stream/jsonScanner.ts'
 import { PlaceTokens } from '../stream/placeTokens.ts'
 import { StreamServer } from '../stream/streamServer.ts'
 import { Subscriptions } from '../stream/subscriptions.ts'
@@ -85,7 +86,7 @@ export function openFront(parts: FrontParts): Front {
   })
   const eventStreams = new ServerSentEvents(feed, keyWatch)
   const definitions = [
-    ...trackRoutes({ intake, registry, rateLimits: options.rateLimits, measurer }),
+    ...trackRoutes({ intake, registry, rateLimits: options.rateLimits, measurer, scan: scanJsonUpdate }),
     ...conversionRoutes({ intake, users }),
     ...contextRoutes(registry),
     ...clientRoutes(registry),

@@ -39,6 +39,8 @@ export interface TrackParts {
   readonly rateLimits: boolean
   /** Takes over where an anonymous update has much to measure. */
   readonly measurer?: Measurer | undefined
+  /** Reads the usual body; undefined for all others. */
+  readonly scan: (body: Buffer, stamp: Stamp) => Update | undefined
 }
 
 /** POST /v1/track and /v1/track/replay. */
@@ -50,6 +52,14 @@ export function trackRoutes(parts: TrackParts): Route[] {
     wantsEvents: false,
     applied() {},
     refused() {},
+  }
+  const track = (update: Update, nearby: number, headers: Readonly<Record<string, string>>, reply: Reply) => {
+    if (prefersAsync(headers['prefer'])) {
+      intake.submitOne(update, sizeOf(update), untold)
+      return { status: 202, headers: { 'Preference-Applied': 'respond-async' } }
+    }
+    intake.submitOne(update, sizeOf(update), new TrackExchange(reply, parts, nearby))
+    return LATER
   }
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
   const anonymousTurns = new Turns(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
@@ -84,19 +94,18 @@ export function trackRoutes(parts: TrackParts): Route[] {
         ...answers,
         202: Type.Object({}, { description: 'Taken in, as `Prefer: respond-async` asks for.' }),
       },
+      // What is scanned is not anonymous and asks for no geofences around it.
+      handleBytes(bytes, call, reply) {
+        const update = parts.scan(bytes, stampOf(call))
+        return update && track(update, 0, call.headers, reply)
+      },
       handler(call, reply) {
         const update = updateFrom(call.body, stampOf(call))
         if (update.deviceId === ANONYMOUS) {
           anonymousLimit?.take(call.ip, call.receivedAt)
           return answerAnonymously(parts, [{ body: call.body, update }])
         }
-        if (prefersAsync(call.headers['prefer'])) {
-          intake.submitOne(update, sizeOf(update), untold)
-          return { status: 202, headers: { 'Preference-Applied': 'respond-async' } }
-        }
-        const exchange = new TrackExchange(reply, parts, nearbyGeofencesLimit(call.body))
-        intake.submitOne(update, sizeOf(update), exchange)
-        return LATER
+        return track(update, nearbyGeofencesLimit(call.body), call.headers, reply)
       },
     }),
     route({

@@ -1,4 +1,5 @@
 import type { Stamp } from '../ingest/trackSchema.ts'
+import type { Update } from '../model/update.ts'
 import { FRAME, frameFields, updateFields } from './fieldNames.ts'
 import { endHash, FIRST_HASH, nextHash, texts } from '../ingest/texts.ts'
 import { TrackDraft } from './trackDraft.ts'
@@ -39,6 +40,19 @@ export function scanJsonTrack(message: Buffer, stamp: Stamp): TrackFrame | undef
   at = 0
   draft.beginFrame(message)
   return readFrame(stamp) ? draft.endFrame() : undefined
+}
+
+/**
+ * The update that the usual body of POST /v1/track holds; undefined for everything else, right or wrong.
+ * @param body not kept
+ */
+export function scanJsonUpdate(body: Buffer, stamp: Stamp): Update | undefined {
+  bytes = body
+  at = 0
+  draft.beginBody(body)
+  if (!readUpdate()) return undefined
+  skipSpace()
+  return at === bytes.length ? draft.update(stamp) : undefined
 }
 
 /** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */

@@ -54,6 +54,11 @@ export class TrackDraft extends SenderTexts {
     this.#updates = []
   }
 
+  /** @param bytes of an update that comes alone; kept until the next */
+  beginBody(bytes: Buffer): void {
+    this.bytes = bytes
+  }
+
   beginUpdate(): void {
     this.beginSender()
     this.#seen = 0
@@ -126,29 +131,34 @@ export class TrackDraft extends SenderTexts {
   }
 
   endUpdate(stamp: Stamp): boolean {
-    const seen = this.#seen
-    if ((seen & MUST_HAVE) !== MUST_HAVE || this.#updates.length === MAX_UPDATES) return false
-    if ((seen & FIELD.accuracy) === 0 && !stamp.fromSdk && (seen & FIELD.sdkVersion) === 0) return false
-    if ((seen & SEQUENCED) !== 0 && (seen & SEQUENCED) !== SEQUENCED) return false
-    const updatedAt = this.#updatedAt
-    if (updatedAt !== undefined && isFarAhead(updatedAt, stamp)) return false
-    const sender = senders.find(this, stamp)
-    if (sender === undefined) return false
-    this.#updates.push(
-      new StreamUpdate(
-        sender,
-        this.#latitude,
-        this.#longitude,
-        this.#accuracy,
-        this.#foreground,
-        this.#stopped,
-        updatedAt,
-        stamp.receivedAt,
-        this.#stream,
-        this.#sequence,
-      ),
-    )
+    const update = this.update(stamp)
+    if (update === undefined || this.#updates.length === MAX_UPDATES) return false
+    this.#updates.push(update)
     return true
+  }
+
+  /** The update; undefined where it is not whole, or out of its bounds. */
+  update(stamp: Stamp): StreamUpdate | undefined {
+    const seen = this.#seen
+    if ((seen & MUST_HAVE) !== MUST_HAVE) return undefined
+    if ((seen & FIELD.accuracy) === 0 && !stamp.fromSdk && (seen & FIELD.sdkVersion) === 0) return undefined
+    if ((seen & SEQUENCED) !== 0 && (seen & SEQUENCED) !== SEQUENCED) return undefined
+    const updatedAt = this.#updatedAt
+    if (updatedAt !== undefined && isFarAhead(updatedAt, stamp)) return undefined
+    const sender = senders.find(this, stamp)
+    if (sender === undefined) return undefined
+    return new StreamUpdate(
+      sender,
+      this.#latitude,
+      this.#longitude,
+      this.#accuracy,
+      this.#foreground,
+      this.#stopped,
+      updatedAt,
+      stamp.receivedAt,
+      this.#stream,
+      this.#sequence,
+    )
   }
 
   /** The frame; undefined where it is not whole, or out of its bounds. */

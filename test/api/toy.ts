@@ -215,7 +215,7 @@ function routes(pending: Reply[]): Route[] {
       path: '/v1/scanned',
       auth: 'none',
       body: Type.Object({ n: Type.Integer() }),
-      parse: (bytes) => (bytes.length === 1 ? { n: bytes[0]! } : undefined),
+      handleBytes: (bytes) => (bytes.length === 1 ? { body: { n: bytes[0] } } : undefined),
       handler: (call) => ({ body: { n: call.body.n } }),
     }),
   ]

@@ -9,6 +9,7 @@ import { conversionRoutes } from '../../src/ingest/conversionRoutes.ts'
 import { trackRoutes } from '../../src/ingest/trackRoutes.ts'
 import type { Credentials } from '../../src/registry/port.ts'
 import { systemClock as clock } from '../../src/runtime/clock.ts'
+import { scanJsonUpdate } from '../../src/stream/jsonScanner.ts'
 import { StreamServer } from '../../src/stream/streamServer.ts'
 import { userRoutes } from '../../src/users/userRoutes.ts'
 import { aGeofence, HERE } from '../actor/kit.ts'
@@ -52,7 +53,7 @@ t.test('a gateway', { skip }, async (t) => {
   })
   const server = createServer({
     routes: [
-      ...trackRoutes({ ...engine, rateLimits: true }),
+      ...trackRoutes({ ...engine, rateLimits: true, scan: scanJsonUpdate }),
       ...conversionRoutes(engine),
       ...userRoutes({ ...engine, times: { minutesTo: () => Promise.resolve([]) } }),
     ],

@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Stamp } from '../../src/ingest/trackSchema.ts'
+import { Endpoint } from '../../src/api/endpoint.ts'
+import { route } from '../../src/api/route.ts'
+import { TrackBody, updateFrom, type Stamp } from '../../src/ingest/trackSchema.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
+import { scanJsonUpdate } from '../../src/stream/jsonScanner.ts'
 import { jsonCodec } from '../../src/stream/jsonCodec.ts'
 import { msgpackCodec } from '../../src/stream/msgpackCodec.ts'
 import type { Codec } from '../../src/stream/port.ts'
@@ -19,6 +22,20 @@ const CODECS: Readonly<Record<Encoding, Codec>> = {
   msgpack: msgpackCodec,
   protobuf: protobufCodec,
 }
+/** As POST /v1/track reads what is not scanned. */
+const trackEndpoint = new Endpoint(
+  route({
+    method: 'POST',
+    path: '/',
+    auth: 'none',
+    tag: '',
+    summary: '',
+    body: TrackBody,
+    answers: {},
+    handler: () => ({}),
+  }),
+  () => {},
+)
 const NOW = Date.parse('2026-11-20T12:00:00Z')
 
 /** What the decoder and the schemas make of the bytes; undefined where any of it is refused. */
@@ -36,7 +53,11 @@ function slowly(codec: Codec, bytes: Buffer, stamp: Stamp): TrackFrame | undefin
 
 /** With the updates as objects of fields of their own. */
 function plain(frame: TrackFrame): TrackFrame {
-  const updates = frame.updates.map((update): Update => ({
+  return { ...frame, updates: frame.updates.map(plainUpdate) }
+}
+
+function plainUpdate(update: Update): Update {
+  return {
     scope: update.scope,
     deviceId: update.deviceId,
     userId: update.userId,
@@ -59,8 +80,7 @@ function plain(frame: TrackFrame): TrackFrame {
     sequence: update.sequence,
     receivedAt: update.receivedAt,
     ip: update.ip,
-  }))
-  return { ...frame, updates }
+  }
 }
 
 /** What a scanner reads is what the slow way makes of it. Answers whether it read it. */
@@ -176,6 +196,52 @@ const frame = fc
       .shuffledSubarray(Object.keys(message), { minLength: Object.keys(message).length })
       .map((keys) => Object.fromEntries(keys.map((key) => [key, message[key]])))
   }) as fc.Arbitrary<{ type: string }>
+
+/** What POST /v1/track makes of a body where it is not scanned; undefined where it is refused. */
+function slowBody(bytes: Buffer, stamp: Stamp): Update | undefined {
+  try {
+    const body = trackEndpoint.readBody(bytes, 'json') as TrackBody
+    return updateFrom(body, stamp)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return undefined
+  }
+}
+
+/** Answers whether the scanner read it. */
+function bodyAgrees(bytes: Buffer, stamp: Stamp): boolean {
+  const fast = scanJsonUpdate(bytes, stamp)
+  if (fast !== undefined) assert.deepStrictEqual(plainUpdate(fast), slowBody(bytes, stamp))
+  return fast !== undefined
+}
+
+t.test('a body is read as the slow way reads it, or not at all', async (t) => {
+  let read = 0
+  const places = fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(255)), { maxLength: 2 })
+  const tails = fc.constantFrom('', '', '', ' \n', ',', '{}')
+  fc.assert(
+    fc.property(drawnUpdate, stamps, tails, places, (update, stamp, tail, changes) => {
+      const text = JSON.stringify(update)
+      if (bodyAgrees(Buffer.from(text + tail), stamp)) read++
+      const bytes = Buffer.from(text)
+      for (const [place, byte] of changes) bytes[Math.floor(place * bytes.length)] = byte
+      bodyAgrees(bytes, stamp)
+    }),
+    runs(5000),
+  )
+  t.ok(read > 500, `${read} were read fast`)
+  const fixed = { scope: 1, ip: '::1', receivedAt: NOW, fromSdk: false }
+  const usual = { deviceId: 'van-1', latitude: 50.9413, longitude: -6.9583, accuracy: 10 }
+  t.ok(bodyAgrees(Buffer.from(JSON.stringify(usual)), fixed))
+  t.ok(bodyAgrees(Buffer.from(`${JSON.stringify(usual, null, 2)}\n`), fixed), 'with spaces')
+  for (const more of [
+    { deviceId: 'anonymous' },
+    { nearbyGeofences: true },
+    { replayed: true },
+    { metadata: {} },
+  ])
+    t.notOk(bodyAgrees(Buffer.from(JSON.stringify({ ...usual, ...more })), fixed), JSON.stringify(more))
+})
 
 for (const [encoding, codec] of Object.entries(CODECS) as [Encoding, Codec][]) {
   t.test(`${encoding}: a frame is read as the slow way reads it`, async (t) => {
