@@ -1,8 +1,9 @@
 /** `npm run region`: see {@link HELP}. A composition root. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { availableParallelism, constants, setPriority } from 'node:os'
 import { resolve } from 'node:path'
 import { loadOptions, OptionError } from '../config/options.ts'
+import { memoryShortage } from './geodata/importNeeds.ts'
 import { NoRoom, regionName } from './geodata/importRegion.ts'
 import type { ImportStage } from './geodata/importRegion.ts'
 import { ExtractRefused } from './geodata/osmPbfBlobs.ts'
@@ -103,6 +104,8 @@ async function importing(
   const name = regionName(nameText)
   if (name === undefined)
     throw new UsageError(`--name ${JSON.stringify(nameText)} has no letter and no digit.`)
+  const shortage = memoryShortage(sizeOf(path), threads, process.availableMemory())
+  if (shortage !== undefined) console.error(shortage)
   // What serves devices goes first.
   setPriority(constants.priority.PRIORITY_LOW)
   const interruption = new AbortController()
@@ -125,6 +128,15 @@ async function importing(
     return 1
   } finally {
     progress.end()
+  }
+}
+
+/** In bytes; 0 where it cannot be told: then the import says why. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size
+  } catch {
+    return 0
   }
 }
 

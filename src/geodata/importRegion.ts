@@ -11,6 +11,7 @@ import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { systemReason } from '../runtime/errors.ts'
 import { readExtract } from './extractReader.ts'
+import { megabytes, tilesRoom } from './importNeeds.ts'
 import { ExtractRefused } from './osmPbfBlobs.ts'
 import type { Bounds } from './port.ts'
 import {
@@ -77,7 +78,7 @@ interface Progress {
 
 const ATTRIBUTION = '© OpenStreetMap contributors'
 const LICENCE = 'ODbL 1.0, https://www.openstreetmap.org/copyright'
-/** Room that a build takes while it is made, in bytes for each of the extract, and however small that is. */
+/** Room that a build takes while it is made, by the size of the extract as far as that tells, and however small that is. */
 const ROOM_PER_BYTE = 6
 const ROOM_BYTES = 100e6
 /** A disk with less was full: what failed on it may have taken its own away again. */
@@ -109,7 +110,7 @@ export async function importRegion(job: RegionImport): Promise<RegionRecord> {
   const { folder, path, name, signal, now } = job
   const build = unfinishedBuild(folder, name)
   const source = sourceAt(path)
-  checkRoom(folder, source.bytes)
+  checkRoom(folder, source.bytes * ROOM_PER_BYTE)
   const engine = `@valhallajs/valhallajs ${valhallaVersion()}`
   try {
     let progress = resume(build, source, engine)
@@ -120,6 +121,7 @@ export async function importRegion(job: RegionImport): Promise<RegionRecord> {
       writeProgress(build, progress)
     }
     if (progress.routing === undefined) {
+      checkRoom(folder, tilesRoom(progress.facts.roads))
       progress = { ...progress, routing: await buildRouting(job, build, progress) }
       writeProgress(build, progress)
     }
@@ -171,17 +173,13 @@ function sourceAt(path: string): Progress['source'] {
 }
 
 /** @throws {NoRoom} */
-function checkRoom(folder: string, extractBytes: number): void {
-  const needed = extractBytes * ROOM_PER_BYTE + ROOM_BYTES
+function checkRoom(folder: string, bytes: number): void {
+  const needed = bytes + ROOM_BYTES
   const { bavail, bsize } = fs.statfsSync(folder)
   if (bavail * bsize >= needed) return
   throw new NoRoom(
     `${folder} has room for ${megabytes(bavail * bsize)}; this import takes up to ${megabytes(needed)}.`,
   )
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1e6)} MB`
 }
 
 /** What an interrupted import of the same file left; undefined where there is none, or of another file or version. */

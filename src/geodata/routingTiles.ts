@@ -2,14 +2,10 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildBorders } from './borders.ts'
 import type { Coverage } from './coverage.ts'
+import { TILE_CACHE_BYTES } from './importNeeds.ts'
 import type { Bounds } from './port.ts'
 import { tilesIn } from './regionFiles.ts'
 import { runTool } from './valhallaTools.ts'
-
-/** Bytes of tiles that each thread of the builder keeps; what does not fit is read again. */
-const CACHE_BYTES = 256 << 20
-/** How the ids of an extract's nodes are kept: room for so many, which grows where they are higher. */
-const NODE_IDS = 100_000_000
 
 /** What the builder writes when a part is done, and how much of the whole is done then, as measured with extracts of cities. */
 const MILESTONES: readonly (readonly [line: string, share: number])[] = [
@@ -52,8 +48,7 @@ export async function buildTiles(parts: {
       admin: borders,
       timezone: borders,
       concurrency: threads,
-      id_table_size: NODE_IDS,
-      max_cache_size: CACHE_BYTES,
+      max_cache_size: TILE_CACHE_BYTES,
       logging: { type: 'std_out', color: false },
     },
   }

@@ -66,6 +66,11 @@ export async function runTool(
           `Debian and Ubuntu have it after apt-get install libbsd0 libselinux1 libcrypt1.`,
       )
     }
+    if (by === 'SIGKILL') {
+      throw new ToolFailed(
+        `${tool} was ended by the system or by somebody (SIGKILL), most likely for want of memory: it takes less with --threads 1.`,
+      )
+    }
     if (code !== 0) throw new ToolFailed(`${tool} ended by ${by ?? `exit code ${code}`}:\n${last.join('\n')}`)
   } finally {
     signal.removeEventListener('abort', kill)

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { memoryShortage } from '../../src/geodata/importNeeds.ts'
 import { readManifest, readRecord, regionsFolder, writeManifest } from '../../src/geodata/regionFiles.ts'
 import { RegionStore } from '../../src/geodata/regionStore.ts'
 import type { Position } from '../../src/model/geofence.ts'
@@ -257,3 +258,12 @@ async function facts(tiles: string, [west, south]: Position): Promise<unknown[]>
     await engine.stop()
   }
 }
+
+t.test('who imports on a machine without the memory is told before', async (t) => {
+  t.equal(memoryShortage(50e6, 2, 1e9), undefined)
+  t.equal(
+    memoryShortage(50e6, 2, 400e6),
+    'This import may take up to 510 MB of memory, and 400 MB are available: the system may end it. --threads 1 takes the least.',
+  )
+  t.notMatch(memoryShortage(50e6, 1, 300e6), /threads/)
+})
