@@ -107,6 +107,10 @@ function prepareFile(database: Database.Database, file: string): void {
   }
   const names = database.prepare('SELECT name FROM sqlite_schema').pluck().all()
   const known = database.prepare(`SELECT name FROM meta WHERE typeof(value) = 'integer'`).pluck().all()
+  // A statement that inserts some events keeps copies of the pages that it changes, to be able to take itself
+  // back, and writes them into a temporary file once they are over 64 KB. Not before the upgrade, which may have an
+  // index of all events to sort.
+  database.pragma('temp_store = MEMORY')
   const isWhole = INDEXES.every((name) => names.includes(name)) && META.every((name) => known.includes(name))
   if (!isWhole) throw new Error('parts of it are missing')
 }
