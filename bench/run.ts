@@ -19,6 +19,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   stream: 'stream.ts',
   floor: 'floor.ts',
   import: 'import.ts',
+  skip: 'micro/skip.ts',
   step: 'micro/step.ts',
   index: 'micro/index.ts',
   geometry: 'micro/geometry.ts',

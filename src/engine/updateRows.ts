@@ -255,13 +255,14 @@ export function readRows(rows: Uint8Array, whole: WholeRows): RemoteUpdate[] {
     at += 1 + bytes[at]!
     const named = view.getUint16(at, true)
     at += 2
+    draft.beginSenders(bytes)
     draft.beginSender()
     for (let left = named & SENDER_FIELDS; left !== 0; left &= left - 1) {
       const start = at + 1
       at = textEnd(bytes, at)
       draft.name(left & -left, start, at, hashText(bytes, start, at))
     }
-    const sender = senders.find(draft, { scope, ip })
+    const sender = senders.find(draft, 0, { scope, ip })
     if (sender === undefined) throw new RangeError(`Row ${updates.length + 1} of a request is no update.`)
     updates.push(
       new SentUpdate(

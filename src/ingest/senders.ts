@@ -18,39 +18,56 @@ export const SENDER_FIELDS =
 const SETS = 1 << 16
 const WAYS = 4
 
-const FIELDS = Object.keys(FIELD).length
+/** Places of a sender's texts, as a shift: one for each bit of {@link FIELD}. */
+const PLACES = 4
+/** Updates whose texts are held at once. */
+const MAX_UPDATES = 1000
+/** Fewer are not worth a pass of their own. */
+const FEW = 4
 const NO_BYTES = Buffer.alloc(0)
 const MAX_HASH = 0x7fffffff
 
-/** Texts of an update where they stand in the bytes that it came in, by field. */
+/** Texts of updates where they stand in the bytes that they came in, by update and field. */
 export class SenderTexts {
   bytes: Buffer = NO_BYTES
-  /** Of {@link SENDER_FIELDS}, those that are there; empty texts for "nobody" are not. */
-  named = 0
-  /** Of all of them, 31 bits. */
-  hash = 0
-  /** By the bit's place in {@link FIELD}. */
-  readonly starts = new Int32Array(FIELDS)
-  readonly ends = new Int32Array(FIELDS)
+  /** How many updates there are. */
+  count = 0
+  /** By update: of {@link SENDER_FIELDS}, those that are there; empty texts for "nobody" are not. */
+  readonly named = new Int32Array(MAX_UPDATES)
+  /** By update: of all of them, 31 bits. */
+  readonly hashes = new Int32Array(MAX_UPDATES)
+  /** By update and the bit's place in {@link FIELD}. */
+  readonly starts = new Int32Array(MAX_UPDATES << PLACES)
+  readonly ends = new Int32Array(MAX_UPDATES << PLACES)
 
-  /** Of another update. */
-  beginSender(): void {
-    this.named = 0
-    this.hash = 0
+  /** Those of other bytes. */
+  beginSenders(bytes: Buffer): void {
+    this.bytes = bytes
+    this.count = 0
+  }
+
+  /** Of the next update; false where there is no room for one. */
+  beginSender(): boolean {
+    if (this.count === MAX_UPDATES) return false
+    this.named[this.count] = 0
+    this.hashes[this.count] = 0
+    this.count++
+    return true
   }
 
   /**
-   * A text of printable ASCII characters, once.
+   * A text of printable ASCII characters, once for an update.
    * @param field one of {@link SENDER_FIELDS}
    * @param hash of the text, as texts.ts makes it
    */
   name(field: number, start: number, end: number, hash: number): void {
+    const update = this.count - 1
     const place = 31 - Math.clz32(field)
-    this.named |= field
-    this.starts[place] = start
-    this.ends[place] = end
+    this.named[update]! |= field
+    this.starts[(update << PLACES) + place] = start
+    this.ends[(update << PLACES) + place] = end
     // In whatever order the fields come.
-    this.hash = (this.hash + Math.imul(hash, 2 * place + 1)) & MAX_HASH
+    this.hashes[update] = (this.hashes[update]! + Math.imul(hash, 2 * place + 1)) & MAX_HASH
   }
 }
 
@@ -60,25 +77,50 @@ type Origin = Pick<Stamp, 'scope' | 'ip'>
 /**
  * Senders by what they sent, so that the next update of one finds it without a text being made of the bytes. A sender
  * that is not met for long gives its place to another; then it is made anew.
+ *
+ * The naive way looks for one update's sender after the other, and for each of a hundred thousand waits for the memory five
+ * times: for the hash, the place, the sender and both ends of its longest text. Here those of a frame are looked for together,
+ * step by step, and the waits of a step overlap, because none of its loads hangs on another or on a branch that is taken
+ * by what was loaded.
  */
 class Senders {
   readonly #hashes = new Int32Array(SETS * WAYS)
   readonly #kept: (Sender | undefined)[] = []
   /** By set: the place that is given away next. */
   readonly #oldest = new Uint8Array(SETS)
+  /** By update: who sent it, as far as its hash tells. */
+  readonly #likely: (Sender | undefined)[] = Array.from({ length: MAX_UPDATES })
+  readonly #places = new Int32Array(MAX_UPDATES)
+  /** Of no meaning: what is loaded for the cache alone goes here, or the compiler would leave the loads out. */
+  touched = 0
+
+  /** Gives each update the sender that says just this; false where the texts of one are no sender's. */
+  findAll(texts: SenderTexts, origin: Origin, updates: readonly { sender: Sender }[]): boolean {
+    const { count } = texts
+    const likely = this.#likely
+    if (count >= FEW) this.#fetch(texts)
+    for (let update = 0; update < count; update++) {
+      let sender = count >= FEW ? likely[update] : undefined
+      if (sender === undefined || !isOf(sender, origin) || !says(sender, texts, update)) {
+        sender = this.find(texts, update, origin)
+        if (sender === undefined) return false
+      }
+      updates[update]!.sender = sender
+    }
+    return true
+  }
 
   /** The sender that says just this; undefined where the texts are no sender's. */
-  find(texts: SenderTexts, origin: Origin): Sender | undefined {
-    const { hash } = texts
-    // The low bits of FNV-1a are its worst.
-    const set = (hash ^ (hash >>> 16)) & (SETS - 1)
+  find(texts: SenderTexts, update: number, origin: Origin): Sender | undefined {
+    const hash = texts.hashes[update]!
+    const set = setOf(hash)
     const first = set * WAYS
     for (let i = first; i < first + WAYS; i++) {
       if (this.#hashes[i] !== hash) continue
       const sender = this.#kept[i]
-      if (sender?.ip === origin.ip && sender.scope === origin.scope && says(sender, texts)) return sender
+      if (sender !== undefined && isOf(sender, origin) && says(sender, texts, update)) return sender
     }
-    const made = senderOf(texts, origin)
+    const made = senderOf(texts, update, origin)
     if (made === undefined) return undefined
     const place = first + (this.#oldest[set]!++ & (WAYS - 1))
     // A list of which each place is filled in turn has no holes to look through.
@@ -87,40 +129,95 @@ class Senders {
     this.#kept[place] = made
     return made
   }
+
+  /** Notes who has likely sent each, and brings what is to be compared into the cache. */
+  #fetch({ hashes, count }: SenderTexts): void {
+    const all = this.#hashes
+    const kept = this.#kept
+    const likely = this.#likely
+    const places = this.#places
+    for (let i = 0; i < count; i++) {
+      const hash = hashes[i]!
+      const first = setOf(hash) * WAYS
+      const way =
+        isZero(all[first + 1]! ^ hash) +
+        2 * isZero(all[first + 2]! ^ hash) +
+        3 * isZero(all[first + 3]! ^ hash)
+      places[i] = first + (way & (WAYS - 1))
+    }
+    for (let i = 0; i < count; i++) likely[i] = kept[places[i]!]
+    let sum = 0
+    for (let i = 0; i < count; i++) sum += likely[i]?.row ?? 0
+    for (let i = 0; i < count; i++) {
+      const id = likely[i]?.deviceId ?? ''
+      sum += id.length === 0 ? 0 : id.charCodeAt(0) + id.charCodeAt(id.length - 1)
+    }
+    this.touched = sum | 0
+  }
+}
+
+/** Of an update whose sender has not been looked for. */
+export const NOBODY: Sender = {
+  scope: -1,
+  deviceId: '',
+  deviceHash: 0,
+  userId: undefined,
+  installId: undefined,
+  deviceType: undefined,
+  deviceOS: undefined,
+  deviceMake: undefined,
+  deviceModel: undefined,
+  ip: '',
+  row: -1,
 }
 
 /** One for all of the process. */
 export const senders = new Senders()
 
-function says(sender: Sender, texts: SenderTexts): boolean {
+/** The low bits of FNV-1a are its worst. */
+function setOf(hash: number): number {
+  return (hash ^ (hash >>> 16)) & (SETS - 1)
+}
+
+/** 1 for zero and 0 for all else, without a branch. */
+function isZero(word: number): number {
+  return ((word | -word) >>> 31) ^ 1
+}
+
+function isOf({ scope, ip }: Sender, origin: Origin): boolean {
+  return ip === origin.ip && scope === origin.scope
+}
+
+function says(sender: Sender, texts: SenderTexts, update: number): boolean {
   return (
-    isSame(sender.deviceId, texts, FIELD.deviceId) &&
-    isSame(sender.userId, texts, FIELD.userId) &&
-    isSame(sender.installId, texts, FIELD.installId) &&
-    isSame(sender.deviceType, texts, FIELD.deviceType) &&
-    isSame(sender.deviceOS, texts, FIELD.deviceOS) &&
-    isSame(sender.deviceMake, texts, FIELD.deviceMake) &&
-    isSame(sender.deviceModel, texts, FIELD.deviceModel)
+    isSame(sender.deviceId, texts, update, FIELD.deviceId) &&
+    isSame(sender.userId, texts, update, FIELD.userId) &&
+    isSame(sender.installId, texts, update, FIELD.installId) &&
+    isSame(sender.deviceType, texts, update, FIELD.deviceType) &&
+    isSame(sender.deviceOS, texts, update, FIELD.deviceOS) &&
+    isSame(sender.deviceMake, texts, update, FIELD.deviceMake) &&
+    isSame(sender.deviceModel, texts, update, FIELD.deviceModel)
   )
 }
 
 function isSame(
   text: string | undefined,
   { bytes, named, starts, ends }: SenderTexts,
+  update: number,
   field: number,
 ): boolean {
-  if ((named & field) === 0) return text === undefined
-  const place = 31 - Math.clz32(field)
+  if ((named[update]! & field) === 0) return text === undefined
+  const place = (update << PLACES) + 31 - Math.clz32(field)
   const start = starts[place]!
   if (text?.length !== ends[place]! - start) return false
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false
   return true
 }
 
-function senderOf(texts: SenderTexts, { scope, ip }: Origin): Sender | undefined {
+function senderOf(texts: SenderTexts, update: number, { scope, ip }: Origin): Sender | undefined {
   const text = (field: number): string | undefined => {
-    if ((texts.named & field) === 0) return undefined
-    const place = 31 - Math.clz32(field)
+    if ((texts.named[update]! & field) === 0) return undefined
+    const place = (update << PLACES) + 31 - Math.clz32(field)
     return texts.bytes.toString('latin1', texts.starts[place], texts.ends[place])
   }
   const deviceId = text(FIELD.deviceId)!

@@ -5,7 +5,8 @@ import type { DeviceType, Sender, Update } from '../model/update.ts'
  * be twice as large, and its texts would be made anew for each update.
  */
 export class StreamUpdate implements Update {
-  readonly sender: Sender
+  /** Of updates of a frame it is found when all of it has been read. */
+  sender: Sender
   readonly latitude: number
   readonly longitude: number
   readonly accuracy: number | undefined

@@ -39,7 +39,7 @@ export function scanJsonTrack(message: Buffer, stamp: Stamp): TrackFrame | undef
   bytes = message
   at = 0
   draft.beginFrame(message)
-  return readFrame(stamp) ? draft.endFrame() : undefined
+  return readFrame(stamp) ? draft.endFrame(stamp) : undefined
 }
 
 /**
@@ -52,7 +52,7 @@ export function scanJsonUpdate(body: Buffer, stamp: Stamp): Update | undefined {
   draft.beginBody(body)
   if (!readUpdate()) return undefined
   skipSpace()
-  return at === bytes.length ? draft.update(stamp) : undefined
+  return at === bytes.length ? draft.endBody(stamp) : undefined
 }
 
 /** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */
@@ -103,7 +103,7 @@ function readUpdates(stamp: Stamp): boolean {
 
 function readUpdate(): boolean {
   if (!take(OPEN)) return false
-  draft.beginUpdate()
+  if (!draft.beginUpdate()) return false
   do {
     const field = readName(updateFields)
     if (field === 0) return false

@@ -29,7 +29,7 @@ export function scanMsgpackTrack(message: Buffer, stamp: Stamp): TrackFrame | un
   view = new DataView(message.buffer, message.byteOffset, message.length)
   at = 0
   draft.beginFrame(message)
-  return readFrame(stamp) && at === message.length ? draft.endFrame() : undefined
+  return readFrame(stamp) && at === message.length ? draft.endFrame(stamp) : undefined
 }
 
 /** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */
@@ -70,7 +70,7 @@ function readFrameField(field: number, stamp: Stamp): boolean {
 }
 
 function readUpdate(): boolean {
-  draft.beginUpdate()
+  if (!draft.beginUpdate()) return false
   for (let left = readLength(FIX_MAP, MAP_16); left > 0; left--) {
     const field = readName(updateFields)
     if (field === 0) return false

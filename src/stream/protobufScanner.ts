@@ -56,7 +56,7 @@ export function scanProtobufTrack(message: Buffer, stamp: Stamp): TrackFrame | u
   at = 0
   draft.beginFrame(message)
   if (readVarint() !== CLIENT_TRACK || readVarint() !== message.length - at) return undefined
-  return readTrack(stamp) ? draft.endFrame() : undefined
+  return readTrack(stamp) ? draft.endFrame(stamp) : undefined
 }
 
 /** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */
@@ -99,7 +99,7 @@ function readTrackField(tag: number, stamp: Stamp): boolean {
 }
 
 function readUpdate(end: number): boolean {
-  draft.beginUpdate()
+  if (!draft.beginUpdate()) return false
   while (at < end) {
     const tag = readVarint()
     const field = tag < 256 ? UPDATE_FIELDS[tag >> 3]! : 0

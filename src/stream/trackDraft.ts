@@ -1,5 +1,5 @@
 import { notFarAhead, type Stamp } from '../ingest/trackSchema.ts'
-import { SENDER_FIELDS, senders, SenderTexts } from '../ingest/senders.ts'
+import { NOBODY, SENDER_FIELDS, senders, SenderTexts } from '../ingest/senders.ts'
 import { StreamUpdate } from '../ingest/streamUpdate.ts'
 import { texts } from '../ingest/texts.ts'
 import { FIELD } from '../ingest/updateFields.ts'
@@ -46,7 +46,7 @@ export class TrackDraft extends SenderTexts {
 
   /** @param bytes of the frame; kept until the next */
   beginFrame(bytes: Buffer): void {
-    this.bytes = bytes
+    this.beginSenders(bytes)
     this.id = 0
     this.events = false
     this.stream = undefined
@@ -56,11 +56,12 @@ export class TrackDraft extends SenderTexts {
 
   /** @param bytes of an update that comes alone; kept until the next */
   beginBody(bytes: Buffer): void {
-    this.bytes = bytes
+    this.beginSenders(bytes)
   }
 
-  beginUpdate(): void {
-    this.beginSender()
+  /** False where a frame has no room for another. */
+  beginUpdate(): boolean {
+    if (!this.beginSender()) return false
     this.#seen = 0
     this.#accuracy = undefined
     this.#foreground = false
@@ -68,6 +69,7 @@ export class TrackDraft extends SenderTexts {
     this.#updatedAt = undefined
     this.#stream = undefined
     this.#sequence = undefined
+    return true
   }
 
   /**
@@ -130,25 +132,34 @@ export class TrackDraft extends SenderTexts {
     return true
   }
 
+  /** An update of a frame. */
   endUpdate(stamp: Stamp): boolean {
-    const update = this.update(stamp)
-    if (update === undefined || this.#updates.length === MAX_UPDATES) return false
+    const update = this.#update(stamp)
+    if (update === undefined) return false
     this.#updates.push(update)
     return true
   }
 
-  /** The update; undefined where it is not whole, or out of its bounds. */
-  update(stamp: Stamp): StreamUpdate | undefined {
+  /** The update that came alone; undefined where it is not whole, or out of its bounds. */
+  endBody(stamp: Stamp): StreamUpdate | undefined {
+    const update = this.#update(stamp)
+    if (update === undefined) return undefined
+    const sender = senders.find(this, 0, stamp)
+    if (sender === undefined) return undefined
+    update.sender = sender
+    return update
+  }
+
+  /** Without its sender; undefined where it is not whole, or out of its bounds. */
+  #update(stamp: Stamp): StreamUpdate | undefined {
     const seen = this.#seen
     if ((seen & MUST_HAVE) !== MUST_HAVE) return undefined
     if ((seen & FIELD.accuracy) === 0 && !stamp.fromSdk && (seen & FIELD.sdkVersion) === 0) return undefined
     if ((seen & SEQUENCED) !== 0 && (seen & SEQUENCED) !== SEQUENCED) return undefined
     const updatedAt = this.#updatedAt
     if (updatedAt !== undefined && isFarAhead(updatedAt, stamp)) return undefined
-    const sender = senders.find(this, stamp)
-    if (sender === undefined) return undefined
     return new StreamUpdate(
-      sender,
+      NOBODY,
       this.#latitude,
       this.#longitude,
       this.#accuracy,
@@ -162,11 +173,12 @@ export class TrackDraft extends SenderTexts {
   }
 
   /** The frame; undefined where it is not whole, or out of its bounds. */
-  endFrame(): TrackFrame | undefined {
+  endFrame(stamp: Stamp): TrackFrame | undefined {
     const { id, stream, sequence, events: wantsEvents } = this
     const updates = this.#updates
     this.#updates = []
     if (!Number.isSafeInteger(id) || id < 1 || updates.length === 0) return undefined
+    if (!senders.findAll(this, stamp, updates)) return undefined
     if (stream === undefined) return sequence < 0 ? { id, wantsEvents, updates } : undefined
     if (stream === '' || stream.length > MAX_SHORT_NAME) return undefined
     if (!Number.isInteger(sequence) || sequence < 0) return undefined
