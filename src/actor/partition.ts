@@ -1,4 +1,4 @@
-import type { Outcome } from '../engine/port.ts'
+import type { Outcome, UserParts } from '../engine/port.ts'
 import type { Profile } from '../model/device.ts'
 import type { Conversion, Transition, Waypoint } from '../model/event.ts'
 import { isLive } from '../model/scope.ts'
@@ -26,7 +26,7 @@ import type { Measured, Unmeasured } from './measured.ts'
 import { identify, type Identity } from './identity.ts'
 import { goesOn, NOWHERE, profileAfter, saysNothingNew, type Place } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
-import { headUntil, userHead, userJson } from './userRecord.ts'
+import { headUntil, userHead, userJson, userParts } from './userRecord.ts'
 import { movedMeters, NO_ZONE, zoneAfter, zoneCosine, type Zone } from './zone.ts'
 
 /**
@@ -46,6 +46,25 @@ const EARLY_MS = 100
 export interface Applied extends Outcome {
   /** Of the record, in its partition's table. */
   readonly row: number
+}
+
+/** With a user, whose text is made when it is asked for: who writes bytes needs only its parts. */
+class AppliedForUser implements Applied {
+  readonly parts: UserParts
+  readonly events: readonly string[]
+  readonly repeated: boolean
+  readonly row: number
+
+  constructor(parts: UserParts, events: readonly string[], repeated: boolean, row: number) {
+    this.parts = parts
+    this.events = events
+    this.repeated = repeated
+    this.row = row
+  }
+
+  get user(): string {
+    return userJson(this.parts)
+  }
 }
 
 /** The device has sent more than its rate allows; nothing was changed. */
@@ -148,12 +167,7 @@ export class Partition {
       known < 0 ? identify(table, update) : this.onlyRecord(known)
     if (repeatOf >= 0) {
       const own = row >= 0 ? row : repeatOf
-      return {
-        user: wantsUser ? this.userOf(own, view, update.receivedAt) : '',
-        events: NO_EVENTS,
-        repeated: true,
-        row: own,
-      }
+      return this.told(own, view, update, wantsUser, NO_EVENTS, true)
     }
     if (row < 0 && records >= MAX_RECORDS) return TOO_MANY_RECORDS
     const allowedAt = first >= 0 ? this.allowedAt(first, update.receivedAt) : 0
@@ -181,12 +195,19 @@ export class Partition {
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.intervalMs : allowedAt
     // A new record heads the chain of its device.
     table.setNextAllowedAt(row < 0 ? at : first, next)
-    return {
-      user: wantsUser ? this.userOf(at, view, update.receivedAt) : '',
-      events,
-      repeated: false,
-      row: at,
-    }
+    return this.told(at, view, update, wantsUser, events, false)
+  }
+
+  private told(
+    row: number,
+    view: ScopeView,
+    update: Update,
+    wantsUser: boolean,
+    events: readonly string[],
+    repeated: boolean,
+  ): Applied {
+    if (!wantsUser) return { user: '', events, repeated, row }
+    return new AppliedForUser(this.partsOf(row, view, update.receivedAt), events, repeated, row)
   }
 
   /** As {@link identify} answers for the only record of a device. */
@@ -241,13 +262,17 @@ export class Partition {
 
   /** The public JSON of a record; `now` is the server's time. */
   userOf(row: number, view: ScopeView, now: number): string {
+    return userJson(this.partsOf(row, view, now))
+  }
+
+  private partsOf(row: number, view: ScopeView, now: number): UserParts {
     const { table } = this
     let head = table.replyHead[row]
     if (head === undefined || head.revision !== view.revision || now >= head.until) {
       const until = headUntil(table.profile(row), view)
       head = table.replyHead[row] = { json: userHead(table, row, view, now), revision: view.revision, until }
     }
-    return userJson(table, row, head.json)
+    return userParts(table, row, head.json)
   }
 
   /** @param repeats whether the update says of the device what the one before said */

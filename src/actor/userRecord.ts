@@ -1,3 +1,4 @@
+import type { UserParts } from '../engine/port.ts'
 import type { Profile } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
@@ -11,20 +12,32 @@ import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.t
  * The public JSON of a user, in two parts: the head, which seldom changes and is kept beside an active device, and
  * the tail, which every update changes. Written by hand, because it is the reply to every update.
  */
-export function userJson(table: DeviceTable, row: number, head: string): string {
+export function userParts(table: DeviceTable, row: number, head: string): UserParts {
   const flags = table.flags(row)
-  const accuracy = table.accuracy(row)
+  return {
+    head,
+    longitude: table.longitude(row),
+    latitude: table.latitude(row),
+    accuracy: table.accuracy(row),
+    foreground: (flags & FLAG_FOREGROUND) !== 0,
+    stopped: (flags & FLAG_STOPPED) !== 0,
+    updatedAt: table.updatedAt(row),
+  }
+}
+
+export function userJson(parts: UserParts): string {
+  const { head, longitude, latitude, accuracy, foreground, stopped, updatedAt } = parts
   return (
     head +
-    table.longitude(row) +
+    longitude +
     ',' +
-    table.latitude(row) +
+    latitude +
     (accuracy === accuracy ? `]},"locationAccuracy":${accuracy},"foreground":` : ']},"foreground":') +
-    ((flags & FLAG_FOREGROUND) !== 0) +
+    foreground +
     ',"stopped":' +
-    ((flags & FLAG_STOPPED) !== 0) +
+    stopped +
     ',"updatedAt":"' +
-    isoDate(table.updatedAt(row)) +
+    isoDate(updatedAt) +
     '"}'
   )
 }

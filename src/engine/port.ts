@@ -18,9 +18,25 @@ import type { LiveArea } from '../spatial/liveAreas.ts'
 export interface Outcome {
   /** Empty where nobody wants it. */
   readonly user: string
+  /** What {@link user} is put together of; absent where it came as a text. */
+  readonly parts?: UserParts | undefined
   readonly events: readonly string[]
   /** A resend: acknowledged, not evaluated (G9). Its events were told the first time, and are in the event log. */
   readonly repeated: boolean
+}
+
+/** A user's JSON as it was after an update, in parts: who writes bytes needs no text. */
+export interface UserParts {
+  /** Finished JSON up to the coordinates. */
+  readonly head: string
+  readonly longitude: number
+  readonly latitude: number
+  /** Metres; NaN for none. */
+  readonly accuracy: number
+  readonly foreground: boolean
+  readonly stopped: boolean
+  /** Epoch milliseconds. */
+  readonly updatedAt: number
 }
 
 /** Who submitted an update. One object may stand for many updates. */

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
+import { JSON_CONTENT_TYPE } from '../api/answerText.ts'
 import { RateLimiter } from '../api/rateLimit.ts'
 import { LATER, route, type Answer, type Reply, type Route } from '../api/route.ts'
 import type { Update } from '../model/update.ts'
@@ -14,6 +15,7 @@ import { badParam, type ApiError } from '../runtime/errors.ts'
 import { Turns } from '../runtime/turns.ts'
 import { ANONYMOUS, anonymousEvents, anonymousStays, anonymousUser, trackAnonymously } from './anonymous.ts'
 import { nearbyGeofencesJson } from './nearby.ts'
+import { trackAnswer } from './trackAnswer.ts'
 import { UserSchema } from './userSchema.ts'
 import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
 
@@ -174,10 +176,19 @@ class TrackExchange implements Submitter {
     this.nearby = nearby
   }
 
-  applied({ user, events }: Outcome, update: Update): void {
-    const list = events.length === 0 ? '' : events.join(',')
+  applied(outcome: Outcome, update: Update): void {
+    const { parts, events } = outcome
+    const content = this.nearby === 0 && parts && trackAnswer(parts, events, this.beaconsAround(update))
+    if (content) {
+      this.reply.send({ bytes: { contentType: JSON_CONTENT_TYPE, content } })
+      return
+    }
     const around = aroundJson(this.registry, update, this.nearby)
-    this.reply.send({ json: `"events":[${list}],"user":${user}${around}` })
+    this.reply.send({ json: `"events":[${events.join(',')}],"user":${outcome.user}${around}` })
+  }
+
+  private beaconsAround({ scope, latitude, longitude }: Update): string {
+    return nearbyBeaconsJson(this.registry.scope(scope), latitude, longitude)
   }
 
   refused(error: ApiError): void {

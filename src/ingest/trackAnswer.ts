@@ -1,0 +1,142 @@
+import type { UserParts } from '../engine/port.ts'
+import { isoDate } from '../model/isoDate.ts'
+
+/**
+ * The usual answer to POST /v1/track as bytes, straight into one buffer.
+ *
+ * The naive way puts a text together of a dozen pieces, which are flattened, measured and encoded when it is sent, and are
+ * garbage then: 1.45 µs where this takes 1.0, and the collector's time. What comes out is the same (test/ingest/trackAnswer.test.ts).
+ */
+
+/** A longer answer is left to the naive way. */
+const ROOM = 32 * 1024
+/** Of the answer without head, events and beacons. */
+const REST = 512
+/** Of one character of a text, at most. */
+const BYTES_PER_CHARACTER = 3
+
+const bytes = Buffer.allocUnsafeSlow(ROOM)
+let at = 0
+
+const OPEN = Buffer.from('{"meta":{"code":200},"events":[')
+const USER = Buffer.from('],"user":')
+const ACCURACY = Buffer.from(']},"locationAccuracy":')
+const NO_ACCURACY = Buffer.from(']}')
+const FOREGROUND = Buffer.from(',"foreground":')
+const STOPPED = Buffer.from(',"stopped":')
+const UPDATED_AT = Buffer.from(',"updatedAt":"')
+const BEACONS = Buffer.from('"},"nearbyBeacons":')
+const TRUE = Buffer.from('true')
+const FALSE = Buffer.from('false')
+const COMMA = 0x2c
+const MINUS = 0x2d
+const DOT = 0x2e
+const ZERO = 0x30
+const CLOSE = 0x7d
+
+/**
+ * @param events finished JSON, each
+ * @param beacons finished JSON of a list
+ * @returns bytes that are valid until the next call; undefined where they might be too many
+ */
+export function trackAnswer(
+  user: UserParts,
+  events: readonly string[],
+  beacons: string,
+): Uint8Array | undefined {
+  let characters = user.head.length + beacons.length
+  for (let i = 0; i < events.length; i++) characters += events[i]!.length + 1
+  if (characters * BYTES_PER_CHARACTER + REST > ROOM) return undefined
+  at = 0
+  copy(OPEN)
+  for (let i = 0; i < events.length; i++) {
+    if (i > 0) bytes[at++] = COMMA
+    at += bytes.write(events[i]!, at)
+  }
+  copy(USER)
+  at += bytes.write(user.head, at)
+  writeNumber(user.longitude)
+  bytes[at++] = COMMA
+  writeNumber(user.latitude)
+  if (Number.isNaN(user.accuracy)) copy(NO_ACCURACY)
+  else {
+    copy(ACCURACY)
+    writeNumber(user.accuracy)
+  }
+  copy(FOREGROUND)
+  copy(user.foreground ? TRUE : FALSE)
+  copy(STOPPED)
+  copy(user.stopped ? TRUE : FALSE)
+  copy(UPDATED_AT)
+  writeDate(user.updatedAt)
+  copy(BEACONS)
+  if (beacons.length === 2) {
+    bytes[at++] = 0x5b
+    bytes[at++] = 0x5d
+  } else at += bytes.write(beacons, at)
+  bytes[at++] = CLOSE
+  return bytes.subarray(0, at)
+}
+
+/** For some bytes a loop is faster than a call. */
+function copy(piece: Buffer): void {
+  for (let i = 0; i < piece.length; i++) bytes[at + i] = piece[i]!
+  at += piece.length
+}
+
+/** Seven decimals; a number that they say is written as JSON has it: shorter texts than 15 digits stand for one number. */
+const DECIMALS = 1e7
+const MOST = 1e7
+/** Below it JSON has exponents. */
+const LEAST = 1e-6
+
+function writeNumber(value: number): void {
+  const size = Math.abs(value)
+  const scaled = Math.round(size * DECIMALS)
+  if (!(size < MOST) || (size < LEAST && size !== 0) || scaled / DECIMALS !== size) {
+    at += bytes.write(String(value), at, 'latin1')
+    return
+  }
+  if (value < 0) bytes[at++] = MINUS
+  const whole = Math.floor(scaled / DECIMALS)
+  let fraction = scaled - whole * DECIMALS
+  let unit = 1
+  while (unit * 10 <= whole) unit *= 10
+  for (let left = whole; unit >= 1; unit = Math.trunc(unit / 10)) {
+    const digit = Math.trunc(left / unit)
+    bytes[at++] = ZERO + digit
+    left -= digit * unit
+  }
+  if (fraction === 0) return
+  bytes[at++] = DOT
+  for (unit = DECIMALS / 10; fraction > 0; unit = Math.trunc(unit / 10)) {
+    const digit = Math.trunc(fraction / unit)
+    bytes[at++] = ZERO + digit
+    fraction -= digit * unit
+  }
+}
+
+/** The last date, whose second most others share. */
+const date = Buffer.alloc(24)
+let dateSecond = NaN
+/** Where the milliseconds stand. */
+const MILLISECONDS_AT = 20
+
+function writeDate(time: number): void {
+  const second = Math.floor(time / 1000)
+  if (second !== dateSecond) {
+    const text = isoDate(time)
+    // Years have four digits until 9999, and a sign with six behind.
+    if (text.length !== date.length) {
+      at += bytes.write(text, at, 'latin1')
+      return
+    }
+    date.write(text, 'latin1')
+    dateSecond = second
+  }
+  const milliseconds = Math.floor(time) - second * 1000
+  date[MILLISECONDS_AT] = ZERO + Math.trunc(milliseconds / 100)
+  date[MILLISECONDS_AT + 1] = ZERO + (Math.trunc(milliseconds / 10) % 10)
+  date[MILLISECONDS_AT + 2] = ZERO + (milliseconds % 10)
+  copy(date)
+}

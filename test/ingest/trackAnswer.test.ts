@@ -1,0 +1,77 @@
+/** The answer that is written as bytes against the text that it stands for. */
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { userJson } from '../../src/actor/userRecord.ts'
+import { trackAnswer } from '../../src/ingest/trackAnswer.ts'
+import type { UserParts } from '../../src/engine/port.ts'
+
+const runs = (count: number) => ({ numRuns: count * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) })
+
+/** The slow way. */
+function text(user: UserParts, events: readonly string[], beacons: string): string {
+  return `{"meta":{"code":200},"events":[${events.join(',')}],"user":${userJson(user)},"nearbyBeacons":${beacons}}`
+}
+
+const decimals = (most: number, places: number) =>
+  fc.integer({ min: -most * 10 ** places, max: most * 10 ** places }).map((drawn) => drawn / 10 ** places)
+const number = fc.oneof(
+  ...[0, 1, 6, 7, 8].map((places) => decimals(180, places)),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.double({ min: -180, max: 180, noNaN: true }),
+  fc.constantFrom(
+    0,
+    -0,
+    1e-6,
+    1e-7,
+    9.99e-7,
+    0.1,
+    1e7,
+    9_999_999.9999999,
+    1e21,
+    5e-324,
+    -1e-6,
+    100,
+    10,
+    99.9999999,
+  ),
+)
+const piece = fc
+  .oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('', 'é"', '漢字', '😀'))
+  .map((drawn) => JSON.stringify({ drawn }))
+const user = fc.record({
+  head: piece.map((json) => `${json.slice(0, -1)},"location":{"type":"Point","coordinates":[`),
+  longitude: number,
+  latitude: number,
+  accuracy: fc.oneof(number, fc.constant(NaN)),
+  foreground: fc.boolean(),
+  stopped: fc.boolean(),
+  updatedAt: fc.oneof(
+    fc.integer({ min: Date.parse('2026-11-20T12:00:00Z'), max: Date.parse('2026-11-20T12:00:02Z') }),
+    fc.integer({ min: -62_135_596_800_000, max: 253_402_300_799_999 }),
+  ),
+})
+const beacons = fc.array(piece, { maxLength: 2 }).map((list) => `[${list.join(',')}]`)
+
+t.test('the bytes are those of the text', async (t) => {
+  fc.assert(
+    fc.property(user, fc.array(piece, { maxLength: 3 }), beacons, (drawn, events, around) => {
+      const bytes = trackAnswer(drawn, events, around)
+      assert.ok(bytes)
+      assert.equal(Buffer.from(bytes).toString(), text(drawn, events, around))
+    }),
+    runs(20_000),
+  )
+  t.pass('all are')
+})
+
+t.test('what might not fit is left', async (t) => {
+  const [one] = fc.sample(user, 1)
+  for (const length of [0, 1000, 10_000, 10_500, 10_700, 10_800, 10_950, 20_000]) {
+    const events = [JSON.stringify('漢'.repeat(length))]
+    const bytes = trackAnswer(one!, events, '[]')
+    if (length <= 10_000) t.ok(bytes, `${length} characters fit`)
+    if (length > 10_900) t.equal(bytes, undefined, `${length} characters do not`)
+    if (bytes) t.equal(Buffer.from(bytes).toString(), text(one!, events, '[]'))
+  }
+})
