@@ -92,15 +92,18 @@ export class EventDatabase {
   /**
    * Adds events and moves the position, in one transaction. An id that is known is ignored, but for its place.
    * @param rows see {@link packEvents}; their places go on from {@link place}
+   * @param breathe called between statements
    */
-  add(position: number, rows: PackedEvents): void {
+  add(position: number, rows: PackedEvents, breathe: () => void = () => {}): void {
     const database = this.#database
     const place = (rows.at(-COLUMNS) as number | undefined) ?? this.#place
     database.exec('BEGIN')
     try {
       let at = 0
-      for (; at + MANY * COLUMNS <= rows.length; at += MANY * COLUMNS)
+      for (; at + MANY * COLUMNS <= rows.length; at += MANY * COLUMNS) {
         this.#insertMany.run(rows.slice(at, at + MANY * COLUMNS))
+        breathe()
+      }
       for (; at < rows.length; at += COLUMNS) this.#insertOne.run(rows.slice(at, at + COLUMNS))
       this.#setMeta.run(position, 'position')
       this.#setMeta.run(place, 'place')
