@@ -14,8 +14,11 @@ export const SENDER_FIELDS =
   FIELD.deviceMake |
   FIELD.deviceModel
 
-/** Sets of {@link WAYS} places: as many senders as active devices that one process is meant for. */
-const SETS = 1 << 16
+/**
+ * Sets of {@link WAYS} places. Of a set that more senders fall into, each is made anew nearly every time: of 100,000 senders
+ * 0.8 % here, 7 % in half as many sets.
+ */
+const SETS = 1 << 17
 const WAYS = 4
 
 /** Places of a sender's texts, as a shift: one for each bit of {@link FIELD}. */
