@@ -81,7 +81,7 @@ async function measure(
     const latitude = CENTER.latitude + 0.002 * random()
     const longitude = CENTER.longitude + 0.002 * random()
     const begin = cpuMs()
-    const { candidates } = finder.look(index, latitude, longitude, now).facts([])
+    const { candidates } = finder.look(index, latitude, longitude, now).measure([]).facts()
     inline.push(cpuMs() - begin)
     if (candidates.length === 0) throw new Error('the update is amid none')
 
@@ -90,7 +90,7 @@ async function measure(
     const unmeasured = finder.look(index, latitude, longitude, now).much([], 1)
     if (unmeasured === undefined) continue
     const measured = await measureElsewhere(pool, unmeasured)
-    finder.look(index, latitude, longitude, now).facts([], undefined, false, measured)
+    finder.look(index, latitude, longitude, now).measure([], undefined, measured).facts()
     pooled.push(cpuMs() - before)
     answered.push(performance.now() - asked)
   }

@@ -37,6 +37,7 @@ export interface ReplyHead {
 }
 
 const FREED_ROW_REST_MS = 2000
+const NONE_KNOWN: readonly number[] = []
 
 export class DeviceTable extends DeviceColumns {
   /** Rows ever used; some may be free. */
@@ -155,6 +156,7 @@ export class DeviceTable extends DeviceColumns {
     const userBefore = isNew ? undefined : this.profiles.userId(row)
     this.profiles.set(row, profile)
     this.setSequence(row, -1)
+    this.setStaySlots(row, NONE_KNOWN)
     this.relink(row, scope, isNew, userBefore)
   }
 
@@ -166,6 +168,7 @@ export class DeviceTable extends DeviceColumns {
     const userBefore = isNew || isKnown ? undefined : this.profiles.userId(row)
     this.profiles.setPacked(row, packed)
     this.setSequence(row, -1)
+    this.setStaySlots(row, NONE_KNOWN)
     if (isKnown) this.replyHead[row] = undefined
     else this.relink(row, scope, isNew, userBefore)
   }

@@ -7,7 +7,8 @@ import type { GeofenceIndex } from '../spatial/port.ts'
 import type { StepFacts } from './device.ts'
 import { isMuch, type Measured, type Unmeasured } from './measured.ts'
 import { PassageFinder } from './passages.ts'
-import { staysIneligible } from './zone.ts'
+import { stillZone } from './still.ts'
+import { staysIneligible, type Zone } from './zone.ts'
 
 /** What the step and the zone need to know of the world for one update. */
 export interface Facts extends StepFacts {
@@ -15,9 +16,11 @@ export interface Facts extends StepFacts {
   readonly clearance: number
 }
 
+const NONE_KNOWN: readonly number[] = []
+
 /**
- * Asks index and geometry; one finder is reused for every update of a partition: {@link look} and then the questions about
- * what lies there.
+ * Asks index and geometry; one finder is reused for every update of a partition: {@link look}, {@link measure} and then
+ * the questions about what lies there.
  */
 export class FactFinder {
   private readonly probe = new Probe()
@@ -25,8 +28,15 @@ export class FactFinder {
   private readonly slots: number[] = []
   /** Of those of {@link slots} that are out of reach, lower bounds of their distance. */
   private readonly leasts: number[] = []
+  /** Slots of the stays, index by index; −1: gone from the registry. Beside them their distances. */
+  readonly visitedSlots: number[] = []
+  private readonly visitedMeters: number[] = []
+  /** Slots of the other geofences within reach, and their distances. */
+  private readonly nearSlots: number[] = []
+  private readonly nearMeters: number[] = []
   private index!: GeofenceIndex
   private now!: Circumstances
+  private measured: Measured | undefined
   private reach = 0
   private clearance = 0
 
@@ -61,29 +71,45 @@ export class FactFinder {
   }
 
   /**
-   * @param from where the device was before, if geofences on the way from there are to be found
-   * @param everyCandidate also those that are out of reach, which `explain` shows; the step has no use for them
+   * Measures what the update may touch.
+   * @param known slots of the first stays, as far as they are known; −1: this one is not
    * @param measured what was measured before
+   * @param everyCandidate also those that are out of reach, which `explain` shows; the step has no use for them
    */
-  facts(visits: readonly Visit[], from?: Waypoint, everyCandidate = false, measured?: Measured): Facts {
-    const { index, now, probe, reach, slots, leasts } = this
-    let { clearance } = this
-    const visitedSlots: number[] = []
-    const visited: (Fact | undefined)[] = []
-    for (const visit of visits) {
-      const slot = index.slotOf(visit.geofenceId)
+  measure(
+    visits: readonly Visit[],
+    known: readonly number[] = NONE_KNOWN,
+    measured?: Measured,
+    everyCandidate = false,
+  ): this {
+    this.measured = measured
+    this.measureStays(visits, known)
+    this.measureOthers(everyCandidate)
+    return this
+  }
+
+  private measureStays(visits: readonly Visit[], known: readonly number[]): void {
+    const { index, visitedSlots, visitedMeters } = this
+    visitedSlots.length = 0
+    visitedMeters.length = 0
+    for (let i = 0; i < visits.length; i++) {
+      let slot = i < known.length ? known[i]! : -1
+      if (slot < 0) slot = index.slotOf(visits[i]!.geofenceId)
       visitedSlots.push(slot)
-      visited.push(slot < 0 ? undefined : this.fact(slot, this.distance(slot, measured), measured))
+      visitedMeters.push(slot < 0 ? NaN : this.distance(slot))
     }
+  }
+
+  private measureOthers(everyCandidate: boolean): void {
+    const { index, now, probe, reach, slots, leasts, visitedSlots, nearSlots, nearMeters } = this
     // A crowd of stays is looked up in a set; the usual handful is quicker in an array.
     const seen = visitedSlots.length > 16 ? new Set(visitedSlots) : undefined
-    const isVisited = (slot: number) => (seen === undefined ? visitedSlots.includes(slot) : seen.has(slot))
-
-    const candidates: Fact[] = []
+    nearSlots.length = 0
+    nearMeters.length = 0
     let others = 0
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i]!
-      if (isVisited(slot)) continue
+      if (seen === undefined ? visitedSlots.includes(slot) : seen.has(slot)) continue
       const least = everyCandidate ? -Infinity : index.distanceAtLeast(slot, probe)
       if (least > reach) {
         // Most are that far away. Now only the nearest of them has to be measured, mostly.
@@ -91,36 +117,75 @@ export class FactFinder {
         leasts[others++] = least
         continue
       }
-      const distance = this.distance(slot, measured)
-      if (everyCandidate || distance <= reach) candidates.push(this.fact(slot, distance, measured))
-      else if (distance - reach < clearance && mayConcern(index, slot, now)) clearance = distance - reach
+      const distance = this.distance(slot)
+      if (everyCandidate || distance <= reach) {
+        nearSlots.push(slot)
+        nearMeters.push(distance)
+      } else if (distance - reach < this.clearance && mayConcern(index, slot, now))
+        this.clearance = distance - reach
     }
     const nearest = placeOfLeast(leasts, others)
     for (let i = -1; i < others; i++) {
       const at = i < 0 ? nearest : i
-      if (at < 0 || i === nearest || leasts[at]! - reach >= clearance) continue
+      if (at < 0 || i === nearest || leasts[at]! - reach >= this.clearance) continue
       const slot = slots[at]!
       if (!mayConcern(index, slot, now)) continue
-      clearance = Math.min(clearance, index.distance(slot, probe) - reach)
+      this.clearance = Math.min(this.clearance, index.distance(slot, probe) - reach)
     }
+  }
+
+  /** The zone after an update that changes nothing, see {@link stillZone}; undefined: the step has to say what it does. */
+  stillZone(visits: readonly Visit[]): Zone | undefined {
+    const { index, visitedSlots, visitedMeters, clearance, probe, now } = this
+    if (this.nearSlots.length > 0) return undefined
+    return stillZone(visits, visitedSlots, visitedMeters, index, clearance, probe.latitude, now)
+  }
+
+  /** @param from where the device was before, if geofences on the way from there are to be found */
+  facts(from?: Waypoint): Facts {
+    const { index, now, probe, visitedSlots, visitedMeters, nearSlots, nearMeters, clearance } = this
+    const visited: (Fact | undefined)[] = []
+    for (let i = 0; i < visitedSlots.length; i++) {
+      const slot = visitedSlots[i]!
+      visited.push(slot < 0 ? undefined : this.fact(slot, visitedMeters[i]!))
+    }
+    const candidates: Fact[] = []
+    for (let i = 0; i < nearSlots.length; i++) candidates.push(this.fact(nearSlots[i]!, nearMeters[i]!))
     let passages: readonly Passage[] = []
     if (from !== undefined) {
       const { latitude, longitude } = probe
+      const stays = new Set(visitedSlots)
+      const isVisited = (slot: number) => stays.has(slot)
       passages = this.passageFinder.find(index, from, { time: now.time, latitude, longitude }, isVisited)
     }
     return { visited, candidates, passages, clearance }
   }
 
-  private distance(slot: number, measured: Measured | undefined): number {
-    return measured?.distance(slot) ?? this.index.distance(slot, this.probe)
+  /**
+   * @param stays after the update
+   * @param visits those that were measured
+   * @param facts made of what was measured
+   * @returns the slots of the stays
+   */
+  slotsOf(stays: readonly Visit[], visits: readonly Visit[], facts: Facts): readonly number[] {
+    if (stays === visits) return this.visitedSlots
+    return stays.map(({ geofenceId }) => {
+      const before = visits.findIndex((visit) => visit.geofenceId === geofenceId)
+      if (before >= 0) return this.visitedSlots[before]!
+      return this.nearSlots[facts.candidates.findIndex(({ geofence }) => geofence.id === geofenceId)]!
+    })
   }
 
-  private fact(slot: number, distance: number, measured: Measured | undefined): Fact {
+  private distance(slot: number): number {
+    return this.measured?.distance(slot) ?? this.index.distance(slot, this.probe)
+  }
+
+  private fact(slot: number, distance: number): Fact {
     const { index, now } = this
     const { accuracy } = now
     let coverage = distance <= 0 ? 1 : 0
     if (accuracy > Math.abs(distance))
-      coverage = measured?.coverage(slot) ?? index.coverage(slot, this.probe, accuracy)
+      coverage = this.measured?.coverage(slot) ?? index.coverage(slot, this.probe, accuracy)
     return { geofence: index.geofence(slot), distance, coverage }
   }
 }

@@ -94,8 +94,11 @@ interface Followed {
   readonly place: Place
   readonly zone: Zone
   readonly transitions: readonly Transition[]
+  /** Of the first stays, in the index; −1 for what is not known. */
+  readonly staySlots: readonly number[]
 }
 
+const NONE_KNOWN: readonly number[] = []
 const NO_EVENTS: readonly string[] = []
 
 export class Partition {
@@ -113,6 +116,8 @@ export class Partition {
   private readonly intervalMs: number
   private readonly earlyMs: number
   private readonly finder = new FactFinder()
+  /** Slots of a device's first stays. */
+  private readonly staySlots: number[] = []
   private readonly newEvents: StoredEvent[] = []
   private commitTime = 0
   private eventIndex = 0
@@ -318,7 +323,7 @@ export class Partition {
     const before = table.exists(row) ? table.profile(row) : undefined
     const followed = this.follow(before ?? NOWHERE, row, update, view, time, measuring)
     if (followed === UNMEASURED) return UNMEASURED
-    const { place, zone, transitions } = followed
+    const { place, zone, transitions, staySlots } = followed
     const profile = profileAfter(before, update, place, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
@@ -327,6 +332,7 @@ export class Partition {
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.move(row, update, view.settings, time, profile === before)
     this.setZone(row, update, zone, view)
+    table.setStaySlots(row, staySlots)
     if (profile === before) this.write(row, update, writer)
     else {
       writer.whole(table, row, packProfile(profile))
@@ -358,7 +364,7 @@ export class Partition {
     const beacons = among.visits
     if (isTooInaccurate(update, view.settings)) {
       const place = { visits, approaches, crossed: NOWHERE.crossed, beacons }
-      return { place, zone: NO_ZONE, transitions: among.transitions }
+      return { place, zone: NO_ZONE, transitions: among.transitions, staySlots: NONE_KNOWN }
     }
     const from = before === NOWHERE ? undefined : this.wayFrom(row, now)
     const finder = this.finder.look(view.index, update.latitude, update.longitude, now)
@@ -367,13 +373,22 @@ export class Partition {
       this.unmeasured = finder.much(visits, view.revision)
       if (this.unmeasured !== undefined) return UNMEASURED
     } else if (measuring?.revision === view.revision) measured = measuring
-    const facts = finder.facts(visits, from, false, measured)
+    this.table.loadStaySlots(row, view.revision, this.staySlots)
+    finder.measure(visits, this.staySlots, measured)
+    const mayBeStill = approaches.length === 0 && beacons.length === 0 && from === undefined
+    const still = mayBeStill ? finder.stillZone(visits) : undefined
+    if (still !== undefined) {
+      const place = { visits, approaches, crossed: NOWHERE.crossed, beacons }
+      return { place, zone: still, transitions: among.transitions, staySlots: finder.visitedSlots }
+    }
+    const facts = finder.facts(from)
     const result = step(before, facts, now)
     return {
       place: { visits: result.visits, approaches: result.approaches, crossed: result.crossed, beacons },
       zone: beacons.length === 0 ? zoneAfter(result.visits, visits, facts, update.latitude, now) : NO_ZONE,
       transitions:
         among.transitions.length === 0 ? result.transitions : [...result.transitions, ...among.transitions],
+      staySlots: finder.slotsOf(result.visits, visits, facts),
     }
   }
 

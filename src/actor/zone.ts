@@ -85,9 +85,8 @@ function zoneOf(
   latitude: number,
   now: Circumstances,
 ): Zone {
-  if (Math.abs(latitude) > MAX_LATITUDE) return NO_ZONE
   const { settings } = now
-  let radius = Math.min(clearance, MAX_RADIUS_METERS)
+  let radius = clearance
   let until = Infinity
   let untilReceived = Infinity
 
@@ -111,14 +110,23 @@ function zoneOf(
     if (staysIneligible(geofence, now)) continue
     radius = Math.min(radius, settings.bufferEntries ? distance - now.accuracy : distance)
   }
-  radius = radius * MARGIN_SHARE - MARGIN_METERS
-  if (!(radius > 0) || until < now.time) return NO_ZONE
-  return {
-    radiusMeters: radius,
-    until,
-    untilReceived,
-    accuracy: settings.bufferEntries ? now.accuracy : Infinity,
-  }
+  return zoneWithin(radius, until, untilReceived, latitude, now)
+}
+
+/**
+ * @param meters from the evaluated point to the nearest boundary that matters
+ * @param until the last time t, and `untilReceived` the first server time not, that nothing else happens
+ */
+export function zoneWithin(
+  meters: number,
+  until: number,
+  untilReceived: number,
+  latitude: number,
+  { time, accuracy, settings }: Circumstances,
+): Zone {
+  const radiusMeters = Math.min(meters, MAX_RADIUS_METERS) * MARGIN_SHARE - MARGIN_METERS
+  if (!(radiusMeters > 0) || until < time || Math.abs(latitude) > MAX_LATITUDE) return NO_ZONE
+  return { radiusMeters, until, untilReceived, accuracy: settings.bufferEntries ? accuracy : Infinity }
 }
 
 /** What only an edit, another user or another address could make eligible: each of those ends the zone by itself. */

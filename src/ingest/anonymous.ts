@@ -76,7 +76,8 @@ export async function trackAnonymously(
     const isCurrent = measured?.revision === view.revision
     const facts = finder
       .look(view.index, latitude, longitude, now)
-      .facts(visits, undefined, false, isCurrent ? measured : undefined)
+      .measure(visits, undefined, isCurrent ? measured : undefined)
+      .facts()
     const result = step({ visits, approaches: [] }, facts, now)
     // From now on too: a replay evaluates several updates in a row.
     visits = result.visits.map((visit) => ({ ...visit, dwelled: true }))

@@ -347,6 +347,10 @@ class GeofenceCells extends CellIndex<GeofenceProperties, GeofenceShelf> impleme
     return this.shelf.isUnrestricted(slot)
   }
 
+  isPlain(slot: number): boolean {
+    return this.shelf.isPlain(slot)
+  }
+
   createdAt(slot: number): number {
     return this.shelf.createdAt(slot)
   }

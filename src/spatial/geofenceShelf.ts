@@ -10,6 +10,11 @@ const MOST_UNPACKED = 65_536
 const FIRST_SLOTS = 64
 const NONE = -1
 
+/** May concern everybody. */
+const UNRESTRICTED = 1
+/** That, and what happens to a stay is up to the settings alone. */
+const PLAIN = 3
+
 /**
  * The geofences of a scope without their shapes, by slot and by id: packed bytes, and objects of those that were asked for
  * lately.
@@ -26,8 +31,8 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
   readonly #freeSlots: number[] = []
   #end = 0
   #size = 0
-  /** By slot: 1 where the geofence may concern everybody. */
-  #unrestricted = new Uint8Array(FIRST_SLOTS)
+  /** By slot: bits of what can be told of the geofence without unpacking it. */
+  #traits = new Uint8Array(FIRST_SLOTS)
   /** By place: which slot is kept there, and what it holds. A power of two. */
   #keptSlots = new Int32Array(FIRST_SLOTS).fill(NONE)
   #kept: (GeofenceProperties | undefined)[] = []
@@ -43,7 +48,7 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
   expect(count: number): void {
     this.#bytes.expect(count)
     this.#byId.expect(count)
-    if (count > this.#unrestricted.length) this.#resize(count)
+    if (count > this.#traits.length) this.#resize(count)
   }
 
   slotOf(id: string): number {
@@ -72,13 +77,13 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
     let slot = this.slotOf(geofence.id)
     if (slot === NONE) {
       slot = this.#freeSlots.pop() ?? this.#end++
-      if (slot >= this.#unrestricted.length) this.#resize(2 * this.#unrestricted.length)
+      if (slot >= this.#traits.length) this.#resize(2 * this.#traits.length)
       this.#byId.add(slot, hashOfId(geofence.id))
       this.#size++
     }
     const length = packGeofence(geofence)
     this.#bytes.set(slot, packedBytes(), length)
-    this.#unrestricted[slot] = isUnrestricted(geofence) ? 1 : 0
+    this.#traits[slot] = traitsOf(geofence)
     this.#forget(slot)
     return slot
   }
@@ -97,7 +102,12 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
 
   /** Whether it is enabled and meant for every user at every address. */
   isUnrestricted(slot: number): boolean {
-    return this.#unrestricted[slot] === 1
+    return (this.#traits[slot]! & UNRESTRICTED) !== 0
+  }
+
+  /** Whether it is that, and has no date, hours or dwell threshold of its own. */
+  isPlain(slot: number): boolean {
+    return this.#traits[slot] === PLAIN
   }
 
   /** Epoch milliseconds. */
@@ -126,9 +136,9 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
   }
 
   #resize(slots: number): void {
-    const unrestricted = new Uint8Array(slots)
-    unrestricted.set(this.#unrestricted)
-    this.#unrestricted = unrestricted
+    const traits = new Uint8Array(slots)
+    traits.set(this.#traits)
+    this.#traits = traits
     const places = Math.min(MOST_UNPACKED, 2 ** Math.ceil(Math.log2(slots)))
     if (places === this.#keptSlots.length) return
     // They are unpacked anew when they are asked for.
@@ -137,6 +147,10 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
   }
 }
 
-function isUnrestricted({ enabled, userId, userIds, ip }: GeofenceProperties): boolean {
-  return enabled && userId === undefined && userIds === undefined && ip === undefined
+function traitsOf(geofence: GeofenceProperties): number {
+  const { enabled, userId, userIds, ip } = geofence
+  if (!enabled || userId !== undefined || userIds !== undefined || ip !== undefined) return 0
+  const { disableAfter, deleteAfter, operatingHours, dwellThreshold } = geofence
+  const isUntimed = disableAfter === undefined && deleteAfter === undefined
+  return isUntimed && operatingHours === undefined && dwellThreshold === undefined ? PLAIN : UNRESTRICTED
 }

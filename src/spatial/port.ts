@@ -78,6 +78,8 @@ export interface GeofenceIndex extends ShapeIndex<GeofenceProperties> {
   put(geofence: Geofence): number
   /** Whether the geofence is enabled and meant for every user at every address, told without unpacking it. */
   isUnrestricted(slot: number): boolean
+  /** Whether it is that, and a stay there ends, and dwells, by the settings alone: it has no date, hours or dwell of its own. */
+  isPlain(slot: number): boolean
   /** Epoch milliseconds. */
   createdAt(slot: number): number
   /** Epoch milliseconds. */

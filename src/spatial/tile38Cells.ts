@@ -218,6 +218,10 @@ export class Tile38Cells implements GeofenceIndex {
     return this.#memory.isUnrestricted(slot)
   }
 
+  isPlain(slot: number): boolean {
+    return this.#memory.isPlain(slot)
+  }
+
   createdAt(slot: number): number {
     return this.#memory.createdAt(slot)
   }

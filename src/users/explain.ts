@@ -45,7 +45,7 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
   const now = circumstancesOf(update, time, view.settings)
   const { visits, approaches, crossed: ways } = placeBefore(profile, (flags & FLAG_SETTLED) !== 0)
   const finder = new FactFinder().look(view.index, update.latitude, update.longitude, now)
-  const facts = finder.facts(visits, undefined, true)
+  const facts = finder.measure(visits, undefined, undefined, true).facts()
   const since = new Map(approaches.map((one) => [one.geofenceId, one.since]))
   const crossed = new Set(ways)
   const candidates: Candidate[] = []

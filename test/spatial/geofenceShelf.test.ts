@@ -97,9 +97,13 @@ function agreesWithAMap(): void {
               throw new Error(`${JSON.stringify(got)}, not ${JSON.stringify(held)}`)
           }
           const isForAll = held.enabled && (held.userId ?? held.userIds ?? held.ip) === undefined
-          const columns = [shelf.createdAt(slot), shelf.updatedAt(slot), shelf.isUnrestricted(slot)]
-          if (!isDeepStrictEqual(columns, [held.createdAt, held.updatedAt, isForAll]))
-            throw new Error(`${columns}`)
+          const { disableAfter, deleteAfter, operatingHours, dwellThreshold } = held
+          const own = disableAfter ?? deleteAfter ?? operatingHours ?? dwellThreshold
+          const isPlain = isForAll && own === undefined
+          const columns = [shelf.createdAt(slot), shelf.updatedAt(slot)]
+          if (!isDeepStrictEqual(columns, [held.createdAt, held.updatedAt])) throw new Error(`${columns}`)
+          if (shelf.isUnrestricted(slot) !== isForAll || shelf.isPlain(slot) !== isPlain)
+            throw new Error(`${JSON.stringify(held)} is told wrongly`)
           for (const { held: other } of twin.values()) {
             if (shelf.hasTag(slot, other.tag) !== (other.tag === held.tag)) throw new Error('another tag')
             if (shelf.hasExternalId(slot, other.externalId) !== (other.externalId === held.externalId))

@@ -1,0 +1,77 @@
+import { FrameWriter } from '../../src/actor/commitCodec.ts'
+import type { FactFinder } from '../../src/actor/facts.ts'
+import { Partition, type Applied } from '../../src/actor/partition.ts'
+import { snapshotOf } from '../../src/actor/recovery.ts'
+import type { StoredEvent } from '../../src/events/port.ts'
+import { deviceHash } from '../../src/model/deviceHash.ts'
+import type { Sender, Update } from '../../src/model/update.ts'
+import { SALT, type Engine } from './kit.ts'
+
+/** Senders by what they say, as those of streams are kept. */
+class Senders {
+  private readonly kept = new Map<string, Sender>()
+
+  /** The update as a stream would bring it, if one could. */
+  sent(update: Update): Update {
+    if (update.description !== undefined || update.metadata !== undefined) return update
+    const { scope, deviceId, userId, installId, deviceType, deviceOS, deviceMake, deviceModel, ip } = update
+    const texts = { scope, deviceId, userId, installId, deviceType, deviceOS, deviceMake, deviceModel, ip }
+    const key = JSON.stringify(texts)
+    const sender = this.kept.get(key) ?? { ...texts, deviceHash: deviceHash(deviceId), row: -1 }
+    this.kept.set(key, sender)
+    return { ...update, sender }
+  }
+}
+
+/** One partition that is driven by hand, an update per commit. */
+export class Driven {
+  readonly partition = new Partition(3, SALT)
+  readonly events: StoredEvent[] = []
+  readonly senders = new Senders()
+  private readonly writer = new FrameWriter()
+  private readonly engine: Engine
+
+  constructor(engine: Engine) {
+    this.engine = engine
+  }
+
+  apply(update: Update): { applied: Applied; frame: Buffer } {
+    const { clock, world } = this.engine
+    this.writer.begin(clock.now())
+    this.partition.begin(this.writer, clock.now(), world.revision)
+    const result = this.partition.apply(update, world.scope(update.scope), this.writer, false)
+    this.partition.end(this.writer, this.events)
+    if (typeof result === 'symbol') throw new Error(String(result))
+    return { applied: result, frame: Buffer.from(this.writer.take()) }
+  }
+
+  /** What a reader sees of all users at this time. */
+  users(): string[] {
+    const { table } = this.partition
+    const users = []
+    for (let row = 0; row < table.length; row++) {
+      const view = this.engine.world.scope(table.scope(row))
+      if (table.exists(row)) users.push(this.partition.userOf(row, view, this.engine.clock.now()))
+    }
+    return users
+  }
+
+  snapshot(): Buffer {
+    const { world, clock } = this.engine
+    return Buffer.from(snapshotOf(this.partition, world.revision, clock.now()))
+  }
+}
+
+/** What evaluations have left behind is forgotten. */
+export function endZones({ table }: Partition): void {
+  for (let row = 0; row < table.length; row++) {
+    table.endZone(row)
+    table.setStaySlots(row, [])
+  }
+}
+
+/** Every update that is evaluated goes through the step. */
+export function neverStill(partition: Partition): void {
+  const finder = Reflect.get(partition, 'finder') as FactFinder
+  Object.defineProperty(finder, 'stillZone', { value: () => undefined })
+}
