@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
+import { LoopRest } from '../runtime/loopRest.ts'
 import type { EventIndex, StoredEvent } from '../events/port.ts'
 import type { Intake, PositionObserver, Submitter } from '../engine/port.ts'
 import type { LogEvent } from '../log/port.ts'
@@ -161,7 +162,7 @@ export class ActorHost implements Intake {
 
   constructor(parts: HostParts) {
     this.parts = parts
-    this.turns = parts.turns ?? new Turns()
+    this.turns = parts.turns ?? new Turns(new LoopRest())
     this.mailboxes = parts.partitions.map(() => [])
   }
 
@@ -259,7 +260,7 @@ export class ActorHost implements Intake {
   private schedule(): void {
     if (this.flushing || this.scheduled) return
     this.scheduled = true
-    if (this.lastBatch > 1) this.turns.gathered(this.turn)
+    if (this.lastBatch > 1) this.turns.gathered(this.turn, this.lastBatch)
     else this.turns.soon(this.turn)
   }
 

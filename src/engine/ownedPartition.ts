@@ -185,7 +185,8 @@ export class OwnedPartition {
       await revisionReached(registry, request.revision, this.#ending.signal)
       const reply = await this.#apply(request)
       // Under load with those of other partitions, as it came.
-      if (request.updates.length > 1) await new Promise<void>((resolve) => turns.gathered(resolve))
+      if (request.updates.length > 1)
+        await new Promise<void>((resolve) => turns.gathered(resolve, request.updates.length))
       if (this.isDropped) return
       session.answer(reply)
       if (reply.length <= KEPT_REPLY_BYTES) session.reply = reply

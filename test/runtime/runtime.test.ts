@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { LoopRest } from '../../src/runtime/loopRest.ts'
 import t from 'tap'
 import { ByteBound } from '../../src/runtime/byteBound.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
@@ -202,4 +203,28 @@ t.test('API errors carry what the answer needs', async (t) => {
   t.match(notFound('Geofence'), { code: 404, param: undefined, message: 'Geofence not found.' })
   const cause = new Error('root')
   t.match(new ApiError(503, 'Busy.', { retryAfter: 1, cause }), { name: 'ApiError', retryAfter: 1, cause })
+})
+
+t.test('the loop rests for what it would have been idle, and not where it was busy', async (t) => {
+  let idle = 0
+  const slept: number[] = []
+  const rest = new LoopRest({
+    idleMilliseconds: () => idle,
+    sleep: (milliseconds) => slept.push(Math.round(milliseconds * 100) / 100),
+  })
+  const pass = (idleMilliseconds: number) => {
+    slept.length = 0
+    rest.begin()
+    idle += idleMilliseconds
+    rest.end()
+    return slept
+  }
+  t.strictSame(pass(2), [], 'nothing is known yet')
+  t.strictSame(pass(0.5), [1.4])
+  t.strictSame(pass(0.1), [1.33], 'what was slept was idle, too')
+  t.strictSame(pass(0), [1])
+  t.strictSame(pass(0), [0.7])
+  t.strictSame(pass(0.9), [], 'too little was left')
+  t.strictSame(pass(1.2), [])
+  t.strictSame(pass(0), [0.84])
 })

@@ -1,0 +1,56 @@
+/**
+ * Lets the event loop sleep through a while in which nobody waits for an answer.
+ *
+ * The naive way wakes up for each socket that has something to read: with a steady stream from many connections the loop falls asleep and
+ * wakes up thousands of times a second, which is a fifth of what an update over HTTP costs. While a batch gathers, nothing of what
+ * arrives is answered before the batch's turn; so it is read together, shortly before.
+ *
+ * Invariant: the loop sleeps no longer than it would have been idle anyway, by what the while before was like. A loop that is busy
+ * does not rest.
+ */
+export class LoopRest {
+  readonly #parts: LoopParts
+  #idleBefore = 0
+  /** Milliseconds that were slept since {@link begin}. */
+  #rested = 0
+  /** Milliseconds of the last while in which the loop had nothing to do. */
+  #spare = 0
+
+  constructor(parts: LoopParts = ownLoop) {
+    this.#parts = parts
+  }
+
+  /** A while begins in which nothing is answered: sleeps, where the last one was mostly idle. */
+  begin(): void {
+    const { idleMilliseconds, sleep } = this.#parts
+    this.#idleBefore = idleMilliseconds()
+    this.#rested = this.#spare < LEAST_SPARE_MS ? 0 : this.#spare * SHARE
+    if (this.#rested > 0) sleep(this.#rested)
+  }
+
+  /** The while that began last is over. */
+  end(): void {
+    this.#spare = this.#parts.idleMilliseconds() - this.#idleBefore + this.#rested
+  }
+}
+
+/** What a rest needs of an event loop. */
+export interface LoopParts {
+  /** How long the loop has waited for something to do, of all its time. */
+  idleMilliseconds(): number
+  /** Blocks the thread. */
+  sleep(milliseconds: number): void
+}
+
+/** With less, what arrived meanwhile would not be read in time. */
+const LEAST_SPARE_MS = 1
+/** The rest of it is for reading what arrived. */
+const SHARE = 0.7
+
+/** Nobody ever wakes who waits for it. */
+const never = new Int32Array(new SharedArrayBuffer(4))
+
+const ownLoop: LoopParts = {
+  idleMilliseconds: () => performance.eventLoopUtilization().idle,
+  sleep: (milliseconds) => void Atomics.wait(never, 0, 0, milliseconds),
+}
