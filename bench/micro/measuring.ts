@@ -14,7 +14,7 @@
 import { parseArgs } from 'node:util'
 import { FactFinder } from '../../src/actor/facts.ts'
 import { measureElsewhere } from '../../src/actor/measured.ts'
-import { circumstancesOf } from '../../src/actor/partition.ts'
+import { circumstancesOf } from '../../src/actor/follow.ts'
 import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'

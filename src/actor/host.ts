@@ -12,6 +12,7 @@ import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../registry/port.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { FrameWriter } from './commitCodec.ts'
+import { UNMEASURED } from './follow.ts'
 import { measureElsewhere, type Measured, type Unmeasured } from './measured.ts'
 import { RowPosition } from './rowPosition.ts'
 import { Turns } from './turns.ts'
@@ -21,7 +22,6 @@ import {
   RATE_LIMITED,
   TOO_MANY_EVENTS,
   TOO_MANY_RECORDS,
-  UNMEASURED,
   type Applied,
 } from './partition.ts'
 

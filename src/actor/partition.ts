@@ -1,6 +1,6 @@
 import type { Outcome, UserParts } from '../engine/port.ts'
 import type { Profile } from '../model/device.ts'
-import type { Conversion, Transition, Waypoint } from '../model/event.ts'
+import type { Conversion, Transition } from '../model/event.ts'
 import { isLive } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
@@ -8,11 +8,8 @@ import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import { eventId, userRecordId, type StoreSalt } from '../events/ids.ts'
 import { conversionJson, eventJson, type EventContext } from '../events/record.ts'
 import { NO_RECORD, type StoredEvent } from '../events/port.ts'
-import type { Circumstances } from '../events/transitions.ts'
 import type { ScopeView } from '../registry/port.ts'
-import { stepBeacons } from './beacons.ts'
 import type { FrameWriter } from './commitCodec.ts'
-import { step } from './device.ts'
 import {
   DeviceTable,
   FLAG_FOREGROUND,
@@ -21,13 +18,13 @@ import {
   FLAG_SETTLED,
   FLAG_STOPPED,
 } from './deviceTable.ts'
-import { FactFinder } from './facts.ts'
+import { Follower, isTooInaccurate, UNMEASURED } from './follow.ts'
 import type { Measured, Unmeasured } from './measured.ts'
 import { identify, type Identity } from './identity.ts'
-import { goesOn, NOWHERE, profileAfter, saysNothingNew, type Place } from './profile.ts'
+import { goesOn, NOWHERE, profileAfter, saysNothingNew } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import { headUntil, userHead, userJson, userParts } from './userRecord.ts'
-import { movedMeters, NO_ZONE, zoneAfter, zoneCosine, type Zone } from './zone.ts'
+import { movedMeters, zoneCosine, type Zone } from './zone.ts'
 
 /**
  * The device actors of one partition: applies updates one at a time, in two tiers.
@@ -74,9 +71,6 @@ export const TOO_MANY_RECORDS: unique symbol = Symbol('too many records')
 /** The events of the update would be over {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
 export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
 
-/** Much is to be measured, elsewhere: see {@link Partition.unmeasured}; nothing was changed. */
-export const UNMEASURED: unique symbol = Symbol('unmeasured')
-
 /** Why an update was refused. */
 type Refusal = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS | typeof UNMEASURED
 
@@ -89,16 +83,6 @@ export const MAX_RECORDS = 1000
  */
 export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
-/** What comes of an update. */
-interface Followed {
-  readonly place: Place
-  readonly zone: Zone
-  readonly transitions: readonly Transition[]
-  /** Of the first stays, in the index; −1 for what is not known. */
-  readonly staySlots: readonly number[]
-}
-
-const NONE_KNOWN: readonly number[] = []
 const NO_EVENTS: readonly string[] = []
 
 export class Partition {
@@ -109,15 +93,10 @@ export class Partition {
   /** Updates that the first tier answered; for metrics. */
   zoneHits = 0
 
-  /** What the last update needs that was {@link UNMEASURED}. */
-  unmeasured: Unmeasured | undefined
-
   private readonly salt: StoreSalt
   private readonly intervalMs: number
   private readonly earlyMs: number
-  private readonly finder = new FactFinder()
-  /** Slots of a device's first stays. */
-  private readonly staySlots: number[] = []
+  private readonly follower = new Follower(this.table)
   private readonly newEvents: StoredEvent[] = []
   private commitTime = 0
   private eventIndex = 0
@@ -130,6 +109,11 @@ export class Partition {
     this.salt = salt
     this.intervalMs = 1000 / updatesPerSecond
     this.earlyMs = EARLY_MS + 1000 - this.intervalMs
+  }
+
+  /** What the last update needs that was {@link UNMEASURED}. */
+  get unmeasured(): Unmeasured | undefined {
+    return this.follower.unmeasured
   }
 
   /** Starts a commit; `time` is the server's. */
@@ -321,7 +305,7 @@ export class Partition {
   ): readonly string[] | typeof TOO_MANY_EVENTS | typeof UNMEASURED {
     const { table } = this
     const before = table.exists(row) ? table.profile(row) : undefined
-    const followed = this.follow(before ?? NOWHERE, row, update, view, time, measuring)
+    const followed = this.follower.follow(before ?? NOWHERE, row, update, view, time, measuring)
     if (followed === UNMEASURED) return UNMEASURED
     const { place, zone, transitions, staySlots } = followed
     const profile = profileAfter(before, update, place, () =>
@@ -347,59 +331,6 @@ export class Partition {
     if (update.sequence === undefined) return writer.moved(table, row)
     table.setSequence(row, update.sequence)
     writer.numbered(table, row)
-  }
-
-  /** Where the update leads, what happens on the way, and how far the next may go without a look at the world. */
-  private follow(
-    before: Place,
-    row: number,
-    update: Update,
-    view: ScopeView,
-    time: number,
-    measuring: Measured | 'elsewhere' | undefined,
-  ): Followed | typeof UNMEASURED {
-    const { visits, approaches } = before
-    const now = circumstancesOf(update, time, view.settings)
-    const among = stepBeacons(before.beacons, view.beacons, update, now)
-    const beacons = among.visits
-    if (isTooInaccurate(update, view.settings)) {
-      const place = { visits, approaches, crossed: NOWHERE.crossed, beacons }
-      return { place, zone: NO_ZONE, transitions: among.transitions, staySlots: NONE_KNOWN }
-    }
-    const from = before === NOWHERE ? undefined : this.wayFrom(row, now)
-    const finder = this.finder.look(view.index, update.latitude, update.longitude, now)
-    let measured: Measured | undefined
-    if (measuring === 'elsewhere') {
-      this.unmeasured = finder.much(visits, view.revision)
-      if (this.unmeasured !== undefined) return UNMEASURED
-    } else if (measuring?.revision === view.revision) measured = measuring
-    this.table.loadStaySlots(row, view.revision, this.staySlots)
-    finder.measure(visits, this.staySlots, measured)
-    const mayBeStill = approaches.length === 0 && beacons.length === 0 && from === undefined
-    const still = mayBeStill ? finder.stillZone(visits) : undefined
-    if (still !== undefined) {
-      const place = { visits, approaches, crossed: NOWHERE.crossed, beacons }
-      return { place, zone: still, transitions: among.transitions, staySlots: finder.visitedSlots }
-    }
-    const facts = finder.facts(from)
-    const result = step(before, facts, now)
-    return {
-      place: { visits: result.visits, approaches: result.approaches, crossed: result.crossed, beacons },
-      zone: beacons.length === 0 ? zoneAfter(result.visits, visits, facts, update.latitude, now) : NO_ZONE,
-      transitions:
-        among.transitions.length === 0 ? result.transitions : [...result.transitions, ...among.transitions],
-      staySlots: finder.slotsOf(result.visits, visits, facts),
-    }
-  }
-
-  /** The last update's place, where crossings since then are to be found. */
-  private wayFrom(row: number, now: Circumstances): Waypoint | undefined {
-    const { table } = this
-    const { detectCrossings, maxGapSeconds } = now.settings
-    if (!detectCrossings || (table.flags(row) & FLAG_IGNORED) !== 0) return undefined
-    const time = table.updatedAt(row)
-    if (now.time - time > maxGapSeconds * 1000) return undefined
-    return { time, latitude: table.latitude(row), longitude: table.longitude(row) }
   }
 
   private setZone(row: number, update: Update, zone: Zone, view: ScopeView): void {
@@ -459,31 +390,10 @@ export class Partition {
   }
 }
 
-/** What the update means for every geofence; the same on every evaluation of it. */
-export function circumstancesOf(update: Update, time: number, settings: Settings): Circumstances {
-  return {
-    time,
-    receivedAt: update.receivedAt,
-    accuracy: evaluatedAccuracy(update.accuracy),
-    accuracyKnown: update.accuracy !== undefined,
-    userId: update.userId,
-    ip: update.ip,
-    stopped: update.stopped,
-    foreground: update.foreground,
-    settings,
-  }
-}
-
 /** Time t: as sent, unless it is missing or before the device's last; then the server's, never below the last. */
 function timeOf(update: Update, latestTime: number): number {
   if (update.updatedAt !== undefined && update.updatedAt >= latestTime) return update.updatedAt
   return Math.max(update.receivedAt, latestTime)
-}
-
-/** Whether the update moves the device but touches no geofence. */
-export function isTooInaccurate(update: Update, settings: Settings): boolean {
-  const { maxAccuracyMeters } = settings
-  return maxAccuracyMeters !== null && update.accuracy !== undefined && update.accuracy > maxAccuracyMeters
 }
 
 function flagsOf(update: Update, settings: Settings): number {

@@ -1,5 +1,5 @@
 import type { Partition } from '../actor/partition.ts'
-import { circumstancesOf } from '../actor/partition.ts'
+import { circumstancesOf } from '../actor/follow.ts'
 import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_SETTLED, FLAG_STOPPED } from '../actor/deviceTable.ts'
 import { FactFinder } from '../actor/facts.ts'
 import { placeBefore } from '../actor/profile.ts'

@@ -72,6 +72,6 @@ export function endZones({ table }: Partition): void {
 
 /** Every update that is evaluated goes through the step. */
 export function neverStill(partition: Partition): void {
-  const finder = Reflect.get(partition, 'finder') as FactFinder
+  const finder = Reflect.get(Reflect.get(partition, 'follower'), 'finder') as FactFinder
   Object.defineProperty(finder, 'stillZone', { value: () => undefined })
 }
