@@ -41,7 +41,7 @@ export class Turns {
     if (this.#rests) setImmediate(this.#beginRest)
   }
 
-  readonly #beginRest = (): void => this.#rest!.begin()
+  readonly #beginRest = (): void => this.#rest!.begin(GATHER_MS)
 
   readonly #runSoon = (): void => {
     const turns = this.#soon

@@ -20,11 +20,14 @@ export class LoopRest {
     this.#parts = parts
   }
 
-  /** A while begins in which nothing is answered: sleeps, where the last one was mostly idle. */
-  begin(): void {
+  /**
+   * A while begins in which nothing is answered: sleeps, where the last one was mostly idle.
+   * @param milliseconds how long it is to be; the last may have been far longer, where the process was stopped in it
+   */
+  begin(milliseconds: number): void {
     const { idleMilliseconds, sleep } = this.#parts
     this.#idleBefore = idleMilliseconds()
-    this.#rested = this.#spare < LEAST_SPARE_MS ? 0 : this.#spare * SHARE
+    this.#rested = this.#spare < LEAST_SPARE_MS ? 0 : Math.min(this.#spare, milliseconds) * SHARE
     if (this.#rested > 0) sleep(this.#rested)
   }
 

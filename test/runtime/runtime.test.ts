@@ -214,7 +214,7 @@ t.test('the loop rests for what it would have been idle, and not where it was bu
   })
   const pass = (idleMilliseconds: number) => {
     slept.length = 0
-    rest.begin()
+    rest.begin(2)
     idle += idleMilliseconds
     rest.end()
     return slept
@@ -226,5 +226,10 @@ t.test('the loop rests for what it would have been idle, and not where it was bu
   t.strictSame(pass(0), [0.7])
   t.strictSame(pass(0.9), [], 'too little was left')
   t.strictSame(pass(1.2), [])
-  t.strictSame(pass(0), [0.84])
+  t.strictSame(pass(30_000), [0.84])
+  t.strictSame(
+    pass(0),
+    [1.4],
+    'never longer than the while, however long the process was stopped in the last',
+  )
 })
