@@ -1,4 +1,5 @@
 import type { ScopeId } from '../model/scope.ts'
+import { Neighbours } from './neighbours.ts'
 import type { Zone } from './zone.ts'
 
 /**
@@ -38,9 +39,6 @@ const SCOPE = 29
 export const OF_DEVICE = 30
 export const OF_USER = 31
 
-/** Stays of a row, the first ones, whose slots are remembered. */
-const STAY_SLOTS = 2
-
 /** Of a free row. */
 const NO_SCOPE = -1
 
@@ -52,8 +50,11 @@ export class DeviceColumns {
   private created = new Float64Array(FIRST_CAPACITY)
   /** Apart, since only streams that number their updates use it. */
   private sequences = new Float64Array(FIRST_CAPACITY)
-  /** Apart, since only evaluations use it. */
-  private staySlots = new Int32Array(FIRST_CAPACITY * STAY_SLOTS)
+  /**
+   * What evaluations have found about each device, at the revision of its zone. Apart, since only evaluations use it, and
+   * not durable.
+   */
+  readonly neighbours = new Neighbours()
 
   /** How many rows there is memory for. */
   protected get capacity(): number {
@@ -187,21 +188,6 @@ export class DeviceColumns {
     cells[at + ZONE_COSINE] = cosine
   }
 
-  /**
-   * Where the index has the geofences of the first stays, so that they need not be looked up by id.
-   * @param slots set to them, −1 for what is not known; emptied where nothing is known at this revision
-   */
-  loadStaySlots(row: number, revision: number, slots: number[]): void {
-    slots.length = 0
-    if (this.zoneRevision(row) !== revision) return
-    for (let i = 0; i < STAY_SLOTS; i++) slots.push(this.staySlots[row * STAY_SLOTS + i]!)
-  }
-
-  /** They are of the same revision as the zone, which is set too. */
-  setStaySlots(row: number, slots: readonly number[]): void {
-    for (let i = 0; i < STAY_SLOTS; i++) this.staySlots[row * STAY_SLOTS + i] = slots[i] ?? -1
-  }
-
   endZone(row: number): void {
     this.cells[(row << CELLS) + ZONE_RADIUS] = 0
   }
@@ -232,6 +218,7 @@ export class DeviceColumns {
   protected take(row: number, scope: ScopeId): void {
     this.words[(row << WORDS) + SCOPE] = scope
     this.endZone(row)
+    this.neighbours.forget(row)
     this.setNextAllowedAt(row, 0)
   }
 
@@ -254,8 +241,6 @@ export class DeviceColumns {
     this.words = new Int32Array(cells.buffer)
     this.created = created
     this.sequences = sequences
-    const staySlots = new Int32Array(capacity * STAY_SLOTS)
-    staySlots.set(this.staySlots)
-    this.staySlots = staySlots
+    this.neighbours.resize(capacity)
   }
 }

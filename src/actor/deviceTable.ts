@@ -37,7 +37,6 @@ export interface ReplyHead {
 }
 
 const FREED_ROW_REST_MS = 2000
-const NONE_KNOWN: readonly number[] = []
 
 export class DeviceTable extends DeviceColumns {
   /** Rows ever used; some may be free. */
@@ -156,7 +155,7 @@ export class DeviceTable extends DeviceColumns {
     const userBefore = isNew ? undefined : this.profiles.userId(row)
     this.profiles.set(row, profile)
     this.setSequence(row, -1)
-    this.setStaySlots(row, NONE_KNOWN)
+    this.neighbours.forgetStays(row)
     this.relink(row, scope, isNew, userBefore)
   }
 
@@ -168,7 +167,7 @@ export class DeviceTable extends DeviceColumns {
     const userBefore = isNew || isKnown ? undefined : this.profiles.userId(row)
     this.profiles.setPacked(row, packed)
     this.setSequence(row, -1)
-    this.setStaySlots(row, NONE_KNOWN)
+    this.neighbours.forgetStays(row)
     if (isKnown) this.replyHead[row] = undefined
     else this.relink(row, scope, isNew, userBefore)
   }

@@ -20,11 +20,9 @@ export interface Followed {
   readonly place: Place
   readonly zone: Zone
   readonly transitions: readonly Transition[]
-  /** Of the first stays, in the index; −1 for what is not known. */
-  readonly staySlots: readonly number[]
+  /** Where the index has the stays, and more that means nothing; undefined: no geofence was looked at. */
+  readonly staySlots: readonly number[] | undefined
 }
-
-const NONE_KNOWN: readonly number[] = []
 
 /** Follows the devices of one partition: from where they were to where an update puts them. Changes nothing. */
 export class Follower {
@@ -32,8 +30,6 @@ export class Follower {
   unmeasured: Unmeasured | undefined
   private readonly table: DeviceTable
   private readonly finder = new FactFinder()
-  /** Slots of a device's first stays. */
-  private readonly staySlots: number[] = []
 
   constructor(table: DeviceTable) {
     this.table = table
@@ -54,32 +50,43 @@ export class Follower {
     const beacons = among.visits
     if (isTooInaccurate(update, view.settings)) {
       const place = { visits, approaches, crossed: NOWHERE.crossed, beacons }
-      return { place, zone: NO_ZONE, transitions: among.transitions, staySlots: NONE_KNOWN }
+      return { place, zone: NO_ZONE, transitions: among.transitions, staySlots: undefined }
     }
     const from = before === NOWHERE ? undefined : this.wayFrom(row, now)
-    const finder = this.finder.look(view.index, update.latitude, update.longitude, now)
+    const { finder, table } = this
+    const { latitude, longitude } = update
+    const isKnown = before !== NOWHERE && table.zoneRevision(row) === view.revision
+    if (!isKnown || !finder.recall(table.neighbours, row, view.index, latitude, longitude, now))
+      finder.look(view.index, latitude, longitude, now)
     let measured: Measured | undefined
     if (measuring === 'elsewhere') {
       this.unmeasured = finder.much(visits, view.revision)
       if (this.unmeasured !== undefined) return UNMEASURED
     } else if (measuring?.revision === view.revision) measured = measuring
-    this.table.loadStaySlots(row, view.revision, this.staySlots)
-    finder.measure(visits, this.staySlots, measured)
+    finder.measure(visits, isKnown ? { neighbours: table.neighbours, row } : undefined, measured)
     const mayBeStill = approaches.length === 0 && beacons.length === 0 && from === undefined
     const still = mayBeStill ? finder.stillZone(visits) : undefined
     if (still !== undefined) {
       const place = { visits, approaches, crossed: NOWHERE.crossed, beacons }
-      return { place, zone: still, transitions: among.transitions, staySlots: finder.visitedSlots }
+      return { place, zone: still, transitions: among.transitions, staySlots: finder.staySlots }
     }
     const facts = finder.facts(from)
     const result = step(before, facts, now)
     return {
       place: { visits: result.visits, approaches: result.approaches, crossed: result.crossed, beacons },
-      zone: beacons.length === 0 ? zoneAfter(result.visits, visits, facts, update.latitude, now) : NO_ZONE,
+      zone: beacons.length === 0 ? zoneAfter(result.visits, visits, facts, latitude, now) : NO_ZONE,
       transitions:
         among.transitions.length === 0 ? result.transitions : [...result.transitions, ...among.transitions],
       staySlots: finder.slotsOf(result.visits, visits, facts),
     }
+  }
+
+  /** Notes what the update that was {@link follow}ed last has found, for the next of that row. */
+  remember(row: number, { place, staySlots }: Followed): void {
+    const { neighbours } = this.table
+    if (staySlots === undefined) return neighbours.forget(row)
+    this.finder.remember(neighbours, row)
+    neighbours.setStays(row, place.visits.length, staySlots)
   }
 
   /** The last update's place, where crossings since then are to be found. */

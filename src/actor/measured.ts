@@ -26,7 +26,7 @@ const ROOT_MICROSECONDS = 0.1
 const CORNER_MICROSECONDS = 0.0085
 const WIDE_METERS = 2000
 /** So few geofences are never much, whatever their corners. */
-const FEW = 220
+export const FEW = 220
 
 /** What is to be measured of the geofences in some slots. */
 export interface Unmeasured {

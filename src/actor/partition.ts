@@ -307,7 +307,7 @@ export class Partition {
     const before = table.exists(row) ? table.profile(row) : undefined
     const followed = this.follower.follow(before ?? NOWHERE, row, update, view, time, measuring)
     if (followed === UNMEASURED) return UNMEASURED
-    const { place, zone, transitions, staySlots } = followed
+    const { place, zone, transitions } = followed
     const profile = profileAfter(before, update, place, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
@@ -316,7 +316,7 @@ export class Partition {
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.move(row, update, view.settings, time, profile === before)
     this.setZone(row, update, zone, view)
-    table.setStaySlots(row, staySlots)
+    this.follower.remember(row, followed)
     if (profile === before) this.write(row, update, writer)
     else {
       writer.whole(table, row, packProfile(profile))

@@ -34,12 +34,12 @@ export interface Zone {
 export const NO_ZONE: Zone = { radiusMeters: 0, until: 0, untilReceived: 0, accuracy: 0 }
 
 /** Larger zones gain nothing, and the flat measure of {@link movedMeters} is only good for short ways. */
-const MAX_RADIUS_METERS = 20_000
+export const MAX_RADIUS_METERS = 20_000
 /** Distances to boundaries may be off by a tenth of a percent and a millimetre. */
 const MARGIN_SHARE = 0.998
 const MARGIN_METERS = 0.01
 /** Nearer to a pole the flat measure is not good enough. */
-const MAX_LATITUDE = 80
+export const MAX_ZONE_LATITUDE = 80
 
 /**
  * @param visits the stays after the update
@@ -125,7 +125,7 @@ export function zoneWithin(
   { time, accuracy, settings }: Circumstances,
 ): Zone {
   const radiusMeters = Math.min(meters, MAX_RADIUS_METERS) * MARGIN_SHARE - MARGIN_METERS
-  if (!(radiusMeters > 0) || until < time || Math.abs(latitude) > MAX_LATITUDE) return NO_ZONE
+  if (!(radiusMeters > 0) || until < time || Math.abs(latitude) > MAX_ZONE_LATITUDE) return NO_ZONE
   return { radiusMeters, until, untilReceived, accuracy: settings.bufferEntries ? accuracy : Infinity }
 }
 

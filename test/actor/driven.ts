@@ -66,7 +66,7 @@ export class Driven {
 export function endZones({ table }: Partition): void {
   for (let row = 0; row < table.length; row++) {
     table.endZone(row)
-    table.setStaySlots(row, [])
+    table.neighbours.forget(row)
   }
 }
 
