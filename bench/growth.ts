@@ -65,7 +65,7 @@ async function contender(geofences: number, zones: boolean): Promise<Contender> 
     onProgress: progress,
   })
   seedGeofences(home, drawGeofences(geofences, seed), (stored) => progress(`geofences: ${thousands(stored)}`))
-  const server = await startRingfence(home, zones ? {} : { preload: 'bench/load/withoutZones.ts' })
+  const server = await startRingfence(home, zones ? {} : { preloads: ['bench/load/withoutZones.ts'] })
   const generator = await startStreamGenerator(workload.trackBodies, size.devices * SENT_ROUNDS)
   const session = await generator.open({
     port: server.port,

@@ -21,14 +21,22 @@ import { drawGeofences, writeWorkload } from './load/workload.ts'
 import { flushMs } from './machine.ts'
 import { done, progress } from './progress.ts'
 
+/** What is loaded before a server in which each update is evaluated, and in which nothing is remembered for that either. */
+const PRELOADS = {
+  'with the skip': [],
+  'no skip': ['bench/load/withoutZones.ts'],
+  'no skip, nothing remembered': ['bench/load/withoutZones.ts', 'bench/load/withoutNeighbours.ts'],
+}
+type Skip = keyof typeof PRELOADS
+
 interface Case {
   readonly encoding: Encoding
   readonly updatesPerFrame: number
   readonly connections: number
   /** Whether acknowledgements carry events. */
   readonly events: boolean
-  /** Whether updates within the safe zone of their device are answered without an evaluation. */
-  readonly zones: boolean
+  /** What is skipped, see {@link PRELOADS}. */
+  readonly skip: Skip
   /** How close geofences lie: 1, or a share of that. */
   readonly density: number
 }
@@ -85,7 +93,7 @@ const WARM_UP_ROUNDS = 3
 /** How far below a stated ratio `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
 
-const PLAIN = { events: false, zones: true, density: 1 }
+const PLAIN = { events: false, skip: 'with the skip' as Skip, density: 1 }
 /** Of a country instead of a city: a place lies in one of twelve, and a driving device meets one every five minutes. */
 const SPARSE = 0.1
 const CASES: readonly Case[] = [
@@ -94,15 +102,16 @@ const CASES: readonly Case[] = [
   { ...PLAIN, encoding: 'json', updatesPerFrame: 1, connections: size.most },
   { ...PLAIN, encoding: 'json', updatesPerFrame: 256, connections: 16 },
   { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 256 },
-  { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 16, zones: false },
+  { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 16, skip: 'no skip' },
+  { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 16, skip: 'no skip, nothing remembered' },
   { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 16, density: SPARSE },
 ]
 
 /** What is to be reached, bare / Ringfence CPU per update; undefined: nothing is stated. */
 function statedRatio(single: Case): number | undefined {
-  const { encoding, updatesPerFrame, connections, events, zones, density } = single
-  if (encoding !== 'json' || events || density < 1) return undefined
-  if (updatesPerFrame === 32 && connections === 16) return zones ? 0.4 : 0.3
+  const { encoding, updatesPerFrame, connections, events, skip, density } = single
+  if (encoding !== 'json' || events || density < 1 || skip === 'no skip, nothing remembered') return undefined
+  if (updatesPerFrame === 32 && connections === 16) return skip === 'with the skip' ? 0.4 : 0.3
   return updatesPerFrame === 1 && connections === size.most ? 0.6 : undefined
 }
 
@@ -152,10 +161,10 @@ async function measureWorld(density: number, cases: readonly Case[], bare: BareS
   seedGeofences(folder, drawGeofences(geofences, seed, density), (stored) => progress(`geofences: ${stored}`))
   const generator = await startStreamGenerator(workload.trackBodies, size.devices * SENT_ROUNDS)
   const results: Result[] = []
-  for (const zones of [true, false]) {
-    const some = cases.filter((single) => single.zones === zones)
+  for (const skip of Object.keys(PRELOADS) as Skip[]) {
+    const some = cases.filter((single) => single.skip === skip)
     if (some.length === 0) continue
-    const ringfence = await startRingfence(folder, zones ? {} : { preload: 'bench/load/withoutZones.ts' })
+    const ringfence = await startRingfence(folder, { preloads: PRELOADS[skip] })
     await warmUp('ringfence', ringfence, generator, WARM_UP_RATE)
     for (const [name, server] of Object.entries(bare)) await warmUp(name, server, generator, 0)
     for (const single of some) {
@@ -227,8 +236,9 @@ async function counts(server: ServerProcess): Promise<{ hits: number; updates: n
   return { hits: count('zone_hits_total'), updates: count('updates_total'), events: count('events_total') }
 }
 
-function nameOf({ encoding, updatesPerFrame, connections, events, zones, density }: Case): string {
-  const extras = `${events ? ', events' : ''}${zones ? '' : ', no skip'}${density < 1 ? ', sparse' : ''}`
+function nameOf({ encoding, updatesPerFrame, connections, events, skip, density }: Case): string {
+  const skips = skip === 'with the skip' ? '' : `, ${skip}`
+  const extras = `${events ? ', events' : ''}${skips}${density < 1 ? ', sparse' : ''}`
   return `${encoding}, frames of ${updatesPerFrame}, ${connections} connections${extras}`
 }
 

@@ -81,8 +81,8 @@ export function seedGeofences(
 export interface RingfenceOptions {
   /** On top of what every bench sets. */
   readonly env?: Readonly<Record<string, string>>
-  /** A module, from the checkout's root, that is loaded before the server. */
-  readonly preload?: string
+  /** Modules, from the checkout's root, that are loaded before the server. */
+  readonly preloads?: readonly string[]
   /** Whether it may use all processors, the generator's too. */
   readonly unpinned?: boolean
 }
@@ -90,12 +90,12 @@ export interface RingfenceOptions {
 /** Starts Ringfence as `npm start` does, with rate limits off, and waits until it is ready. */
 export async function startRingfence(folder: string, options: RingfenceOptions = {}): Promise<ServerProcess> {
   const port = await freePort()
-  const preload = options.preload === undefined ? [] : ['--import', `./${options.preload}`]
+  const preloads = options.preloads ?? []
   const args = [
     '--no-flush-bytecode',
     '--max-semi-space-size=32',
     '--no-allocation-site-pretenuring',
-    ...preload,
+    ...preloads.flatMap((file) => ['--import', `./${file}`]),
     'src/main.ts',
   ]
   const env = {

@@ -24,7 +24,7 @@ export interface Followed {
   readonly staySlots: readonly number[] | undefined
 }
 
-/** Follows the devices of one partition: from where they were to where an update puts them. Changes nothing. */
+/** Follows the devices of one partition: from where they were to where an update puts them. Changes nothing but what is {@link remember}ed. */
 export class Follower {
   /** What the last update needs that was {@link UNMEASURED}. */
   unmeasured: Unmeasured | undefined

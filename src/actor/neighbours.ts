@@ -5,7 +5,7 @@ import { MAX_RADIUS_METERS, MAX_ZONE_LATITUDE, movedMeters, zoneCosine } from '.
  * Computer "experiments" on classical fluids, Physical Review 159, 1967).
  *
  * The naive way asks the index at every evaluation: for the cells of each size, the list of each cell, and the bounds of ten
- * geofences, all of them somewhere else in memory. But a device is mostly where it was, and some metres. So the nearest
+ * geofences, all of them somewhere else in memory. But a device is mostly where it was, but for some metres. So the nearest
  * geofences are remembered with their distances, and how far around there is no other: after a way of so many metres
  * each distance has changed by no more than those, and no other geofence is nearer than what is left of that.
  *
@@ -143,7 +143,8 @@ export class Neighbours {
 
   /** @param slots of all stays in their order, −1 for what is not known */
   setStays(row: number, count: number, slots: readonly number[]): void {
-    for (let i = 0; i < MOST_STAYS; i++) this.words[(row << WORDS) + STAYS + i] = i < count ? slots[i]! : NOTHING
+    for (let i = 0; i < MOST_STAYS; i++)
+      this.words[(row << WORDS) + STAYS + i] = i < count ? slots[i]! : NOTHING
   }
 
   forgetStays(row: number): void {
