@@ -18,6 +18,10 @@ const P99_BOUND_MS = 25
  * rate: that one hangs on p99, which any neighbour can spoil.
  */
 const OFFERED_SHARE = 0.7
+/** Of a rate that was not held, the next. */
+const LOWER_SHARE = 0.8
+/** And below this share of the first the server is at fault. */
+const LEAST_OFFERED_SHARE = 0.4
 /** Above this share of the machine in other hands, the figures are theirs too. */
 const QUIET_SHARE = 0.1
 /** How far behind a server may fall while its CPU is measured. */
@@ -112,7 +116,7 @@ interface Course {
 /**
  * @param title for progress
  * @param contenders warmed up; the last is the one that is looked at, the others it is held against
- * @throws Error when an update of a CPU window was refused or lost: refusals are cheap
+ * @throws Error when an update of a CPU window was refused or lost at each rate that was tried: refusals are cheap
  */
 export async function contest(
   title: string,
@@ -129,22 +133,7 @@ export async function contest(
     othersShares: [],
   }))
   for (const course of courses) course.answeredPerSecond = await answeredPerSecond(title, course, options)
-  const rate =
-    options.rate ?? Math.floor(OFFERED_SHARE * Math.min(...courses.map((c) => c.answeredPerSecond)))
-  if (!(rate > 0)) throw new Error(`${title}: nothing is answered`)
-  await inTurns(courses, options, async (course, round) => {
-    const { contender } = course
-    progress(`${title}: ${contender.name} at ${thousands(rate)}/s, ${round} of ${options.windows}`)
-    const machineBefore = machineCpuSeconds()
-    const cpuBefore = contender.server.cpuSeconds()
-    const window = await offer(contender, rate, options.seconds, MAX_LAG_MS)
-    const cpu = contender.server.cpuSeconds() - cpuBefore
-    requireClean(contender, window)
-    course.cpuMicros.push((cpu / window.ok) * 1e6)
-    course.windows.push(window)
-    const others = machineCpuSeconds() - machineBefore - cpu - window.cpuSeconds
-    course.othersShares.push(Math.max(0, others) / (window.seconds * availableParallelism()))
-  })
+  const rate = await measureCpu(title, courses, options)
   // Late, when each has run for a while: what a server sustains is not what it does in its first seconds.
   if (options.searchSteps > 0)
     for (const course of courses) course.highest = await highestRate(title, course, options)
@@ -159,6 +148,56 @@ export async function contest(
     offeredRatePerSecond: rate,
     halfRatePerSecond: halfRate,
     standings: Object.fromEntries(courses.map((course) => [course.contender.name, standingOf(course)])),
+  }
+}
+
+/**
+ * The windows of CPU, all at one rate. One that a server does not hold after all, because others took the machine meanwhile, is
+ * given up for a lower one, unless it was asked for.
+ * @returns that rate
+ */
+async function measureCpu(
+  title: string,
+  courses: readonly Course[],
+  options: ContestOptions,
+): Promise<number> {
+  const first = OFFERED_SHARE * Math.min(...courses.map((c) => c.answeredPerSecond))
+  let rate = options.rate ?? Math.floor(first)
+  if (!(rate > 0)) throw new Error(`${title}: nothing is answered`)
+  for (;;) {
+    const failed = await cpuWindows(title, courses, rate, options)
+    if (failed === undefined) return rate
+    if (options.rate !== undefined || rate < LEAST_OFFERED_SHARE * first) throw failed
+    rate = Math.floor(rate * LOWER_SHARE)
+  }
+}
+
+/** One try; what it measured before it failed is forgotten. */
+async function cpuWindows(
+  title: string,
+  courses: readonly Course[],
+  rate: number,
+  options: ContestOptions,
+): Promise<Error | undefined> {
+  for (const { cpuMicros, windows, othersShares } of courses)
+    for (const measured of [cpuMicros, windows, othersShares]) measured.length = 0
+  try {
+    await inTurns(courses, options, async (course, round) => {
+      const { contender } = course
+      progress(`${title}: ${contender.name} at ${thousands(rate)}/s, ${round} of ${options.windows}`)
+      const machineBefore = machineCpuSeconds()
+      const cpuBefore = contender.server.cpuSeconds()
+      const window = await offer(contender, rate, options.seconds, MAX_LAG_MS)
+      const cpu = contender.server.cpuSeconds() - cpuBefore
+      requireClean(contender, window)
+      course.cpuMicros.push((cpu / window.ok) * 1e6)
+      course.windows.push(window)
+      const others = machineCpuSeconds() - machineBefore - cpu - window.cpuSeconds
+      course.othersShares.push(Math.max(0, others) / (window.seconds * availableParallelism()))
+    })
+    return undefined
+  } catch (error) {
+    return error as Error
   }
 }
 
