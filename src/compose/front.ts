@@ -14,6 +14,7 @@ import { senderThrough } from '../delivery/webhookMessage.ts'
 import { Webhooks } from '../delivery/webhooks.ts'
 import { openDeliveries } from '../delivery/webhookThread.ts'
 import type { Intake, Positions, Users } from '../engine/port.ts'
+import { Audiences } from '../events/audience.ts'
 import { eventRoutes } from '../events/eventRoutes.ts'
 import type { EventFeed } from '../events/feed.ts'
 import type { EventIndex, EventQueries } from '../events/port.ts'
@@ -84,7 +85,8 @@ export function openFront(parts: FrontParts): Front {
     quotas: registry.projects,
     clock,
   })
-  const eventStreams = new ServerSentEvents(feed, keyWatch)
+  const audiences = new Audiences(feed)
+  const eventStreams = new ServerSentEvents(feed, audiences, keyWatch)
   const definitions = [
     ...trackRoutes({ intake, registry, rateLimits: options.rateLimits, measurer, scan: scanJsonUpdate }),
     ...conversionRoutes({ intake, users }),
@@ -105,7 +107,7 @@ export function openFront(parts: FrontParts): Front {
     ...healthRoutes([...parts.checks, ...roads.checks], metrics),
   ]
   const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
-  const subscriptions = new Subscriptions(feed, logger, new PlaceTokens(parts.secret))
+  const subscriptions = new Subscriptions(feed, audiences, logger, new PlaceTokens(parts.secret))
   const watches = new Watches({ positions, registry, clock })
   const streamServer = new StreamServer({
     ...options,

@@ -2,14 +2,16 @@ import Type from 'typebox'
 import type { KeyHolder, KeyWatch } from '../api/keyWatch.ts'
 import { route, type Route } from '../api/route.ts'
 import { Text } from '../api/schemas.ts'
+import type { Audiences, Encoded, Outlet } from '../events/audience.ts'
+import { EventReader } from '../events/eventReader.ts'
 import type { EventFeed } from '../events/feed.ts'
-import { wants, type EventFilter } from '../events/filter.ts'
+import type { EventFilter } from '../events/filter.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { Credentials } from '../registry/port.ts'
 import { notFound } from '../runtime/errors.ts'
 
-/** Events looked at between two writes. */
-const STRETCH = 200
+/** A reader that has left that much unread gets no more until it has read all. */
+const MAX_UNREAD_BYTES = 64 * 1024
 /** A comment that often tells proxies, and us, that the other side is still there. */
 const HEARTBEAT_MS = 15_000
 
@@ -27,8 +29,8 @@ const Query = Type.Object({
 })
 
 /**
- * Events as they happen, as server-sent events (the HTML standard, section 9.2). Each reader is a cursor over the event
- * log: slow ones read on from disk, and one that comes back with Last-Event-ID misses nothing.
+ * Events as they happen, as server-sent events (the HTML standard, section 9.2). Each reader is a place in the event log, as
+ * those of streams are: slow ones read on from disk, and one that comes back with Last-Event-ID misses nothing.
  *
  * Owns: the readers that are connected, so that a shutdown ends them. Does not own: what happened (the feed), how long a
  * key is good (the key watch).
@@ -36,12 +38,14 @@ const Query = Type.Object({
 export class ServerSentEvents {
   readonly name = 'event streams'
   readonly #feed: EventFeed
+  readonly #audiences: Audiences
   readonly #keyWatch: KeyWatch
   readonly #open = new Set<AbortController>()
   #stopped = false
 
-  constructor(feed: EventFeed, keyWatch: KeyWatch) {
+  constructor(feed: EventFeed, audiences: Audiences, keyWatch: KeyWatch) {
     this.#feed = feed
+    this.#audiences = audiences
     this.#keyWatch = keyWatch
   }
 
@@ -101,7 +105,7 @@ export class ServerSentEvents {
     })
   }
 
-  #chunks(credentials: Credentials, place: number, filter: EventFilter): AsyncIterable<string> {
+  #chunks(credentials: Credentials, place: number, filter: EventFilter): AsyncIterable<Encoded> {
     const ended = new AbortController()
     const texts = this.#texts(credentials, place, filter, ended)
     return {
@@ -121,11 +125,12 @@ export class ServerSentEvents {
     place: number,
     filter: EventFilter,
     ended: AbortController,
-  ): AsyncGenerator<string, undefined> {
+  ): AsyncGenerator<Encoded, undefined> {
     // Not before the first piece is asked for: until then nobody may ever come to read, and nothing below would run.
     this.#open.add(ended)
     if (this.#stopped) ended.abort()
-    const stretches = this.#feed.follow(credentials.scope, place, STRETCH, ended.signal)
+    const outlet = new PieceOutlet(ended.signal)
+    const reader = new EventReader(credentials.scope, filter, place, outlet, this.#audiences)
     let refusal: string | undefined
     const holder: KeyHolder = {
       keyRefused: ({ message }) => {
@@ -134,28 +139,16 @@ export class ServerSentEvents {
       },
     }
     this.#keyWatch.add(credentials, holder)
-    let next: ReturnType<typeof stretches.next> | undefined
     try {
       yield ': connected\n\n'
-      for (;;) {
-        next ??= stretches.next()
-        const result = await withinHeartbeat(next)
-        if (result === undefined) {
-          yield ': still here\n\n'
-          continue
-        }
-        next = undefined
-        if (result.done) {
-          if (refusal !== undefined) yield `: ${refusal}\n\n`
-          return undefined
-        }
-        let text = ''
-        for (const { event } of result.value.events) {
-          if (wants(filter, event)) text += frame(event)
-        }
-        if (text !== '') yield text
+      while (!ended.signal.aborted) {
+        reader.advance()
+        yield (await outlet.take()) ?? ': still here\n\n'
       }
+      if (refusal !== undefined) yield `: ${refusal}\n\n`
+      return undefined
     } finally {
+      reader.end()
       ended.abort()
       this.#open.delete(ended)
       this.#keyWatch.remove(credentials, holder)
@@ -163,22 +156,68 @@ export class ServerSentEvents {
   }
 }
 
-/** JSON has no line breaks; the name of a conversion may. */
-function frame({ id, type, json }: StoredEvent): string {
-  return `id: ${id}\nevent: ${type.replaceAll(/[\r\n]/g, ' ')}\ndata: ${json}\n\n`
+/** The events of one reader as pieces of its answer, which are made as they are asked for. */
+class PieceOutlet implements Outlet {
+  readonly format = 'text/event-stream'
+  readonly #ended: AbortSignal
+  #messages: Encoded[] = []
+  #bytes = 0
+  #error: unknown
+  #wake: () => void = () => undefined
+
+  constructor(ended: AbortSignal) {
+    this.#ended = ended
+    ended.addEventListener('abort', () => this.#wake())
+  }
+
+  get isBehind(): boolean {
+    return this.#bytes > MAX_UNREAD_BYTES
+  }
+
+  encode({ id, type, json }: StoredEvent): string {
+    return frame(id, type, json)
+  }
+
+  send(messages: readonly Encoded[]): void {
+    for (const message of messages) {
+      this.#messages.push(message)
+      this.#bytes += message.length
+    }
+    this.#wake()
+  }
+
+  fail(error: unknown): void {
+    this.#error = error
+    this.#wake()
+  }
+
+  /** All that was sent, when there is something; '' at the end, and undefined when nothing has come for a heartbeat. */
+  async take(): Promise<Encoded | undefined> {
+    if (this.#messages.length === 0 && this.#error === undefined && !this.#ended.aborted) await this.#more()
+    if (this.#error !== undefined) throw this.#error
+    if (this.#ended.aborted) return ''
+    const messages = this.#messages
+    this.#messages = []
+    this.#bytes = 0
+    if (messages.length <= 1) return messages[0]
+    return Buffer.concat(messages.map((message) => Buffer.from(message)))
+  }
+
+  /** Resolves when something has come, it has ended, or a heartbeat is due. */
+  #more(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, HEARTBEAT_MS)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
 }
 
-/** What the promise resolves to, or undefined when it takes longer than a heartbeat. */
-async function withinHeartbeat<T>(promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const beat = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), HEARTBEAT_MS)
-  })
-  try {
-    return await Promise.race([promise, beat])
-  } finally {
-    clearTimeout(timer)
-  }
+/** JSON has no line breaks; the name of a conversion may. */
+function frame(id: string, type: string, json: string): string {
+  return `id: ${id}\nevent: ${type.replaceAll(/[\r\n]/g, ' ')}\ndata: ${json}\n\n`
 }
 
 function listOf(text: string | undefined): readonly string[] | undefined {

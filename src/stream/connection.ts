@@ -1,3 +1,4 @@
+import type { Encoded } from '../events/audience.ts'
 import type { Intake } from '../engine/port.ts'
 import type { RequestQuotas } from '../api/authenticate.ts'
 import type { KeyHolder } from '../api/keyWatch.ts'
@@ -11,7 +12,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { CLOSE } from './closeCodes.ts'
 import type { AckMessage, ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
-import type { Codec, Encoded, StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
+import type { Codec, StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 import { FrameReceipt, type FrameOwner } from './receipt.ts'
 import { frameId, readTrack, type TrackFrame } from './trackFrame.ts'
 

@@ -1,11 +1,9 @@
 import type { TObject } from 'typebox'
+import type { Encoded } from '../events/audience.ts'
 import type { Stamp } from '../ingest/trackSchema.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
 import type { TrackFrame } from './trackFrame.ts'
-
-/** A message as it goes over the wire; made once, it may be sent to every connection of the same encoding. */
-export type Encoded = string | Uint8Array
 
 /** One of the encodings, chosen by the subprotocol of a connection. */
 export interface Codec {

@@ -1,16 +1,16 @@
 import Type from 'typebox'
 import { Name } from '../api/schemas.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
+import type { Audiences, Encoded, Outlet } from '../events/audience.ts'
+import { EventReader } from '../events/eventReader.ts'
 import type { EventFeed } from '../events/feed.ts'
-import type { Stretch } from '../events/port.ts'
-import type { ScopeId } from '../model/scope.ts'
+import type { StoredEvent } from '../events/port.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
-import { Audience, STRETCH } from './audience.ts'
+import { CLOSE } from './closeCodes.ts'
 import type { RawMessage, SubscribeMessage } from './messages.ts'
 import { Patience } from './patience.ts'
 import type { PlaceTokens } from './placeTokens.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
-import { Subscription, type EventSource } from './subscription.ts'
 
 /** Subscriptions of one connection at one time. */
 const MAX_SUBSCRIPTIONS = 100
@@ -33,20 +33,21 @@ const Unsubscribe = Type.Object({ id: Name(MAX_ID_LENGTH) })
  * `subscribe` and `unsubscribe`: events as they happen, each once and in the order of the log, from now on or from
  * after an event that the client has.
  *
- * Owns: the audiences of the scopes. Does not own: what happened (the feed).
+ * Owns: which connection has which. Does not own: what happened (the feed), readers and who is told what (events/).
  */
-export class Subscriptions implements StreamFeatureKind, EventSource {
+export class Subscriptions implements StreamFeatureKind {
   readonly messages = { subscribe: Subscribe, unsubscribe: Unsubscribe }
   readonly names = 'subscription'
   /** How many there are. */
   count = 0
+  readonly audiences: Audiences
+  readonly tokens: PlaceTokens
   readonly #feed: EventFeed
   readonly #log: ErrorLog
-  readonly tokens: PlaceTokens
-  readonly #audiences = new Map<ScopeId, Audience>()
 
-  constructor(feed: EventFeed, log: ErrorLog, tokens: PlaceTokens) {
+  constructor(feed: EventFeed, audiences: Audiences, log: ErrorLog, tokens: PlaceTokens) {
     this.#feed = feed
+    this.audiences = audiences
     this.#log = log
     this.tokens = tokens
   }
@@ -55,31 +56,43 @@ export class Subscriptions implements StreamFeatureKind, EventSource {
     return new ConnectionSubscriptions(connection, this.#feed, this)
   }
 
-  read({ connection, place }: Subscription): Promise<Stretch> {
-    return this.#feed.read(connection.scope, place, STRETCH)
-  }
-
-  join(subscription: Subscription): Audience | undefined {
-    const { scope } = subscription.connection
-    let audience = this.#audiences.get(scope)
-    if (subscription.place < (audience?.place ?? this.#feed.lastPlace)) return undefined
-    if (audience === undefined) {
-      audience = new Audience(this.#feed, scope)
-      this.#audiences.set(scope, audience)
-    }
-    audience.add(subscription)
-    return audience
-  }
-
-  leave(subscription: Subscription, audience: Audience): void {
-    audience.remove(subscription)
-    if (!audience.isEmpty) return
-    audience.end()
-    this.#audiences.delete(subscription.connection.scope)
-  }
-
   failed(error: unknown): void {
     this.#log.error({ err: error }, 'events cannot be read for a subscription')
+  }
+}
+
+/** The events of one subscription, as messages of its connection. */
+class SubscriptionOutlet implements Outlet {
+  readonly format: string
+  readonly #id: string
+  readonly #connection: StreamConnection
+  readonly #patience: Patience
+  readonly #all: Subscriptions
+
+  /** @param id chosen by the client: it is in each message */
+  constructor(id: string, connection: StreamConnection, patience: Patience, all: Subscriptions) {
+    this.format = `${connection.codec.protocol} ${id}`
+    this.#id = id
+    this.#connection = connection
+    this.#patience = patience
+    this.#all = all
+  }
+
+  get isBehind(): boolean {
+    return this.#patience.isTried
+  }
+
+  encode({ json }: StoredEvent): Encoded {
+    return this.#connection.codec.encode({ type: 'event', subscription: this.#id, event: json })
+  }
+
+  send(messages: readonly Encoded[]): void {
+    this.#connection.sendEncoded(messages)
+  }
+
+  fail(error: unknown): void {
+    this.#all.failed(error)
+    this.#connection.close(CLOSE.internalError, 'The events cannot be read.')
   }
 }
 
@@ -89,8 +102,8 @@ class ConnectionSubscriptions implements StreamFeature {
   readonly #feed: EventFeed
   readonly #all: Subscriptions
   readonly #patience: Patience
-  /** By id: a subscription, or the search for the place where it is to begin. */
-  readonly #subscriptions = new Map<string, Subscription | Promise<number | undefined>>()
+  /** By id: its reader, or the search for the place where it is to begin. */
+  readonly #subscriptions = new Map<string, EventReader | Promise<number | undefined>>()
 
   constructor(connection: StreamConnection, feed: EventFeed, all: Subscriptions) {
     this.#connection = connection
@@ -107,7 +120,7 @@ class ConnectionSubscriptions implements StreamFeature {
   drained(): void {
     this.#patience.restore()
     for (const subscription of this.#subscriptions.values())
-      if (subscription instanceof Subscription) subscription.advance()
+      if (subscription instanceof EventReader) subscription.advance()
   }
 
   closed(): void {
@@ -162,12 +175,13 @@ class ConnectionSubscriptions implements StreamFeature {
   }
 
   #begin({ id, filter = {} }: SubscribeMessage, place: number): void {
-    const subscription = new Subscription(id, filter, place, this.#connection, this.#patience, this.#all)
-    this.#subscriptions.set(id, subscription)
+    const { scope } = this.#connection
+    const outlet = new SubscriptionOutlet(id, this.#connection, this.#patience, this.#all)
+    const reader = new EventReader(scope, filter, place, outlet, this.#all.audiences)
+    this.#subscriptions.set(id, reader)
     this.#all.count++
-    const from = this.#all.tokens.seal(this.#connection.scope, place)
-    this.#connection.send({ type: 'subscribed', id, from })
-    subscription.advance()
+    this.#connection.send({ type: 'subscribed', id, from: this.#all.tokens.seal(scope, place) })
+    reader.advance()
   }
 
   #unsubscribe(id: string): void {
@@ -179,7 +193,7 @@ class ConnectionSubscriptions implements StreamFeature {
   #end(id: string): void {
     const subscription = this.#subscriptions.get(id)
     this.#subscriptions.delete(id)
-    if (!(subscription instanceof Subscription)) return
+    if (!(subscription instanceof EventReader)) return
     subscription.end()
     this.#all.count--
   }

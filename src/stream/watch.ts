@@ -1,9 +1,9 @@
 import { isoDate } from '../model/isoDate.ts'
-import { PART_BYTES } from './audience.ts'
+import { PART_BYTES, type Encoded } from '../events/audience.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { PositionMessage } from './messages.ts'
 import type { Patience } from './patience.ts'
-import type { Encoded, StreamConnection } from './port.ts'
+import type { StreamConnection } from './port.ts'
 
 /**
  * One watched area of one client: who is in it, and what of that the client has not been told.

@@ -1,6 +1,7 @@
+import type { Encoded } from '../../src/events/audience.ts'
 import { jsonCodec } from '../../src/stream/jsonCodec.ts'
 import type { ServerMessage } from '../../src/stream/messages.ts'
-import type { Encoded, StreamConnection } from '../../src/stream/port.ts'
+import type { StreamConnection } from '../../src/stream/port.ts'
 
 /** A connection's twin: what is sent is kept as objects, and the test says when it has been read. */
 export class FakeConnection implements StreamConnection {

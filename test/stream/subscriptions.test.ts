@@ -1,6 +1,7 @@
 /** Subscriptions without sockets: the feed is real, its index and the connections are twins. */
 import fc from 'fast-check'
 import t from 'tap'
+import { Audiences } from '../../src/events/audience.ts'
 import { EventFeed } from '../../src/events/feed.ts'
 import { wants, type EventFilter } from '../../src/events/filter.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
@@ -131,7 +132,7 @@ t.test(
         fc.constantFrom(0, 1500, 1_000_000),
         async (script, wanted, recentBytes) => {
           const feed = new EventFeed(new MemoryEvents(), recentBytes)
-          const subscriptions = new Subscriptions(feed, log, tokens)
+          const subscriptions = new Subscriptions(feed, new Audiences(feed), log, tokens)
           const first = whole(0)
           feed.add(1, [first])
           // Two of each: they form groups.
@@ -171,7 +172,7 @@ t.test(
 
 t.test('a reader that stalls costs one part, and is read on for from the disk when it reads', async (t) => {
   const feed = new EventFeed(new MemoryEvents(), 0)
-  const subscriptions = new Subscriptions(feed, log, tokens)
+  const subscriptions = new Subscriptions(feed, new Audiences(feed), log, tokens)
   const slow = new FakeConnection()
   const quick = new FakeConnection()
   const links = [subscribe(subscriptions, slow), subscribe(subscriptions, quick)]
@@ -201,7 +202,7 @@ t.test('a reader that stalls costs one part, and is read on for from the disk wh
 
 t.test('who joins while thousands are being sent to misses nothing and gets nothing twice', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
-  const subscriptions = new Subscriptions(feed, log, tokens)
+  const subscriptions = new Subscriptions(feed, new Audiences(feed), log, tokens)
   const links: ReturnType<typeof subscribe>[] = []
   const join = (filter?: EventFilter, from?: string) => {
     const link = subscribe(subscriptions, new FakeConnection())
@@ -259,7 +260,7 @@ t.test('who does not read for too long is closed, who reads in time is not', asy
 t.test('subscriptions that are refused, end, or are looked up for too long', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
   feed.add(1, [whole(1), whole(2, { scope: 1 })])
-  const subscriptions = new Subscriptions(feed, log, tokens)
+  const subscriptions = new Subscriptions(feed, new Audiences(feed), log, tokens)
   const connection = new FakeConnection()
   const link = subscribe(subscriptions, connection)
   link.subscribe('a')
@@ -294,7 +295,7 @@ t.test('a publishable key hears of the devices and users that it names, and of n
   const feed = new EventFeed(new MemoryEvents())
   feed.add(1, [whole(1)])
   const connection = new FakeConnection(0, false)
-  const link = subscribe(new Subscriptions(feed, log, tokens), connection)
+  const link = subscribe(new Subscriptions(feed, new Audiences(feed), log, tokens), connection)
   t.throws(() => link.subscribe('a'), { code: 403, param: 'filter' })
   t.throws(() => link.subscribe('a', { types: ['bought'], tags: ['t'] }), { code: 403, param: 'filter' })
   link.subscribe('device', { deviceIds: ['mine'] })

@@ -1,19 +1,17 @@
-import type { EventFeed } from '../events/feed.ts'
-import { wants, type EventFilter } from '../events/filter.ts'
-import type { PlacedEvent, StoredEvent } from '../events/port.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Codec, Encoded } from './port.ts'
+import type { EventFeed } from './feed.ts'
+import { wants, type EventFilter } from './filter.ts'
+import type { PlacedEvent, StoredEvent, Stretch } from './port.ts'
 
 /**
- * The subscriptions of one scope that have caught up, and what happens now.
+ * The readers of one scope's events that have caught up, and what happens now.
  *
- * The naive way gives each subscription a cursor of its own that is woken by every event, filters it and encodes it:
- * with ten thousand subscribers that is all done ten thousand times, mostly with the same result. Here one cursor
- * follows the log for all; subscriptions that are alike form a group, for which an event is filtered and encoded once;
- * and groups are found by what they ask for, so that ten thousand subscribers of a device each cost nothing to the
- * others' events.
+ * The naive way gives each reader a cursor of its own that is woken by every event, filters it and encodes it: with ten
+ * thousand of them that is all done ten thousand times, mostly with the same result. Here one cursor follows the log for
+ * all; readers that are alike form a group, for which an event is filtered and encoded once; and groups are found by what
+ * they ask for, so that ten thousand readers of a device each cost nothing to the others' events.
  *
- * Owns: the cursor, groups. Does not own: subscriptions that are behind (subscription.ts): they leave and come back.
+ * Owns: the cursor, groups. Does not own: readers that are behind (eventReader.ts): they leave and come back.
  *
  * Invariants
  * 1. A member gets the wanted events after its place, in the order of the log, each once.
@@ -21,7 +19,7 @@ import type { Codec, Encoded } from './port.ts'
  */
 
 /** Events that are read at a time. */
-export const STRETCH = 200
+const STRETCH = 200
 /** Bytes, about, that are sent to one connection in one go. */
 export const PART_BYTES = 64 * 1024
 /** Connections that are sent to between two breaths of the process. */
@@ -35,12 +33,25 @@ export interface Part {
   readonly messages: readonly Encoded[]
 }
 
-/** A subscription, as its group sees it. */
+/** An event as it goes over the wire; made once, it may be sent to many. */
+export type Encoded = string | Uint8Array
+
+/** Where one reader's events go. */
+export interface Outlet {
+  /** Outlets that say the same here encode every event to the same bytes. */
+  readonly format: string
+  encode(event: StoredEvent): Encoded
+  /** What was sent has not been read: nothing is to be sent until it has. */
+  readonly isBehind: boolean
+  send(messages: readonly Encoded[]): void
+  /** The log cannot be read: that was the last of it. */
+  fail(error: unknown): void
+}
+
+/** A reader, as its group sees it. */
 export interface Member {
-  /** Chosen by the client: it is in each message. */
-  readonly id: string
   readonly filter: EventFilter
-  readonly codec: Codec
+  readonly outlet: Outlet
   /** That of the last event that it has got, or need not get. */
   readonly place: number
   /** Sends the part, or as much of it as lies behind its place. It may leave. */
@@ -58,7 +69,7 @@ const LISTS = [
   ['types', 'type'],
 ] as const
 
-export class Audience {
+class Audience {
   /** Members have got, or are getting, what is up to here: who joins must have that already. */
   place: number
   readonly #ended = new AbortController()
@@ -163,19 +174,51 @@ export class Audience {
   }
 }
 
+/** The audiences of all scopes, as long as they have members. */
+export class Audiences {
+  readonly #feed: EventFeed
+  readonly #audiences = new Map<ScopeId, Audience>()
+
+  constructor(feed: EventFeed) {
+    this.#feed = feed
+  }
+
+  /** Events of a scope after a place, from memory or disk; the answer may be some time in coming. */
+  read(scope: ScopeId, place: number): Promise<Stretch> {
+    return this.#feed.read(scope, place, STRETCH)
+  }
+
+  /** Makes it a member; undefined while it is behind. */
+  join(scope: ScopeId, member: Member): Audience | undefined {
+    let audience = this.#audiences.get(scope)
+    if (member.place < (audience?.place ?? this.#feed.lastPlace)) return undefined
+    if (audience === undefined) {
+      audience = new Audience(this.#feed, scope)
+      this.#audiences.set(scope, audience)
+    }
+    audience.add(member)
+    return audience
+  }
+
+  leave(scope: ScopeId, member: Member, audience: Audience): void {
+    audience.remove(member)
+    if (!audience.isEmpty) return
+    audience.end()
+    this.#audiences.delete(scope)
+  }
+}
+
 /** Members that get the same bytes. */
 class Group {
   readonly filter: EventFilter
   readonly members = new Set<Member>()
-  readonly #id: string
-  readonly #codec: Codec
+  readonly #encode: (event: StoredEvent) => Encoded
   #parts: { places: number[]; messages: Encoded[] }[] = []
   #bytes = 0
 
-  constructor({ id, filter, codec }: Member) {
-    this.#id = id
+  constructor({ filter, outlet }: Member) {
     this.filter = filter
-    this.#codec = codec
+    this.#encode = (event) => outlet.encode(event)
   }
 
   collect({ place, event }: PlacedEvent): void {
@@ -185,7 +228,7 @@ class Group {
     }
     const part = this.#parts.at(-1)!
     part.places.push(place)
-    const message = encodeEvent(this.#codec, this.#id, event)
+    const message = this.#encode(event)
     // A text would be made bytes again for each member.
     part.messages.push(this.members.size > 1 && typeof message === 'string' ? Buffer.from(message) : message)
     this.#bytes += event.json.length
@@ -198,17 +241,13 @@ class Group {
   }
 }
 
-export function encodeEvent(codec: Codec, subscription: string, { json }: StoredEvent): Encoded {
-  return codec.encode({ type: 'event', subscription, event: json })
-}
-
 /** Lets everything else have its turn. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-function keyOf({ id, filter, codec }: Member): string {
-  return JSON.stringify([codec.protocol, id, LISTS.map(([list]) => filter[list])])
+function keyOf({ filter, outlet }: Member): string {
+  return JSON.stringify([outlet.format, LISTS.map(([list]) => filter[list])])
 }
 
 /** The number of the first list of a filter; −1 where it has none. */
