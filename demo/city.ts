@@ -115,6 +115,7 @@ class Traffic {
   private readonly vehicles: Vehicle[]
   private readonly samples: Sample[] = []
   private readonly startedAt = performance.now()
+  private endedAt = NaN
   private updates = 0
   private events = 0
   private refused = 0
@@ -155,10 +156,12 @@ class Traffic {
     for (const end = performance.now() + DRAIN_MS; this.inFlight > 0 && performance.now() < end;) {
       await sleep(TICK_MS)
     }
+    this.endedAt = performance.now()
   }
 
+  /** Once it has {@link run}. */
   summary(): string {
-    const seconds = (performance.now() - this.startedAt) / 1000
+    const seconds = (this.endedAt - this.startedAt) / 1000
     const refused = this.refused === 0 ? '' : `, ${this.refused} refused (${this.refusal})`
     return `${this.updates} updates and ${this.events} events in ${seconds.toFixed(1)} s${refused}`
   }

@@ -361,8 +361,9 @@ export class ActorHost implements Intake {
       const measuring = mail.measured ?? elsewhere
       const { zoneHits } = partition
       const result = partition.apply(update, view, writer, rateLimited, wantsUser, measuring)
-      // Within a zone an update takes hardly more than looking at the clock.
-      const isLook = partition.zoneHits === zoneHits || this.told.length % UPDATES_A_LOOK === 0
+      // Within a zone an update takes hardly more than looking at the clock, but for a user who is told of many stays.
+      const isCheap = partition.zoneHits !== zoneHits && !wantsUser
+      const isLook = !isCheap || this.told.length % UPDATES_A_LOOK === 0
       if (isLook) this.isLate ||= performance.now() >= this.evaluateUntil
       if (result === UNMEASURED) {
         void this.measureFirst(number, mail, partition.unmeasured!)

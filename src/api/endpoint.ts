@@ -74,7 +74,7 @@ export class Endpoint {
   /** @throws ApiError 400 naming the parameter */
   readQuery(text: string): Record<string, unknown> | undefined {
     if (this.#query === undefined) return undefined
-    const query = readForm(text, this.#query.properties, 'drop')
+    const query = readForm(text, this.#query.properties, this.#query.isStrict ? 'keep' : 'drop')
     this.#query.check(query)
     return query
   }

@@ -223,7 +223,9 @@ export function createServer(options: ServerOptions): Server {
       const listening = (socket: us_listen_socket | false): void => {
         if (socket === false) {
           reject(
-            new Error(`Cannot listen on ${host}:${port}: the port is in use or the address is not ours.`),
+            new Error(
+              `Cannot listen on ${host}:${port}: the port is in use, or below 1024 and not allowed to this user, or the address is not ours.`,
+            ),
           )
           return
         }

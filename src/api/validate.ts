@@ -27,6 +27,7 @@ interface Keywords {
   readonly uniqueItems?: boolean
   readonly minProperties?: number
   readonly maxProperties?: number
+  readonly additionalProperties?: unknown
 }
 
 /**
@@ -37,6 +38,8 @@ export class Validator {
   readonly properties: Readonly<Record<string, TSchema>>
   /** Fields for which null is a value of its own and does not mean absent. */
   readonly nullable: ReadonlySet<string>
+  /** Whether fields that the schema does not have are refused, as where a mistyped filter would mean "all". */
+  readonly isStrict: boolean
   readonly #schema: TObject
   readonly #compiled: { Check(value: unknown): boolean }
   readonly #defaults: readonly (readonly [name: string, value: unknown])[]
@@ -46,6 +49,7 @@ export class Validator {
     this.#schema = schema
     this.#compiled = Compile(schema)
     this.properties = schema.properties
+    this.isStrict = (schema as Keywords).additionalProperties === false
     this.nullable = new Set(Object.keys(this.properties).filter((name) => saysNull(this.properties[name]!)))
     this.#defaults = Object.entries(fillDefaults ? schema.properties : {}).flatMap(([name, property]) => {
       const value = (property as Keywords).default
@@ -94,6 +98,12 @@ function explainMembers(keywords: Keywords, value: unknown, path: string[]): Api
           : undefined
     path.pop()
     if (error !== undefined) return error
+  }
+  if (keywords.additionalProperties === false) {
+    const names = Object.keys(keywords.properties ?? {})
+    const unknown = Object.keys(value).find((name) => value[name] !== undefined && !names.includes(name))
+    if (unknown !== undefined)
+      return badParam(pathText([...path, unknown]), `No such field. There are ${names.join(', ')}.`)
   }
   const members = Object.values(keywords.patternProperties ?? {})[0]
   if (members === undefined) return undefined

@@ -17,16 +17,20 @@ const HEARTBEAT_MS = 15_000
 
 const List = (what: string) => Type.Optional(Text(4096, `Comma-separated; only events ${what}.`))
 
-const Query = Type.Object({
-  types: List('of these types'),
-  tags: List('of geofences or beacons with these tags'),
-  externalIds: List('of geofences or beacons with these externalIds'),
-  userIds: List('of these users'),
-  deviceIds: List('of these devices'),
-  from: Type.Optional(
-    Text(64, 'The `_id` of an event to go on after; absent: from now on. Last-Event-ID wins over it.'),
-  ),
-})
+/** Nothing else, since a mistyped filter would mean all events. */
+const Query = Type.Object(
+  {
+    types: List('of these types'),
+    tags: List('of geofences or beacons with these tags'),
+    externalIds: List('of geofences or beacons with these externalIds'),
+    userIds: List('of these users'),
+    deviceIds: List('of these devices'),
+    from: Type.Optional(
+      Text(64, 'The `_id` of an event to go on after; absent: from now on. Last-Event-ID wins over it.'),
+    ),
+  },
+  { additionalProperties: false },
+)
 
 /**
  * Events as they happen, as server-sent events (the HTML standard, section 9.2). Each reader is a place in the event log, as

@@ -32,7 +32,11 @@ const FIELDS = {
 }
 
 /** The fields of a definition, for requests. */
-export const WebhookBody = Type.Object(optional(FIELDS), { title: 'WebhookDefinition' })
+export const WebhookBody = Type.Object(optional(FIELDS), {
+  title: 'WebhookDefinition',
+  // A mistyped filter would mean all events.
+  additionalProperties: false,
+})
 
 /** The fields of an edit, for requests. */
 export const WebhookChangeBody = Type.Object(

@@ -20,13 +20,23 @@ const MAX_ID_LENGTH = 64
 
 const Items = Type.Optional(Type.Array(Name(256), { minItems: 1, maxItems: MAX_ITEMS }))
 
-const Subscribe = Type.Object({
-  id: Name(MAX_ID_LENGTH),
-  filter: Type.Optional(
-    Type.Object({ types: Items, tags: Items, externalIds: Items, userIds: Items, deviceIds: Items }),
-  ),
-  from: Type.Optional(Name(MAX_ID_LENGTH)),
-})
+/** A mistyped filter would mean all events. */
+const STRICT = { additionalProperties: false }
+
+const Subscribe = Type.Object(
+  {
+    type: Type.Literal('subscribe'),
+    id: Name(MAX_ID_LENGTH),
+    filter: Type.Optional(
+      Type.Object(
+        { types: Items, tags: Items, externalIds: Items, userIds: Items, deviceIds: Items },
+        STRICT,
+      ),
+    ),
+    from: Type.Optional(Name(MAX_ID_LENGTH)),
+  },
+  STRICT,
+)
 const Unsubscribe = Type.Object({ id: Name(MAX_ID_LENGTH) })
 
 /**

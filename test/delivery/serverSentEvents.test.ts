@@ -78,6 +78,20 @@ t.test('filters', async (t) => {
   }
 })
 
+t.test('a mistyped filter is refused, since it would mean all events', async (t) => {
+  for (const name of ['deviceId', 'type', 'bogus']) {
+    const { status, body } = await server.api('GET', `/v1/events/stream?${name}=x`)
+    t.match([status, body.meta.param], [400, name])
+    t.match(
+      body.meta.message,
+      /No such field\. There are types, tags, externalIds, userIds, deviceIds, from\./,
+    )
+  }
+  const url = 'https://example.com/hook'
+  const { status, body } = await server.api('POST', '/v1/webhooks', { url, type: ['bought'] })
+  t.match([status, body.meta.param], [400, 'type'])
+})
+
 t.test('a name with line breaks is one line, and the record has it whole', async (t) => {
   const source = await EventSource.open(server)
   const name = 'a\r\nid: forged\ndata: {}\rb\n\n'

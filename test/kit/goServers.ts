@@ -82,6 +82,7 @@ export const SERVER_CACHE = fileURLToPath(
 
 async function build(server: GoServer, into: string): Promise<void> {
   mkdirSync(SERVER_CACHE, { recursive: true })
+  console.error(`Building ${server.name} with Go, once: a minute or two.`)
   // Two tests may build at once: each in a folder of its own, and the last to be done wins.
   const folder = mkdtempSync(join(SERVER_CACHE, 'build-'))
   try {

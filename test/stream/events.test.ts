@@ -138,6 +138,8 @@ t.test('what is refused is told, and the rest goes on', async (t) => {
     [{ filter: { types: [5] } }, 'filter.types.0'],
     [{ filter: { deviceIds: Array.from({ length: 1001 }, (_, i) => `d${i}`) } }, 'filter.deviceIds'],
     [{ filter: { tags: [''] } }, 'filter.tags.0'],
+    [{ filter: { deviceId: ['a'] } }, 'filter.deviceId'],
+    [{ filters: { deviceIds: ['a'] } }, 'filters'],
     [{ from: 5 }, 'from'],
     [{ from: '' }, 'from'],
   ] as const) {
