@@ -214,10 +214,16 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null
 }
 
+/** Ports that {@link freePort} has answered, or looked at. */
+const given = new Set<number>()
+
 /** A free port below the range that the system hands out to outgoing connections. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
+    // Who has got it may not listen yet.
+    if (given.has(port)) continue
+    given.add(port)
     const probe = createServer()
     const free = await new Promise<boolean>((resolve) => {
       probe.once('error', () => resolve(false))
