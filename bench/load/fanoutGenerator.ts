@@ -73,6 +73,8 @@ class Tally {
   latencies: number[] = []
   delivered = 0
   bytesReceived = 0
+  /** The last frame that the server has acknowledged, as far as that could be read. */
+  acknowledged = 0
 
   begin(): void {
     for (const times of this.due) times.length = 0
@@ -138,8 +140,6 @@ const LINE_FEED = 0x0a
 let target: Target
 let driver: Socket
 let frames = 0
-/** The last frame that the server has acknowledged, as far as that could be read. */
-let acknowledged = 0
 let readers: Reader[] = []
 let filtered = false
 let sockets: Socket[] = []
@@ -151,7 +151,7 @@ async function obey(command: FanoutCommand): Promise<unknown> {
     case 'connect':
       target = command
       frames = 0
-      acknowledged = 0
+      tally.acknowledged = 0
       driver = await opened([upgradeStep()], noteAcknowledged)
       return {}
     case 'stall':
@@ -209,7 +209,7 @@ function opened(steps: readonly Step[], receive: (chunk: Buffer) => void): Promi
 
 function noteAcknowledged(chunk: Buffer): void {
   const ids = chunk.toString('latin1').matchAll(/"ack","id":(\d+)\}/g)
-  for (const [, id] of ids) acknowledged = Number(id)
+  for (const [, id] of ids) tally.acknowledged = Number(id)
 }
 
 function upgradeStep(): Step {
@@ -298,7 +298,8 @@ async function run({ rate, seconds }: FanoutLoad): Promise<FanoutResult> {
     await new Promise((resolve) => setTimeout(resolve, 2))
   // Events that nobody waits for must not come to those who read next.
   const patience = performance.now() + ACKNOWLEDGED_MS
-  while (acknowledged < frames && performance.now() < patience)
+  const last = frames
+  while (tally.acknowledged < last && performance.now() < patience)
     await new Promise((resolve) => setTimeout(resolve, 2))
   const { user, system } = process.cpuUsage(cpu)
   const latencies = Float64Array.from(tally.latencies).sort()
