@@ -54,7 +54,7 @@ export class DeviceColumns {
    * What evaluations have found about each device, at the revision of its zone. Apart, since only evaluations use it, and
    * not durable.
    */
-  readonly neighbours = new Neighbours()
+  readonly neighbours = new Neighbours(FIRST_CAPACITY)
 
   /** How many rows there is memory for. */
   protected get capacity(): number {

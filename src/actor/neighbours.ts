@@ -13,7 +13,6 @@ import { MAX_RADIUS_METERS, MAX_ZONE_LATITUDE, movedMeters, zoneCosine } from '.
  * stays at the revision of the row's zone (deviceColumns.ts); what is made of it (facts.ts).
  */
 
-const FIRST_CAPACITY = 256
 /** Numbers of 8 bytes of a row, as a shift: the first two are the point that was looked from. */
 const POINTS = 3
 /** Words of 4 bytes of a row, as a shift. */
@@ -24,7 +23,7 @@ const STAYS = 6
 const SLOTS = 8
 const METERS = 12
 
-/** Stays of a device, the first ones, whose slots are remembered. */
+/** Stays of a device, the first ones, whose slots are remembered too. */
 const MOST_STAYS = 2
 /** Geofences that are remembered: in a city mostly all within a block. */
 const MOST_NEIGHBOURS = 4
@@ -47,12 +46,16 @@ export class Surroundings {
 }
 
 export class Neighbours {
-  private points = new Float64Array(FIRST_CAPACITY << POINTS)
+  private points = new Float64Array()
   /** The same memory. */
-  private words = new Int32Array(this.points.buffer)
-  private floats = new Float32Array(this.points.buffer)
+  private words = new Int32Array()
+  private floats = new Float32Array()
 
-  /** Makes room for so many rows. */
+  constructor(rows: number) {
+    this.resize(rows)
+  }
+
+  /** Makes room for so many rows, no fewer than before. */
   resize(rows: number): void {
     const points = new Float64Array(rows << POINTS)
     points.set(this.points)

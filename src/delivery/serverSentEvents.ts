@@ -204,7 +204,9 @@ class PieceOutlet implements Outlet {
     this.#messages = []
     this.#bytes = 0
     if (messages.length <= 1) return messages[0]
-    return Buffer.concat(messages.map((message) => Buffer.from(message)))
+    return Buffer.concat(
+      messages.map((message) => (typeof message === 'string' ? Buffer.from(message) : message)),
+    )
   }
 
   /** Resolves when something has come, it has ended, or a heartbeat is due. */

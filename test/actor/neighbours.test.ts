@@ -25,7 +25,7 @@ t.test('what is remembered holds for every geofence, wherever the device went', 
       for (let id = 1; id <= random.between(0, 25); id++)
         index.put(randomGeofence(random, id, place, random.magnitude(10, SPREAD), engine.clock.now()))
       const settings = randomSettings(random)
-      const neighbours = new Neighbours()
+      const neighbours = new Neighbours(1)
       neighbours.resize(512)
       const found = new Surroundings()
       const near = () => {
@@ -70,7 +70,7 @@ t.test('what is remembered holds for every geofence, wherever the device went', 
 })
 
 t.test('nothing is known of a row that was never looked from, nor after it was forgotten', async (t) => {
-  const neighbours = new Neighbours()
+  const neighbours = new Neighbours(8)
   const found = new Surroundings()
   t.equal(neighbours.recall(5, 0, 0, 0, found), -1)
   neighbours.remember(5, 50, 10, 100, 1, [7], [40])
@@ -84,7 +84,7 @@ t.test('nothing is known of a row that was never looked from, nor after it was f
 })
 
 t.test('the nearest are remembered, and no farther than to the next', async (t) => {
-  const neighbours = new Neighbours()
+  const neighbours = new Neighbours(8)
   const found = new Surroundings()
   const meters = [300, -20, 500, 70, 90, 60, 400]
   neighbours.remember(0, 50, 10, 1000, meters.length, [0, 1, 2, 3, 4, 5, 6], meters)
@@ -94,7 +94,7 @@ t.test('the nearest are remembered, and no farther than to the next', async (t) 
 })
 
 t.test('near the poles nothing is', async (t) => {
-  const neighbours = new Neighbours()
+  const neighbours = new Neighbours(8)
   neighbours.remember(0, 81, 10, 1000, 0, [], [])
   t.equal(neighbours.recall(0, 81, 10, 0, new Surroundings()), -1)
 })
