@@ -128,6 +128,8 @@ export function edgeMeters(
   if (columns < 1 << level) {
     let west = longitude + 180 - column * size
     if (west < 0) west += 360
+    // Longitude 180 in column 0, whose western edge it is.
+    else if (west >= 360) west -= 360
     const east = columns * size - west
     const across = meridianMeters(west < east ? west : east, cosLatitude)
     if (across < meters) meters = across
