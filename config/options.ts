@@ -523,7 +523,12 @@ export interface LoadedOptions {
   readonly positionals: readonly string[]
   /** Print this, of the subcommand where there is one, and exit instead of doing anything; `options` are then the defaults. */
   readonly show: 'help' | 'version' | undefined
+  /** Environment variables that are spelled like a setting and are none: mistyped, most likely. */
+  readonly unknownVariables: readonly string[]
 }
+
+/** Read by the import command, which asks a running server. */
+const OTHER_VARIABLES = ['RINGFENCE_SECRET_KEY']
 
 /**
  * The settings out of flags, environment, file and defaults, in this precedence.
@@ -544,7 +549,11 @@ export function loadOptions(sources: OptionSources): LoadedOptions {
     else if (variable !== undefined && variable !== '') options[name] = parse(option, variable, option.env)
     else if (Object.hasOwn(file, name)) options[name] = parse(option, file[name], `${config}: "${name}"`)
   }
-  return { options: options as Options, positionals, show }
+  const variables = new Set([...OPTION_NAMES.map((name) => OPTIONS[name].env as string), ...OTHER_VARIABLES])
+  const unknownVariables = Object.keys(sources.env).filter(
+    (name) => name.startsWith('RINGFENCE_') && !variables.has(name),
+  )
+  return { options: options as Options, positionals, show, unknownVariables }
 }
 
 /** The text of `--help`, made from the table. */

@@ -14,7 +14,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { options, positionals, show } = loadOptions({
+  const { options, positionals, show, unknownVariables } = loadOptions({
     argv: process.argv.slice(2),
     env: process.env,
     readFile: (path) => readFileSync(path, 'utf8'),
@@ -24,6 +24,9 @@ async function main(): Promise<void> {
   if (positionals.length > 0) return process.exit(await operate(positionals, options, console.log))
 
   const logger = createLogger(options.logLevel)
+  // Not refused: an orchestrator sets variables for services by their names.
+  if (unknownVariables.length > 0)
+    logger.warn({ variables: unknownVariables }, 'no setting has these variables; --help lists those of all')
   if (options.engine === 'embedded') return runEmbedded(options, logger)
   // Its clients, 45 ms and 15 MB, are loaded only then.
   const { runDistributed } = await import('./compose/distributed.ts')

@@ -195,24 +195,31 @@ function explainNumber(keywords: Keywords, value: unknown, param: string): ApiEr
 function textSentence(keywords: Keywords, value: string, param: string): string {
   const { minLength = 0, maxLength } = keywords
   if (value === '' && minLength > 0) return 'Must not be empty.'
-  if (value.length < minLength) return `Must be at least ${minLength} characters.`
-  if (maxLength !== undefined && value.length > maxLength) return `Must be at most ${maxLength} characters.`
+  if (value.length < minLength) return `Must be at least ${counted(minLength, 'character')}.`
+  if (maxLength !== undefined && value.length > maxLength)
+    return `Must be at most ${counted(maxLength, 'character')}.`
   return `Invalid ${param}.`
 }
 
 function listSentence(keywords: Keywords, value: readonly unknown[]): string {
-  const { minItems = 0, maxItems, items } = keywords
+  const { minItems = 0, maxItems = Infinity, items } = keywords
   if (items !== undefined && isTuple(items)) return `Must have exactly ${items.length} items.`
-  if (value.length < minItems) return `Must have at least ${minItems} items.`
-  if (tooMany(value.length, maxItems)) return `Must have at most ${maxItems} items.`
+  if (value.length < minItems) return `Must have at least ${counted(minItems, 'item')}.`
+  if (tooMany(value.length, maxItems)) return `Must have at most ${counted(maxItems, 'item')}.`
   return keywords.uniqueItems ? 'Must not repeat items.' : 'Invalid items.'
 }
 
 function recordSentence(keywords: Keywords, value: Record<string, unknown>): string {
-  const { minProperties = 0, maxProperties } = keywords
+  const { minProperties = 0, maxProperties = Infinity } = keywords
   const count = Object.keys(value).length
-  if (count < minProperties) return `Must have at least ${minProperties} keys.`
-  return tooMany(count, maxProperties) ? `Must have at most ${maxProperties} keys.` : 'Invalid keys.'
+  if (count < minProperties) return `Must have at least ${counted(minProperties, 'key')}.`
+  return tooMany(count, maxProperties)
+    ? `Must have at most ${counted(maxProperties, 'key')}.`
+    : 'Invalid keys.'
+}
+
+function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
 
 /** A text, number or list where the schema wants any such; not where it wants a certain one. */

@@ -119,7 +119,7 @@ export function lockStore(folder: string): () => void {
   } catch (error) {
     database.close()
     if ((error as { code?: string }).code === 'SQLITE_BUSY') throw new StoreLocked(folder, error)
-    throw error
+    throw new StoreRefused(join(folder, 'lock'), `cannot be written: ${(error as Error).message}`)
   }
   return () => {
     database.close()

@@ -323,7 +323,10 @@ function openFile(file: string): Database.Database {
     db?.close()
     if (codeOf(error).startsWith('SQLITE_BUSY')) throw new RegistryLocked(file, error)
     if (isDamage(error)) throw new RegistryDamaged(file, 'is not a readable SQLite database.', error)
-    throw error
+    if (codeOf(error) === '') throw error
+    throw new Error(`${file}: cannot be opened: ${(error as Error).message}. May it be written?`, {
+      cause: error,
+    })
   }
 }
 

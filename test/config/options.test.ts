@@ -43,6 +43,13 @@ t.test('a flag wins over the environment, that over the file, that over the defa
   t.equal(load({ env: { RINGFENCE_PORT: '' } }).options.port, 8080, 'set to nothing is not set')
 })
 
+t.test('a variable that is spelled like a setting and is none is told of, and does no harm', async (t) => {
+  const env = { RINGFENCE_PROT: '2', RINGFENCE_PORT: '3', RINGFENCE_SECRET_KEY: 'x', PORT: '4' }
+  const { options, unknownVariables } = load({ env })
+  t.equal(options.port, 3)
+  t.strictSame(unknownVariables, ['RINGFENCE_PROT'])
+})
+
 t.test('every setting is read from its flag, its variable and its key', async (t) => {
   const VALUES: Record<keyof typeof OPTIONS, [text: string, value: unknown, json?: unknown]> = {
     port: ['0', 0, 0],

@@ -1,7 +1,7 @@
 /** The registry through its public functions: edits, dates, restarts, crashes, damaged files, keys, the command line. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
@@ -399,6 +399,11 @@ t.test('locked, foreign, damaged and newer files are named', async (t) => {
   writeFileSync(file, '')
   tamper('CREATE TABLE songs (title TEXT)')
   t.throws(reopen, { name: 'RegistryDamaged', message: /is not a Ringfence registry/ })
+
+  rmSync(file)
+  mkdirSync(file)
+  t.throws(reopen, { message: /registry\.sqlite: cannot be opened: unable to open database file/ })
+  rmdirSync(file)
 
   writeFileSync(file, whole)
   opened.registry = reopen()
