@@ -99,6 +99,16 @@ const segments = () =>
     .toSorted()
 const snapshots = () => readdirSync(join(data, 'snapshots')).filter((name) => name.endsWith('.snap'))
 
+/** By partition: `<partition>-<position>.snap`. */
+function newestSnapshots(): string[] {
+  const newest = new Map<string, number>()
+  for (const name of snapshots()) {
+    const [partition = '', position] = name.split(/[-.]/)
+    newest.set(partition, Math.max(newest.get(partition) ?? 0, Number(position)))
+  }
+  return Array.from(newest, ([partition, position]) => `${partition}-${position}.snap`)
+}
+
 /** The last update of each device that was answered 200, by its longitude. */
 const acknowledged = new Map<string, number>()
 
@@ -276,10 +286,15 @@ t.test('a folder that is damaged or newer: the start names the file and changes 
 t.test('damaged snapshots are passed over for the ones before or the log', async (t) => {
   const copy = join(folder, 'snapshots')
   cpSync(data, copy, { recursive: true })
-  const damaged = snapshots().filter((_, i) => i % 2 === 0)
+  // Every other partition's newest, whose older one, where there is one, is whole.
+  const damaged = newestSnapshots().filter((_, i) => i % 2 === 0)
   for (const name of damaged) flipByte(join(copy, 'snapshots', name), -1)
   const server = await Server.start({ data: copy, env: ENV })
   t.teardown(() => server.dispose())
-  t.match(server.output, damaged[0]!, 'it is told of')
+  t.strictSame(
+    damaged.filter((name) => !server.output.includes(name)),
+    [],
+    'each is told of',
+  )
   t.strictSame(await holdsAll(server), [])
 })
