@@ -301,12 +301,14 @@ export const OF_THE_FILLING: ReadonlySet<string> = new Set([ORIGIN, FILLING])
 
 /**
  * The changes, of which some were overtaken and are missing, so that their order says nothing: whatever they change gets out of
- * the way first, and what is new comes in the order of creation.
+ * the way first, and what is new comes in the order of creation. Of a record that changed while they came there are several
+ * changes, and the last one alone counts: a removal, which has no time of creation, must not come before what it removes.
  */
 function inAnyOrder(image: RegistryImage, changes: readonly Change[]): Change[] {
   const createdAt = ({ row }: Change): number => (row as { createdAt?: number } | undefined)?.createdAt ?? 0
-  const sorted = changes.toSorted((a, b) => createdAt(a) - createdAt(b) || (a.key < b.key ? -1 : 1))
-  return [...changes.flatMap((change) => image.parked(change) ?? []), ...sorted]
+  const last = [...new Map(changes.map((change) => [`${change.kind}.${change.key}`, change])).values()]
+  const sorted = last.toSorted((a, b) => createdAt(a) - createdAt(b) || (a.key < b.key ? -1 : 1))
+  return [...last.flatMap((change) => image.parked(change) ?? []), ...sorted]
 }
 
 function removalOf({ name }: Entry): Change | undefined {

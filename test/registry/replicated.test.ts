@@ -13,7 +13,7 @@ import { rowOfBeacon } from '../../src/registry/beaconRow.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { circle, contentsOf, folderOf, openReplica, SCOPE, START, until } from './replicatedKit.ts'
-import type { EditStream } from '../../src/registry/editStream.ts'
+import type { EditStream, KeptEntry } from '../../src/registry/editStream.ts'
 import { MemoryStream, type KeptEdit, type Trouble } from './memoryStream.ts'
 
 const RUNS = 12 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
@@ -210,7 +210,12 @@ t.test('property: replicas see whole edits in one order, and end as a sequence o
 
 /** A connection that the test cuts. */
 function wire(to: EditStream) {
-  const state = { isCut: false, loseAnswers: false }
+  const state = {
+    isCut: false,
+    loseAnswers: false,
+    /** Called behind each entry that is handed over. */
+    handedOver: async (_entry: KeptEntry): Promise<void> => {},
+  }
   const check = (): void => {
     if (state.isCut) throw new Error('cut')
   }
@@ -228,6 +233,7 @@ function wire(to: EditStream) {
       for await (const entry of to.follow(after, signal)) {
         check()
         yield entry
+        await state.handedOver(entry)
       }
     },
   }
@@ -293,6 +299,31 @@ t.test('who was away takes everything at once, and who starts again finds its wa
   const fromDisk = await openReplica(t, async () => stream.client(), away)
   t.strictSame(contentsOf(fromDisk), contentsOf(a))
   t.strictSame(contentsOf(await openReplica(t, async () => stream.client())), contentsOf(a), 'from nothing')
+})
+
+t.test('a record that ends while somebody catches up stays ended', async (t) => {
+  const stream = new MemoryStream()
+  const { state, stream: cuttable } = wire(stream.client())
+  const a = await openReplica(t, async () => stream.client())
+  const b = await openReplica(t, async () => cuttable, { folder: folderOf(t), retryMs: 1 })
+  const put = (name: string, text = 'old') =>
+    a.edit(() => a.putGeofence(SCOPE, circle(name, { description: text })).geofence)
+  state.isCut = true
+  // The first is overtaken, so that what comes says nothing about its order.
+  await put('overtaken')
+  const brief = await put('brief')
+  const moved = await put('moved')
+  await put('overtaken', 'new')
+  state.handedOver = async () => {
+    state.handedOver = async () => {}
+    await a.edit(() => a.deleteGeofence(SCOPE, brief.id))
+    await a.edit(() => a.replaceGeofence(SCOPE, moved.id, circle('elsewhere')))
+    await put('moved', 'another')
+  }
+  state.isCut = false
+  await until(() => b.revision === a.revision)
+  t.strictSame(contentsOf(b), contentsOf(a))
+  t.equal(b.scope(SCOPE).geofenceByPair('store', 'brief'), undefined)
 })
 
 t.test('an edit without an answer is made once, and what became of it is not guessed', async (t) => {
