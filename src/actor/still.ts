@@ -1,4 +1,4 @@
-import type { Circumstances } from '../events/transitions.ts'
+import { dwellMilliseconds, type Circumstances } from '../events/transitions.ts'
 import type { Visit } from '../model/device.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import { zoneWithin, type Zone } from './zone.ts'
@@ -23,7 +23,7 @@ export function stillZone(
   now: Circumstances,
 ): Zone | undefined {
   const { dwellEvents, dwellThreshold } = now.settings
-  const dwellMs = dwellEvents && dwellThreshold !== null ? dwellThreshold * 60_000 : Infinity
+  const dwellMs = dwellEvents && dwellThreshold !== null ? dwellMilliseconds(dwellThreshold) : Infinity
   let radius = clearance
   let until = Infinity
   for (let i = 0; i < visits.length; i++) {

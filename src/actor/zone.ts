@@ -1,6 +1,7 @@
 import type { Visit } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import {
+  dwellMilliseconds,
   dwellMinutes,
   isMeantFor,
   isMeantForAddress,
@@ -103,7 +104,7 @@ function zoneOf(
     )
     const minutes = dwellMinutes(geofence, settings)
     if (minutes !== undefined && !visits[i]!.dwelled) {
-      until = Math.min(until, visits[i]!.enteredAt + minutes * 60_000)
+      until = Math.min(until, visits[i]!.enteredAt + dwellMilliseconds(minutes))
     }
   }
   for (const { geofence, distance } of candidates) {

@@ -124,6 +124,11 @@ export function dwellMinutes(geofence: GeofenceProperties, settings: Settings): 
   return geofence.dwellThreshold ?? settings.dwellThreshold ?? undefined
 }
 
+/** Whole milliseconds: 2.01 · 60,000 is a little less than 120,600, and then the rule and a deadline disagree on that one. */
+export function dwellMilliseconds(minutes: number): number {
+  return Math.round(minutes * 60_000)
+}
+
 /**
  * Decides the transition of one geofence.
  * @param visit the device's current stay in it, if any
@@ -184,7 +189,8 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   // Still inside, an exit withheld for its confidence or delay included: neither holds dwell back.
   const staying = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
   const minutes = dwellMinutes(geofence, settings)
-  const due = minutes !== undefined && !visit.dwelled && now.time - visit.enteredAt > minutes * 60_000
+  const stayed = now.time - visit.enteredAt
+  const due = minutes !== undefined && !visit.dwelled && stayed > dwellMilliseconds(minutes)
   if (due && ineligible === undefined)
     return decision('dwelled', 'user.dwelled_in_geofence', staying, undefined, undefined, open, since)
   if (beyond) {

@@ -1,4 +1,4 @@
-import type { GeofenceProperties } from '../model/geofence.ts'
+import { isActive, type GeofenceProperties } from '../model/geofence.ts'
 import { RowBytes } from '../runtime/rowBytes.ts'
 import { RowIndex } from '../runtime/rowIndex.ts'
 import { createdAtOf, hashOfId, hasExternalId, hasId, hasTag } from './geofenceCodec.ts'
@@ -100,7 +100,7 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
     this.#size--
   }
 
-  /** Whether it is enabled and meant for every user at every address. */
+  /** Whether it is active and meant for every user at every address. */
   isUnrestricted(slot: number): boolean {
     return (this.#traits[slot]! & UNRESTRICTED) !== 0
   }
@@ -148,8 +148,8 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
 }
 
 function traitsOf(geofence: GeofenceProperties): number {
-  const { enabled, userId, userIds, ip } = geofence
-  if (!enabled || userId !== undefined || userIds !== undefined || ip !== undefined) return 0
+  const { userId, userIds, ip } = geofence
+  if (!isActive(geofence) || userId !== undefined || userIds !== undefined || ip !== undefined) return 0
   const { disableAfter, deleteAfter, operatingHours, dwellThreshold } = geofence
   const isUntimed = disableAfter === undefined && deleteAfter === undefined
   return isUntimed && operatingHours === undefined && dwellThreshold === undefined ? PLAIN : UNRESTRICTED

@@ -76,7 +76,7 @@ export interface ShapeIndex<T extends Named> {
  */
 export interface GeofenceIndex extends ShapeIndex<GeofenceProperties> {
   put(geofence: Geofence): number
-  /** Whether the geofence is enabled and meant for every user at every address, told without unpacking it. */
+  /** Whether the geofence is active (`isActive`) and meant for every user at every address, told without unpacking it. */
   isUnrestricted(slot: number): boolean
   /** Whether it is that, and a stay there ends, and dwells, by the settings alone: it has no date, hours or dwell of its own. */
   isPlain(slot: number): boolean

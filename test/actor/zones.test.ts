@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Applied, Partition } from '../../src/actor/partition.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { isActive, type Geofence, type Shape } from '../../src/model/geofence.ts'
-import type { Settings } from '../../src/model/settings.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 import { Driven, endZones, neverStill } from './driven.ts'
 import { Engine, MINUTE, runs, TIMEOUT } from './kit.ts'
@@ -385,4 +385,61 @@ t.test('a stay is in the geofence of its id, not in what has taken its slot', as
   world.remove(first!)
   world.put(second!)
   t.equal(update(), 1, 'the second is entered')
+})
+
+t.test('a stay ends where an edit leaves an isochrone without an area', async (t) => {
+  const engine = new Engine()
+  const { world, clock } = engine
+  world.set(0, DEFAULT_SETTINGS)
+  const center = [10, 50] as const
+  const id = 'a'.repeat(24)
+  const circle: Geofence = {
+    ...{ id, scope: 0, tag: 'shop', externalId: id, description: id, timeZone: 'Etc/UTC', enabled: true },
+    ...{ type: 'circle', shape: { kind: 'circle', center, radius: 100 }, createdAt: NOW, updatedAt: NOW },
+  }
+  const isochrone = { destination: center, minutes: 10 }
+  const pending: Geofence = {
+    ...{ ...circle, type: 'isochrone', mode: 'car', isochrone },
+    shape: { kind: 'circle', center, radius: 10 },
+  }
+  const [one, twin] = [new Driven(engine), new Driven(engine)]
+  neverStill(twin.partition)
+  const update = () => {
+    clock.advance(1000)
+    const sent = engine.update({ deviceId: 'd', latitude: 50, longitude: 10 })
+    return sameAnswers(one, twin, sent, () => endZones(twin.partition)).events.length
+  }
+  world.put(circle)
+  t.equal(update(), 1, 'entered')
+  world.put(pending)
+  t.equal(update(), 0)
+  t.same(one.partition.table.profile(0).visits, [], 'nobody is inside')
+  world.put({ ...pending, isochrone: { ...isochrone, computedAt: NOW }, shape: circle.shape })
+  t.equal(update(), 1, 'entered anew')
+})
+
+t.test('a dwell at its very millisecond: not yet, by the zone and by the step', async (t) => {
+  for (const minutes of [2, 2.01, 4.35]) {
+    for (const isOwn of [true, false]) {
+      const engine = new Engine()
+      const { world, clock } = engine
+      world.set(0, { ...DEFAULT_SETTINGS, dwellEvents: true, dwellThreshold: isOwn ? null : minutes })
+      const id = 'a'.repeat(24)
+      world.put({
+        ...{ id, scope: 0, tag: 'shop', externalId: id, description: id, timeZone: 'Etc/UTC', enabled: true },
+        ...{ type: 'circle', shape: { kind: 'circle', center: [10, 50], radius: 100 } },
+        ...{ createdAt: NOW, updatedAt: NOW, ...(isOwn && { dwellThreshold: minutes }) },
+      })
+      const [one, twin] = [new Driven(engine), new Driven(engine)]
+      neverStill(twin.partition)
+      const updateAfter = (milliseconds: number) => {
+        clock.advance(milliseconds)
+        const sent = engine.update({ deviceId: 'd', latitude: 50, longitude: 10 })
+        return sameAnswers(one, twin, sent, () => endZones(twin.partition)).events.length
+      }
+      t.equal(updateAfter(0), 1, 'entered')
+      t.equal(updateAfter(Math.round(minutes * MINUTE)), 0, `${minutes} minutes are not more than that`)
+      t.equal(updateAfter(1), 1, 'a millisecond more is')
+    }
+  }
 })
