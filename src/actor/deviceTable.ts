@@ -76,7 +76,9 @@ export class DeviceTable extends DeviceColumns {
     const { row } = sender
     if (row < 0 || row >= this.senders.length || this.senders[row] !== sender) return -1
     if (stream === undefined) return row
-    return this.streams[row] === stream && sequence! > this.sequence(row) ? row : -1
+    const newest = this.sequence(row)
+    // Below 0 the profile knows it: an update without a number has changed that.
+    return this.streams[row] === stream && newest >= 0 && sequence! > newest ? row : -1
   }
 
   /**

@@ -123,11 +123,13 @@ function checkPlane(ring: NormalizedRing): string | undefined {
   const { longitudes, latitudes } = ring
   let min = Infinity
   let max = -Infinity
-  let maxCos = 0
+  let south = 90
+  let north = -90
   for (let i = 0; i < longitudes.length; i++) {
     min = Math.min(min, longitudes[i]!)
     max = Math.max(max, longitudes[i]!)
-    maxCos = Math.max(maxCos, Math.cos(latitudes[i]! * RADIANS))
+    south = Math.min(south, latitudes[i]!)
+    north = Math.max(north, latitudes[i]!)
   }
   if (ring.pole === 0 && max - min > 360) return 'The ring must not span more than 360 degrees of longitude.'
   const crossing = ringCrossing(longitudes, latitudes, ring.pole !== 0)
@@ -136,6 +138,8 @@ function checkPlane(ring: NormalizedRing): string | undefined {
     return `The ring must not cross or overlap itself; it does near longitude ${lon}, latitude ${lat}.`
   }
   if (ring.pole !== 0) return undefined
+  // A strip from pole to pole has all its vertices where a degree of longitude is nothing.
+  const maxCos = Math.cos(Math.max(0, south, -north) * RADIANS)
   const squareMeters =
     Math.abs(planarArea(longitudes, latitudes)) * (RADIANS * MEAN_RADIUS_METERS) ** 2 * maxCos
   return squareMeters > MIN_AREA ? undefined : 'The ring must enclose an area.'

@@ -443,3 +443,27 @@ t.test('a dwell at its very millisecond: not yet, by the zone and by the step', 
     }
   }
 })
+
+t.test('a resend is recognised behind an update without a number that changed the profile (G9)', async (t) => {
+  const engine = new Engine()
+  const { world, clock } = engine
+  world.set(0, DEFAULT_SETTINGS)
+  const id = 'a'.repeat(24)
+  world.put({
+    ...{ id, scope: 0, tag: 'shop', externalId: id, description: id, timeZone: 'Etc/UTC', enabled: true },
+    ...{ type: 'circle', shape: { kind: 'circle', center: [10, 50], radius: 100 } },
+    ...{ createdAt: NOW, updatedAt: NOW },
+  })
+  const [one, twin] = [new Driven(engine), new Driven(engine)]
+  const update = (latitude: number, sequence?: number) => {
+    clock.advance(1000)
+    const stream = sequence === undefined ? undefined : 'a'
+    const sent = engine.update({ deviceId: 'd', latitude, longitude: 10, stream, sequence })
+    const { repeated, events } = sameAnswers(one, twin, sent, () => endZones(twin.partition))
+    return [repeated, events.length]
+  }
+  t.same(update(51, 5), [false, 0], 'outside')
+  t.same(update(50), [false, 1], 'entered')
+  t.same(update(51, 5), [true, 0], 'the first again: no exit')
+  t.same(update(51, 6), [false, 1], 'the next one leaves')
+})

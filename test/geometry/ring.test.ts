@@ -72,6 +72,13 @@ t.test('rings that are fine', async (t) => {
       [0, 4],
       [0, 0],
     ],
+    'a narrow strip from pole to pole': [
+      [10, -90],
+      [10.001, -90],
+      [10.001, 90],
+      [10, 90],
+      [10, -90],
+    ],
     'of a centimetre': square.map(([x, y]) => [x * 1e-7, y * 1e-7]),
   }
   for (const [name, ring] of Object.entries(fine)) t.equal(checkRing(ring), undefined, name)
