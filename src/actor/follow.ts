@@ -95,7 +95,7 @@ export class Follower {
     const { detectCrossings, maxGapSeconds } = now.settings
     if (!detectCrossings || (table.flags(row) & FLAG_IGNORED) !== 0) return undefined
     const time = table.updatedAt(row)
-    if (now.time - time > maxGapSeconds * 1000) return undefined
+    if (now.time - time > Math.round(maxGapSeconds * 1000)) return undefined
     return { time, latitude: table.latitude(row), longitude: table.longitude(row) }
   }
 }

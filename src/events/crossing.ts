@@ -25,7 +25,7 @@ export function crossingOf(
   const { settings } = now
   if (settings.minimumConfidence > 1 || needsStop(geofence, settings)) return undefined
   const insideMilliseconds = exited.time - entered.time
-  if (insideMilliseconds < settings.entryDelaySeconds * 1000) return undefined
+  if (insideMilliseconds < Math.round(settings.entryDelaySeconds * 1000)) return undefined
   if (ineligibility(geofence, { ...now, time: entered.time }) !== undefined) return undefined
   return [
     {

@@ -161,7 +161,7 @@ function decideOutside(fact: Fact, now: Circumstances, approachingSince: number 
   if (withheld !== undefined)
     return decision('entryWithheld', undefined, confidence, ineligible, withheld, open)
   const since = approachingSince ?? now.time
-  if (now.time - since < settings.entryDelaySeconds * 1000)
+  if (now.time - since < Math.round(settings.entryDelaySeconds * 1000))
     return decision('entryWithheld', undefined, confidence, undefined, 'delayed', open, since)
   return decision('entered', 'user.entered_geofence', confidence, undefined, undefined, open)
 }
@@ -180,7 +180,7 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   const leaving = now.accuracyKnown ? exitConfidence(distance, now.accuracy) : 1
   const leaves = beyond && leaving >= settings.minimumConfidence
   const since = leaves ? (visit.leavingSince ?? now.time) : undefined
-  if (since !== undefined && now.time - since >= settings.exitDelaySeconds * 1000) {
+  if (since !== undefined && now.time - since >= Math.round(settings.exitDelaySeconds * 1000)) {
     if (ineligible !== undefined)
       return decision('leftSilently', undefined, leaving, ineligible, ineligible, open)
     return decision('exited', 'user.exited_geofence', leaving, undefined, undefined, open)

@@ -28,6 +28,7 @@ rows(
   out     | -        | -10 | 10 | 1   | entryDelay=60 | -       | near 0  | -         | entryWithheld delayed
   near 59 | -        | -10 | 10 | 1   | entryDelay=60 | -       | near 59 | -         | entryWithheld delayed
   near 60 | -        | -10 | 10 | 1   | entryDelay=60 | -       | in      | entered 3 | entered
+  near 16.1 | -      | -10 | 10 | 1   | entryDelay=16.1 | -     | in      | entered 3 | entered
   near 999 | -       | -1  | 10 | 0.4 | entryDelay=60 | -       | in      | entered 1 | entered
   near 30 | -        |   1 | 10 | 0.4 | entryDelay=60 | -       | out     | -         | outside
   near 90 | -        |   1 | 10 | 0.4 | entryDelay=60 | -       | out     | -         | outside
