@@ -363,16 +363,18 @@ t.test('packing idle devices changes nothing', async (t) => {
   t.ok(events > 200, `${events} events`)
 })
 
+/** 100 m about 50° north, 10° east. */
+function circle(id: string): Geofence {
+  const shape = { kind: 'circle' as const, center: [10, 50] as const, radius: 100 }
+  const name = { id, scope: 0, tag: 'shop', externalId: id, description: id, timeZone: 'Etc/UTC' }
+  return { ...name, type: 'circle', shape, enabled: true, createdAt: NOW, updatedAt: NOW }
+}
+
 t.test('a stay is in the geofence of its id, not in what has taken its slot', async (t) => {
   const engine = new Engine()
   const { world, clock } = engine
   world.set(0, { ...randomSettings(new Random(1)), maxAccuracyMeters: null, minimumConfidence: 1 })
   const place = { latitude: 50, longitude: 10 }
-  const circle = (id: string): Geofence => {
-    const shape = { kind: 'circle' as const, center: [10, 50] as const, radius: 100 }
-    const name = { id, scope: 0, tag: 'shop', externalId: id, description: id, timeZone: 'Etc/UTC' }
-    return { ...name, type: 'circle', shape, enabled: true, createdAt: NOW, updatedAt: NOW }
-  }
   const [one, twin] = [new Driven(engine), new Driven(engine)]
   const update = () => {
     clock.advance(1000)
@@ -391,17 +393,11 @@ t.test('a stay ends where an edit leaves an isochrone without an area', async (t
   const engine = new Engine()
   const { world, clock } = engine
   world.set(0, DEFAULT_SETTINGS)
+  const ready = circle('a'.repeat(24))
   const center = [10, 50] as const
-  const id = 'a'.repeat(24)
-  const circle: Geofence = {
-    ...{ id, scope: 0, tag: 'shop', externalId: id, description: id, timeZone: 'Etc/UTC', enabled: true },
-    ...{ type: 'circle', shape: { kind: 'circle', center, radius: 100 }, createdAt: NOW, updatedAt: NOW },
-  }
   const isochrone = { destination: center, minutes: 10 }
-  const pending: Geofence = {
-    ...{ ...circle, type: 'isochrone', mode: 'car', isochrone },
-    shape: { kind: 'circle', center, radius: 10 },
-  }
+  const placeholder = { kind: 'circle' as const, center, radius: 10 }
+  const pending: Geofence = { ...ready, type: 'isochrone', mode: 'car', isochrone, shape: placeholder }
   const [one, twin] = [new Driven(engine), new Driven(engine)]
   neverStill(twin.partition)
   const update = () => {
@@ -409,12 +405,12 @@ t.test('a stay ends where an edit leaves an isochrone without an area', async (t
     const sent = engine.update({ deviceId: 'd', latitude: 50, longitude: 10 })
     return sameAnswers(one, twin, sent, () => endZones(twin.partition)).events.length
   }
-  world.put(circle)
+  world.put(ready)
   t.equal(update(), 1, 'entered')
   world.put(pending)
   t.equal(update(), 0)
   t.same(one.partition.table.profile(0).visits, [], 'nobody is inside')
-  world.put({ ...pending, isochrone: { ...isochrone, computedAt: NOW }, shape: circle.shape })
+  world.put({ ...pending, isochrone: { ...isochrone, computedAt: NOW }, shape: ready.shape })
   t.equal(update(), 1, 'entered anew')
 })
 
@@ -424,12 +420,7 @@ t.test('a dwell at its very millisecond: not yet, by the zone and by the step', 
       const engine = new Engine()
       const { world, clock } = engine
       world.set(0, { ...DEFAULT_SETTINGS, dwellEvents: true, dwellThreshold: isOwn ? null : minutes })
-      const id = 'a'.repeat(24)
-      world.put({
-        ...{ id, scope: 0, tag: 'shop', externalId: id, description: id, timeZone: 'Etc/UTC', enabled: true },
-        ...{ type: 'circle', shape: { kind: 'circle', center: [10, 50], radius: 100 } },
-        ...{ createdAt: NOW, updatedAt: NOW, ...(isOwn && { dwellThreshold: minutes }) },
-      })
+      world.put({ ...circle('a'.repeat(24)), ...(isOwn && { dwellThreshold: minutes }) })
       const [one, twin] = [new Driven(engine), new Driven(engine)]
       neverStill(twin.partition)
       const updateAfter = (milliseconds: number) => {
@@ -444,26 +435,24 @@ t.test('a dwell at its very millisecond: not yet, by the zone and by the step', 
   }
 })
 
-t.test('a resend is recognised behind an update without a number that changed the profile (G9)', async (t) => {
-  const engine = new Engine()
-  const { world, clock } = engine
-  world.set(0, DEFAULT_SETTINGS)
-  const id = 'a'.repeat(24)
-  world.put({
-    ...{ id, scope: 0, tag: 'shop', externalId: id, description: id, timeZone: 'Etc/UTC', enabled: true },
-    ...{ type: 'circle', shape: { kind: 'circle', center: [10, 50], radius: 100 } },
-    ...{ createdAt: NOW, updatedAt: NOW },
-  })
-  const [one, twin] = [new Driven(engine), new Driven(engine)]
-  const update = (latitude: number, sequence?: number) => {
-    clock.advance(1000)
-    const stream = sequence === undefined ? undefined : 'a'
-    const sent = engine.update({ deviceId: 'd', latitude, longitude: 10, stream, sequence })
-    const { repeated, events } = sameAnswers(one, twin, sent, () => endZones(twin.partition))
-    return [repeated, events.length]
-  }
-  t.same(update(51, 5), [false, 0], 'outside')
-  t.same(update(50), [false, 1], 'entered')
-  t.same(update(51, 5), [true, 0], 'the first again: no exit')
-  t.same(update(51, 6), [false, 1], 'the next one leaves')
-})
+t.test(
+  'a resend is recognised behind an update without a number that changed the profile (G9)',
+  async (t) => {
+    const engine = new Engine()
+    const { world, clock } = engine
+    world.set(0, DEFAULT_SETTINGS)
+    world.put(circle('a'.repeat(24)))
+    const [one, twin] = [new Driven(engine), new Driven(engine)]
+    const update = (latitude: number, sequence?: number) => {
+      clock.advance(1000)
+      const stream = sequence === undefined ? undefined : 'a'
+      const sent = engine.update({ deviceId: 'd', latitude, longitude: 10, stream, sequence })
+      const { repeated, events } = sameAnswers(one, twin, sent, () => endZones(twin.partition))
+      return [repeated, events.length]
+    }
+    t.same(update(51, 5), [false, 0], 'outside')
+    t.same(update(50), [false, 1], 'entered')
+    t.same(update(51, 5), [true, 0], 'the first again: no exit')
+    t.same(update(51, 6), [false, 1], 'the next one leaves')
+  },
+)
