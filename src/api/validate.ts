@@ -226,6 +226,7 @@ function counted(count: number, thing: string): string {
 function isOfType(schema: TSchema, value: unknown): boolean {
   const { type, const: literal } = schema as Keywords
   if (type === 'array') return Array.isArray(value)
+  if (type === 'integer') return typeof value === 'number'
   return (type === 'string' || type === 'number') && literal === undefined && typeof value === type
 }
 

@@ -1,6 +1,14 @@
 import Type from 'typebox'
 import { DateText } from '../api/schemas.ts'
-import { BooleanOrText, DictionaryOrText, ListOrText, NumberOrText, optional, Text } from './recordSchemas.ts'
+import {
+  BooleanOrText,
+  DictionaryOrText,
+  ListOrText,
+  NumberOrText,
+  optional,
+  Text,
+  TextsOrText,
+} from './recordSchemas.ts'
 
 /**
  * The body of a geofence definition as the reference shows it. It holds the JSON kinds apart; the rules, which need
@@ -29,8 +37,8 @@ export const GeofenceBody = Type.Object(
     disableAfter: DateText,
     deleteAfter: DateText,
     userId: Text('Deprecated: use userIds.'),
-    userIds: ListOrText('Events only for these users; a list or comma-separated.'),
-    ip: ListOrText(
+    userIds: TextsOrText('Events only for these users; a list or comma-separated.'),
+    ip: TextsOrText(
       'Events only for requests from these addresses, wildcards or CIDR ranges; comma-separated.',
     ),
     dwellThreshold: NumberOrText('Minutes inside before a dwell event.'),

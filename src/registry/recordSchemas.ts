@@ -19,6 +19,9 @@ export const ListOrText = (description: string) =>
   Type.Union([Type.Array(Type.Unknown()), Type.String()], { description })
 export const DictionaryOrText = (description: string) =>
   Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.String()], { description })
+/** Items are texts, also where a form has nothing but digits for one. */
+export const TextsOrText = (description: string) =>
+  Type.Union([Type.Array(Type.String()), Type.String()], { description })
 export const Text = (description: string) => Type.String({ description })
 
 /** The fields, each of which may be missing: the rules that follow say which is missing and why. */

@@ -25,7 +25,7 @@ export async function cellsOf(
   options: CostingOptions,
 ): Promise<Measured[][]> {
   const { engine, mode } = question
-  const journey = { engine, mode, points: [...origins, ...destinations], blamed: 'destinations' }
+  const journey = { engine, mode, points: [...origins, ...destinations], blamed: destinations[0]!.param }
   try {
     return await measure(question, origins, destinations, options)
   } catch (error) {

@@ -7,8 +7,8 @@ import { ApiError } from '../runtime/errors.ts'
 export interface TravelTimes {
   /**
    * @param param of the request, that the place came with
-   * @param origins at most 625
-   * @returns minutes from each origin to the place, Infinity where there is no way
+   * @param origins at most 625, the nearest first
+   * @returns minutes from each origin to the place, Infinity where there is no way or none that can be measured
    * @throws {ApiError} 404 naming the parameter where no road network has the place; 503
    */
   minutesTo(

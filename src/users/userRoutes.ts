@@ -6,7 +6,7 @@ import type { FoundUser, UserAnswer, UserQuestion, Users } from '../engine/port.
 import { PAGE_CHARACTERS } from '../events/port.ts'
 import { UserSchema } from '../ingest/userSchema.ts'
 import type { Beacon } from '../model/beacon.ts'
-import type { GeofenceProperties, TravelMode } from '../model/geofence.ts'
+import { isActive, type GeofenceProperties, type TravelMode } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeDirectory } from '../registry/port.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
@@ -138,7 +138,9 @@ function searchRoutes({ users, times }: UserParts): Route[] {
           Type.Union(
             ['car', 'truck', 'foot', 'bike', 'motorbike'].map((mode) => Type.Literal(mode)),
             {
-              description: 'The radius counts minutes of travel, and the quickest come first.',
+              description:
+                'The radius counts minutes of travel, and the quickest come first. Who is too far away for the routing engine to ' +
+                'measure is not found.',
             },
           ),
         ),
@@ -166,14 +168,14 @@ function searchRoutes({ users, times }: UserParts): Route[] {
 
 function insideRoutes(parts: UserParts): Route[] {
   const query = Type.Object({ limit: Type.Optional(limitOf(100, 1000)) })
-  // What is disabled has nobody inside: the stays end with the next updates, and are hidden until then.
+  // What is disabled, or has no area yet, has nobody inside: the stays are hidden until that has changed, or the next updates end them.
   const nobody: UserAnswer = { users: [], hasMore: false }
-  const answer = async (isEnabled: boolean, question: UserQuestion): Promise<Answer> =>
-    pageOf(isEnabled ? await parts.users.ask(question) : nobody)
+  const answer = async (isOn: boolean, question: UserQuestion): Promise<Answer> =>
+    pageOf(isOn ? await parts.users.ask(question) : nobody)
   const inside = (scope: ScopeId, geofence: GeofenceProperties | undefined, limit = 100) => {
     if (geofence === undefined) throw notFound('Geofence')
-    const { id, userId, userIds, enabled } = geofence
-    return answer(enabled, { scope, ask: 'inside', geofence: { id, userId, userIds }, limit })
+    const { id, userId, userIds } = geofence
+    return answer(isActive(geofence), { scope, ask: 'inside', geofence: { id, userId, userIds }, limit })
   }
   const inRange = (scope: ScopeId, beacon: Beacon | undefined, limit = 100) => {
     if (beacon === undefined) throw notFound('Beacon')

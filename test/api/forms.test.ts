@@ -94,6 +94,10 @@ t.test('brackets, repeated names and JSON text', (t) => {
     [GeofenceBody, 'userIds=a,b', { userIds: 'a,b' }],
     [GeofenceBody, 'userIds[]=a', { userIds: ['a'] }],
     [GeofenceBody, 'userIds[]=', { userIds: [] }],
+    [GeofenceBody, 'userIds[]=7&userIds[]=007&userIds[]=true', { userIds: ['7', '007', 'true'] }],
+    [GeofenceBody, 'userIds=7&userIds=8', { userIds: ['7', '8'] }],
+    [GeofenceBody, 'userIds=7,8', { userIds: '7,8' }],
+    [GeofenceBody, 'userIds=7', { userIds: '7' }],
     [GeofenceBody, 'tag=a&tag=b', { tag: 'b' }],
     [
       GeofenceBody,

@@ -12,7 +12,7 @@ t.test('geofences and beacons by form, under both prefixes', async (t) => {
     'PUT',
     '/api/v1/geofences/store/1',
     'description=Main+Street&type=circle&coordinates[]=10&coordinates[]=50&radius=100&enabled=True' +
-      '&metadata[floor]=2&metadata[open]=true&metadata[zip]=00501&userIds[]=ann&userIds[]=bob' +
+      '&metadata[floor]=2&metadata[open]=true&metadata[zip]=00501&userIds[]=ann&userIds[]=1024' +
       '&operatingHours[sun][0][0]=9:00+AM&operatingHours[sun][0][1]=17:30&operatingHours[mon]=[["8:00","24:00"]]',
   )
   t.equal(circle.status, 200, JSON.stringify(circle.body.meta))
@@ -22,7 +22,7 @@ t.test('geofences and beacons by form, under both prefixes', async (t) => {
     coordinates: [10, 50],
     radius: 100,
     metadata: { floor: 2, open: true, zip: '00501' },
-    userIds: ['ann', 'bob'],
+    userIds: ['ann', '1024'],
     operatingHours: { sun: [['9:00 AM', '17:30']], mon: [['8:00', '24:00']] },
   })
   const own = { _id: '', externalId: '', createdAt: '', updatedAt: '' }

@@ -86,6 +86,12 @@ t.test('isochrones and users in the sample city', async (t) => {
   t.strictSame(await search(MINUTES, 'car'), ['near'])
   t.strictSame(await search(60, 'car'), ['near', 'far'], 'the quickest first')
   t.strictSame(await search(60, 'foot'), ['near'])
+  // Farther than the engine measures, but not than a car comes in that time.
+  await track('farther', [SQUARE[0] - 1.7, SQUARE[1] + 3.6])
+  t.strictSame(await search(1000, 'car'), ['near', 'far'], 'the others are found all the same')
+  await server.api('DELETE', '/v1/users/near')
+  await server.api('DELETE', '/v1/users/far')
+  t.strictSame(await search(1000, 'car'), [])
   t.match(await server.api('GET', `/v1/search/users?near=51.5,0&radius=5&mode=car`), {
     status: 404,
     body: { meta: { param: 'near' } },
