@@ -808,6 +808,8 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
       t.equal(body.meta.param.split('.')[0], param)
     }
   }
+  const { body } = await call('PATCH', '/v1/settings', { minimumConfidence: 4 })
+  t.equal(body.meta.message, 'minimumConfidence: Invalid minimumConfidence. Valid range: [1, 3].')
   t.equal(registry.revision, revision, 'a refused change changes nothing')
 })
 
