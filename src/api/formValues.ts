@@ -184,8 +184,12 @@ function kindsOf(schema: TSchema | undefined): ReadonlySet<Kind> {
 /** What an element of a list is: of the union's first list, where the schema is a union. */
 function itemSchema(schema: TSchema | undefined): TSchema | undefined {
   if (schema === undefined) return undefined
-  const list = IsUnion(schema) ? schema.anyOf.find((variant) => IsArray(variant)) : schema
-  return list !== undefined && IsArray(list) ? list.items : undefined
+  if (!IsUnion(schema)) return IsArray(schema) ? schema.items : undefined
+  for (const variant of schema.anyOf) {
+    const item = itemSchema(variant)
+    if (item !== undefined) return item
+  }
+  return undefined
 }
 
 function memberSchema(schema: TSchema | undefined, key: string): TSchema | undefined {

@@ -4,7 +4,7 @@ import { badParam } from '../runtime/errors.ts'
 import type { Fields } from './fields.ts'
 import { booleanField, choiceField, required, textField, textsField } from './fields.ts'
 import { MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH, withoutUndefined } from './recordFields.ts'
-import { BooleanOrText, ListOrText, optional, Text } from './recordSchemas.ts'
+import { BooleanOrText, optional, Text, TextsOrText } from './recordSchemas.ts'
 
 /** A webhook without what the registry gives it. */
 export type WebhookDefinition = Pick<Webhook, 'url' | 'description' | 'enabled' | 'mode' | 'types' | 'tags'>
@@ -27,8 +27,8 @@ const FIELDS = {
     MODES.map((mode) => Type.Literal(mode)),
     { description: '`single` (default): one event a request; `multiple`: up to 5 of one user.' },
   ),
-  types: ListOrText('Only events of these types, e.g. `user.entered_geofence`; absent: all.'),
-  tags: ListOrText('Only events of geofences or beacons with these tags; absent: all.'),
+  types: TextsOrText('Only events of these types, e.g. `user.entered_geofence`; absent: all.'),
+  tags: TextsOrText('Only events of geofences or beacons with these tags; absent: all.'),
 }
 
 /** The fields of a definition, for requests. */

@@ -10,6 +10,7 @@ import { Validator } from '../../src/api/validate.ts'
 import { GeofenceBody } from '../../src/registry/geofenceBody.ts'
 import { MetadataFilter } from '../../src/registry/recordSchemas.ts'
 import { SettingsRecord } from '../../src/registry/settingsSchema.ts'
+import { WebhookBody, WebhookChangeBody } from '../../src/registry/webhookSchema.ts'
 import { toyRoutes } from './toy.ts'
 
 const RUNS = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
@@ -98,6 +99,8 @@ t.test('brackets, repeated names and JSON text', (t) => {
     [GeofenceBody, 'userIds=7&userIds=8', { userIds: ['7', '8'] }],
     [GeofenceBody, 'userIds=7,8', { userIds: '7,8' }],
     [GeofenceBody, 'userIds=7', { userIds: '7' }],
+    [WebhookBody, 'tags[]=7&tags[]=true&types=a&types=8', { tags: ['7', 'true'], types: ['a', '8'] }],
+    [WebhookChangeBody, 'tags[]=7&types=8&types=9', { tags: ['7'], types: ['8', '9'] }],
     [GeofenceBody, 'tag=a&tag=b', { tag: 'b' }],
     [
       GeofenceBody,
