@@ -1250,9 +1250,9 @@ export interface components {
             /** @description Deprecated: use userIds. */
             userId?: string;
             /** @description Events only for these users; a list or comma-separated. */
-            userIds?: unknown[] | string;
+            userIds?: string[] | string;
             /** @description Events only for requests from these addresses, wildcards or CIDR ranges; comma-separated. */
-            ip?: unknown[] | string;
+            ip?: string[] | string;
             /** @description Minutes inside before a dwell event. */
             dwellThreshold?: number | string;
             /** @description Minutes before arrival at which a trip is approaching. */
@@ -1471,9 +1471,9 @@ export interface components {
              */
             mode?: "single" | "multiple";
             /** @description Only events of these types, e.g. `user.entered_geofence`; absent: all. */
-            types?: unknown[] | string;
+            types?: string[] | string;
             /** @description Only events of geofences or beacons with these tags; absent: all. */
-            tags?: unknown[] | string;
+            tags?: string[] | string;
         };
         /** WebhookChange */
         WebhookChange: {
@@ -1487,8 +1487,8 @@ export interface components {
              * @enum {string}
              */
             mode?: "single" | "multiple";
-            types?: (unknown[] | string) | null;
-            tags?: (unknown[] | string) | null;
+            types?: (string[] | string) | null;
+            tags?: (string[] | string) | null;
         };
         /** Delivery */
         Delivery: {
@@ -2426,7 +2426,7 @@ export interface operations {
                  * @example 500
                  */
                 radius?: number;
-                /** @description The radius counts minutes of travel, and the quickest come first. */
+                /** @description The radius counts minutes of travel, and the quickest come first. Who is too far away for the routing engine to measure is not found. */
                 mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
                 metadata?: {
                     [key: string]: string;
