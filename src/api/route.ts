@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Credentials } from '../registry/port.ts'
+import type { AcceptsSegments } from './router.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -102,6 +103,8 @@ export interface Route<
   readonly method: Method
   /** `/v1/geofences/:tag/:externalId`; a parameter fills one segment. */
   readonly path: string
+  /** Where another route of the method has some of the paths: `/x/:id/users` those with an id, `/x/:tag/:externalId` the others. */
+  readonly accepts?: AcceptsSegments
   readonly auth: AuthLevel
   /** Given by the table in limits.ts. */
   readonly limit?: RateLimit

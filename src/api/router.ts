@@ -3,8 +3,16 @@ import type { Method } from './route.ts'
 interface Node<T> {
   readonly children: Map<string, Node<T>>
   parameter: Node<T> | undefined
-  readonly byMethod: Map<Method, T>
+  readonly byMethod: Map<Method, Leaf<T>>
 }
+
+interface Leaf<T> {
+  readonly value: T
+  readonly accepts: AcceptsSegments | undefined
+}
+
+/** Whether a path with these raw texts of its parameters is the route's; others that it matches get it otherwise. */
+export type AcceptsSegments = (segments: readonly string[]) => boolean
 
 /** What a path leads to: a route with the raw texts of its parameters, or only the methods that it knows. */
 export type Match<T> =
@@ -19,7 +27,7 @@ export class Router<T> {
   readonly #root: Node<T> = newNode()
 
   /** @throws Error when method and path are taken */
-  add(method: Method, path: string, value: T): void {
+  add(method: Method, path: string, value: T, accepts?: AcceptsSegments): void {
     let node = this.#root
     for (const segment of segmentsOf(path)) {
       if (segment.startsWith(':')) {
@@ -31,7 +39,7 @@ export class Router<T> {
       }
     }
     if (node.byMethod.has(method)) throw new Error(`Two routes for ${method} ${path}.`)
-    node.byMethod.set(method, value)
+    node.byMethod.set(method, { value, accepts })
   }
 
   /** Undefined when no route has that path. Escapes (`%20`) are left to the reader of the segments. */
@@ -54,9 +62,9 @@ function find<T>(
   allowed: Set<Method>,
 ): T | undefined {
   if (depth === segments.length) {
-    const value = method === undefined ? undefined : node.byMethod.get(method)
-    if (value === undefined) for (const known of node.byMethod.keys()) allowed.add(known)
-    return value
+    const leaf = method === undefined ? undefined : node.byMethod.get(method)
+    if (leaf === undefined) for (const known of node.byMethod.keys()) allowed.add(known)
+    return leaf?.accepts?.(parameters) === false ? undefined : leaf?.value
   }
   const segment = segments[depth]!
   const child = node.children.get(segment) ?? node.children.get(unescaped(segment))

@@ -130,7 +130,7 @@ export function createServer(options: ServerOptions): Server {
 
   for (const route of options.routes) {
     const endpoint = new Endpoint(route, options.observe?.(route) ?? ignore)
-    router.add(route.method, route.path, endpoint)
+    router.add(route.method, route.path, endpoint, route.accepts)
     // Fixed paths are matched in native code, which spares the hot ones the texts of method and path.
     if (endpoint.isFixed) {
       app[NATIVE[route.method]](route.path, (res, req) => {

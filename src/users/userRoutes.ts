@@ -166,6 +166,9 @@ function searchRoutes({ users, times }: UserParts): Route[] {
   ]
 }
 
+/** Of `GET /v1/geofences/store/users` it says no: there `users` is an externalId. */
+const isRecordId = ([id = '']: readonly string[]): boolean => /^[0-9a-f]{24}$/.test(id)
+
 function insideRoutes(parts: UserParts): Route[] {
   const query = Type.Object({ limit: Type.Optional(limitOf(100, 1000)) })
   // What is disabled, or has no area yet, has nobody inside: the stays are hidden until that has changed, or the next updates end them.
@@ -194,6 +197,7 @@ function insideRoutes(parts: UserParts): Route[] {
     route({
       ...shared,
       path: '/v1/geofences/:id/users',
+      accepts: isRecordId,
       summary: 'List the users inside a geofence, by its id',
       params: Type.Object({ id: Name(256) }),
       handler: (call) => {
@@ -215,6 +219,7 @@ function insideRoutes(parts: UserParts): Route[] {
     route({
       ...shared,
       path: '/v1/beacons/:id/users',
+      accepts: isRecordId,
       summary: 'List the users in range of a beacon, by its id',
       params: Type.Object({ id: Name(256) }),
       handler: (call) => {

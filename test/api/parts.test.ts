@@ -309,6 +309,12 @@ t.test('the router finds what trying every route in order of rank finds', (t) =>
   const router = new Router<number>()
   router.add('GET', '/a/:x', 1)
   t.throws(() => router.add('GET', '/a/:y', 2), { message: 'Two routes for GET /a/:y.' })
+
+  router.add('GET', '/a/:id/users', 3, ([id]) => id === '7')
+  t.equal(router.match('GET', '/a/8/users'), undefined, 'not accepted, and nobody else has it')
+  router.add('GET', '/a/:tag/:externalId', 4)
+  t.strictSame(router.match('GET', '/a/7/users'), { value: 3, segments: ['7'] })
+  t.strictSame(router.match('GET', '/a/8/users'), { value: 4, segments: ['8', 'users'] })
   t.end()
 })
 

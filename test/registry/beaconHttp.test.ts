@@ -434,6 +434,17 @@ t.test('who is in range; kill -9 keeps beacons and stays', async (t) => {
   const first = await server.api('GET', '/v1/beacons/store-register/123-1/users?limit=1')
   t.match(first.body, { meta: { hasMore: true }, users: [{ deviceId: 'phone-2' }] })
   t.equal((await server.api('GET', `/v1/beacons/${'0'.repeat(24)}/users`)).status, 404)
+  for (const [kind, body] of [
+    ['beacons', { ...EDDYSTONE, instance: '4456384b726b', externalId: 'users' }],
+    ['geofences', { description: 'x', type: 'circle', coordinates: [1, 2], radius: 100 }],
+  ] as const) {
+    t.equal((await server.api('PUT', `/v1/${kind}/store-aisle/users`, body)).status, 200)
+    const named = await server.api('GET', `/v1/${kind}/store-aisle/users`)
+    t.match(named.body, { [kind.slice(0, -1)]: { externalId: 'users' } }, `${kind}: a name like any other`)
+    const inside = await server.api('GET', `/v1/${kind}/store-aisle/users/users`)
+    t.strictSame(inside.body, { meta: { code: 200, hasMore: false }, users: [] })
+    t.equal((await server.api('DELETE', `/v1/${kind}/store-aisle/users`)).status, 200)
+  }
 
   const before = (await server.api('GET', '/v1/beacons')).body.beacons
   await server.kill9()
