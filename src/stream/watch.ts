@@ -86,7 +86,7 @@ export class Watch {
   /** The device is in the area, as it was, or came back before the client was told that it had left. */
   move(stay: Stay, now: number): void {
     stay.isInside = true
-    if (!stay.isTold || now >= stay.restsUntil) {
+    if (!stay.isTold || !this.#rests(stay, now)) {
       this.#due.add(stay)
       return
     }
@@ -106,11 +106,16 @@ export class Watch {
   send(now: number): void {
     if (this.isEnded) return
     for (const stay of this.#resting) {
-      if (now < stay.restsUntil) break
+      if (this.#rests(stay, now)) break
       this.#resting.delete(stay)
       if (stay.hasMoved) this.#due.add(stay)
     }
     while (this.#due.size > 0 && !this.owner.patience.isTried) this.#sendPart(now)
+  }
+
+  /** A clock that was set back holds nothing back: a rest is no longer than the interval. */
+  #rests({ restsUntil }: Stay, now: number): boolean {
+    return now < restsUntil && restsUntil <= now + this.intervalMs
   }
 
   #sendPart(now: number): void {

@@ -87,10 +87,14 @@ export class WatchedScope {
   }
 
   /** A look into the watch's area has found a device; the area may be another by now. */
-  found(watch: Watch, live: LivePosition): void {
-    if (!this.#areas.tester(watch)(live.latitude, live.longitude)) return
+  found(watch: Watch, live: LivePosition, now: number): void {
+    // What one answer has found comes at once, and one of it may have been too many.
+    if (watch.isEnded || !this.#areas.tester(watch)(live.latitude, live.longitude)) return
     const device = this.#deviceAt(live)
-    if (!device.stays.has(watch)) this.#enter(watch, device)
+    const stay = device.stays.get(watch)
+    if (stay === undefined) this.#enter(watch, device)
+    // The area was elsewhere meanwhile, and the client has not been told yet that the device had left.
+    else if (!stay.isInside) watch.move(stay, now)
   }
 
   forget({ watch, device }: Stay): void {

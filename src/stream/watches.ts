@@ -145,7 +145,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
       get isEnded() {
         return watch.isEnded
       },
-      found: (position: LivePosition) => scope.found(watch, position),
+      found: (position: LivePosition) => scope.found(watch, position, this.#parts.clock.now()),
       pause: () => this.send([watch]),
     }
     this.#parts.positions.look(scope.scope, area, viewer).catch((error: unknown) => {

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { HostPositions } from '../../src/engine/hostPositions.ts'
+import type { Positions } from '../../src/engine/port.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'
 import { Watches } from '../../src/stream/watches.ts'
@@ -249,6 +250,80 @@ t.test('a geofence is watched as it changes, until it is deleted', async (t) => 
   t.match(viewer.connection.sent.at(-1), { type: 'error', watch: 'w', code: 404 })
   t.throws(() => viewer.unwatch('w'), { code: 404 }, 'it is over')
   t.equal(engine.host.observer, undefined)
+})
+
+t.test('a geofence that moves away and back while a reader stalls: who is in it stays', async (t) => {
+  const engine = new Engine({ partitions: PARTITIONS })
+  const watches = watchesOf(engine)
+  const viewer = new Viewer(watches, engine)
+  const here = (longitude: number) =>
+    aGeofence(1, { shape: { kind: 'circle', center: [longitude, 0], radius: 1000 } })
+  engine.world.put(here(0))
+  await engine.track(engine.update({ deviceId: 'd0', latitude: 0, longitude: 0 }))
+  const { tag, externalId } = here(0)
+  viewer.watch('w', { type: 'geofence', tag, externalId })
+  await settle()
+  await settle()
+  t.same(viewer.seen('w'), ['d0 undefined 0,0'])
+  engine.clock.advance(5000)
+  viewer.connection.isStalled = true
+  viewer.connection.send({ type: 'pong' })
+  for (const longitude of [5, 0]) {
+    engine.world.put(here(longitude))
+    for (let i = 0; i < 10; i++) watches.tick()
+    await settle()
+  }
+  viewer.read()
+  await settle()
+  engine.clock.advance(5000)
+  watches.tick()
+  t.same(viewer.seen('w'), ['d0 undefined 0,0'])
+  viewer.feature.closed()
+})
+
+t.test('a clock that is set back holds no move back', async (t) => {
+  const engine = new Engine({ partitions: PARTITIONS })
+  const watches = watchesOf(engine)
+  const viewer = new Viewer(watches, engine)
+  const move = (longitude: number) =>
+    engine.track(engine.update({ deviceId: 'd', latitude: 0, longitude }))
+  viewer.watch('w', { type: 'box', box: [0, -1, 9, 1] }, 1000)
+  await move(1)
+  engine.clock.advance(500)
+  await move(2)
+  engine.clock.advance(-3_600_000)
+  watches.tick()
+  t.same(viewer.changes('w'), ['enter d 1', 'move d 2'])
+  engine.clock.advance(1000)
+  await move(3)
+  await settle()
+  t.same(viewer.changes('w').at(-1), 'move d 3')
+  viewer.feature.closed()
+})
+
+t.test('a look that finds more after the watch has ended', async (t) => {
+  const engine = new Engine({ partitions: PARTITIONS })
+  const found = { scope: 0, recordId: 'r', userId: undefined, latitude: 0, longitude: 0, accuracy: 5, updatedAt: 0 }
+  let fail: unknown
+  const late: Positions = {
+    observer: undefined,
+    // As the answer of another process: all that it has found is there at once.
+    async look(_scope, _area, viewer) {
+      await Promise.resolve()
+      try {
+        for (let i = 0; i <= 100_001; i++) viewer.found({ ...found, deviceId: `d${i}` })
+      } catch (error) {
+        fail = error
+      }
+    },
+  }
+  const watches = new Watches({ positions: late, registry: engine.world, clock: engine.clock })
+  const viewer = new Viewer(watches, engine)
+  viewer.watch('w', { type: 'box', box: [0, -1, 9, 1] })
+  await settle()
+  t.equal(fail, undefined)
+  t.match(viewer.connection.sent.find(({ type }) => type === 'error'), { watch: 'w', code: 400 })
+  t.throws(() => viewer.unwatch('w'), { code: 404 })
 })
 
 t.test('a reader that stalls is told the newest of each device when it reads', async (t) => {
