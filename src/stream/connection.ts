@@ -224,6 +224,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
         return false
       }
     }
+    // To tell what is wrong with it was one message too many for a slow reader: nobody waits for it any more.
+    if (this.#socket === undefined) return true
     this.#nextId = id + 1
     this.#busy = false
     this.#frames.push(receipt)

@@ -1,6 +1,9 @@
 /** `GET /v1/stream` from outside: who may connect, frames and their acknowledgements, bounds, and how streams end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import type { Socket } from '../../src/api/socket.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { StreamServer } from '../../src/stream/streamServer.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { ENCODINGS, Stream, type Message, type Refused } from '../kit/stream.ts'
 
@@ -291,6 +294,44 @@ t.test('a slow reader is told and closed; others go on', async (t) => {
   other.send({ type: 'ping' })
   t.strictSame(await other.next(), { type: 'pong' })
   await other.close()
+})
+
+t.test('a frame whose error is one message too many for a slow reader: it does not stay in flight', async (t) => {
+  let buffered = 0
+  const keyWatch = { add: () => undefined, remove: () => undefined }
+  const quotas = { take: () => undefined, giveBack: () => undefined }
+  const streams = new StreamServer({
+    intake: { submit: () => t.fail('nothing is good') },
+    features: [],
+    keyWatch: keyWatch as never,
+    quotas,
+    streamDeviceLimit: false,
+    maxStreamsPerKey: 1,
+    streamIdleSeconds: 120,
+    maxBodyBytes: 1000,
+    clock: systemClock,
+    logger: { error: () => undefined } as never,
+  })
+  const socket: Socket = {
+    send: () => 0,
+    getBufferedAmount: () => buffered,
+    end: (code) => connection.closed(code),
+    close: () => undefined,
+    cork: (send) => send(),
+  }
+  const connection = streams.open(socket, {
+    credentials: { scope: 1, level: 'secret' } as never,
+    key: 'key',
+    ip: '127.0.0.1',
+    fromSdk: false,
+    protocol: 'ringfence.json',
+  })
+  connection.message(Buffer.from('{"type":"ping"}'), false)
+  buffered = 5_000_000
+  connection.message(Buffer.from('{"type":"track","id":1,"updates":[]}'), false)
+  t.equal(streams.connections, 0)
+  t.equal(streams.counters.inFlight, 0)
+  await streams.stop()
 })
 
 t.test('metrics', async (t) => {

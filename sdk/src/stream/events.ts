@@ -108,6 +108,7 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
 
   #leave(): void {
     this.#unsubscribe()
+    this.#isPaused = false
     this.#waiting = []
     this.#host.remove(this)
   }
