@@ -44,8 +44,8 @@ const LONGEST_QUIET_MS = 3_600_000
 const ASK_AGAIN_MS = 1000
 /** How long the end of the process waits for answers that are under way. */
 const GRACE_MS = 3000
-/** The event log's times may run back a little where the machine's clock was set. */
-const CLOCK_SLACK_MS = 60_000
+/** The event log's times may run back a little: where the machine's clock was set, and while updates wait in lines of their own. */
+export const CLOCK_SLACK_MS = 60_000
 
 export interface EndpointParts {
   readonly feed: Pick<EventFeed, 'follow' | 'read' | 'lastPlace'>
@@ -145,10 +145,11 @@ export class WebhookEndpoint {
   /** Puts another definition in place of the one so far; `change` is what makes it durable. */
   change(change: () => Promise<Webhook>): Promise<Webhook> {
     return this.#inTurn(async () => {
-      const { enabled } = this.#webhook
+      const { enabled, url } = this.#webhook
       // What the old filter has passed over stays passed over, even if the process ends now.
       await this.#save({})
       this.#webhook = await change()
+      if (url !== this.#webhook.url) this.#endQuiet()
       if (enabled && !this.#webhook.enabled) await this.#stop()
       if (!enabled && this.#webhook.enabled) {
         await this.#save({ place: this.#parts.feed.lastPlace })
@@ -166,6 +167,7 @@ export class WebhookEndpoint {
       const { lostBefore } = this
       const resumedAt = this.#parts.time.now()
       await this.#save({ pause: undefined, failingSince: undefined, lostBefore, resumedAt })
+      this.#endQuiet()
       await this.#start(true)
     })
   }
@@ -326,10 +328,19 @@ export class WebhookEndpoint {
     await this.#parts.store.take(this.#webhook.id, this.#state, deliveries)
   }
 
+  /** Whoever asked to be left alone is not asked any more. */
+  #endQuiet(): void {
+    this.#quietUntil = 0
+    this.#wake?.()
+    this.#wake = undefined
+    this.#pump()
+  }
+
   #pump(): void {
     if (this.#run.signal.aborted) return
     const quiet = this.#quietUntil - this.#parts.time.now()
-    if (quiet > 0) {
+    // Longer than ever is asked for: the clock was set back.
+    if (quiet > 0 && quiet <= LONGEST_QUIET_MS) {
       this.#wake ??= this.#parts.time.after(quiet, () => {
         this.#wake = undefined
         this.#pump()

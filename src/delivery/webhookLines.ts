@@ -2,6 +2,7 @@ import type { ByteBound } from '../runtime/byteBound.ts'
 import type { Time } from '../runtime/clock.ts'
 import type { Bundle } from './webhookMessage.ts'
 import type { Delivery } from './webhookPort.ts'
+import { LONGEST_RETRY_MS } from './webhookRetry.ts'
 
 /** A delivery that waits for its turn. */
 interface Entry {
@@ -97,7 +98,8 @@ export class WebhookLines {
   /** Puts a line where its first delivery belongs: among those that are due, or to sleep. */
   #place(line: Line): void {
     const { nextAttemptAt = 0 } = line.entries[0]!.delivery
-    const wait = nextAttemptAt - this.#time.now()
+    // A clock that was set back must not make it longer than it ever is.
+    const wait = Math.min(nextAttemptAt - this.#time.now(), LONGEST_RETRY_MS)
     if (wait <= 0) {
       this.#ready.push(line)
       return

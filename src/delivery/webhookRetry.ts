@@ -5,7 +5,7 @@ import { KEPT_ATTEMPTS } from './webhookPort.ts'
 
 /** The first retry comes within this time, the next within twice as much, and so on up to the longest. */
 const FIRST_RETRY_MS = 1000
-const LONGEST_RETRY_MS = 3_600_000
+export const LONGEST_RETRY_MS = 3_600_000
 
 /** What counts beside the attempt itself. */
 export interface RetryContext {

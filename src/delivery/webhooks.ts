@@ -6,7 +6,7 @@ import { newId } from '../registry/recordList.ts'
 import type { WebhookChange, WebhookDefinition } from '../registry/webhookSchema.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import { ApiError } from '../runtime/errors.ts'
-import { WebhookEndpoint, type EndpointParts } from './webhookEndpoint.ts'
+import { CLOCK_SLACK_MS, WebhookEndpoint, type EndpointParts } from './webhookEndpoint.ts'
 import { messageBody } from './webhookMessage.ts'
 import type { Delivery, DeliveryQuery, DeliveryStore, Outcome, WebhookState } from './webhookPort.ts'
 import { sampleEvent, sampleUser } from './webhookSample.ts'
@@ -201,7 +201,7 @@ export class Webhooks {
   async redeliverRange(webhook: Webhook, from: number, to: number): Promise<void> {
     const { feed } = this.#parts
     const until = feed.lastPlace
-    const after = await placeBefore(feed, webhook.scope, from)
+    const after = await placeBefore(feed, webhook.scope, from - CLOCK_SLACK_MS)
     const endpoint = this.#endpoints.get(webhook.id)
     if (endpoint === undefined || (await endpoint.redeliverRange({ after, until, from, to }))) return
     throw new ApiError(409, 'Another time range is being redelivered; its end has to be waited for.')
@@ -235,7 +235,7 @@ function gone(webhook: Webhook | undefined): Webhook {
   return webhook
 }
 
-/** A place before the first event of a scope that the server made at that time or later, by bisection. */
+/** A place before the first event of a scope that the server made at that time or later, by bisection: where times run back, about. */
 async function placeBefore(feed: EventFeed, scope: ScopeId, time: number): Promise<number> {
   let low = 0
   let high = feed.lastPlace

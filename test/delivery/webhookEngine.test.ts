@@ -1,10 +1,11 @@
 /** What a webhook does over hours and days, on a simulated clock; and that many of them do not stand in each other's way. */
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { senderThrough } from '../../src/delivery/webhookMessage.ts'
 import type { Outcome } from '../../src/delivery/webhookPort.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { Outgoing } from '../../src/runtime/outgoing.ts'
+import { whole } from '../events/contract.ts'
 import { Receiver, until, World } from './webhookKit.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 10)
@@ -224,6 +225,70 @@ t.test('Retry-After is kept by the whole endpoint, for an hour at most', async (
   t.equal(sent.length, again)
   await world.time.runUntil(start + 90_000 + HOUR)
   t.equal(sent.length, again + 2)
+})
+
+/** A world whose endpoint answers what `answer` says, and the urls that were asked. */
+function answering(t: Test, answer: { status: number; retryAfter?: number }) {
+  const urls: string[] = []
+  const world: World = new World(t, async ({ url }): Promise<Outcome> => {
+    urls.push(url)
+    const { status, retryAfter } = answer
+    const outcome = { at: world.time.now(), latency: 1, status, body: '' }
+    return status === 200 ? outcome : { ...outcome, error: `answered ${status}`, retryAfter }
+  })
+  return { world, urls }
+}
+
+t.test('Retry-After is forgotten when the webhook is enabled again, or goes elsewhere', async (t) => {
+  const answer: Parameters<typeof answering>[1] = { status: 410, retryAfter: HOUR }
+  const { world, urls } = answering(t, answer)
+  await world.start({ id: HOOK })
+  world.happen('a')
+  await world.time.runUntil(world.time.now() + 10)
+  answer.status = 503
+  await world.webhooks.enable(world.definitions.get(HOOK)!)
+  await world.time.runUntil(world.time.now() + 10)
+  t.equal(urls.length, 2)
+  answer.status = 200
+  const url = 'http://elsewhere.example/'
+  await world.webhooks.change(world.definitions.get(HOOK)!, { url })
+  await world.time.runUntil(world.time.now() + 1000)
+  t.same(urls.slice(2), [url])
+})
+
+t.test('a clock that is set back by a day holds nothing back for longer than an hour', async (t) => {
+  for (const isRestarted of [false, true]) {
+    const answer: Parameters<typeof answering>[1] = isRestarted
+      ? { status: 503 }
+      : { status: 503, retryAfter: 5000 }
+    const { world, urls } = answering(t, answer)
+    const { time } = world
+    const now = time.now.bind(time)
+    await world.start({ id: HOOK })
+    world.happen('a')
+    await time.runUntil(now() + 10)
+    answer.status = 200
+    // Alarms run on: they are the monotonic clock's.
+    time.now = () => now() - DAY
+    if (isRestarted) await world.crash()
+    await time.runUntil(now() + HOUR)
+    t.equal(urls.length, 2)
+  }
+})
+
+t.test('a time range is sent again whole, also where the events are not in the order of their times', async (t) => {
+  const { world, urls } = answering(t, { status: 200 })
+  const start = world.time.now()
+  world.feed.add(
+    1,
+    [1, 5, 3, 6].map((second, i) =>
+      whole(i, { scope: 1, deviceId: `d${i}`, actualCreatedAt: start + second * 1000 }),
+    ),
+  )
+  await world.start({ id: HOOK })
+  await world.webhooks.redeliverRange(world.definitions.get(HOOK)!, start + 4000, start + MINUTE)
+  await world.time.runUntil(start + MINUTE)
+  t.equal(urls.length, 2)
 })
 
 t.test(
