@@ -335,7 +335,16 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     // again, is never drained (us_socket_write2 of uSockets does not note that it failed, so polling is stopped).
     setImmediate(() => {
       for (const feature of this.#features.values()) feature.drained()
+      this.#letAnotherBegin()
     })
+  }
+
+  /** The first to go on may fill at once what the reader has made room for: next time it is another. */
+  #letAnotherBegin(): void {
+    const [first] = this.#features
+    if (first === undefined || this.#features.size === 1) return
+    this.#features.delete(first[0])
+    this.#features.set(...first)
   }
 
   closed(code: number): void {

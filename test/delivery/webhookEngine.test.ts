@@ -276,20 +276,23 @@ t.test('a clock that is set back by a day holds nothing back for longer than an 
   }
 })
 
-t.test('a time range is sent again whole, also where the events are not in the order of their times', async (t) => {
-  const { world, urls } = answering(t, { status: 200 })
-  const start = world.time.now()
-  world.feed.add(
-    1,
-    [1, 5, 3, 6].map((second, i) =>
-      whole(i, { scope: 1, deviceId: `d${i}`, actualCreatedAt: start + second * 1000 }),
-    ),
-  )
-  await world.start({ id: HOOK })
-  await world.webhooks.redeliverRange(world.definitions.get(HOOK)!, start + 4000, start + MINUTE)
-  await world.time.runUntil(start + MINUTE)
-  t.equal(urls.length, 2)
-})
+t.test(
+  'a time range is sent again whole, also where the events are not in the order of their times',
+  async (t) => {
+    const { world, urls } = answering(t, { status: 200 })
+    const start = world.time.now()
+    world.feed.add(
+      1,
+      [1, 5, 3, 6].map((second, i) =>
+        whole(i, { scope: 1, deviceId: `d${i}`, actualCreatedAt: start + second * 1000 }),
+      ),
+    )
+    await world.start({ id: HOOK })
+    await world.webhooks.redeliverRange(world.definitions.get(HOOK)!, start + 4000, start + MINUTE)
+    await world.time.runUntil(start + MINUTE)
+    t.equal(urls.length, 2)
+  },
+)
 
 t.test(
   'property: whatever fails, however often the process ends, each event arrives, in order per device',

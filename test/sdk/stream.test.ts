@@ -352,21 +352,24 @@ t.test('a subscription goes on where it was, and is given up while nobody takes 
   await subscribed('event 1000')
 })
 
-t.test('who leaves while the subscription is given up, and asks once more, does not subscribe anew', async (t) => {
-  const { url, connection, signal } = await fakeServer(t)
-  const stream = new Ringfence({ url, key: KEYS.testSecret }).stream({ signal })
-  const events = stream.events()
-  const server = await connection()
-  const { id } = await server.message()
-  for (let n = 0; n < 1000; n++)
-    server.send({ type: 'event', subscription: id, event: { _id: `event ${n}` } })
-  t.match(await server.message(), { type: 'unsubscribe', id })
-  await events.return()
-  t.match(await events.next(), { done: true })
-  const later = stream.events({ tags: ['later'] })
-  t.match(await server.message(), { type: 'subscribe', filter: { tags: ['later'] } }, 'nothing before it')
-  await later.return()
-})
+t.test(
+  'who leaves while the subscription is given up, and asks once more, does not subscribe anew',
+  async (t) => {
+    const { url, connection, signal } = await fakeServer(t)
+    const stream = new Ringfence({ url, key: KEYS.testSecret }).stream({ signal })
+    const events = stream.events()
+    const server = await connection()
+    const { id } = await server.message()
+    for (let n = 0; n < 1000; n++)
+      server.send({ type: 'event', subscription: id, event: { _id: `event ${n}` } })
+    t.match(await server.message(), { type: 'unsubscribe', id })
+    await events.return()
+    t.match(await events.next(), { done: true })
+    const later = stream.events({ tags: ['later'] })
+    t.match(await server.message(), { type: 'subscribe', filter: { tags: ['later'] } }, 'nothing before it')
+    await later.return()
+  },
+)
 
 t.test('an overloaded server gets the frames again, in their order', async (t) => {
   const { url, connection, signal } = await fakeServer(t)

@@ -1,8 +1,10 @@
 /** `GET /v1/stream` from outside: who may connect, frames and their acknowledgements, bounds, and how streams end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import Type from 'typebox'
 import type { Socket } from '../../src/api/socket.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import type { StreamFeatureKind } from '../../src/stream/port.ts'
 import { StreamServer } from '../../src/stream/streamServer.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { ENCODINGS, Stream, type Message, type Refused } from '../kit/stream.ts'
@@ -296,15 +298,14 @@ t.test('a slow reader is told and closed; others go on', async (t) => {
   await other.close()
 })
 
-t.test('a frame whose error is one message too many for a slow reader: it does not stay in flight', async (t) => {
-  let buffered = 0
-  const keyWatch = { add: () => undefined, remove: () => undefined }
-  const quotas = { take: () => undefined, giveBack: () => undefined }
+/** A stream of a server without sockets. */
+function openFake(features: readonly StreamFeatureKind[] = []) {
+  const state = { buffered: 0 }
   const streams = new StreamServer({
-    intake: { submit: () => t.fail('nothing is good') },
-    features: [],
-    keyWatch: keyWatch as never,
-    quotas,
+    intake: { submit: () => undefined },
+    features,
+    keyWatch: { add: () => undefined, remove: () => undefined } as never,
+    quotas: { take: () => undefined, giveBack: () => undefined },
     streamDeviceLimit: false,
     maxStreamsPerKey: 1,
     streamIdleSeconds: 120,
@@ -314,7 +315,7 @@ t.test('a frame whose error is one message too many for a slow reader: it does n
   })
   const socket: Socket = {
     send: () => 0,
-    getBufferedAmount: () => buffered,
+    getBufferedAmount: () => state.buffered,
     end: (code) => connection.closed(code),
     close: () => undefined,
     cork: (send) => send(),
@@ -326,12 +327,43 @@ t.test('a frame whose error is one message too many for a slow reader: it does n
     fromSdk: false,
     protocol: 'ringfence.json',
   })
-  connection.message(Buffer.from('{"type":"ping"}'), false)
-  buffered = 5_000_000
-  connection.message(Buffer.from('{"type":"track","id":1,"updates":[]}'), false)
+  const send = (message: object) => connection.message(Buffer.from(JSON.stringify(message)), false)
+  return { streams, connection, state, send }
+}
+
+t.test('a frame whose error is one message too many for a slow reader does not stay in flight', async (t) => {
+  const { streams, state, send } = openFake()
+  send({ type: 'ping' })
+  state.buffered = 5_000_000
+  send({ type: 'track', id: 1, updates: [] })
   t.equal(streams.connections, 0)
   t.equal(streams.counters.inFlight, 0)
   await streams.stop()
+})
+
+t.test('what a slow reader has made room for is not always the same one that uses it', async (t) => {
+  const firsts = new Set<string>()
+  let isFull = false
+  const kindOf = (name: string): StreamFeatureKind => ({
+    messages: { [name]: Type.Object({}) },
+    names: 'watch',
+    open: () => ({
+      receive: () => undefined,
+      drained() {
+        if (!isFull) firsts.add(name)
+        isFull = true
+      },
+      closed: () => undefined,
+    }),
+  })
+  const { connection, send } = openFake([kindOf('a'), kindOf('b'), kindOf('c')])
+  for (const type of ['b', 'a', 'c']) send({ type })
+  for (let i = 0; i < 3; i++) {
+    isFull = false
+    connection.drained()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  t.same([...firsts], ['b', 'a', 'c'])
 })
 
 t.test('metrics', async (t) => {

@@ -285,8 +285,7 @@ t.test('a clock that is set back holds no move back', async (t) => {
   const engine = new Engine({ partitions: PARTITIONS })
   const watches = watchesOf(engine)
   const viewer = new Viewer(watches, engine)
-  const move = (longitude: number) =>
-    engine.track(engine.update({ deviceId: 'd', latitude: 0, longitude }))
+  const move = (longitude: number) => engine.track(engine.update({ deviceId: 'd', latitude: 0, longitude }))
   viewer.watch('w', { type: 'box', box: [0, -1, 9, 1] }, 1000)
   await move(1)
   engine.clock.advance(500)
@@ -303,7 +302,15 @@ t.test('a clock that is set back holds no move back', async (t) => {
 
 t.test('a look that finds more after the watch has ended', async (t) => {
   const engine = new Engine({ partitions: PARTITIONS })
-  const found = { scope: 0, recordId: 'r', userId: undefined, latitude: 0, longitude: 0, accuracy: 5, updatedAt: 0 }
+  const found = {
+    scope: 0,
+    recordId: 'r',
+    userId: undefined,
+    latitude: 0,
+    longitude: 0,
+    accuracy: 5,
+    updatedAt: 0,
+  }
   let fail: unknown
   const late: Positions = {
     observer: undefined,
@@ -322,7 +329,10 @@ t.test('a look that finds more after the watch has ended', async (t) => {
   viewer.watch('w', { type: 'box', box: [0, -1, 9, 1] })
   await settle()
   t.equal(fail, undefined)
-  t.match(viewer.connection.sent.find(({ type }) => type === 'error'), { watch: 'w', code: 400 })
+  t.match(
+    viewer.connection.sent.find(({ type }) => type === 'error'),
+    { watch: 'w', code: 400 },
+  )
   t.throws(() => viewer.unwatch('w'), { code: 404 })
 })
 
