@@ -204,6 +204,11 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
   drained(): void {
     this.patience.restore()
     this.#all.send(this.#watches.values())
+    // The first may have used all that the reader had made room for: next time another begins.
+    const [first] = this.#watches
+    if (first === undefined) return
+    this.#watches.delete(first[0])
+    this.#watches.set(...first)
   }
 
   closed(): void {

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { HostPositions } from '../../src/engine/hostPositions.ts'
+import type { Encoded } from '../../src/events/audience.ts'
 import type { Positions } from '../../src/engine/port.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'
@@ -361,6 +362,46 @@ t.test('a reader that stalls is told the newest of each device when it reads', a
   t.same(viewer.changes('w').slice(3).toSorted(), ['leave left 20', 'move stays 7'])
   t.same(viewer.seen('w').length, 1)
   viewer.feature.closed()
+})
+
+/** A connection whose reader takes one part at a time. */
+class Narrow extends FakeConnection {
+  room = Infinity
+
+  override get bufferedBytes(): number {
+    return this.room > 0 ? 0 : 1
+  }
+
+  override sendEncoded(messages: readonly Encoded[]): void {
+    super.sendEncoded(messages)
+    this.room--
+  }
+}
+
+t.test('a busy watch does not keep what a slow reader takes from another', async (t) => {
+  const engine = new Engine({ partitions: PARTITIONS })
+  const watches = watchesOf(engine)
+  const connection = new Narrow()
+  const feature = watches.open(connection)
+  const move = (deviceId: string, longitude: number) => {
+    engine.clock.advance(1)
+    return engine.track(engine.update({ deviceId, latitude: 0, longitude }))
+  }
+  feature.receive({ type: 'watch', id: 'busy', area: { type: 'box', box: [0, -1, 4, 1] }, minIntervalMs: 0 })
+  feature.receive({ type: 'watch', id: 'quiet', area: { type: 'box', box: [5, -1, 9, 1] }, minIntervalMs: 0 })
+  await settle()
+  connection.room = 0
+  await move('visitor', 6)
+  for (let i = 0; i < 4; i++) {
+    await move('rushed', 1 + i / 10)
+    connection.room = 1
+    feature.drained()
+  }
+  t.match(
+    connection.sent.filter(({ watch }) => watch === 'quiet'),
+    [{ change: 'enter' }],
+  )
+  feature.closed()
 })
 
 t.test('what cannot be watched', async (t) => {
