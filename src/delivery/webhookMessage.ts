@@ -128,8 +128,9 @@ export function senderThrough(
 
 /** Milliseconds of a `Retry-After`, which gives seconds or a date; undefined where it says nothing. */
 function retryAfterOf(value: string | string[] | undefined, now: number): number | undefined {
-  const text = String(value).trim()
-  const milliseconds = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  // Of a header that is there twice, the first.
+  const text = String([value].flat()[0]).trim()
+  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
   return milliseconds > 0 ? milliseconds : undefined
 }
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { senderThrough } from '../../src/delivery/webhookMessage.ts'
 import type { Outcome } from '../../src/delivery/webhookPort.ts'
+import type { Webhook } from '../../src/model/webhook.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { Outgoing } from '../../src/runtime/outgoing.ts'
 import { whole } from '../events/contract.ts'
@@ -359,6 +360,26 @@ t.test(
     )
   },
 )
+
+t.test('Retry-After in the forms that receivers give it', async (t) => {
+  const receiver = await Receiver.start(t)
+  const outgoing = new Outgoing(['127.0.0.1'])
+  t.teardown(() => outgoing.close())
+  const now = Date.now()
+  const send = senderThrough(outgoing, { clock: { now: () => now }, version: 'test', timeout: 60_000 })
+  const asked = async (value: string | string[]) => {
+    receiver.answer = (_, response) => response.writeHead(503, { 'Retry-After': value }).end()
+    const webhook = { url: receiver.url, secret: `whsec_${Buffer.from('k'.repeat(30)).toString('base64')}` }
+    const outcome = await send(webhook as Webhook, { id: 'msg', body: '{}' }, new AbortController().signal)
+    return outcome.retryAfter
+  }
+  t.equal(await asked('120'), 120_000)
+  t.equal(await asked(['5', '9']), 5000, 'the first of two')
+  t.ok((await asked('9'.repeat(20)))! > DAY, 'longer than anybody waits')
+  t.equal(await asked(new Date(now + MINUTE).toUTCString()), Math.floor((now + MINUTE) / 1000) * 1000 - now)
+  for (const nothing of ['0', '-5', 'soon', '', new Date(now - MINUTE).toUTCString()])
+    t.equal(await asked(nothing), undefined, nothing)
+})
 
 t.test('of 100 endpoints 50 hang: the others get what is theirs', async (t) => {
   const receiver = await Receiver.start(t)
