@@ -80,6 +80,26 @@ t.test('updates are applied once and in order, and settled as they were', async 
   t.pass('each run')
 })
 
+t.test('frames that a server may be too small for become smaller, and grow again', async (t) => {
+  const outbox = new Outbox('s')
+  for (let i = 0; i < 2000; i++) outbox.add({ deviceId: 'd', latitude: 1, longitude: 2 }).catch(() => {})
+  const lengths = () => {
+    const frames: TrackMessage[] = []
+    for (let frame = outbox.next(); frame !== undefined; frame = outbox.next()) frames.push(frame)
+    return frames.map(({ updates }) => updates.length)
+  }
+  t.strictSame(lengths().slice(0, 3), [250, 250, 250])
+  for (const expected of [125, 62, 31, 15, 7, 3, 1, 1]) {
+    outbox.disconnected()
+    t.equal(lengths()[0], expected)
+  }
+  outbox.acknowledged(8)
+  t.strictSame(lengths(), [9, 9, 9, 9, 9, 9, 9, 9], 'one more for each frame that was taken')
+  outbox.disconnected()
+  t.equal(lengths()[0], 9, 'it took some of them: they are not too long')
+  outbox.fail(new Error('the end'))
+})
+
 t.test('what waits is bounded', async (t) => {
   const outbox = new Outbox('s')
   const description = 'x'.repeat(200_000)

@@ -46,6 +46,12 @@ export class Outbox {
   #frames: Frame[] = []
   #nextId = 1
   #characters = 0
+  /**
+   * Updates in a frame. Where a connection ends without an acknowledgement its frames may have been larger than this server
+   * takes, which it does not always come to say: so they become smaller, and grow again with each that it takes.
+   */
+  #mostUpdates = MAX_FRAME_UPDATES
+  #isAcknowledged = false
   /** The first frame that the server was too busy for; nothing goes out until {@link rewind}. */
   #busyFrom: number | undefined
 
@@ -90,7 +96,7 @@ export class Outbox {
     for (const { sequence, size } of this.#waiting) {
       characters += size
       // After a refusal the numbers of what is sent again have a gap; a frame has none.
-      if (count === MAX_FRAME_UPDATES || characters > MAX_FRAME || sequence !== first.sequence + count) break
+      if (count === this.#mostUpdates || characters > MAX_FRAME || sequence !== first.sequence + count) break
       count++
     }
     const entries = this.#waiting.splice(0, count)
@@ -109,6 +115,8 @@ export class Outbox {
       for (const entry of frame.entries) if (this.#settles(entry)) entry.resolve()
     }
     this.#frames.splice(0, count)
+    this.#isAcknowledged = true
+    this.#mostUpdates = Math.min(MAX_FRAME_UPDATES, this.#mostUpdates + count)
   }
 
   /** An update was refused, or, without `index`, a whole frame. */
@@ -140,6 +148,9 @@ export class Outbox {
 
   /** The connection is lost: what was not acknowledged goes out again on the next one. */
   disconnected(): void {
+    const longest = Math.max(0, ...this.#frames.map(({ entries }) => entries.length))
+    if (longest > 0 && !this.#isAcknowledged) this.#mostUpdates = Math.max(1, longest >> 1)
+    this.#isAcknowledged = false
     this.#busyFrom = undefined
     this.#nextId = 1
     this.#takeBack(this.#frames)
