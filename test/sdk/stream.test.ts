@@ -372,14 +372,14 @@ t.test(
 )
 
 t.test('a server that takes less than the client sends at once gets it in smaller frames', async (t) => {
-  const server = await startServer(t, { env: { RINGFENCE_MAX_BODY_BYTES: '20000' } })
-  const stream = new Ringfence({ url: server.url, key: KEYS.testSecret }).stream()
+  const small = await startServer(t, { env: { RINGFENCE_MAX_BODY_BYTES: '20000' } })
+  const stream = new Ringfence({ url: small.url, key: KEYS.testSecret }).stream()
   t.teardown(() => stream.close())
-  const update = { latitude: 50, longitude: 7, accuracy: 5, metadata: { text: 'x'.repeat(100) } }
+  const fields = { latitude: 50, longitude: 7, accuracy: 5, metadata: { text: 'x'.repeat(100) } }
   await Promise.all(
-    Array.from({ length: 400 }, (_, i) => stream.track({ ...update, deviceId: `phone-${i}` })),
+    Array.from({ length: 400 }, (_, i) => stream.track({ ...fields, deviceId: `phone-${i}` })),
   )
-  const { users } = (await server.api('GET', '/v1/users?limit=1000')).body
+  const { users } = (await small.api('GET', '/v1/users?limit=1000')).body
   t.equal(users.length, 400)
 })
 
