@@ -117,10 +117,10 @@ export class IsochroneWorker {
       some.map((geofence) => this.#compute(geofence).catch((error: Error) => void (failure = error))),
     )
     try {
-      await this.#registry.edit(() => {
-        for (const [i, outcome] of outcomes.entries())
-          if (outcome !== undefined) this.#registry.settleIsochrone(some[i]!, outcome)
-      })
+      const settled = outcomes.flatMap((outcome, i) =>
+        outcome === undefined ? [] : [[some[i]!, outcome] as const],
+      )
+      await this.#registry.edit(() => this.#registry.settleIsochrones(settled))
     } catch (error) {
       return error as Error
     }

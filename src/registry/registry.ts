@@ -213,14 +213,22 @@ export class Registry implements RegistryView {
   }
 
   /**
-   * Notes what came of computing an isochrone: its area, or why there is none, in which case it keeps the one that it has.
-   * Nothing where it was edited or deleted meanwhile.
+   * Notes what came of computing isochrones: of each its area, or why there is none, in which case it keeps the one that it has.
+   * Nothing of those that were edited or deleted meanwhile.
+   * @param outcomes of different geofences, of {@link MAX_CHANGES} at most
    */
-  settleIsochrone(before: GeofenceProperties, outcome: IsochroneOutcome): void {
-    const store = this.scope(before.scope)
-    const geofence = store.records.get(before.id)
-    if (geofence === undefined || !isSameIsochrone(geofence, before)) return
-    this.#edits.commit([putOf(settled(store.withShape(geofence), outcome, this.#clock.now()))])
+  settleIsochrones(
+    outcomes: readonly (readonly [before: GeofenceProperties, outcome: IsochroneOutcome])[],
+  ): void {
+    const changes: Change[] = []
+    for (const [before, outcome] of outcomes) {
+      const store = this.scope(before.scope)
+      const geofence = store.records.get(before.id)
+      if (geofence === undefined || !isSameIsochrone(geofence, before)) continue
+      changes.push(putOf(settled(store.withShape(geofence), outcome, this.#clock.now())))
+    }
+    // Once: an edit that commits twice runs again, and finds the first of them as it was.
+    if (changes.length > 0) this.#edits.commit(changes)
   }
 
   /** Whether it was there. */

@@ -10,6 +10,8 @@ import { parseGeofence } from '../../src/registry/geofenceSchema.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { MemoryStream } from './memoryStream.ts'
+import { openReplica } from './replicatedKit.ts'
 
 const SCOPE = scopeId(1, false)
 const CENTER: Position = [-56.19, -34.9]
@@ -202,4 +204,26 @@ t.test('those that take too long hold up nobody, and are given up', async (t) =>
   await until(() => worker().pending === 0)
   t.match(record().isochrone, { status: 'failed', failure: 'No answer within 15 s.' })
   t.equal(source.asked.length, 3)
+})
+
+t.test('where the registry is shared, those that are computed together are one edit', async (t) => {
+  const stream = new MemoryStream()
+  const registry = await openReplica(t, async () => stream.client())
+  const all = {
+    tag: 'area',
+    description: 'x',
+    type: 'isochrone',
+    coordinates: CENTER,
+    mode: 'car',
+    radius: 10,
+  }
+  for (const externalId of ['1', '2']) {
+    await registry.edit(() => registry.putGeofence(SCOPE, parseGeofence({ ...all, externalId })))
+  }
+  const before = stream.history.length
+  const worker = new IsochroneWorker(registry, new Squares(), (error) => t.fail(error))
+  t.teardown(() => worker.stop())
+  worker.start()
+  await until(() => worker.pending === 0)
+  t.equal(stream.history.length, before + 1)
 })
