@@ -188,8 +188,9 @@ export class OwnedPartition {
       if (request.updates.length > 1)
         await new Promise<void>((resolve) => turns.gathered(resolve, request.updates.length))
       if (this.isDropped) return
-      session.answer(reply)
-      if (reply.length <= KEPT_REPLY_BYTES) session.reply = reply
+      session.answer(reply ?? encodeReply(undefined))
+      // Who is told that it is busy is to be let in when it asks again.
+      if (reply !== undefined && reply.length <= KEPT_REPLY_BYTES) session.reply = reply
     } catch (error) {
       this.#parts.troubled(error as Error)
     } finally {
@@ -197,13 +198,13 @@ export class OwnedPartition {
     }
   }
 
-  /** Resolves to the reply, once everything is durable. */
-  #apply(request: PartitionRequest): Promise<Uint8Array> {
+  /** Resolves to the reply, once everything is durable; to undefined where there is no room, and nothing was done. */
+  #apply(request: PartitionRequest): Promise<Uint8Array | undefined> {
     const { updates, conversions, removals, retried } = request
     const bytes = UPDATE_BYTES * (updates.length + conversions.length)
     const mostBytes = this.#mailbox.limit - this.#mailbox.used
     // Whole or not at all; one that would never fit has to be let in when it is alone.
-    if (bytes > mostBytes && this.#mailbox.used > 0) return Promise.resolve(encodeReply(undefined))
+    if (bytes > mostBytes && this.#mailbox.used > 0) return Promise.resolve(undefined)
     const results = new RequestResults(updates.length)
     for (const run of runsOf(updates)) {
       results.take(run, (submitter) => this.host.submit(run, 0, submitter))

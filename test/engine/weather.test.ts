@@ -151,6 +151,38 @@ t.test('G10: an owner evaluates with what the gateway had, or later', async (t) 
   t.same(outcome(await promise).events, [], 'the geofence was gone when it was evaluated')
 })
 
+t.test('who was told that the owner is busy is let in once there is room', async (t) => {
+  const calls = new SimulatedCalls(new Random(1), FAIR)
+  const engine = new Engine({ partitions: PARTITIONS })
+  const logs = new SharedLogs()
+  const asked = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const server = serverOf(calls, engine, {
+    mailboxBytes: 1000,
+    snapshots: new SharedMemorySnapshots(),
+    async openLog(n, fencedOut) {
+      const log = logs.open(n, fencedOut)
+      const append = log.append.bind(log)
+      log.append = (...frame) => {
+        asked.resolve()
+        void gate.promise.then(() => append(...frame))
+      }
+      return log
+    },
+  })
+  for (let n = 0; n < PARTITIONS; n++) await server.acquire(n)
+  const [a, b] = [gatewayOf(calls, engine.world), gatewayOf(calls, engine.world, { patienceMs: 3000 })]
+  const first = track(a, engine.update({ ...HERE, deviceId: 'd' }))
+  await asked.promise
+  let isTold = false
+  const second = track(b, engine.update({ ...HERE, deviceId: 'd' })).finally(() => (isTold = true))
+  for (let i = 0; i < 200; i++) await nextTurn()
+  t.equal(isTold, false)
+  gate.resolve()
+  outcome(await first)
+  outcome(await second)
+})
+
 t.test(
   'who gives a partition away leaves a snapshot behind where the next would have much to read',
   async (t) => {
