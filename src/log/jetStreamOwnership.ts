@@ -80,7 +80,7 @@ class HostMembership implements Ownership {
   readonly #busy = new Map<number, Promise<void>>()
   /** Of those, acquires. */
   #acquiring = 0
-  /** When each partition was first wanted that another has, of `performance.now()`. */
+  /** When each partition was first wanted that another has, and has had since, of `performance.now()`. */
   readonly #wantedSince = new Map<number, number>()
   readonly #stopped = new AbortController()
   /** When each partition was lost to another, of `performance.now()`. */
@@ -194,6 +194,8 @@ class HostMembership implements Ownership {
     const partition = Number(key)
     const owner = text === undefined ? undefined : (JSON.parse(text) as Owner)
     const known = this.#owners.get(partition)
+    if (owner === undefined || known === undefined || !isSame(owner, known))
+      this.#wantedSince.delete(partition)
     if (owner === undefined || owner.host === NOBODY) this.#owners.delete(partition)
     // An owner of before may say so late.
     else if (known === undefined || owner.epoch >= known.epoch) this.#owners.set(partition, owner)
@@ -218,6 +220,8 @@ class HostMembership implements Ownership {
     for (let partition = 0; partition < this.#partitions; partition++) {
       if (this.#busy.has(partition)) continue
       const isWanted = ownerAmong(takers, partition) === this.#host
+      // Who is to have it meanwhile need not have released it.
+      if (!isWanted) this.#wantedSince.delete(partition)
       const epoch = this.#mine.get(partition)
       if (epoch !== undefined) {
         const said = this.#owners.get(partition)
