@@ -94,7 +94,7 @@ export class JetStreamEventReader implements SharedEvents {
 
   #read(sequence: number, subject: string, json: string): Pick<SharedMessage, 'event' | 'change'> {
     try {
-      if (subject === EVENT_CHANGES) return { change: JSON.parse(json) as EventChange }
+      if (subject === EVENT_CHANGES) return { change: changeIn(json) }
       const address = addressOf(subject)
       if (address === undefined) throw new Error(`the subject ${subject} is not an event's`)
       return { event: { scope: address.scope, json } }
@@ -110,6 +110,22 @@ export class JetStreamEventReader implements SharedEvents {
     }
   }
 }
+
+/** @throws Error where it is not one of ours: an index would fail at it, again and again. */
+function changeIn(json: string): EventChange {
+  const change = JSON.parse(json) as Partial<EventChange> | null
+  const { scope, id, verdict } = change ?? {}
+  const isVerdict =
+    verdict === undefined ||
+    (verdict !== null &&
+      VERIFICATIONS.has(verdict.verification) &&
+      /^(?:string|undefined)$/.test(typeof verdict.verifiedPlaceId))
+  if (!Number.isSafeInteger(scope) || typeof id !== 'string' || !isVerdict)
+    throw new Error(`what should change an event is ${json.slice(0, 100)}`)
+  return change as EventChange
+}
+
+const VERIFICATIONS: ReadonlySet<unknown> = new Set([1, 0, -1])
 
 async function cutInSilence(messages: ConsumerMessages, cut: () => void): Promise<void> {
   for await (const { type } of messages.status()) if (type === 'heartbeats_missed') cut()

@@ -9,6 +9,10 @@ import { openEventIndex } from '../../src/events/eventIndex.ts'
 import { EventFeed } from '../../src/events/feed.ts'
 import type { EventChange, SharedEvents, SharedMessage, StoredEvent } from '../../src/events/port.ts'
 import { SharedIndex } from '../../src/events/sharedIndex.ts'
+import { JetStreamEventReader } from '../../src/log/jetStreamEventReader.ts'
+import { EVENT_CHANGES } from '../../src/log/jetStreamStreams.ts'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { withStreams } from '../log/jetStreamKit.ts'
 import { whole } from './contract.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 8)
@@ -198,4 +202,20 @@ t.test('a stream out of reach, and one that is another', async (t) => {
   await t.rejects(opened.delete(0, event.id), { code: 503, retryAfter: 1 })
   await close()
   await t.rejects(open(file, new MemoryStream(1)), { name: 'EventsMissing' })
+})
+
+const skip = await skipWithout(NATS_SERVER)
+
+t.test('a change that nobody can read is passed over', { skip }, async (t) => {
+  const { connection, manager } = await withStreams(t)
+  const unreadable: number[] = []
+  const reader = new JetStreamEventReader(connection, manager, (sequence) => unreadable.push(sequence))
+  const one = await open(join(folderOf(t), 'one'), reader)
+  const verdicts = ['null', '{}', '{"verification":2}', '{"verification":1,"verifiedPlaceId":{}}']
+  const bad = ['null', '5', '{', '{"scope":2}', ...verdicts.map((v) => `{"scope":2,"id":"a","verdict":${v}}`)]
+  for (const text of bad) await connection.request(EVENT_CHANGES, text)
+  const last = await reader.append({ scope: 2, id: 'a', verdict: { verification: -1 } })
+  while (!one.opened.status.detail.startsWith(`at ${last} `)) await nextTurn()
+  t.equal(unreadable.length, bad.length)
+  await one.close()
 })
