@@ -52,12 +52,14 @@ export class SharedUsage {
     if (this.#isUnderWay) return []
     this.#isUnderWay = true
     try {
+      // The requests are that month's, whichever is counted when the answers come.
+      const month = this.#month
       if (this.#unsent.length === 0) this.#gather(requests)
       for (let next = this.#unsent[0]; next !== undefined; next = this.#unsent[0]) {
         await this.#sums.add(next)
         this.#unsent.shift()
       }
-      const month = this.#month
+      if (month !== this.#month) return []
       const sums = await this.#sums.of(month)
       return month === this.#month ? this.#take(requests, sums) : []
     } finally {

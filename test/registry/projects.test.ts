@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { scopeId } from '../../src/model/scope.ts'
 import { REGISTRY_FILE } from '../../src/registry/database.ts'
 import { openRegistry, type Registry } from '../../src/registry/registry.ts'
+import { SharedUsage } from '../../src/registry/sharedUsage.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 
@@ -158,4 +159,29 @@ t.test('never more than the quota passes, whatever is given back', async (t) => 
     ),
     { numRuns: 20 * RUNS },
   )
+})
+
+t.test('a month that turns while counts are on their way begins with what others counted', async (t) => {
+  const sums = new Map([['2026-12', new Map([[1, 100]])]])
+  const of = (month: string) => sums.get(month) ?? sums.set(month, new Map()).get(month)!
+  const gate = Promise.withResolvers<void>()
+  const usage = new SharedUsage({
+    async add({ month, added }) {
+      await gate.promise
+      for (const [project, count] of added) of(month).set(project, (of(month).get(project) ?? 0) + count)
+    },
+    of: async (month) => new Map(of(month)),
+  })
+  const november = [0, 5]
+  usage.begin('2026-11', [], [])
+  const underWay = usage.exchange(november)
+  const december: number[] = []
+  usage.begin('2026-12', december, november)
+  december[1] = 3
+  gate.resolve()
+  await underWay
+  await usage.exchange(december)
+  t.equal(december[1], 103)
+  t.equal(of('2026-12').get(1), 103)
+  t.equal(of('2026-11').get(1), 5)
 })
