@@ -112,7 +112,7 @@ export async function openGround(
     nats,
     streams,
     salt: storeSalt(streams.storeId),
-    calls: new NatsCalls(connection, inboxPrefix),
+    calls: new NatsCalls(connection, inboxPrefix, troubled),
     registry,
     measurer: new MeasuringPool(logger),
     metrics,

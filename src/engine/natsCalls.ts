@@ -16,16 +16,26 @@ const NO_RESPONDERS = 503
 export class NatsCalls implements Calls {
   readonly #connection: NatsConnection
   readonly #inboxPrefix: string
+  readonly #troubled: (error: Error) => void
   /** What the subjects of all answers begin with; undefined: nothing was asked yet. */
   #inbox: string | undefined
   /** By what their subjects end with: those who wait for answers. */
   readonly #waiting = new Map<string, (message: Msg) => void>()
   #asked = 0
 
-  /** @param inboxPrefix of the subjects that answers come to: that of the connection */
-  constructor(connection: NatsConnection, inboxPrefix = '_INBOX') {
+  /**
+   * @param inboxPrefix of the subjects that answers come to: that of the connection
+   * @param troubled told of each message that could not be taken in: what its callback throws, the client library would take for the
+   *   end of what it reads, and say nothing any more
+   */
+  constructor(
+    connection: NatsConnection,
+    inboxPrefix = '_INBOX',
+    troubled: (error: Error) => void = () => {},
+  ) {
     this.#connection = connection
     this.#inboxPrefix = inboxPrefix
+    this.#troubled = troubled
   }
 
   ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
@@ -62,7 +72,8 @@ export class NatsCalls implements Calls {
   ): Served {
     const subscription = this.#connection.subscribe(subject, {
       callback: (error, { data, reply }) => {
-        if (error === null && reply !== undefined) asked(data, (answer) => this.#answer(reply, answer))
+        if (error !== null || reply === undefined) return
+        this.#guard(() => asked(data, (answer) => this.#answer(reply, answer)))
       },
     })
     return { stop: () => subscription.drain() }
@@ -89,10 +100,18 @@ export class NatsCalls implements Calls {
       callback: (error, message) => {
         // A server that does not let us listen there may do so the next time.
         if (error !== null) this.#inbox = undefined
-        else this.#waiting.get(message.subject.slice(inbox.length))?.(message)
+        else this.#guard(() => this.#waiting.get(message.subject.slice(inbox.length))?.(message))
       },
     })
     return inbox
+  }
+
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#troubled(error as Error)
+    }
   }
 
   #answer(to: string, answer: Uint8Array): void {

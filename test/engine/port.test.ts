@@ -149,3 +149,19 @@ async function cluster(
   })
   return { gateway: gatewayOf(calls, world, options), servers, world, clock }
 }
+
+t.test('a message that cannot be read does not keep those after it from being heard', { skip }, async (t) => {
+  const { connection } = await withStreams(t)
+  const troubles: Error[] = []
+  const calls = new NatsCalls(connection, undefined, (error) => troubles.push(error))
+  const parse = (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString())
+  calls.serve('asked', (question, answer) => answer(Buffer.from(JSON.stringify(parse(question)))))
+  const heard: unknown[] = []
+  const all = calls.askAll('asked', (answer) => heard.push(parse(answer)))
+  connection.publish('asked', 'x', { reply: 'nobody' })
+  all.send(Buffer.from('1'))
+  while (heard.length === 0) await sleep(5)
+  t.strictSame(heard, [1])
+  t.equal(troubles.length, 1)
+  all.end()
+})
