@@ -70,7 +70,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
   lifecycle.add({ name: 'data folder', stop: release })
   lifecycle.add({ name: 'NATS', stop: () => nats.close() })
-  lifecycle.add({ name: 'registry', stop: () => registry.close() })
+  lifecycle.add({ name: 'registry', stop: () => registry.stop() })
   for (const service of events?.services ?? []) lifecycle.add(service)
   for (const service of roads?.services ?? []) lifecycle.add(service)
   if (roads !== undefined) lifecycle.add(leased(ground, 'isochrones', roads.isochrones, roads.areThere))

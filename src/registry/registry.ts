@@ -269,6 +269,12 @@ export class Registry implements RegistryView {
     return this.#database.freeze()
   }
 
+  /** As {@link close}, once other processes know of the requests that were counted here, where that can be. */
+  async stop(): Promise<void> {
+    await this.projects.exchange()
+    this.close()
+  }
+
   close(): void {
     clearTimeout(this.#timer)
     this.#edits.close()
