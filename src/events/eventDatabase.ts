@@ -1,3 +1,4 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import type { ScopeId } from '../model/scope.ts'
 import { openEventTables } from './eventTables.ts'
@@ -137,7 +138,9 @@ export class EventDatabase {
 
   /** Makes all that was added durable; returns the position. */
   checkpoint(): number {
-    this.#database.pragma('wal_checkpoint(PASSIVE)')
+    const [done] = this.#database.pragma('wal_checkpoint(PASSIVE)') as [Checkpointed]
+    // Another process reads the file: what it keeps SQLite from copying is not flushed either.
+    if (done.busy !== 0 || done.checkpointed < done.log) this.#flushLog()
     return this.#position
   }
 
@@ -238,6 +241,16 @@ export class EventDatabase {
     return changes
   }
 
+  /** SQLite locks the other files only, so that closing this one releases nothing. */
+  #flushLog(): void {
+    const descriptor = openSync(`${this.#database.name}-wal`, 'r')
+    try {
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+
   /** Runs a change that is on the disk when it returns. */
   #flushed<T>(change: () => T): T {
     this.#database.pragma('synchronous = FULL')
@@ -269,6 +282,13 @@ export class EventDatabase {
     this.checkpoint()
     this.#database.close()
   }
+}
+
+/** What SQLite answers: pages in the write-ahead log, and how many of them are in the file. */
+interface Checkpointed {
+  readonly busy: number
+  readonly log: number
+  readonly checkpointed: number
 }
 
 /** An event's JSON at its place in the order of the log. */
