@@ -67,8 +67,10 @@ class FileSnapshots implements SnapshotStore, CopyableSnapshots {
 
     const positions = add(this.#kept, partition, snapshot.position)
     const old = positions.splice(KEPT)
-    if (positions.length === KEPT) old.push(...(this.#bad.get(partition) ?? []))
-    this.#bad.delete(partition)
+    // What was damaged at this very position is replaced already.
+    const bad = (this.#bad.get(partition) ?? []).filter((position) => position !== snapshot.position)
+    this.#bad.set(partition, positions.length === KEPT ? [] : bad)
+    if (positions.length === KEPT) old.push(...bad)
     for (const position of old) await rm(this.#path(partition, position), { force: true })
   }
 

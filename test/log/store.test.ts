@@ -242,4 +242,24 @@ t.test('snapshot files', async (t) => {
       ['7-100.snap', '7-300.snap'],
     )
   })
+
+  await t.test('a damaged one that is written anew stays', async (t) => {
+    writeFileSync(join(home, '7-300.snap'), 'damaged')
+    const snapshots = open()
+    t.equal(snapshots.newest(7)?.position, 100)
+    await snapshots.write(7, { position: 300, bytes: state })
+    t.equal(open().newest(7)?.position, 300)
+  })
+
+  await t.test('damaged ones stay until the second whole one, and go then', async (t) => {
+    await open().write(9, { position: 100, bytes: state })
+    writeFileSync(join(home, '9-100.snap'), 'damaged')
+    const snapshots = open()
+    t.equal(snapshots.newest(9), undefined)
+    const names = () => readdirSync(home).filter((name) => name.startsWith('9-'))
+    await snapshots.write(9, { position: 200, bytes: state })
+    t.strictSame(names(), ['9-100.snap', '9-200.snap'])
+    await snapshots.write(9, { position: 300, bytes: state })
+    t.strictSame(names(), ['9-200.snap', '9-300.snap'])
+  })
 })
