@@ -22,7 +22,7 @@ export interface Identity {
 /**
  * An existing record of (deviceId, userId or none) wins; else the first userId on an anonymous record attaches to
  * it; else it is a new record. installId separates records only where both sides have one and they differ. Among
- * several that match, the one with the very installId wins, then the latest updated.
+ * several that match, the one with the very installId wins, then the latest updated, received, created.
  */
 export function identify(table: DeviceTable, update: Sender): Identity {
   let latestTime = -Infinity
@@ -54,5 +54,15 @@ function preferred(table: DeviceTable, held: number, row: number, update: Sender
   const heldMatches = table.profile(held).installId === update.installId
   const rowMatches = table.profile(row).installId === update.installId
   if (heldMatches !== rowMatches) return rowMatches ? row : held
-  return table.updatedAt(row) > table.updatedAt(held) ? row : held
+  return isLater(table, row, held) ? row : held
+}
+
+/** As reads decide it (users/userQueries.ts): a chain is in another order after a recovery. */
+function isLater(table: DeviceTable, row: number, held: number): boolean {
+  const difference =
+    table.updatedAt(row) - table.updatedAt(held) ||
+    table.receivedAt(row) - table.receivedAt(held) ||
+    table.createdAt(row) - table.createdAt(held) ||
+    held - row
+  return difference > 0
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { RecoveryError } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
+import type { Update } from '../../src/model/update.ts'
 import { locateUserRecord } from '../../src/events/ids.ts'
 import {
   applied,
@@ -166,6 +167,23 @@ t.test('recovery', async (t) => {
     await engine.track(engine.update({ deviceId: 'd7', latitude: -1, longitude: 0, userId: 'u0' }))
     t.equal(engine.partitions[0]!.table.count, 1500)
     t.same(stateOf(engine.restarted().partitions), stateOf(engine.partitions))
+  })
+
+  t.test('of records with one time the same goes on after recovery', async (t) => {
+    const engine = new Engine({ partitions: 1 })
+    const sent = async (from: Engine, update: Partial<Update> & { readonly deviceId: string }) =>
+      JSON.parse(applied(await from.track(from.update({ latitude: 0, longitude: 0, ...update }))).user)
+        ._id as string
+    const first = await sent(engine, { deviceId: 'first' })
+    const updatedAt = engine.clock.now() + MINUTE
+    const user = { deviceId: 'shared', userId: 'anna' }
+    await sent(engine, { ...user, installId: 'a', updatedAt })
+    await engine.host.remove(engine.partitions[0]!, 0, first)
+    engine.clock.advance(3000)
+    // In the freed row, before that of the record that came before.
+    const newest = await sent(engine, { ...user, installId: 'b', updatedAt })
+    await engine.snapshot()
+    t.equal(await sent(engine.restarted(), user), newest)
   })
 
   t.test('a row that was freed rests before it is used again, after recovery too', async (t) => {
