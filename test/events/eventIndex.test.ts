@@ -157,40 +157,43 @@ t.test('a verdict is in the write-ahead log with all that it stands on', async (
   t.equal(await recovered.get(0, id), verified)
 })
 
-t.test('what a reader of the file keeps from being checkpointed is flushed before it counts as durable', async (t) => {
-  const file = newFile()
-  const database = new EventDatabase(file)
-  t.teardown(() => database.close())
-  const { fsyncSync } = fs
-  const flushed: number[] = []
-  fs.fsyncSync = (descriptor) => {
-    flushed.push(fs.fstatSync(descriptor).ino)
-    fsyncSync(descriptor)
-  }
-  syncBuiltinESMExports()
-  t.teardown(() => {
-    fs.fsyncSync = fsyncSync
+t.test(
+  'what a reader of the file keeps from being checkpointed is flushed before it counts as durable',
+  async (t) => {
+    const file = newFile()
+    const database = new EventDatabase(file)
+    t.teardown(() => database.close())
+    const { fsyncSync } = fs
+    const flushed: number[] = []
+    fs.fsyncSync = (descriptor) => {
+      flushed.push(fs.fstatSync(descriptor).ino)
+      fsyncSync(descriptor)
+    }
     syncBuiltinESMExports()
-  })
-  const add = (number: number) => {
-    const rows: PackedEvents = []
-    packEvents([event(number)], number - 1, rows)
-    database.add(number, rows)
-  }
-  add(1)
-  t.equal(database.checkpoint(), 1)
-  t.same(flushed, [], 'SQLite flushes what it copies')
-  const reader = new Database(file, { readonly: true })
-  reader.exec('BEGIN')
-  t.equal(reader.prepare('SELECT count(*) FROM events').pluck().get(), 1)
-  add(2)
-  t.equal(database.checkpoint(), 2)
-  t.same(flushed, [statSync(`${file}-wal`).ino], 'the write-ahead log')
-  reader.close()
-  add(3)
-  t.equal(database.checkpoint(), 3)
-  t.equal(flushed.length, 1)
-})
+    t.teardown(() => {
+      fs.fsyncSync = fsyncSync
+      syncBuiltinESMExports()
+    })
+    const add = (number: number) => {
+      const rows: PackedEvents = []
+      packEvents([event(number)], number - 1, rows)
+      database.add(number, rows)
+    }
+    add(1)
+    t.equal(database.checkpoint(), 1)
+    t.same(flushed, [], 'SQLite flushes what it copies')
+    const reader = new Database(file, { readonly: true })
+    reader.exec('BEGIN')
+    t.equal(reader.prepare('SELECT count(*) FROM events').pluck().get(), 1)
+    add(2)
+    t.equal(database.checkpoint(), 2)
+    t.same(flushed, [statSync(`${file}-wal`).ino], 'the write-ahead log')
+    reader.close()
+    add(3)
+    t.equal(database.checkpoint(), 3)
+    t.equal(flushed.length, 1)
+  },
+)
 
 t.test('a batch that fails changes neither events nor position', async (t) => {
   const file = newFile()
