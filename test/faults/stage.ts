@@ -224,7 +224,8 @@ export class Stage {
   async #play(scenario: Scenario): Promise<void> {
     const { load, cluster } = this
     load.start()
-    await load.recovered(() => 0)
+    const began = performance.now()
+    await load.recovered(() => began)
     this.#bystander.start(load.movers.map(({ deviceId }) => deviceId))
     await sleep(LOAD_MS)
     await scenario.play(this)
