@@ -1,5 +1,5 @@
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
-import type { Circumstances } from '../events/transitions.ts'
+import { delayMilliseconds, type Circumstances } from '../events/transitions.ts'
 import type { Transition, Waypoint } from '../model/event.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
@@ -95,7 +95,7 @@ export class Follower {
     const { detectCrossings, maxGapSeconds } = now.settings
     if (!detectCrossings || (table.flags(row) & FLAG_IGNORED) !== 0) return undefined
     const time = table.updatedAt(row)
-    if (now.time - time > Math.round(maxGapSeconds * 1000)) return undefined
+    if (now.time - time > delayMilliseconds(maxGapSeconds)) return undefined
     return { time, latitude: table.latitude(row), longitude: table.longitude(row) }
   }
 }

@@ -1,6 +1,12 @@
 import type { GeofenceTransition, Waypoint } from '../model/event.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
-import { ineligibility, needsStop, operatingAt, type Circumstances } from './transitions.ts'
+import {
+  delayMilliseconds,
+  ineligibility,
+  needsStop,
+  operatingAt,
+  type Circumstances,
+} from './transitions.ts'
 
 /** A geofence that lies on the way between two updates, both outside it. */
 export interface Passage {
@@ -25,7 +31,7 @@ export function crossingOf(
   const { settings } = now
   if (settings.minimumConfidence > 1 || needsStop(geofence, settings)) return undefined
   const insideMilliseconds = exited.time - entered.time
-  if (insideMilliseconds < Math.round(settings.entryDelaySeconds * 1000)) return undefined
+  if (insideMilliseconds < delayMilliseconds(settings.entryDelaySeconds)) return undefined
   if (ineligibility(geofence, { ...now, time: entered.time }) !== undefined) return undefined
   return [
     {

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import type Database from 'better-sqlite3'
+import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { openEventTables } from './eventTables.ts'
 import { OwnedEvents, type Found } from './ownedEvents.ts'
@@ -133,7 +134,7 @@ export class EventDatabase {
   }
 
   placeOf(scope: ScopeId, id: string): number | undefined {
-    return isEventId(id) ? this.#placeOf.get(Buffer.from(id, 'hex'), scope) : undefined
+    return isRecordId(id) ? this.#placeOf.get(Buffer.from(id, 'hex'), scope) : undefined
   }
 
   /** Makes all that was added durable; returns the position. */
@@ -216,12 +217,12 @@ export class EventDatabase {
   }
 
   get(scope: ScopeId, id: string): string | undefined {
-    return isEventId(id) ? this.#get.get(Buffer.from(id, 'hex'), scope) : undefined
+    return isRecordId(id) ? this.#get.get(Buffer.from(id, 'hex'), scope) : undefined
   }
 
   /** Whether it was there. Durable when it returns. */
   delete(scope: ScopeId, id: string): boolean {
-    if (!isEventId(id)) return false
+    if (!isRecordId(id)) return false
     return this.#flushed(() => this.#delete.run(Buffer.from(id, 'hex'), scope)).changes > 0
   }
 
@@ -347,10 +348,6 @@ function indexFor(query: EventQuery): string {
   if (query.updatedAfter !== undefined) return 'eventsByServerTime'
   if (query.type !== undefined) return 'eventsByType'
   return 'eventsByTime'
-}
-
-function isEventId(id: string): boolean {
-  return /^[0-9a-f]{24}$/.test(id)
 }
 
 const INSERT =

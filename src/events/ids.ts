@@ -8,6 +8,8 @@
  * The sequence may wrap: 2^26 commits of one partition do not fit into one second, and the seconds differ.
  */
 
+import { isRecordId } from '../model/recordId.ts'
+
 export const MAX_PARTITIONS = 1024
 
 /** The store's random id, as two unsigned 32-bit halves. */
@@ -46,7 +48,7 @@ export function locateUserRecord(
   salt: StoreSalt,
   id: string,
 ): { readonly partition: number; readonly row: number } | undefined {
-  if (!/^[0-9a-f]{24}$/.test(id)) return undefined
+  if (!isRecordId(id)) return undefined
   const high = (Number.parseInt(id.slice(8, 16), 16) ^ salt.high) >>> 0
   if ((high & 0x3fffff) !== 0) return undefined
   return { partition: high >>> 22, row: (Number.parseInt(id.slice(16), 16) ^ salt.low) >>> 0 }

@@ -129,6 +129,11 @@ export function dwellMilliseconds(minutes: number): number {
   return Math.round(minutes * 60_000)
 }
 
+/** Whole milliseconds, as {@link dwellMilliseconds}: 16.1 · 1000 is a little more than 16,100. */
+export function delayMilliseconds(seconds: number): number {
+  return Math.round(seconds * 1000)
+}
+
 /**
  * Decides the transition of one geofence.
  * @param visit the device's current stay in it, if any
@@ -161,7 +166,7 @@ function decideOutside(fact: Fact, now: Circumstances, approachingSince: number 
   if (withheld !== undefined)
     return decision('entryWithheld', undefined, confidence, ineligible, withheld, open)
   const since = approachingSince ?? now.time
-  if (now.time - since < Math.round(settings.entryDelaySeconds * 1000))
+  if (now.time - since < delayMilliseconds(settings.entryDelaySeconds))
     return decision('entryWithheld', undefined, confidence, undefined, 'delayed', open, since)
   return decision('entered', 'user.entered_geofence', confidence, undefined, undefined, open)
 }
@@ -180,7 +185,7 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   const leaving = now.accuracyKnown ? exitConfidence(distance, now.accuracy) : 1
   const leaves = beyond && leaving >= settings.minimumConfidence
   const since = leaves ? (visit.leavingSince ?? now.time) : undefined
-  if (since !== undefined && now.time - since >= Math.round(settings.exitDelaySeconds * 1000)) {
+  if (since !== undefined && now.time - since >= delayMilliseconds(settings.exitDelaySeconds)) {
     if (ineligible !== undefined)
       return decision('leftSilently', undefined, leaving, ineligible, ineligible, open)
     return decision('exited', 'user.exited_geofence', leaving, undefined, undefined, open)

@@ -71,10 +71,8 @@ async function explained({ engine, mode, points, blamed }: Journey, error: unkno
   if (error instanceof Unconnected)
     return refused(`${noWay(mode)} The road networks there are not connected.`)
   if (error instanceof NoMatch) return refused('It is not along roads that this mode may use.')
-  if (error instanceof TooFar) {
-    const sentence = `Farther than the routing engine goes: ${error.message}.`
-    return new ApiError(400, `${blamed}: ${sentence}`, { param: blamed, cause: error })
-  }
+  if (error instanceof TooFar)
+    return badParam(blamed, `Farther than the routing engine goes: ${error.message}.`, error)
   if (error instanceof TooMuch)
     return badParam(blamed, `More than the routing engine takes: ${error.message}.`)
   return error

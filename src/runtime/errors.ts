@@ -24,8 +24,8 @@ export class ApiError extends Error {
 }
 
 /** 400 for one parameter; the message reads `<param>: <sentence>`. */
-export function badParam(param: string, sentence: string): ApiError {
-  return new ApiError(400, `${param}: ${sentence}`, { param })
+export function badParam(param: string, sentence: string, cause?: unknown): ApiError {
+  return new ApiError(400, `${param}: ${sentence}`, { param, cause })
 }
 
 /** 400 for a number out of its range, in the words that clients know. */

@@ -15,6 +15,7 @@ import type { AckMessage, ErrorMessage, RawMessage, ServerMessage } from './mess
 import type { Codec, StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 import { FrameReceipt, type FrameOwner } from './receipt.ts'
 import { frameId, readTrack, type TrackFrame } from './trackFrame.ts'
+import { letAnotherBegin } from './turns.ts'
 
 /**
  * One stream: takes frames of updates in, in their order, and says what became of each; hands other messages to the
@@ -335,16 +336,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     // again, is never drained (us_socket_write2 of uSockets does not note that it failed, so polling is stopped).
     setImmediate(() => {
       for (const feature of this.#features.values()) feature.drained()
-      this.#letAnotherBegin()
+      letAnotherBegin(this.#features)
     })
-  }
-
-  /** The first to go on may fill at once what the reader has made room for: next time it is another. */
-  #letAnotherBegin(): void {
-    const [first] = this.#features
-    if (first === undefined || this.#features.size === 1) return
-    this.#features.delete(first[0])
-    this.#features.set(...first)
   }
 
   closed(code: number): void {

@@ -13,6 +13,7 @@ import { AreaError, type LiveArea } from '../spatial/liveAreas.ts'
 import type { RawMessage, WatchMessage } from './messages.ts'
 import { Patience } from './patience.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
+import { letAnotherBegin } from './turns.ts'
 import { Watch, type Stay, type WatchOwner } from './watch.ts'
 import { AreaSchema, readArea } from './watchArea.ts'
 import { WatchedScope } from './watchedScope.ts'
@@ -204,11 +205,7 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
   drained(): void {
     this.patience.restore()
     this.#all.send(this.#watches.values())
-    // The first may have used all that the reader had made room for: next time another begins.
-    const [first] = this.#watches
-    if (first === undefined) return
-    this.#watches.delete(first[0])
-    this.#watches.set(...first)
+    letAnotherBegin(this.#watches)
   }
 
   closed(): void {

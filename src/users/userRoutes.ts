@@ -7,6 +7,7 @@ import { PAGE_CHARACTERS } from '../events/port.ts'
 import { UserSchema } from '../ingest/userSchema.ts'
 import type { Beacon } from '../model/beacon.ts'
 import { isActive, type GeofenceProperties, type TravelMode } from '../model/geofence.ts'
+import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeDirectory } from '../registry/port.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
@@ -167,7 +168,7 @@ function searchRoutes({ users, times }: UserParts): Route[] {
 }
 
 /** Of `GET /v1/geofences/store/users` it says no: there `users` is an externalId. */
-const isRecordId = ([id = '']: readonly string[]): boolean => /^[0-9a-f]{24}$/.test(id)
+const isById = ([id = '']: readonly string[]): boolean => isRecordId(id)
 
 function insideRoutes(parts: UserParts): Route[] {
   const query = Type.Object({ limit: Type.Optional(limitOf(100, 1000)) })
@@ -197,7 +198,7 @@ function insideRoutes(parts: UserParts): Route[] {
     route({
       ...shared,
       path: '/v1/geofences/:id/users',
-      accepts: isRecordId,
+      accepts: isById,
       summary: 'List the users inside a geofence, by its id',
       params: Type.Object({ id: Name(256) }),
       handler: (call) => {
@@ -219,7 +220,7 @@ function insideRoutes(parts: UserParts): Route[] {
     route({
       ...shared,
       path: '/v1/beacons/:id/users',
-      accepts: isRecordId,
+      accepts: isById,
       summary: 'List the users in range of a beacon, by its id',
       params: Type.Object({ id: Name(256) }),
       handler: (call) => {

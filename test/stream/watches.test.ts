@@ -217,13 +217,18 @@ t.test('property: a client that believes its messages knows who is where', async
   )
 })
 
-t.test('a geofence is watched as it changes, until it is deleted', async (t) => {
+/** A geofence, for a viewer to watch, that can be moved along the equator. */
+function aroundGeofence() {
   const engine = new Engine({ partitions: PARTITIONS })
   const watches = watchesOf(engine)
-  const viewer = new Viewer(watches, engine)
   const here = (longitude: number) =>
     aGeofence(1, { shape: { kind: 'circle', center: [longitude, 0], radius: 1000 } })
   engine.world.put(here(0))
+  return { engine, watches, viewer: new Viewer(watches, engine), here }
+}
+
+t.test('a geofence is watched as it changes, until it is deleted', async (t) => {
+  const { engine, watches, viewer, here } = aroundGeofence()
   for (const [deviceId, longitude] of [
     ['d0', 0],
     ['d5', 5],
@@ -254,12 +259,7 @@ t.test('a geofence is watched as it changes, until it is deleted', async (t) => 
 })
 
 t.test('a geofence that moves away and back while a reader stalls: who is in it stays', async (t) => {
-  const engine = new Engine({ partitions: PARTITIONS })
-  const watches = watchesOf(engine)
-  const viewer = new Viewer(watches, engine)
-  const here = (longitude: number) =>
-    aGeofence(1, { shape: { kind: 'circle', center: [longitude, 0], radius: 1000 } })
-  engine.world.put(here(0))
+  const { engine, watches, viewer, here } = aroundGeofence()
   await engine.track(engine.update({ deviceId: 'd0', latitude: 0, longitude: 0 }))
   const { tag, externalId } = here(0)
   viewer.watch('w', { type: 'geofence', tag, externalId })
