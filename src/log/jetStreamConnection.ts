@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
+import { unreachableBy } from './errors.ts'
 
 /** Between two attempts, growing from the first to the second. */
 const RETRY_MS = 250
@@ -39,7 +40,12 @@ export class NatsLink {
       // A stack for each request, in case that it fails, costs a tenth of a host's time.
       noAsyncTraces: true,
     }
-    const link = new NatsLink(await persistently(() => connect(lasting), unreachable))
+    const link = new NatsLink(
+      await persistently(
+        () => connect(lasting),
+        (error) => unreachable(unreachableBy(error, options)),
+      ),
+    )
     void link.#watch(changed, refused)
     return link
   }

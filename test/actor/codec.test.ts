@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { FrameWriter, readFrame, type CommittedEvent } from '../../src/actor/commitCodec.ts'
 import { DeviceTable, FLAG_IGNORED } from '../../src/actor/deviceTable.ts'
 import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
 import { eventId, locateUserRecord, MAX_PARTITIONS, storeSalt, userRecordId } from '../../src/events/ids.ts'
 import type { Profile } from '../../src/model/device.ts'
+import fc from '../kit/fastCheck.ts'
 import {
   aGeofence,
   Engine,

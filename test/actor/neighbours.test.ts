@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { FactFinder } from '../../src/actor/facts.ts'
 import { circumstancesOf } from '../../src/actor/follow.ts'
 import { Neighbours, Surroundings } from '../../src/actor/neighbours.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import fc from '../kit/fastCheck.ts'
 import { Engine, runs, TIMEOUT } from './kit.ts'
 import { moved, Random, randomGeofence, randomSettings } from './world.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { RecoveryError } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
 import type { Update } from '../../src/model/update.ts'
 import { locateUserRecord } from '../../src/events/ids.ts'
+import fc from '../kit/fastCheck.ts'
 import {
   applied,
   Engine,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
 import type { FoundUser, UserAnswer, UserQuestion } from '../../src/engine/port.ts'
 import { answerOf, mergeAnswers } from '../../src/users/userAnswers.ts'
 import { findUser, findUserRecord, type Devices } from '../../src/users/userQueries.ts'
+import fc from '../kit/fastCheck.ts'
 import { aBeacon, aGeofence, applied, Engine, runs, SALT, TIMEOUT } from './kit.ts'
 import { moved, Random, randomPlace } from './world.ts'
 

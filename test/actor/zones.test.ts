@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
 import type { Applied, Partition } from '../../src/actor/partition.ts'
@@ -6,6 +5,7 @@ import { Probe } from '../../src/geometry/probe.ts'
 import { isActive, type Geofence, type Shape } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
+import fc from '../kit/fastCheck.ts'
 import { Driven, endZones, neverStill } from './driven.ts'
 import { Engine, MINUTE, runs, TIMEOUT } from './kit.ts'
 import {

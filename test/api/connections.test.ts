@@ -1,9 +1,9 @@
 /** Bounds of connections: in all, of an address, and by the system's limit of open files. */
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Connections, connectionsOf, type ConnectionLimits } from '../../src/api/connections.ts'
 import type { Refusal } from '../../src/api/connections.ts'
 import { connectionRoom, openFileLimit } from '../../src/runtime/openFiles.ts'
+import fc from '../kit/fastCheck.ts'
 import { eventually, RawConnection, toyServer, type Toy } from './toy.ts'
 
 const GET = 'GET /v1/things/special HTTP/1.1\r\nHost: x\r\n\r\n'

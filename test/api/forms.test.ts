@@ -1,6 +1,5 @@
 /** Queries and forms as people and their libraries write them: what each comes to, and what is refused. */
 import { deepStrictEqual } from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import Type from 'typebox'
 import type { TSchema } from 'typebox'
@@ -11,6 +10,7 @@ import { GeofenceBody } from '../../src/registry/geofenceBody.ts'
 import { MetadataFilter } from '../../src/registry/recordSchemas.ts'
 import { SettingsRecord } from '../../src/registry/settingsSchema.ts'
 import { WebhookBody, WebhookChangeBody } from '../../src/registry/webhookSchema.ts'
+import fc from '../kit/fastCheck.ts'
 import { toyRoutes } from './toy.ts'
 
 const RUNS = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)

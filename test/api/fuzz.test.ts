@@ -3,9 +3,9 @@
  * routes alone. test/fuzz does it to the whole server.
  */
 import { Agent, request } from 'node:http'
-import fc from 'fast-check'
 import t from 'tap'
 import { mutated } from '../fuzz/schema.ts'
+import fc from '../kit/fastCheck.ts'
 import { toyServer, type Toy } from './toy.ts'
 
 const RUNS = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)

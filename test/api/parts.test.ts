@@ -1,5 +1,4 @@
 /** The parts of the API machinery that are worth testing by themselves. */
-import fc from 'fast-check'
 import t from 'tap'
 import Type from 'typebox'
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator'
@@ -11,6 +10,7 @@ import { route, type Method, type Route } from '../../src/api/route.ts'
 import { Router } from '../../src/api/router.ts'
 import { parseCoordinates, parseDate } from '../../src/api/schemas.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
+import fc from '../kit/fastCheck.ts'
 import { toyRoutes, toyServer } from './toy.ts'
 
 const RUNS = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)

@@ -204,12 +204,19 @@ t.test('TLS', { skip: skip || withoutOpenssl() }, async (t) => {
   t.strictSame(await ids(nats), [made])
 
   const plain = await natsServer(t)
-  for (const [servers, options, problem] of [
-    [localhost, {}, /certificate/],
-    [localhost, { caFile: ca }, /certificate required|alert/],
-    [plain.address, tls, /tls/],
-  ] as const)
-    await t.rejects(NatsStream.open({ servers, tls: options }), { message: problem })
+  const refusal = (servers: string, options: object) =>
+    NatsStream.open({ servers, tls: options }).then(
+      () => 'none',
+      (error: Error) => error.message,
+    )
+  t.match(await refusal(localhost, {}), /verify the first certificate/)
+  t.match(await refusal(plain.address, tls), /server does not support 'tls'/)
+  // The server's alert comes, or else the end of the connection before it is read: as it happens.
+  for (let run = 0; run < 50; run++)
+    t.match(
+      await refusal(localhost, { caFile: ca }),
+      /alert certificate required|wants a certificate of ours \(natsTlsCertificate\)/,
+    )
 })
 
 t.test('the subscriber of the guide gets the events that it asks for', { skip }, async (t) => {

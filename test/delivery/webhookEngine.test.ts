@@ -1,5 +1,4 @@
 /** What a webhook does over hours and days, on a simulated clock; and that many of them do not stand in each other's way. */
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { senderThrough } from '../../src/delivery/webhookMessage.ts'
 import type { Outcome } from '../../src/delivery/webhookPort.ts'
@@ -7,6 +6,7 @@ import type { Webhook } from '../../src/model/webhook.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { Outgoing } from '../../src/runtime/outgoing.ts'
 import { whole } from '../events/contract.ts'
+import fc from '../kit/fastCheck.ts'
 import { Receiver, until, World } from './webhookKit.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 10)

@@ -2,8 +2,8 @@
  * The calls beside tracking that apps and SDKs make, over a real server: context, conversions, verdicts on events,
  * anonymous tracking, what is nearby. How SDKs write and read them is in native.test.ts and sdk.test.ts.
  */
-import fc from 'fast-check'
 import t from 'tap'
+import fc from '../kit/fastCheck.ts'
 import { KEYS } from '../kit/server.ts'
 import { briefly, north, startApi, type Json } from './contract.ts'
 import { metric } from './strict.ts'

@@ -1,9 +1,9 @@
 /** What every technology of `Positions` (src/engine/port.ts) does, on random walks about areas. */
-import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { LivePosition, Positions } from '../../src/engine/port.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { LiveAreas, type LiveArea } from '../../src/spatial/liveAreas.ts'
+import fc from '../kit/fastCheck.ts'
 
 export interface PositionsUnderTest {
   readonly positions: Positions

@@ -1,11 +1,11 @@
 /** Updates as bytes: what an owner reads is what the gateway was given, whichever of both kinds of rows it took. */
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { readRows, RowWriter, wantedOf, type NumberedUpdate } from '../../src/engine/updateRows.ts'
 import { decodeRequest, encodeRequest } from '../../src/engine/partitionProtocol.ts'
 import type { Update } from '../../src/model/update.ts'
 import { runs } from '../actor/kit.ts'
+import fc from '../kit/fastCheck.ts'
 
 const BASE: Update = {
   scope: 3,

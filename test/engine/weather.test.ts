@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import fc from 'fast-check'
 import t from 'tap'
 import { HostUsers } from '../../src/engine/hostUsers.ts'
 import type { FencedOut } from '../../src/log/errors.ts'
@@ -19,6 +18,7 @@ import {
   randomPlace,
   randomSettings,
 } from '../actor/world.ts'
+import fc from '../kit/fastCheck.ts'
 import {
   allUsers,
   byDevice,

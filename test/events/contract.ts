@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { EventIndex, EventQuery, Scopes, StoredEvent } from '../../src/events/port.ts'
+import fc from '../kit/fastCheck.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 25)
 

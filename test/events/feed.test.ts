@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { EventFeed } from '../../src/events/feed.ts'
 import type { EventIndex, StoredEvent } from '../../src/events/port.ts'
 import { MemoryEvents } from '../actor/kit.ts'
+import fc from '../kit/fastCheck.ts'
 import { whole } from './contract.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 100)

@@ -6,7 +6,8 @@
  * closed by the server, in bounded time, while the canary is served.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import fc, { type Arbitrary } from 'fast-check'
+import type { Arbitrary } from 'fast-check'
+import fc from '../kit/fastCheck.ts'
 import { render, type Rendered, type Target } from './exchange.ts'
 import type { DrawnRequest } from './requests.ts'
 import { Closed, Connection, type WireAnswer } from './wire.ts'

@@ -7,7 +7,7 @@
  * round meets hangs on what the ones before have left behind, so a failure that a fresh server does not show again
  * wants the rounds before it too.
  */
-import fc from 'fast-check'
+import fc from '../kit/fastCheck.ts'
 import { Attacks, attacks } from './attacks.ts'
 import { Exchanges } from './exchange.ts'
 import { requestsOf } from './requests.ts'

@@ -2,8 +2,9 @@
  * Requests to every operation of the server's own OpenAPI document: good ones, nearly good ones and nonsense, by every
  * kind of caller. What a draw cannot know (ids that the server has made, keys, marks) is a placeholder until it is sent.
  */
-import fc, { type Arbitrary } from 'fast-check'
+import type { Arbitrary } from 'fast-check'
 import type { Api, Json, Operation } from '../e2e/contract.ts'
+import fc from '../kit/fastCheck.ts'
 import { dates, HOSTILE_TEXTS, jsonText, mutated, spoiled, valuesOf, type Hints } from './schema.ts'
 
 /** Stands for the mark of the caller's scope: it may be seen by callers of this scope only. */

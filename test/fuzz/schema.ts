@@ -5,8 +5,9 @@
  * the validation lets through. So a value is drawn by its schema, with the field's name as a hint at what the rest of
  * the world holds, and then spoiled at a few places.
  */
-import fc, { type Arbitrary } from 'fast-check'
+import type { Arbitrary } from 'fast-check'
 import type { Json } from '../e2e/contract.ts'
+import fc from '../kit/fastCheck.ts'
 
 /** JSON text in place of a value: what no value can express, as `1e999` or a lone surrogate. */
 export class RawJson {

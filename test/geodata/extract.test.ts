@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
-import fc from 'fast-check'
 import t from 'tap'
 import { countriesIn } from '../../src/geodata/boundaries.ts'
 import { containingRegion, regionAt, type CoveredRegion } from '../../src/geodata/choice.ts'
@@ -11,6 +10,7 @@ import { regionName } from '../../src/geodata/importRegion.ts'
 import { ExtractRefused } from '../../src/geodata/osmPbfBlobs.ts'
 import { writeOsmPbf } from '../../src/geodata/osmPbfWriter.ts'
 import type { Position } from '../../src/model/geofence.ts'
+import fc from '../kit/fastCheck.ts'
 import { LONDON, QUEENS, temporaryFolder, writeStreets } from './kit.ts'
 
 const numRuns = 30 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)

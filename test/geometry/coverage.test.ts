@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { checkRing } from '../../src/geometry/ring.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import type { Position, Shape } from '../../src/model/geofence.ts'
+import fc from '../kit/fastCheck.ts'
 import { sampledCoverage } from './oracle.ts'
 import type { Point } from './oracle.ts'
 import {

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { destination, pointDistance, wrapLongitude } from '../../src/geometry/distance.ts'
 import { boxBound2 } from '../../src/geometry/polygonDistance.ts'
@@ -7,6 +6,7 @@ import { Probe } from '../../src/geometry/probe.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import { leastCosine } from '../../src/geometry/shapeLayout.ts'
 import type { Position, Shape } from '../../src/model/geofence.ts'
+import fc from '../kit/fastCheck.ts'
 import { boundaryDistance, contains, direct, karney } from './oracle.ts'
 import type { Point } from './oracle.ts'
 import {

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import fc from 'fast-check'
 import t from 'tap'
 import { discBounds } from '../../src/geometry/bounds.ts'
 import type { Bounds } from '../../src/geometry/bounds.ts'
@@ -11,6 +10,7 @@ import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import { leavesOf, loadNode, loadRun, nodeBox, run } from '../../src/geometry/shapeLayout.ts'
 import { prepareShape } from '../../src/geometry/shapePreparation.ts'
 import type { Position, Shape } from '../../src/model/geofence.ts'
+import fc from '../kit/fastCheck.ts'
 import { contains, direct, karney } from './oracle.ts'
 import type { Point } from './oracle.ts'
 import {

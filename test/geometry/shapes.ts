@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import type { Position, Shape } from '../../src/model/geofence.ts'
+import fc from '../kit/fastCheck.ts'
 import type { Point } from './oracle.ts'
 
 /** How often each property runs: RINGFENCE_TEST_RUNS multiplies. */

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { Probe } from '../../src/geometry/probe.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import { touch, Way } from '../../src/geometry/way.ts'
+import fc from '../kit/fastCheck.ts'
 import { contains, karney } from './oracle.ts'
 import { circleScene, inRange, magnitude, offset, place, polygonScene, runs } from './shapes.ts'
 

@@ -1,10 +1,10 @@
 /** The answer that is written as bytes against the text that it stands for. */
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { userJson } from '../../src/actor/userRecord.ts'
 import { trackAnswer } from '../../src/ingest/trackAnswer.ts'
 import type { UserParts } from '../../src/engine/port.ts'
+import fc from '../kit/fastCheck.ts'
 
 const runs = (count: number) => ({ numRuns: count * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) })
 

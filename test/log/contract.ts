@@ -1,5 +1,4 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import fc from 'fast-check'
 import type { Test } from 'tap'
 import type {
   CommitLog,
@@ -8,6 +7,7 @@ import type {
   SharedSnapshotStore,
   SnapshotStore,
 } from '../../src/log/port.ts'
+import fc from '../kit/fastCheck.ts'
 
 /** How often the properties run: a multiple of a modest number. */
 export const RUNS = Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)

@@ -1,12 +1,12 @@
 /** Who owns which partition, as hosts come and go: with a real nats-server, and each host's own connection. */
 import { equal } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import fc from 'fast-check'
 import t from 'tap'
 import type { Test } from 'tap'
 import { joinHosts } from '../../src/log/jetStreamOwnership.ts'
 import type { Ownership } from '../../src/log/port.ts'
 import { ownerAmong } from '../../src/log/rendezvous.ts'
+import fc from '../kit/fastCheck.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
 import { until } from './contract.ts'

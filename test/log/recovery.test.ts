@@ -1,12 +1,12 @@
 import { deepStrictEqual, equal, ok, throws } from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
-import fc from 'fast-check'
 import t from 'tap'
 import type { CommitLog } from '../../src/log/port.ts'
 import { openCommitLog } from '../../src/log/commitLog.ts'
 import { LogDamaged } from '../../src/log/errors.ts'
 import { frameBytes } from '../../src/log/frame.ts'
 import { createLog, encodeManifest, encodeSegmentHeader } from '../../src/log/segments.ts'
+import fc from '../kit/fastCheck.ts'
 import { append, payloads, positions, RUNS } from './contract.ts'
 import { MachineDown, MemoryFiles, seededRandom } from './memoryFiles.ts'
 

@@ -1,7 +1,7 @@
 /** Beacons over real HTTP: every rule of the field table, lists, the search, who is in range, and a restart. */
-import fc from 'fast-check'
 import t from 'tap'
 import type { Test } from 'tap'
+import fc from '../kit/fastCheck.ts'
 import { KEYS, type Server, startServer } from '../kit/server.ts'
 
 const RUNS = 60 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)

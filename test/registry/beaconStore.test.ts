@@ -1,7 +1,6 @@
 /** Beacons below the API: near and in range against slow obvious twins; edits, restarts, an older file, damage. */
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import fc from 'fast-check'
 import t from 'tap'
 import type { Test } from 'tap'
 import { destination, pointDistance } from '../../src/geometry/distance.ts'
@@ -16,6 +15,7 @@ import type { Registry } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import fc from '../kit/fastCheck.ts'
 
 const RUNS = 150 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 const TEST = scopeId(1, false)

@@ -1,5 +1,4 @@
 /** CSV as text: what is read of it and on which line, and the history that an import leaves. */
-import fc from 'fast-check'
 import t from 'tap'
 import { scopeId } from '../../src/model/scope.ts'
 import { CsvColumns } from '../../src/registry/csvColumns.ts'
@@ -12,6 +11,7 @@ import { importCsv } from '../../src/registry/importRun.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import fc from '../kit/fastCheck.ts'
 
 const RUNS = 300 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 

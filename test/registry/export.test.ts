@@ -1,6 +1,6 @@
 /** Export over a real server: what it writes is imported as it was, and drawn by any map. */
-import fc from 'fast-check'
 import t from 'tap'
+import fc from '../kit/fastCheck.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { clear, exported, imported, records } from './importKit.ts'
 import type { Json } from './importKit.ts'

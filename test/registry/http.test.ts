@@ -1,5 +1,4 @@
 /** Geofences, settings and keys over real HTTP: every rule of the field tables, good and bad. */
-import fc from 'fast-check'
 import t from 'tap'
 import type { Test } from 'tap'
 import { openApiDocument } from '../../src/api/openapi.ts'
@@ -13,6 +12,7 @@ import { openRegistry } from '../../src/registry/registry.ts'
 import { settingsRoutes } from '../../src/registry/settingsRoutes.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import fc from '../kit/fastCheck.ts'
 
 const RUNS = 60 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 const START = Date.UTC(2026, 0, 1)

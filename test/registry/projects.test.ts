@@ -1,7 +1,6 @@
 /** Who may make requests, and how many: the operator's switches, the count of a month, and what survives. */
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { scopeId } from '../../src/model/scope.ts'
 import { REGISTRY_FILE } from '../../src/registry/database.ts'
@@ -9,6 +8,7 @@ import { openRegistry, type Registry } from '../../src/registry/registry.ts'
 import { SharedUsage } from '../../src/registry/sharedUsage.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import fc from '../kit/fastCheck.ts'
 
 const RUNS = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
 const START = Date.UTC(2026, 10, 20)

@@ -1,10 +1,10 @@
 /** Operating hours and IP ranges: the rules by example, and by property against slow obvious twins. */
-import fc from 'fast-check'
 import t from 'tap'
 import { isOpen, OperatingHoursError, parseOperatingHours } from '../../src/model/operatingHours.ts'
 import type { OperatingHours } from '../../src/model/operatingHours.ts'
 import { IpRangesError, matchesIp, parseIpRanges } from '../../src/model/ipRanges.ts'
 import { matchesMetadata } from '../../src/model/metadata.ts'
+import fc from '../kit/fastCheck.ts'
 
 const RUNS = 200 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 

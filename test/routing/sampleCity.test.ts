@@ -12,11 +12,13 @@ import type { MatrixAnswer, RouteAnswer } from '../../src/routing/port.ts'
 import { costingOf, SNAP_METERS } from '../../src/routing/travel.ts'
 import { distanceOf, durationOf } from '../../src/routing/units.ts'
 import { valhallaConfig } from '../../src/routing/valhallaConfig.ts'
+import { Seeded } from '../fault/seeded.ts'
 import { sampleTiles } from '../kit/sampleRegion.ts'
 import { serveRoutes } from './served.ts'
 
 const runs = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
 const seed = Number(process.env.RINGFENCE_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const random = new Seeded(seed)
 const MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike']
 /** The built-up part. */
 const [WEST, SOUTH, EAST, NORTH] = [-56.22, -34.915, -56.1, -34.83]
@@ -30,23 +32,14 @@ interface Actor {
   matrix(request: object): Promise<MatrixAnswer>
 }
 
-let state = seed
-/** Mulberry32. */
-function random(): number {
-  state = (state + 0x6d2b79f5) | 0
-  let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-}
-
 /** Normally distributed, by Box and Muller. */
 function gaussian(): number {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+  return Math.sqrt(-2 * Math.log(1 - random.fraction())) * Math.cos(2 * Math.PI * random.fraction())
 }
 
 const somewhere = (): LonLat => [
-  Number((WEST + (EAST - WEST) * random()).toFixed(6)),
-  Number((SOUTH + (NORTH - SOUTH) * random()).toFixed(6)),
+  Number((WEST + (EAST - WEST) * random.fraction()).toFixed(6)),
+  Number((SOUTH + (NORTH - SOUTH) * random.fraction()).toFixed(6)),
 ]
 
 /** A place from which the middle of the city can be reached, and the other way round. */

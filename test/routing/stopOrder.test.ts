@@ -1,7 +1,7 @@
 /** The order of stops, against trying all. */
-import fc from 'fast-check'
 import t from 'tap'
 import { quickestOrder } from '../../src/routing/stopOrder.ts'
+import fc from '../kit/fastCheck.ts'
 
 const RUNS = 300 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 

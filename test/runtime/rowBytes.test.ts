@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { RowBytes } from '../../src/runtime/rowBytes.ts'
+import fc from '../kit/fastCheck.ts'
 
 const RUNS = Math.ceil(Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) * 60)
 

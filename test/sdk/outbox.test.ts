@@ -1,10 +1,10 @@
 /** The client's outbox against a twin of the server's side, through refusals, overload and lost connections. */
-import fc from 'fast-check'
 import t from 'tap'
 import { StreamFullError } from '../../sdk/src/errors.ts'
 import { Outbox } from '../../sdk/src/stream/outbox.ts'
 import type { TrackMessage } from '../../sdk/src/stream/messages.ts'
 import { runs, TIMEOUT } from '../actor/kit.ts'
+import fc from '../kit/fastCheck.ts'
 
 t.setTimeout(TIMEOUT)
 

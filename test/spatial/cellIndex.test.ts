@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import { CellTable } from '../../src/spatial/cellTable.ts'
+import fc from '../kit/fastCheck.ts'
 import { geofenceIndexContract } from './contract.ts'
 
 geofenceIndexContract(t, 'cells', createGeofenceIndex)

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import fc from 'fast-check'
 import geodesic from 'geographiclib-geodesic'
 import type { Test } from 'tap'
 import { Probe } from '../../src/geometry/probe.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import type { Geofence, GeofenceProperties, Position, Shape } from '../../src/model/geofence.ts'
 import type { GeofenceIndex } from '../../src/spatial/port.ts'
+import fc from '../kit/fastCheck.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 150)
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import fc from 'fast-check'
 import t from 'tap'
 import type { GeofenceProperties } from '../../src/model/geofence.ts'
 import { parseOperatingHours } from '../../src/model/operatingHours.ts'
 import { GeofenceShelf } from '../../src/spatial/geofenceShelf.ts'
+import fc from '../kit/fastCheck.ts'
 
 const RUNS = Math.ceil(Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) * 100)
 

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { Probe } from '../../src/geometry/probe.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { AreaError, LiveAreas, type AreaBox, type LiveArea } from '../../src/spatial/liveAreas.ts'
+import fc from '../kit/fastCheck.ts'
 import { place, shape } from './contract.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 150)

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { pino } from 'pino'
 import t from 'tap'
 import { Probe } from '../../src/geometry/probe.ts'
@@ -9,6 +8,7 @@ import { Tile38Candidates } from '../../src/spatial/tile38Candidates.ts'
 import { Tile38Cells } from '../../src/spatial/tile38Cells.ts'
 import { Tile38Geofences } from '../../src/spatial/tile38Geofences.ts'
 import { Tile38Refused, Tile38Unreachable, type Tile38 } from '../../src/spatial/tile38Port.ts'
+import fc from '../kit/fastCheck.ts'
 import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
 import { fence, place, shape } from './contract.ts'
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type {
@@ -21,6 +20,7 @@ import { deviceOf } from '../../src/spatial/tile38Texts.ts'
 import { Tile38Wholeness } from '../../src/spatial/tile38Wholeness.ts'
 import type { Tile38Connection } from '../../src/spatial/tile38Connection.ts'
 import { AREAS, inside, positionsContract, SCOPE, spots, Watcher } from '../engine/positionsContract.ts'
+import fc from '../kit/fastCheck.ts'
 import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
 import { place } from './contract.ts'
 

@@ -1,7 +1,6 @@
 /** Every encoding carries the same messages, and no bytes whatever make a decoder do more than refuse them. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import fc from 'fast-check'
 import protobuf from 'protobufjs'
 import t from 'tap'
 import { ApiError } from '../../src/runtime/errors.ts'
@@ -10,6 +9,7 @@ import type { ServerMessage } from '../../src/stream/messages.ts'
 import { msgpackCodec } from '../../src/stream/msgpackCodec.ts'
 import type { Codec } from '../../src/stream/port.ts'
 import { protobufCodec } from '../../src/stream/protobufCodec.ts'
+import fc from '../kit/fastCheck.ts'
 import { decode, encode, type Encoding, type Message } from '../kit/stream.ts'
 
 const runs = (count: number) => ({ numRuns: count * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) })

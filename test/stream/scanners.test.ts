@@ -1,6 +1,5 @@
 /** The fast readers of frames against the slow ones: what they read is the same, and all that they leave is left whole. */
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { Endpoint } from '../../src/api/endpoint.ts'
 import { route } from '../../src/api/route.ts'
@@ -13,6 +12,7 @@ import { msgpackCodec } from '../../src/stream/msgpackCodec.ts'
 import type { Codec } from '../../src/stream/port.ts'
 import { protobufCodec } from '../../src/stream/protobufCodec.ts'
 import { readTrack, type TrackFrame } from '../../src/stream/trackFrame.ts'
+import fc from '../kit/fastCheck.ts'
 import { encode, type Encoding, type Message } from '../kit/stream.ts'
 
 const runs = (count: number) => ({ numRuns: count * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) })

@@ -1,10 +1,10 @@
 /** Senders looked for together against the obvious way: each is what the texts of its update say, whatever hashes they share. */
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { NOBODY, senders, SenderTexts } from '../../src/ingest/senders.ts'
 import { FIELD } from '../../src/ingest/updateFields.ts'
 import type { Sender } from '../../src/model/update.ts'
+import fc from '../kit/fastCheck.ts'
 
 const runs = (count: number) => ({ numRuns: count * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) })
 

@@ -1,5 +1,4 @@
 /** Subscriptions without sockets: the feed is real, its index and the connections are twins. */
-import fc from 'fast-check'
 import t from 'tap'
 import { Audiences } from '../../src/events/audience.ts'
 import { EventFeed } from '../../src/events/feed.ts'
@@ -11,6 +10,7 @@ import { PlaceTokens } from '../../src/stream/placeTokens.ts'
 import { Subscriptions } from '../../src/stream/subscriptions.ts'
 import { MemoryEvents, runs, TIMEOUT } from '../actor/kit.ts'
 import { whole } from '../events/contract.ts'
+import fc from '../kit/fastCheck.ts'
 import { FakeConnection } from './fakeConnection.ts'
 
 t.setTimeout(TIMEOUT)

@@ -1,5 +1,4 @@
 /** Watches over a real engine in memory: actors and areas are real, the connections are twins. */
-import fc from 'fast-check'
 import t from 'tap'
 import { HostPositions } from '../../src/engine/hostPositions.ts'
 import type { Encoded } from '../../src/events/audience.ts'
@@ -8,6 +7,7 @@ import { ApiError } from '../../src/runtime/errors.ts'
 import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'
 import { Watches } from '../../src/stream/watches.ts'
 import { aGeofence, applied, Engine, runs, TIMEOUT } from '../actor/kit.ts'
+import fc from '../kit/fastCheck.ts'
 import { FakeConnection } from './fakeConnection.ts'
 
 t.setTimeout(TIMEOUT)

@@ -1,10 +1,10 @@
 /** Who reaches a place in time, against trying everybody. */
-import fc from 'fast-check'
 import t from 'tap'
 import type { FoundUser, Users } from '../../src/engine/port.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { usersWithin, type TravelTimes } from '../../src/users/travelSearch.ts'
+import fc from '../kit/fastCheck.ts'
 
 const PLACE: Position = [-56.19, -34.9]
 const RUNS = 60 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
