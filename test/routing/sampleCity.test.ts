@@ -198,7 +198,9 @@ t.test(`no order of stops is better than the answered one, seed ${seed}`, async 
       matrixCost(order) === best || order.join() === asGiven.join(),
       `${matrixCost(order)} s, best ${best} s`,
     )
-    t.equal(body.route.duration.value, durationOf(cost(order)).value)
+    // Of each leg the milliseconds are cut off.
+    const atMost = durationOf(cost(order) + 0.001 * last).value
+    t.ok([durationOf(cost(order)).value, atMost].includes(body.route.duration.value), 'as its legs take')
   }
 })
 

@@ -157,9 +157,11 @@ t.test('a child that does not start is tried ever more slowly, and who waits too
     child: new URL('./notThere.ts', import.meta.url),
     timeoutMilliseconds: 1500,
   })
-  t.match(await settled(ask('answer')), { constructor: RoutingOverloaded, code: 503 })
-  // At 0, 0, 100, 300, 700 and 1500 ms, and later on a slower machine.
-  t.ok(ends.length > 1 && ends.length <= 6, `${ends.length} starts`)
+  const refusal = { constructor: RoutingOverloaded, code: 503 }
+  t.match(await settled(ask('answer')), refusal)
+  // At 0, 0, 100, 300, 700 and 1500 ms; on a busy machine, where a start takes that long, later.
+  t.ok(ends.length <= 6, `${ends.length} starts`)
+  while (ends.length < 2) t.match(await settled(ask('answer')), refusal)
   t.ok(ends.every((end) => end === 'crashed'))
 })
 
