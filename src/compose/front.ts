@@ -94,7 +94,7 @@ export function openFront(parts: FrontParts): Front {
     ...clientRoutes(registry),
     ...syncRoutes(registry),
     ...userRoutes({ users, registry, times: roads.times }),
-    ...eventRoutes(events),
+    ...eventRoutes(events, feed),
     eventStreams.route(),
     ...geofenceRoutes(registry),
     ...beaconRoutes(registry),

@@ -6,6 +6,7 @@ import { Name, Page, Text } from '../api/schemas.ts'
 import { notFound } from '../runtime/errors.ts'
 import { Turns } from '../runtime/turns.ts'
 import { EventSchema } from './eventSchema.ts'
+import type { EventFeed } from './feed.ts'
 import { PAGE_CHARACTERS, type EventQueries, type Verdict } from './port.ts'
 
 /** Lists that the index makes at one time, each of some megabytes; and requests that wait for that. */
@@ -30,7 +31,7 @@ const VerdictBody = Type.Object({
 const EventId = Type.Object({ id: Name(256, 'The `_id` of the event.') })
 
 /** The list, one by id, its removal, and what clients say of it. */
-export function eventRoutes(index: EventQueries): Route[] {
+export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>): Route[] {
   const lists = new Turns(LISTS_AT_ONCE, MOST_LISTS_WAITING)
   return [
     route({
@@ -122,6 +123,7 @@ export function eventRoutes(index: EventQueries): Route[] {
       answers: { 200: Type.Object({}) },
       async handler({ credentials, params }) {
         if (!(await index.delete(credentials!.scope, params.id))) throw notFound('Event')
+        feed.forget(credentials!.scope, params.id)
         return {}
       },
     }),

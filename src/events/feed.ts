@@ -69,6 +69,14 @@ export class EventFeed {
     this.#waiting.clear()
   }
 
+  /** Drops an event that somebody has deleted from the index: readers from memory do not meet it either. */
+  forget(scope: ScopeId, id: string): void {
+    const at = this.#recent.findLastIndex(({ event }) => event.id === id && event.scope === scope)
+    if (at < this.#first) return
+    const [dropped] = this.#recent.splice(at, 1)
+    this.#bytes -= bytesOf(dropped!.event)
+  }
+
   /** The place of an event, to go on from; undefined where there is none with that id in the scope. */
   placeOf(scope: ScopeId, id: string): Promise<number | undefined> {
     return this.#index.placeOf(scope, id)
@@ -118,7 +126,9 @@ export class EventFeed {
       events.push(placed)
       characters += placed.event.json.length
     }
-    return { events, place: Math.max(after, this.#recent[at - 1]?.place ?? after) }
+    // Behind the last one here there is none, though there may have been.
+    const place = at === this.#recent.length ? this.lastPlace : this.#recent[at - 1]!.place
+    return { events, place: Math.max(after, place) }
   }
 
   /** Where in {@link #recent} the first event behind a place is. */

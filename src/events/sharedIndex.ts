@@ -176,7 +176,10 @@ export class SharedIndex implements EventQueries {
     if (sequence <= this.#sequence) return
     // Before the position moves on: after a crash it comes again.
     if (change?.verdict !== undefined) await index.verify(change.scope, change.id, change.verdict)
-    else if (change !== undefined) await index.delete(change.scope, change.id)
+    else if (change !== undefined) {
+      await index.delete(change.scope, change.id)
+      feed.forget(change.scope, change.id)
+    }
     feed.add(sequence, event === undefined ? [] : this.#read(event), sequence)
     this.#sequence = sequence
     if (behind === 0 || this.#behind !== Infinity) this.#behind = behind

@@ -131,6 +131,18 @@ t.test('where it begins', async (t) => {
   t.equal((await EventSource.open(server, { query: `?from=${'x'.repeat(65)}` })).status, 400)
 })
 
+t.test('what was deleted is not sent to who comes back', async (t) => {
+  // Somebody follows, so that the last events are in memory.
+  const other = await EventSource.open(server)
+  const made = [await record(server, 'a'), await record(server, 'b'), await record(server, 'c')]
+  while ((await other.next())?.id !== made[2]!._id);
+  t.equal((await server.api('DELETE', `/v1/events/${made[1]!._id}`)).status, 200)
+  const source = await EventSource.open(server, { lastEventId: made[0]!._id })
+  t.equal((await source.next())?.id, made[2]!._id)
+  source.hangUp()
+  other.hangUp()
+})
+
 t.test('over kills and restarts, each event once and in order', async (t) => {
   const own = await startServer(t)
   const made = [(await record(own, 'first'))._id]

@@ -290,7 +290,7 @@ t.test('the routes answer stored JSON as it is', async (t) => {
 
 /** Calls a route's handler as the API would after validation, with a secret key of scope 0. */
 function caller(index: EventIndex) {
-  const routes = eventRoutes(index)
+  const routes = eventRoutes(index, { forget() {} })
   return async (name: string, params: object, query: object) => {
     const found = routes.find((each) => `${each.method} ${each.path}` === name)!
     const credentials = { scope: 0, level: 'secret', keyId: 'test' } as const

@@ -122,6 +122,30 @@ t.test('the last events are kept in memory while somebody follows, and only then
   t.equal(reads, 3, 'from the index again')
 })
 
+t.test('who reads from memory does not meet what was deleted, and is not stuck before it', async (t) => {
+  const feed = new EventFeed(new MemoryEvents())
+  const ended = new AbortController()
+  const following = feed.follow('all', Infinity, 1, ended.signal).next()
+  feed.add(1, [whole(1), whole(2), whole(3), whole(4)])
+  feed.forget(0, whole(2).id)
+  feed.forget(0, whole(4).id)
+  feed.forget(1, whole(3).id)
+  feed.forget(0, whole(9).id)
+  const { events, place } = await feed.read(0, 0, 10)
+  t.same(
+    events.map((placed) => placed.place),
+    [1, 3],
+  )
+  t.equal(place, feed.lastPlace)
+  t.same(await feed.read(0, 3, 10), { events: [], place: feed.lastPlace })
+  t.equal((await feed.read(0, 0, 1)).place, 1)
+  for (const one of [1, 3]) feed.forget(0, whole(one).id)
+  feed.add(2, [whole(5)])
+  t.same((await feed.read(0, feed.lastPlace - 1, 10)).events, [{ place: 5, event: whole(5) }])
+  ended.abort()
+  await following
+})
+
 t.test('however many readers have fallen behind, few read at one time, and none who has gone', async (t) => {
   const memory = new MemoryEvents()
   let underWay = 0
