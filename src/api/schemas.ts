@@ -22,7 +22,8 @@ export const DateText = dateText()
 
 /** {@link DateText} that says what it is for, in a sentence. */
 export function dateText(sentence?: string) {
-  return Type.Union([Type.String({ maxLength: 64 }), Type.Number()], {
+  // A date as JavaScript prints it ends in the name of its zone: of Berlin's winter it has 66 characters.
+  return Type.Union([Type.String({ maxLength: 128 }), Type.Number()], {
     description: sentence === undefined ? DATE_FORMS : `${sentence} ${DATE_FORMS}`,
     examples: ['2026-11-20T04:21:00.123Z'],
   })

@@ -227,6 +227,10 @@ t.test('every field: what is accepted, and how it comes back', async (t) => {
     [{ operatingHours: hours }, { operatingHours: hours }],
     [{ operatingHours: JSON.stringify(hours) }, { operatingHours: hours }],
     [{ disableAfter: '2030-05-01' }, { disableAfter: '2030-05-01T00:00:00.000Z' }],
+    [
+      { disableAfter: 'Fri Nov 01 2030 04:21:00 GMT+0100 (Central European Standard Time)' },
+      { disableAfter: '2030-11-01T03:21:00.000Z' },
+    ],
     [{ deleteAfter: '2030-05-01T10:00:00+02:00' }, { deleteAfter: '2030-05-01T08:00:00.000Z' }],
     [{ userId: 'u' }, { userId: 'u' }],
     [{ userIds: 'a, b,,a' }, { userIds: ['a', 'b'] }],
