@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
 import { ListQuery, PageAnswers, recordPage } from '../api/listQuery.ts'
 import type { Route } from '../api/route.ts'
@@ -18,6 +19,7 @@ import { MAX_ID_LENGTH } from './recordFields.ts'
 import { refusingTaken, scopeOf } from './recordHandlers.ts'
 import { Id, MetadataFilter, Nothing, PairParams, tagSet } from './recordSchemas.ts'
 import type { Registry } from './registry.ts'
+import type { ScopeStore } from './scopeStore.ts'
 
 const OneGeofence = Type.Object({ geofence: GeofenceRecord })
 const Geofences = Type.Object({ geofences: Type.Array(GeofenceRecord) })
@@ -26,6 +28,8 @@ const Conflict = Type.Object({}, { description: 'Conflict: another geofence has 
 const TAG = 'Geofences'
 /** More than this with geometry is refused: the interface's rule. */
 const MAX_WITH_GEOMETRY = 100
+/** Records are written this long, then others have their turn. */
+const SLICE_MS = 2
 
 /** Management of geofences (secret keys) and the search near a point (any key). */
 export function geofenceRoutes(registry: Registry): Route[] {
@@ -109,7 +113,7 @@ function readRoutes(registry: Registry): Route[] {
       }),
       meta: Page,
       answers: { 200: Geofences, ...PageAnswers },
-      handler: (call) => {
+      handler: async (call) => {
         const { tag, externalId, metadata } = call.query
         const store = registry.scope(scopeOf(call))
         const { geofences, hasMore } = store.list({
@@ -118,10 +122,7 @@ function readRoutes(registry: Registry): Route[] {
           ...recordPage(call.query, (id) => store.records.has(id)),
           accept: metadata && ((geofence) => matchesMetadata(geofence.metadata, metadata)),
         })
-        return {
-          meta: { hasMore },
-          body: { geofences: geofences.map((geofence) => geofenceRecord(store.withShape(geofence))) },
-        }
+        return { meta: { hasMore }, json: `"geofences":${await jsonInTurns(store, geofences)}` }
       },
     }),
     route({
@@ -235,6 +236,24 @@ function searchRoute(registry: Registry): Route {
       }
     },
   })
+}
+
+/**
+ * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write: between
+ * them every other request has its turn. Each is told as it is by then, and left out where it was deleted meanwhile.
+ */
+async function jsonInTurns(store: ScopeStore, geofences: readonly GeofenceProperties[]): Promise<string> {
+  const texts: string[] = []
+  let sliceEnd = performance.now() + SLICE_MS
+  for (const { id } of geofences) {
+    if (performance.now() >= sliceEnd) {
+      await nextTurn()
+      sliceEnd = performance.now() + SLICE_MS
+    }
+    const geofence = store.geofence(id)
+    if (geofence !== undefined) texts.push(JSON.stringify(geofenceRecord(store.withShape(geofence))))
+  }
+  return `[${texts.join(',')}]`
 }
 
 function answer(geofence: Geofence) {

@@ -547,6 +547,36 @@ t.test('lists: filters, pages, bounds', async (t) => {
   }
 })
 
+t.test(
+  'a list of large geofences lets others have their turn, and what is deleted meanwhile is left out',
+  async (t) => {
+    const { call, keys, registry, routes } = await serve(t)
+    const { scope } = registry.keys.authenticate(keys.testSecret)!
+    const ids: string[] = []
+    for (let i = 0; i < 50; i++) {
+      const large = { description: 'Large', type: 'polygon', coordinates: ringOf(2000) }
+      ids.unshift((await call('PUT', `/v1/geofences/large/${i}`, large)).body.geofence._id)
+    }
+    const list = routes.find(({ method, path }) => method === 'GET' && path === '/v1/geofences')!
+    let turns = 0
+    let last = setImmediate(function count() {
+      if (turns++ === 0) registry.deleteGeofence(scope, ids.at(-1)!)
+      last = setImmediate(count)
+    })
+    const answer: Json = await list.handler!(
+      { query: { limit: 1000 }, credentials: { scope } } as Json,
+      {} as Json,
+    )
+    clearImmediate(last)
+    t.ok(turns > 3, `${turns} turns`)
+    const { geofences } = JSON.parse(`{${answer.json}}`)
+    t.same(
+      geofences.map(({ _id }: Json) => _id),
+      ids.slice(0, -1),
+    )
+  },
+)
+
 t.test('search: nearest first by the boundary, filters, limits', async (t) => {
   const { call, keys, clock, registry } = await serve(t)
   const put = (externalId: string, longitude: number, more: object = {}) =>
