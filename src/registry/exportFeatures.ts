@@ -3,7 +3,7 @@ import { shapeRing } from '../geometry/shape.ts'
 import type { Beacon } from '../model/beacon.ts'
 import type { Geofence, Position, Shape } from '../model/geofence.ts'
 import { beaconRecord } from './beaconRecord.ts'
-import { geofenceRecord } from './geofenceRecord.ts'
+import { geofenceRecord, hasArea } from './geofenceRecord.ts'
 
 /** Ten decimals of a degree, a hundredth of a millimetre: takes off the digits that unwrapping adds. */
 const DIGITS = 1e10
@@ -12,17 +12,21 @@ const DIGITS = 1e10
 interface Feature {
   readonly type: 'Feature'
   readonly id: string
-  readonly geometry: { readonly type: string; readonly coordinates: unknown }
+  /** null: it has no place yet. */
+  readonly geometry: { readonly type: string; readonly coordinates: unknown } | null
   readonly properties: Readonly<Record<string, unknown>>
 }
 
-/** A circle is a polygon of 33 positions; `geometryCenter` and `geometryRadius` among the properties say it exactly. */
+/**
+ * A circle is a polygon of 33 positions; `geometryCenter` and `geometryRadius` among the properties say it exactly. An
+ * isochrone without an area yet has no geometry.
+ */
 export function geofenceFeature(geofence: Geofence): Feature {
   const { _id: _, ...properties } = geofenceRecord(geofence, { geometry: false })
   return {
     type: 'Feature',
     id: geofence.id,
-    geometry: { type: 'Polygon', coordinates: [outline(geofence.shape)] },
+    geometry: hasArea(geofence) ? { type: 'Polygon', coordinates: [outline(geofence.shape)] } : null,
     properties,
   }
 }

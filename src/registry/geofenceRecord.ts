@@ -45,7 +45,8 @@ export function geofenceRecord(
   }
 }
 
-function hasArea({ isochrone }: Geofence): boolean {
+/** Not yet where it is an isochrone that was never computed: its shape is a placeholder then. */
+export function hasArea({ isochrone }: Geofence): boolean {
   return isochrone === undefined || isochrone.computedAt !== undefined
 }
 

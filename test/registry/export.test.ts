@@ -215,6 +215,18 @@ t.test('GeoJSON that any map draws', async (t) => {
   ])
   t.same(dateline.geometry.coordinates[0][1], [181, 0], 'continuous over the antimeridian')
 
+  // Nothing computes areas here.
+  await own.api('PUT', '/v1/geofences/reach/1', {
+    description: 'r',
+    type: 'isochrone',
+    coordinates: [10, 50],
+    radius: 5,
+    mode: 'car',
+  })
+  const [reach] = JSON.parse(await exported(own, 'geofences', '?format=geojson&tag=reach')).features
+  t.equal(reach.geometry, null, 'no area where nobody is ever inside')
+  t.match(reach.properties, { geometryRadius: 0, geometryCenter: { coordinates: [10, 50] } })
+
   t.same(JSON.parse(await exported(own, 'beacons', '?format=geojson')), {
     type: 'FeatureCollection',
     features: [],
