@@ -143,6 +143,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
           anonymousLimit?.take(call.ip, call.receivedAt)
           return anonymousTurns.take(() => answerAnonymously(parts, replays))
         }
+        orderNumbered(replays)
         const updates = replays.map(({ update }) => update)
         let bytes = 0
         for (const update of updates) bytes += sizeOf(update)
@@ -285,6 +286,28 @@ function aroundJson(registry: RegistryView, update: Update, nearbyGeofences: num
 /** Epoch milliseconds. */
 function timeOf(update: Update): number {
   return update.updatedAt ?? update.receivedAt
+}
+
+/**
+ * Gives the updates of each stream the places that they have together by time, but in the order of their numbers. Mostly
+ * that is the same; where a clock was set back it is not, and a number below the last is a resend, which is not applied:
+ * by time alone the latest of them would be lost. So they go as if they had come one by one.
+ */
+function orderNumbered<T extends { readonly update: Update }>(replays: T[]): void {
+  const streams = new Map<string, number[]>()
+  for (let place = 0; place < replays.length; place++) {
+    const { deviceId, stream } = replays[place]!.update
+    if (stream === undefined) continue
+    const key = JSON.stringify([deviceId, stream])
+    const places = streams.get(key)
+    if (places === undefined) streams.set(key, [place])
+    else places.push(place)
+  }
+  for (const places of streams.values()) {
+    const numbered = places.map((place) => replays[place]!)
+    numbered.sort((a, b) => a.update.sequence! - b.update.sequence!)
+    for (let i = 0; i < places.length; i++) replays[places[i]!] = numbered[i]!
+  }
 }
 
 function stampOf(call: {

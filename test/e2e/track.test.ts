@@ -575,6 +575,26 @@ t.test('replay: by time, several devices', async (t) => {
   t.equal((await call('GET', `/v1/users/${b}`)).body.user.updatedAt, iso(MONDAY + 20 * MINUTE))
 })
 
+t.test('replay: numbers that contradict the times lose no update (G9)', async (t) => {
+  const here = place()
+  await api.circle('replay/numbered', here, 100)
+  const deviceId = device()
+  const outside = at(here, 500)
+  const other = { deviceId: device(), ...outside, updatedAtMs: MONDAY }
+  // The clock was set back behind the first.
+  const replays = [
+    { deviceId, ...at(here), stream: 'a', sequence: 1, updatedAtMs: MONDAY + 2 * MINUTE },
+    other,
+    { deviceId, ...outside, stream: 'a', sequence: 2, updatedAtMs: MONDAY + MINUTE },
+    { deviceId, ...outside, stream: 'b', sequence: 1, updatedAtMs: MONDAY - MINUTE },
+  ]
+  const send = () => call('POST', '/v1/track/replay', { replays })
+  const { body } = await send()
+  t.strictSame(briefly(body.events), ['entered replay/numbered 3', 'exited replay/numbered 3'])
+  t.equal(Date.parse(body.events[0].createdAt), MONDAY + 2 * MINUTE)
+  t.strictSame((await send()).body.events, [], 'each once')
+})
+
 t.test('replay: all or none', async (t) => {
   const here = place()
   await api.circle('replay/2', here, 100)
