@@ -21,35 +21,36 @@ export interface Passage {
  * undefined where its rules do not allow the entry. The time inside must make up the entry delay. The confidence is
  * 1: nobody has seen the device there.
  *
- * What the entry needs is asked of the time at which it happened, but for dates, which server time decides.
+ * What the entry needs is asked of the time at which it happened, but for dates, which server time decides. An exit after
+ * closing makes no event, as with every stay.
  */
 export function crossingOf(
   passage: Passage,
   now: Circumstances,
-): readonly [GeofenceTransition, GeofenceTransition] | undefined {
+): readonly [entered: GeofenceTransition, ...exited: GeofenceTransition[]] | undefined {
   const { geofence, entered, exited } = passage
   const { settings } = now
   if (settings.minimumConfidence > 1 || needsStop(geofence, settings)) return undefined
   const insideMilliseconds = exited.time - entered.time
   if (insideMilliseconds < delayMilliseconds(settings.entryDelaySeconds)) return undefined
   if (ineligibility(geofence, { ...now, time: entered.time }) !== undefined) return undefined
-  return [
-    {
-      type: 'user.entered_geofence',
-      geofence,
-      confidence: 1,
-      at: entered,
-      ...operating(geofence, entered.time),
-    },
-    {
-      type: 'user.exited_geofence',
-      geofence,
-      confidence: 1,
-      at: exited,
-      duration: insideMilliseconds / 60_000,
-      ...operating(geofence, exited.time),
-    },
-  ]
+  const entry: GeofenceTransition = {
+    type: 'user.entered_geofence',
+    geofence,
+    confidence: 1,
+    at: entered,
+    ...operating(geofence, entered.time),
+  }
+  if (ineligibility(geofence, { ...now, time: exited.time }) !== undefined) return [entry]
+  const exit: GeofenceTransition = {
+    type: 'user.exited_geofence',
+    geofence,
+    confidence: 1,
+    at: exited,
+    duration: insideMilliseconds / 60_000,
+    ...operating(geofence, exited.time),
+  }
+  return [entry, exit]
 }
 
 function operating(geofence: GeofenceProperties, time: number) {

@@ -36,11 +36,11 @@ function explains(engine: Engine, id: string, events: readonly any[]): void {
   const { crossed } = profileNow(partition, row)
   const made = [
     ...crossed.map((one) => `crossed ${one}`),
-    ...events
-      .slice(2 * crossed.length)
-      .flatMap(({ type, geofence, confidence }) =>
-        geofence === undefined ? [] : [`${type} ${geofence._id} ${confidence}`],
-      ),
+    ...events.flatMap(({ type, geofence, confidence }) =>
+      geofence === undefined || crossed.includes(geofence._id)
+        ? []
+        : [`${type} ${geofence._id} ${confidence}`],
+    ),
   ]
   if (explained.sort().join() !== made.sort().join())
     throw new Error(`explained ${explained.join()}, made ${made.join()}: ${JSON.stringify(candidates)}`)

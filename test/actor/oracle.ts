@@ -211,10 +211,10 @@ export class Oracle {
   /** Exits, entries and dwells; the record goes on from them. */
   private geofences(record: Record, update: Update, time: number, reply: Reply): unknown[] {
     const settings = this.world.settings()
-    const own = reply.events.slice(2 * reply.profile.crossed.length)
-    const eventOf = new Map<string, any>(
-      own.flatMap((event) => (event.geofence === undefined ? [] : [[event.geofence._id, event]])),
+    const own = reply.events.filter(
+      ({ geofence }) => geofence !== undefined && !reply.profile.crossed.includes(geofence._id),
     )
+    const eventOf = new Map<string, any>(own.map((event) => [event.geofence._id, event]))
     const visitNow = new Map<string, Visit>(reply.profile.visits.map((visit) => [visit.geofenceId, visit]))
     const approachNow = new Map(approachesOf(reply))
     const stays: Visit[] = []

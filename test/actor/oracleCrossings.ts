@@ -87,19 +87,28 @@ export function checkCrossings(
 
   const events: unknown[] = []
   let before: { readonly createdAt: string; readonly id: string } | undefined
-  for (let i = 0; i < 2 * crossed.length; i += 2) {
-    const [entered, exited] = [told[i], told[i + 1]]
+  let next = 0
+  for (let i = 0; i < crossed.length; i++) {
+    const entered = told[next++]
     const { geofence, verdict } = verdicts.get(entered?.geofence?._id) ?? fail('no crossing comes first')
     if (!crossed.includes(geofence.id)) fail(`${geofence.id} is told as crossed, the profile does not say so`)
     const way = wayBetween(last!, update)
     const happen = (event: any, range: Range) =>
       isOnBoundary(geofence, event) ? shareOf(event, way, range, last!.time, time) : undefined
     const entry = happen(entered, verdict.entry)
-    const exit = happen(exited, verdict.exit)
-    if (entry === undefined || exit === undefined || exit < entry)
-      return fail(`waypoints at ${entry} and ${exit}, expected ${show(verdict)} of ${show(geofence)}`)
-    const minutes = ((exit - entry) * (time - last!.time)) / 60_000
-    if (!(Math.abs(exited.duration - minutes) < 3 / 60_000)) fail(`duration ${minutes} of ${show(geofence)}`)
+    if (entry === undefined)
+      return fail(`entered at ${entry}, expected ${show(verdict)} of ${show(geofence)}`)
+    const isBarred = (at: number) => barredBy(geofence, update, at, settings) !== undefined
+    const exited = told[next]?.geofence?._id === geofence.id ? told[next++] : undefined
+    if (exited !== undefined) {
+      const exit = happen(exited, verdict.exit)
+      if (exit === undefined || exit < entry || isBarred(Date.parse(exited.createdAt)))
+        return fail(`exited at ${exit}, expected ${show(verdict)} of ${show(geofence)}`)
+      const minutes = ((exit - entry) * (time - last!.time)) / 60_000
+      if (!(Math.abs(exited.duration - minutes) < 3 / 60_000))
+        fail(`duration ${minutes} of ${show(geofence)}`)
+    } else if (!verdict.exit.some((share) => isBarred(last!.time + share * (time - last!.time))))
+      fail(`no exit of ${show(geofence)}, expected ${show(verdict)}`)
     const { createdAt } = entered
     if (
       before !== undefined &&
@@ -111,6 +120,7 @@ export function checkCrossings(
       ['entered', entered],
       ['exited', exited],
     ] as const) {
+      if (event === undefined) continue
       const { coordinates } = event.location
       const happened = { createdAt: event.createdAt, coordinates }
       events.push(eventRecord({ geofence }, user, update, time, kind, 1, event.duration, happened))

@@ -216,6 +216,19 @@ const FOUND: readonly Crossing[] = [
     expected: PAIR,
   },
   {
+    name: 'open when entered, closed when left',
+    settings: { restrictToOperatingHours: true },
+    fence: { operatingHours: parseOperatingHours({ friday: [['11:59', '12:02']] })! },
+    seconds: 240,
+    expected: ['entered 1 c1 @109.2'],
+  },
+  {
+    name: 'closed when left, which restricts nothing',
+    fence: { operatingHours: parseOperatingHours({ friday: [['11:59', '12:02']] })! },
+    seconds: 240,
+    expected: ['entered 1 c1 @109.2', 'exited 1 c1 @130.8'],
+  },
+  {
     name: 'through it, and near enough for a buffered entry',
     settings: { bufferEntries: true },
     to: { accuracy: 2000 },
