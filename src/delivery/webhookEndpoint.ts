@@ -152,8 +152,10 @@ export class WebhookEndpoint {
       if (url !== this.#webhook.url) this.#endQuiet()
       if (enabled && !this.#webhook.enabled) await this.#stop()
       if (!enabled && this.#webhook.enabled) {
-        await this.#save({ place: this.#parts.feed.lastPlace })
-        await this.#start(false)
+        // While it was off nothing was tried, so that time is none in which it failed.
+        const resumedAt = this.#parts.time.now()
+        await this.#save({ place: this.#parts.feed.lastPlace, failingSince: undefined, resumedAt })
+        await this.#start(true)
       }
       return this.#webhook
     })

@@ -257,6 +257,28 @@ t.test('Retry-After is forgotten when the webhook is enabled again, or goes else
   t.same(urls.slice(2), [url])
 })
 
+t.test('the time for which a webhook was off is none in which it failed', async (t) => {
+  const answer: Parameters<typeof answering>[1] = { status: 503 }
+  const { world, urls } = answering(t, answer)
+  const { time, webhooks } = world
+  const hook = () => world.definitions.get(HOOK)!
+  await world.start({ id: HOOK })
+  world.happen('a', 'b')
+  await time.runUntil(time.now() + MINUTE)
+  await webhooks.change(hook(), { enabled: false })
+  await time.runUntil(time.now() + 2 * DAY)
+  const before = urls.length
+  await webhooks.change(hook(), { enabled: true })
+  const since = time.now()
+  await time.runUntil(since + 10 * MINUTE)
+  t.match(webhooks.standing(hook()), { status: 'failing', since, pending: 2 }, 'not paused by one failure')
+  t.ok(urls.length - before > 10, 'its retries are ahead of it')
+  answer.status = 200
+  await time.runUntil(since + HOUR)
+  t.match(webhooks.standing(hook()), { status: 'active', pending: 0 })
+  t.match(webhooks.counters, { delivered: 2, givenUp: 0 })
+})
+
 t.test('a clock that is set back by a day holds nothing back for longer than an hour', async (t) => {
   for (const isRestarted of [false, true]) {
     const answer: Parameters<typeof answering>[1] = isRestarted
