@@ -48,7 +48,7 @@ const GRACE_MS = 3000
 export const CLOCK_SLACK_MS = 60_000
 
 export interface EndpointParts {
-  readonly feed: Pick<EventFeed, 'follow' | 'read' | 'lastPlace'>
+  readonly feed: Pick<EventFeed, 'follow' | 'read' | 'lastPlace' | 'forgotten'>
   readonly events: Pick<EventIndex, 'get'>
   readonly store: DeliveryStore
   readonly send: Send
@@ -311,6 +311,7 @@ export class WebhookEndpoint {
     change: Partial<WebhookState>,
     lazy: boolean,
   ): Promise<boolean> {
+    const { forgotten } = this.#parts.feed
     while (this.#pending >= WINDOW && !signal.aborted) await this.#something()
     if (signal.aborted) return false
     const bundles = bundle(this.#webhook, events, this.#parts.time.now())
@@ -318,7 +319,7 @@ export class WebhookEndpoint {
     else await this.#save(change, bundles)
     this.#pending += bundles.length
     if (signal.aborted) return false
-    for (const each of bundles) this.#lines.push(each)
+    for (const each of bundles) this.#lines.push(each, forgotten)
     this.#pump()
     return true
   }
@@ -358,7 +359,9 @@ export class WebhookEndpoint {
   }
 
   async #attempt(line: Line): Promise<void> {
-    const { delivery, jsons } = line.entries[0]!
+    const { delivery, jsons: held, forgotten } = line.entries[0]!
+    // It may wait for a day, and one that somebody has deleted in that time is not sent: the index knows which.
+    const jsons = forgotten === this.#parts.feed.forgotten ? held : undefined
     const { signal } = this.#run
     this.#inFlight++
     try {

@@ -9,6 +9,8 @@ interface Entry {
   delivery: Delivery
   /** Its events, where there is memory for them. */
   jsons: readonly string[] | undefined
+  /** How many events had been deleted when they were read. */
+  readonly forgotten: number
 }
 
 /** The deliveries of one device, in order. The first is due, asleep until its next attempt, or under way. */
@@ -40,10 +42,16 @@ export class WebhookLines {
     this.#due = due
   }
 
-  /** Adds a delivery at the end of its device's line. */
-  push({ delivery, jsons }: Bundle | { readonly delivery: Delivery; readonly jsons?: undefined }): void {
+  /**
+   * Adds a delivery at the end of its device's line.
+   * @param forgotten how many events had been deleted when its events were read
+   */
+  push(
+    { delivery, jsons }: Bundle | { readonly delivery: Delivery; readonly jsons?: undefined },
+    forgotten = 0,
+  ): void {
     const held = jsons !== undefined && this.#memory.tryAcquire(bytesOf(jsons)) ? jsons : undefined
-    const entry: Entry = { delivery, jsons: held }
+    const entry: Entry = { delivery, jsons: held, forgotten }
     const line = this.#lines.get(delivery.deviceId)
     if (line !== undefined) {
       line.entries.push(entry)

@@ -26,6 +26,8 @@ const EVENT_BYTES = 300
 const READS_AT_ONCE = 16
 
 export class EventFeed {
+  /** How many events {@link forget} was told of: who keeps events can see by it whether they may be deleted by now. */
+  forgotten = 0
   readonly #index: EventIndex
   readonly #recentBytes: number
   readonly #reads = new Turns(READS_AT_ONCE)
@@ -71,6 +73,7 @@ export class EventFeed {
 
   /** Drops an event that somebody has deleted from the index: readers from memory do not meet it either. */
   forget(scope: ScopeId, id: string): void {
+    this.forgotten++
     const at = this.#recent.findLastIndex(({ event }) => event.id === id && event.scope === scope)
     if (at < this.#first) return
     const [dropped] = this.#recent.splice(at, 1)

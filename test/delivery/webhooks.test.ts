@@ -129,6 +129,23 @@ t.test('an event goes out, signed, with the user as it stands', { buffered: true
     t.strictSame(Object.keys(to('/gone').at(-1)!.json), ['event'])
   })
 
+  t.test('an event that is deleted while it waits is not sent any more', async (t) => {
+    receiver.answer = ({ path }, response) => response.writeHead(path === '/single' ? 503 : 200).end()
+    const before = to('/single').length
+    await track(server, 'forgotten', INSIDE)
+    await until(() => to('/single').length > before)
+    await server.api('DELETE', `/v1/events/${to('/single').at(-1)!.json.event._id}`)
+    // An attempt may have been under way.
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const sent = to('/single').length
+    const pending = async () => (await server.api('GET', `/v1/webhooks/${single._id}`)).body.webhook.pending
+    await until(async () => (await pending()) === 0 || to('/single').length > sent)
+    t.equal(to('/single').length, sent)
+    const { body } = await server.api('GET', `/v1/webhooks/${single._id}/deliveries?limit=1`)
+    t.match(body.deliveries, [{ deviceId: 'forgotten', status: 'dropped' }])
+    receiver.answer = (_, response) => response.end()
+  })
+
   t.test('deleted, it is gone with its deliveries', async (t) => {
     t.equal((await server.api('DELETE', `/v1/webhooks/${single._id}`)).status, 200)
     for (const path of ['', '/deliveries'])
