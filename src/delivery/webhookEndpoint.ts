@@ -149,7 +149,7 @@ export class WebhookEndpoint {
       // What the old filter has passed over stays passed over, even if the process ends now.
       await this.#save({})
       this.#webhook = await change()
-      if (url !== this.#webhook.url) this.#endQuiet()
+      if (url !== this.#webhook.url) await this.#goElsewhere()
       if (enabled && !this.#webhook.enabled) await this.#stop()
       if (!enabled && this.#webhook.enabled) {
         // While it was off nothing was tried, so that time is none in which it failed.
@@ -331,6 +331,15 @@ export class WebhookEndpoint {
     await this.#parts.store.take(this.#webhook.id, this.#state, deliveries)
   }
 
+  /** What the old address did says nothing about the new one, which gets what waits at once. */
+  async #goElsewhere(): Promise<void> {
+    this.#failures = 0
+    this.#lastError = undefined
+    await this.#save({ failingSince: undefined, resumedAt: this.#parts.time.now() })
+    this.#lines.hasten()
+    this.#endQuiet()
+  }
+
   /** Whoever asked to be left alone is not asked any more. */
   #endQuiet(): void {
     this.#quietUntil = 0
@@ -378,9 +387,15 @@ export class WebhookEndpoint {
       }
       if (message === undefined) return this.#move(signal, line, { ...delivery, status: 'dropped' })
       const cut = this.#cut.signal
+      const { url } = this.#webhook
       const outcome = await this.#parts.send(this.#webhook, message, cut)
       // Cut off by us: it says nothing about the endpoint, and the delivery stays as it is.
       if (outcome.error !== undefined && cut.aborted) return
+      // Nor does what an address says that is not asked any more.
+      if (outcome.error !== undefined && url !== this.#webhook.url) {
+        if (!signal.aborted) this.#lines.postpone(line, { ...delivery, nextAttemptAt: undefined })
+        return
+      }
       this.#conclude(signal, line, delivery, outcome)
     } finally {
       this.#inFlight--

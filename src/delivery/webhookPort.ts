@@ -77,7 +77,7 @@ export interface WebhookState {
   /** Since when every attempt has failed, epoch milliseconds. */
   readonly failingSince?: number | undefined
   readonly pause?: Pause | undefined
-  /** When the last pause was ended, or it was turned on again, epoch milliseconds. */
+  /** When the last pause was ended, it was turned on again, or went elsewhere, epoch milliseconds. */
   readonly resumedAt?: number | undefined
   readonly redelivery?: Redelivery | undefined
   /** Undelivered events that the server made before this time (epoch milliseconds) are gone. */

@@ -13,7 +13,7 @@ export interface RetryContext {
   readonly now: number
   /** Since when every attempt at the endpoint has failed; absent: the one before went well. */
   readonly failingSince: number | undefined
-  /** When the endpoint's last pause was ended, or it was turned on again. */
+  /** When the endpoint's last pause was ended, it was turned on again, or went elsewhere. */
   readonly resumedAt: number | undefined
   /** How long a delivery is tried, milliseconds. */
   readonly retryMilliseconds: number

@@ -257,6 +257,51 @@ t.test('Retry-After is forgotten when the webhook is enabled again, or goes else
   t.same(urls.slice(2), [url])
 })
 
+t.test(
+  'a url that is mended gets at once what waits, and what the one before did is forgotten',
+  async (t) => {
+    const answer: Parameters<typeof answering>[1] = { status: 404 }
+    const { world, urls } = answering(t, answer)
+    const { time, webhooks } = world
+    const hook = () => world.definitions.get(HOOK)!
+    await world.start({ id: HOOK })
+    world.happen('a', 'b')
+    await time.runUntil(time.now() + 23.9 * HOUR)
+    const before = urls.length
+    answer.status = 503
+    const url = 'http://mended.example/'
+    await webhooks.change(hook(), { url })
+    const since = time.now()
+    await time.runUntil(since + 1000)
+    t.same(urls.slice(before), [url, url])
+    t.match(webhooks.standing(hook()), { status: 'failing', since })
+    await time.runUntil(since + 23 * HOUR)
+    t.match(webhooks.standing(hook()), { status: 'failing', pending: 2 }, 'it has a day of its own')
+    answer.status = 200
+    await time.runUntil(since + DAY)
+    t.match(webhooks.standing(hook()), { status: 'active', pending: 0 })
+  },
+)
+
+t.test('an answer of the url before, which comes late, says nothing about the new one', async (t) => {
+  const world = new World(t, async () => ({ at: 0, latency: 1, status: 200, body: '' }))
+  const hook = () => world.definitions.get(HOOK)!
+  const late = Promise.withResolvers<Outcome>()
+  const urls: string[] = []
+  world.send = async ({ url }) => {
+    urls.push(url)
+    return urls.length === 1 ? late.promise : { at: world.time.now(), latency: 1, status: 200, body: '' }
+  }
+  await world.start({ id: HOOK })
+  world.happen('a')
+  await world.time.runUntil(world.time.now() + 10)
+  await world.webhooks.change(hook(), { url: 'http://new.example/' })
+  late.resolve({ at: world.time.now(), latency: 10, status: 410, error: 'answered 410', body: '' })
+  await world.time.runUntil(world.time.now() + 10)
+  t.same(urls, ['http://receiver.example/', 'http://new.example/'])
+  t.match(world.webhooks.standing(hook()), { status: 'active', pending: 0 })
+})
+
 t.test('the time for which a webhook was off is none in which it failed', async (t) => {
   const answer: Parameters<typeof answering>[1] = { status: 503 }
   const { world, urls } = answering(t, answer)
