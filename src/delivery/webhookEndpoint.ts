@@ -445,6 +445,9 @@ export class WebhookEndpoint {
   #move(signal: AbortSignal, line: Line, delivery: Delivery): void {
     this.#inBackground(this.#parts.store.save(delivery))
     if (delivery.status !== 'pending') this.#pending--
+    // With nothing left to try nothing fails any more: else the next failure, days later, would look like the end of them.
+    if (this.#pending === 0 && this.#state.failingSince !== undefined)
+      this.#inBackground(this.#save({ failingSince: undefined }))
     if (signal.aborted) return
     if (delivery.status === 'pending') this.#lines.postpone(line, delivery)
     else this.#lines.settle(line)

@@ -200,6 +200,30 @@ t.test('an event that the receiver cannot digest holds up its device for a day, 
   t.equal(world.webhooks.counters.givenUp, 1)
 })
 
+t.test('once nothing is left to be tried nothing fails: one failure days later is no pause', async (t) => {
+  let isUp = true
+  const world = new World(t, async (_, { body }): Promise<Outcome> => {
+    const at = world.time.now()
+    return isUp && numbersOf(body)[0] !== 0
+      ? { at, latency: 1, status: 200, body: '' }
+      : { at, latency: 1, status: 500, error: 'answered 500', body: '' }
+  })
+  const standing = () => world.webhooks.standing(world.definitions.get(HOOK)!)
+  await world.start({ id: HOOK })
+  const start = world.time.now()
+  world.happen('poisoned')
+  await world.time.runUntil(start + 20 * HOUR)
+  world.happen('b')
+  await world.time.runUntil(start + 26 * HOUR)
+  t.equal(world.webhooks.counters.givenUp, 1)
+  t.match(standing(), { status: 'active', pending: 0 })
+  await world.time.runUntil(start + 3 * DAY)
+  isUp = false
+  world.happen('c')
+  await world.time.runUntil(start + 3 * DAY + 1)
+  t.match(standing(), { status: 'failing', since: start + 3 * DAY, pending: 1 })
+})
+
 t.test('Retry-After is kept by the whole endpoint, for an hour at most', async (t) => {
   const sent: number[] = []
   let retryAfter: number | undefined = 90_000
