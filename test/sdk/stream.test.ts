@@ -383,6 +383,22 @@ t.test('a server that takes less than the client sends at once gets it in smalle
   t.equal(users.length, 400)
 })
 
+t.test(
+  'a stream whose last updates were refused ends, also if the connection is lost just then',
+  async (t) => {
+    const { url, connection, signal } = await fakeServer(t)
+    const stream = new Ringfence({ url, key: KEYS.testSecret }).stream({ signal })
+    const first = await connection()
+    const refused = stream.track(update('d', 0))
+    const closed = stream.close()
+    const { id } = await first.message()
+    first.send({ type: 'error', id, index: 0, code: 400, message: 'No.' })
+    await t.rejects(refused, { name: 'RingfenceError', status: 400 })
+    first.cut()
+    await closed
+  },
+)
+
 t.test('an overloaded server gets the frames again, in their order', async (t) => {
   const { url, connection, signal } = await fakeServer(t)
   const stream = new Ringfence({ url, key: KEYS.testSecret }).stream({ signal })

@@ -182,6 +182,8 @@ export class RingfenceStream {
     clearTimeout(this.#busyTimer)
     this.#outbox.disconnected()
     for (const listener of this.#listeners) listener.lost()
+    // Of a frame that was refused whole nothing goes out again, so no acknowledgement may ever come.
+    if (!this.#link.hasEnded) this.#tellWaiting()
   }
 
   #received(message: ServerMessage): void {
@@ -238,6 +240,10 @@ export class RingfenceStream {
 
   #settled(): void {
     this.#pump()
+    this.#tellWaiting()
+  }
+
+  #tellWaiting(): void {
     const due = this.#waiting.filter(({ isDue }) => isDue())
     this.#waiting = this.#waiting.filter((waiting) => !due.includes(waiting))
     for (const { resolve } of due) resolve()
