@@ -90,7 +90,7 @@ export const OPTIONS = {
     default: './data',
     env: 'RINGFENCE_DATA',
     value: 'FOLDER',
-    help: 'Data folder, created when absent. One process at a time.',
+    help: 'Data folder; it is created if it does not exist. Only one process may use it at a time.',
   },
   keys: {
     type: 'list',
@@ -99,8 +99,8 @@ export const OPTIONS = {
     env: 'RINGFENCE_KEYS',
     value: 'KEYS',
     help:
-      'Four API keys to install at the first start instead of generated ones: test publishable, ' +
-      'live publishable, test secret, live secret.',
+      'Four API keys to install at the first start, instead of generated ones: test publishable, live ' +
+      'publishable, test secret, live secret.',
   },
   engine: {
     type: 'choice',
@@ -108,7 +108,9 @@ export const OPTIONS = {
     values: ['embedded', 'distributed'],
     env: 'RINGFENCE_ENGINE',
     value: 'embedded|distributed',
-    help: 'One process with all in it, or any number of them with different roles on NATS JetStream. docs/operating.md.',
+    help:
+      'embedded: one process does everything. distributed: any number of processes with different roles share ' +
+      'the work through NATS JetStream. See docs/operating.md.',
   },
   roles: {
     type: 'list',
@@ -116,14 +118,14 @@ export const OPTIONS = {
     problem: rolesProblem,
     env: 'RINGFENCE_ROLES',
     value: 'ROLES',
-    help: 'What a process of the distributed engine does: gateway, actors, delivery, or all.',
+    help: 'The tasks of this process in the distributed engine: gateway, actors, delivery, or all.',
   },
   rateLimits: {
     type: 'switch',
     default: true,
     env: 'RINGFENCE_RATE_LIMITS',
     value: 'on|off',
-    help: 'Rate limits of the API.',
+    help: 'Whether the rate limits of the API apply.',
   },
   limits: {
     type: 'rates',
@@ -133,8 +135,8 @@ export const OPTIONS = {
     env: 'RINGFENCE_LIMITS',
     value: 'LIMITS',
     help:
-      'Requests a second instead of the standard limits, e.g. "GET /v1/context=50,management=off"; management stands ' +
-      'for each endpoint that needs a secret key. docs/operating.md has the table.',
+      'Requests per second that replace the standard limits, e.g. "GET /v1/context=50,management=off". ' +
+      'management means every endpoint that needs a secret key. docs/operating.md has the table.',
   },
   trustedProxies: {
     type: 'list',
@@ -142,7 +144,7 @@ export const OPTIONS = {
     problem: proxiesProblem,
     env: 'RINGFENCE_TRUSTED_PROXIES',
     value: 'ADDRESSES',
-    help: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.',
+    help: 'Addresses or CIDR ranges of the proxies whose X-Forwarded-For header is trusted.',
   },
   durability: {
     type: 'choice',
@@ -151,8 +153,8 @@ export const OPTIONS = {
     env: 'RINGFENCE_DURABILITY',
     value: 'fsync|os',
     help:
-      'What an acknowledged update survives: fsync power loss, os the end of the process only ' +
-      '(the operating system flushes when it likes).',
+      'What an acknowledged update survives. fsync: a power failure. os: the end of the process, but not a ' +
+      'power failure.',
   },
   partitions: {
     type: 'integer',
@@ -161,7 +163,7 @@ export const OPTIONS = {
     high: 1024,
     env: 'RINGFENCE_PARTITIONS',
     value: 'NUMBER',
-    help: 'Partitions that devices are spread over. Fixed when the data folder is created.',
+    help: 'Number of partitions that devices are spread over. Fixed once the data folder is created.',
   },
   segmentBytes: {
     type: 'integer',
@@ -179,7 +181,7 @@ export const OPTIONS = {
     high: 65536 * MIB,
     env: 'RINGFENCE_SNAPSHOT_BYTES',
     value: 'BYTES',
-    help: 'Commit log written between two rounds of snapshots.',
+    help: 'Amount of commit log that is written between two rounds of snapshots.',
   },
   mailboxBytes: {
     type: 'integer',
@@ -188,7 +190,7 @@ export const OPTIONS = {
     high: 16384 * MIB,
     env: 'RINGFENCE_MAILBOX_BYTES',
     value: 'BYTES',
-    help: 'Bound of the updates that wait; past it the answer is 503.',
+    help: 'Upper limit of the memory for waiting updates. Beyond it, updates are answered 503.',
   },
   maxConnections: {
     type: 'integer',
@@ -198,8 +200,8 @@ export const OPTIONS = {
     env: 'RINGFENCE_MAX_CONNECTIONS',
     value: 'NUMBER',
     help:
-      'Connections at one time; one more is closed at once. Lower where the limit of open files (ulimit -n) ' +
-      'leaves no room for so many.',
+      'Upper limit of open connections; further ones are closed at once. It is reduced if the limit of open ' +
+      'files (ulimit -n) is too low.',
   },
   maxConnectionsPerAddress: {
     type: 'integer',
@@ -208,7 +210,7 @@ export const OPTIONS = {
     high: 1_000_000,
     env: 'RINGFENCE_MAX_CONNECTIONS_PER_ADDRESS',
     value: 'NUMBER',
-    help: 'Of them, connections of one address; trusted proxies are free. Linux only.',
+    help: 'Upper limit of open connections per client address, on Linux only. It does not apply to trusted proxies.',
   },
   maxBodyBytes: {
     type: 'integer',
@@ -217,7 +219,7 @@ export const OPTIONS = {
     high: 16 * MIB,
     env: 'RINGFENCE_MAX_BODY_BYTES',
     value: 'BYTES',
-    help: 'Largest request body; a larger one is answered 413.',
+    help: 'Largest request body; larger ones are answered 413.',
   },
   maxStreamsPerKey: {
     type: 'integer',
@@ -226,7 +228,7 @@ export const OPTIONS = {
     high: 1_000_000,
     env: 'RINGFENCE_MAX_STREAMS_PER_KEY',
     value: 'NUMBER',
-    help: 'WebSocket streams of one key at one time; one more is answered 429.',
+    help: 'Upper limit of open WebSocket streams per key; further ones are answered 429.',
   },
   streamIdleSeconds: {
     type: 'integer',
@@ -235,14 +237,14 @@ export const OPTIONS = {
     high: 960,
     env: 'RINGFENCE_STREAM_IDLE_SECONDS',
     value: 'SECONDS',
-    help: 'Time without a sign of life, pongs included, after which a stream is closed.',
+    help: 'A stream is closed if nothing arrives from its client for this long, not even an answer to a ping.',
   },
   streamDeviceLimit: {
     type: 'switch',
     default: false,
     env: 'RINGFENCE_STREAM_DEVICE_LIMIT',
     value: 'on|off',
-    help: 'Whether the limit of POST /v1/track per device holds for streams too.',
+    help: 'Whether the limit of POST /v1/track per device applies to streams too.',
   },
   idleMinutes: {
     type: 'integer',
@@ -251,7 +253,7 @@ export const OPTIONS = {
     high: 1440,
     env: 'RINGFENCE_IDLE_MINUTES',
     value: 'MINUTES',
-    help: 'Time without an update after which a device is packed.',
+    help: 'A device without an update for this long is stored in a compact form.',
   },
   eventsDays: {
     type: 'integer',
@@ -278,15 +280,15 @@ export const OPTIONS = {
     env: 'RINGFENCE_NATS_URL',
     value: 'URLS',
     help:
-      'NATS servers to publish events to, nats://HOST:PORT or tls://HOST:PORT, with USER:PASSWORD@ or TOKEN@ before ' +
-      'the host. docs/guides/nats.md.',
+      'NATS servers to publish events to: nats://HOST:PORT or tls://HOST:PORT, with USER:PASSWORD@ or TOKEN@ ' +
+      'before the host. See docs/guides/nats.md.',
   },
   natsCredentials: {
     type: 'text',
     default: '',
     env: 'RINGFENCE_NATS_CREDENTIALS',
     value: 'FILE',
-    help: "Who we are for NATS: a credentials file (.creds), or one with the seed of a user's nkey.",
+    help: `File to authenticate to NATS with: a credentials file (.creds), or the seed of a user's nkey.`,
   },
   natsTlsCa: {
     type: 'text',
@@ -294,22 +296,22 @@ export const OPTIONS = {
     env: 'RINGFENCE_NATS_TLS_CA',
     value: 'FILE',
     help:
-      'Certificates (PEM) of the authorities that NATS servers at tls:// are believed by, instead of those that ' +
-      'Node knows.',
+      'File with the certificates (PEM) of the authorities to trust for NATS servers at tls://, instead of ' +
+      'those that Node trusts.',
   },
   natsTlsCertificate: {
     type: 'text',
     default: '',
     env: 'RINGFENCE_NATS_TLS_CERTIFICATE',
     value: 'FILE',
-    help: 'Certificate (PEM) to show to NATS servers that ask for one.',
+    help: 'Client certificate (PEM) for NATS servers that require one.',
   },
   natsTlsKey: {
     type: 'text',
     default: '',
     env: 'RINGFENCE_NATS_TLS_KEY',
     value: 'FILE',
-    help: 'Key (PEM) of that certificate.',
+    help: 'Private key (PEM) of the client certificate.',
   },
   natsReplicas: {
     type: 'integer',
@@ -318,7 +320,7 @@ export const OPTIONS = {
     high: 5,
     env: 'RINGFENCE_NATS_REPLICAS',
     value: 'NUMBER',
-    help: 'NATS servers that keep each message of the distributed engine: 1, 3 or 5.',
+    help: 'Number of NATS servers that store each message of the distributed engine: 1, 3 or 5.',
   },
   natsFormat: {
     type: 'choice',
@@ -326,7 +328,7 @@ export const OPTIONS = {
     values: ['json', 'protobuf'],
     env: 'RINGFENCE_NATS_FORMAT',
     value: 'json|protobuf',
-    help: 'Events on NATS as JSON, or as the message Event of proto/ringfence.proto.',
+    help: 'Format of events on NATS: JSON, or the message Event of proto/ringfence.proto.',
   },
   tile38Url: {
     type: 'text',
@@ -343,7 +345,7 @@ export const OPTIONS = {
     default: '',
     env: 'RINGFENCE_TILE38_PASSWORD',
     value: 'PASSWORD',
-    help: 'The password that Tile38 asks for (requirepass).',
+    help: 'Password of the Tile38 server (requirepass).',
   },
   tile38Candidates: {
     type: 'switch',
@@ -351,8 +353,8 @@ export const OPTIONS = {
     env: 'RINGFENCE_TILE38_CANDIDATES',
     value: 'on|off',
     help:
-      'Whether Tile38 is asked which geofences are about a batch of updates; memory answers where it does not in time. ' +
-      'The events are the same.',
+      'Whether Tile38 is asked for the geofences near a batch of updates. If it does not answer in time, the ' +
+      'index in memory is used. The events are the same.',
   },
   tile38HooksUrl: {
     type: 'text',
@@ -370,8 +372,8 @@ export const OPTIONS = {
     env: 'RINGFENCE_SAMPLE_REGION',
     value: 'on|off',
     help:
-      'Whether a start without regions makes the sample, a city to try routing in, of data that was installed along. ' +
-      'docs/guides/regions.md.',
+      'Whether a start without any region builds the sample region, a city to try routing in, from data in the ' +
+      'installed packages. See docs/guides/regions.md.',
   },
   routingUrl: {
     type: 'text',
@@ -379,7 +381,7 @@ export const OPTIONS = {
     problem: routingProblem,
     env: 'RINGFENCE_ROUTING_URL',
     value: 'URL',
-    help: 'A Valhalla server that answers what needs roads, http://HOST:PORT, instead of the regions on this machine.',
+    help: 'A Valhalla server, http://HOST:PORT, to use for routing instead of the regions on this machine.',
   },
   routingThreads: {
     type: 'integer',
@@ -389,8 +391,8 @@ export const OPTIONS = {
     env: 'RINGFENCE_ROUTING_THREADS',
     value: 'NUMBER',
     help:
-      'Routing requests computed at one time for each region, beside tracking and at lower priority. 0: one less than there are ' +
-      'processors, so that one is left to tracking, and at least 1.',
+      'Number of routing requests computed at the same time for each region, at a lower priority than tracking. ' +
+      '0 means one less than the number of processors, but at least 1.',
   },
   routingTimeoutSeconds: {
     type: 'integer',
@@ -399,7 +401,7 @@ export const OPTIONS = {
     high: 600,
     env: 'RINGFENCE_ROUTING_TIMEOUT_SECONDS',
     value: 'SECONDS',
-    help: 'How long a routing request may take, and before that wait; then the answer is 503.',
+    help: 'Upper limit of the time that a routing request may wait and compute. Beyond it, the answer is 503.',
   },
   routingQueue: {
     type: 'integer',
@@ -408,7 +410,7 @@ export const OPTIONS = {
     high: 100_000,
     env: 'RINGFENCE_ROUTING_QUEUE',
     value: 'NUMBER',
-    help: 'Routing requests of a region that may wait; one more is answered 503.',
+    help: 'Number of routing requests of a region that may wait; further ones are answered 503.',
   },
   routingMemoryBytes: {
     type: 'integer',
@@ -417,7 +419,9 @@ export const OPTIONS = {
     high: 1024 * 1024 * MIB,
     env: 'RINGFENCE_ROUTING_MEMORY_BYTES',
     value: 'BYTES',
-    help: 'Memory of the routing process of a region, half of it for roads; one that has more is replaced.',
+    help:
+      `Upper limit of the memory of a region's routing process; half of it is for road data. A process that ` +
+      'exceeds it is replaced.',
   },
   routingCacheBytes: {
     type: 'integer',
@@ -426,7 +430,7 @@ export const OPTIONS = {
     high: 65536 * MIB,
     env: 'RINGFENCE_ROUTING_CACHE_BYTES',
     value: 'BYTES',
-    help: 'Routing answers kept for identical requests.',
+    help: 'Memory for the answers to routing requests, which are reused for identical requests.',
   },
   webhookPrivateAddresses: {
     type: 'list',
@@ -434,7 +438,7 @@ export const OPTIONS = {
     problem: proxiesProblem,
     env: 'RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES',
     value: 'ADDRESSES',
-    help: 'Addresses or CIDR ranges outside the public internet to which webhooks may be sent all the same.',
+    help: 'Addresses or CIDR ranges outside the public internet to which webhooks may be sent.',
   },
   webhookTimeoutSeconds: {
     type: 'integer',
@@ -443,7 +447,7 @@ export const OPTIONS = {
     high: 60,
     env: 'RINGFENCE_WEBHOOK_TIMEOUT_SECONDS',
     value: 'SECONDS',
-    help: 'How long the receiver of a webhook has for its answer.',
+    help: 'Time that the receiver of a webhook has to respond.',
   },
   webhookRetrySeconds: {
     type: 'integer',
@@ -452,7 +456,9 @@ export const OPTIONS = {
     high: 7 * 86_400,
     env: 'RINGFENCE_WEBHOOK_RETRY_SECONDS',
     value: 'SECONDS',
-    help: 'How long a webhook delivery is tried again; an endpoint that fails for as long is paused.',
+    help:
+      'Time for which a webhook delivery is retried. A webhook whose deliveries all fail for this long is ' +
+      'paused.',
   },
   deliveriesDays: {
     type: 'integer',
@@ -461,7 +467,7 @@ export const OPTIONS = {
     high: 36500,
     env: 'RINGFENCE_DELIVERIES_DAYS',
     value: 'DAYS',
-    help: 'Webhook deliveries that are done are forgotten after so long.',
+    help: 'Finished webhook deliveries are deleted from the log after this time.',
   },
   deliveriesRows: {
     type: 'integer',
@@ -470,7 +476,7 @@ export const OPTIONS = {
     high: 10_000_000,
     env: 'RINGFENCE_DELIVERIES_ROWS',
     value: 'NUMBER',
-    help: 'Webhook deliveries remembered of each webhook, at most.',
+    help: 'Largest number of deliveries to keep in the log of each webhook.',
   },
   logLevel: {
     type: 'choice',
@@ -478,7 +484,7 @@ export const OPTIONS = {
     values: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
     env: 'RINGFENCE_LOG_LEVEL',
     value: 'LEVEL',
-    help: 'Least severe messages that are logged: trace, debug, info, warn, error, silent.',
+    help: 'Least severe level of messages to log: trace, debug, info, warn, error, silent.',
   },
 } as const satisfies Record<string, Option>
 

@@ -24,78 +24,81 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Address to listen on. Default 127.0.0.1.
       RINGFENCE_HOST
   --data FOLDER
-      Data folder, created when absent. One process at a time. Default ./data.
+      Data folder; it is created if it does not exist. Only one process may use it at a
+      time. Default ./data.
       RINGFENCE_DATA
   --keys KEYS
-      Four API keys to install at the first start instead of generated ones: test
+      Four API keys to install at the first start, instead of generated ones: test
       publishable, live publishable, test secret, live secret. Comma-separated, default
       none.
       RINGFENCE_KEYS
   --engine embedded|distributed
-      One process with all in it, or any number of them with different roles on NATS
-      JetStream. docs/operating.md. Default embedded.
+      embedded: one process does everything. distributed: any number of processes with
+      different roles share the work through NATS JetStream. See docs/operating.md.
+      Default embedded.
       RINGFENCE_ENGINE
   --roles ROLES
-      What a process of the distributed engine does: gateway, actors, delivery, or all.
-      Comma-separated, default all.
+      The tasks of this process in the distributed engine: gateway, actors, delivery, or
+      all. Comma-separated, default all.
       RINGFENCE_ROLES
   --rate-limits on|off
-      Rate limits of the API. Default on.
+      Whether the rate limits of the API apply. Default on.
       RINGFENCE_RATE_LIMITS
   --limits LIMITS
-      Requests a second instead of the standard limits, e.g. "GET
-      /v1/context=50,management=off"; management stands for each endpoint that needs a
-      secret key. docs/operating.md has the table. Comma-separated, default none.
+      Requests per second that replace the standard limits, e.g. "GET
+      /v1/context=50,management=off". management means every endpoint that needs a secret
+      key. docs/operating.md has the table. Comma-separated, default none.
       RINGFENCE_LIMITS
   --trusted-proxies ADDRESSES
-      Addresses or CIDR ranges of proxies whose X-Forwarded-For is believed.
+      Addresses or CIDR ranges of the proxies whose X-Forwarded-For header is trusted.
       Comma-separated, default none.
       RINGFENCE_TRUSTED_PROXIES
   --durability fsync|os
-      What an acknowledged update survives: fsync power loss, os the end of the process
-      only (the operating system flushes when it likes). Default fsync.
+      What an acknowledged update survives. fsync: a power failure. os: the end of the
+      process, but not a power failure. Default fsync.
       RINGFENCE_DURABILITY
   --partitions NUMBER
-      Partitions that devices are spread over. Fixed when the data folder is created. From
-      1 to 1024, default 64.
+      Number of partitions that devices are spread over. Fixed once the data folder is
+      created. From 1 to 1024, default 64.
       RINGFENCE_PARTITIONS
   --segment-bytes BYTES
       Size at which the commit log starts a new segment file. From 65536 to 1073741824,
       default 67108864.
       RINGFENCE_SEGMENT_BYTES
   --snapshot-bytes BYTES
-      Commit log written between two rounds of snapshots. From 65536 to 68719476736,
-      default 268435456.
+      Amount of commit log that is written between two rounds of snapshots. From 65536 to
+      68719476736, default 268435456.
       RINGFENCE_SNAPSHOT_BYTES
   --mailbox-bytes BYTES
-      Bound of the updates that wait; past it the answer is 503. From 16777216 to
-      17179869184, default 67108864.
+      Upper limit of the memory for waiting updates. Beyond it, updates are answered 503.
+      From 16777216 to 17179869184, default 67108864.
       RINGFENCE_MAILBOX_BYTES
   --max-connections NUMBER
-      Connections at one time; one more is closed at once. Lower where the limit of open
-      files (ulimit -n) leaves no room for so many. From 1 to 1000000, default 10000.
+      Upper limit of open connections; further ones are closed at once. It is reduced if
+      the limit of open files (ulimit -n) is too low. From 1 to 1000000, default 10000.
       RINGFENCE_MAX_CONNECTIONS
   --max-connections-per-address NUMBER
-      Of them, connections of one address; trusted proxies are free. Linux only. From 1 to
-      1000000, default 2000.
+      Upper limit of open connections per client address, on Linux only. It does not apply
+      to trusted proxies. From 1 to 1000000, default 2000.
       RINGFENCE_MAX_CONNECTIONS_PER_ADDRESS
   --max-body-bytes BYTES
-      Largest request body; a larger one is answered 413. From 1024 to 16777216, default
+      Largest request body; larger ones are answered 413. From 1024 to 16777216, default
       1048576.
       RINGFENCE_MAX_BODY_BYTES
   --max-streams-per-key NUMBER
-      WebSocket streams of one key at one time; one more is answered 429. From 1 to
-      1000000, default 2000.
+      Upper limit of open WebSocket streams per key; further ones are answered 429. From 1
+      to 1000000, default 2000.
       RINGFENCE_MAX_STREAMS_PER_KEY
   --stream-idle-seconds SECONDS
-      Time without a sign of life, pongs included, after which a stream is closed. From 8
-      to 960, default 120.
+      A stream is closed if nothing arrives from its client for this long, not even an
+      answer to a ping. From 8 to 960, default 120.
       RINGFENCE_STREAM_IDLE_SECONDS
   --stream-device-limit on|off
-      Whether the limit of POST /v1/track per device holds for streams too. Default off.
+      Whether the limit of POST /v1/track per device applies to streams too. Default off.
       RINGFENCE_STREAM_DEVICE_LIMIT
   --idle-minutes MINUTES
-      Time without an update after which a device is packed. From 1 to 1440, default 15.
+      A device without an update for this long is stored in a compact form. From 1 to
+      1440, default 15.
       RINGFENCE_IDLE_MINUTES
   --events-days DAYS
       Events older than this are deleted. From 1 to 36500, default 365.
@@ -104,31 +107,31 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Users without an update for this long are deleted. From 1 to 36500, default 365.
       RINGFENCE_USERS_DAYS
   --nats-url URLS
-      NATS servers to publish events to, nats://HOST:PORT or tls://HOST:PORT, with
-      USER:PASSWORD@ or TOKEN@ before the host. docs/guides/nats.md. Comma-separated,
+      NATS servers to publish events to: nats://HOST:PORT or tls://HOST:PORT, with
+      USER:PASSWORD@ or TOKEN@ before the host. See docs/guides/nats.md. Comma-separated,
       default none.
       RINGFENCE_NATS_URL
   --nats-credentials FILE
-      Who we are for NATS: a credentials file (.creds), or one with the seed of a user's
-      nkey. Default none.
+      File to authenticate to NATS with: a credentials file (.creds), or the seed of a
+      user's nkey. Default none.
       RINGFENCE_NATS_CREDENTIALS
   --nats-tls-ca FILE
-      Certificates (PEM) of the authorities that NATS servers at tls:// are believed by,
-      instead of those that Node knows. Default none.
+      File with the certificates (PEM) of the authorities to trust for NATS servers at
+      tls://, instead of those that Node trusts. Default none.
       RINGFENCE_NATS_TLS_CA
   --nats-tls-certificate FILE
-      Certificate (PEM) to show to NATS servers that ask for one. Default none.
+      Client certificate (PEM) for NATS servers that require one. Default none.
       RINGFENCE_NATS_TLS_CERTIFICATE
   --nats-tls-key FILE
-      Key (PEM) of that certificate. Default none.
+      Private key (PEM) of the client certificate. Default none.
       RINGFENCE_NATS_TLS_KEY
   --nats-replicas NUMBER
-      NATS servers that keep each message of the distributed engine: 1, 3 or 5. From 1 to
-      5, default 1.
+      Number of NATS servers that store each message of the distributed engine: 1, 3 or 5.
+      From 1 to 5, default 1.
       RINGFENCE_NATS_REPLICAS
   --nats-format json|protobuf
-      Events on NATS as JSON, or as the message Event of proto/ringfence.proto. Default
-      json.
+      Format of events on NATS: JSON, or the message Event of proto/ringfence.proto.
+      Default json.
       RINGFENCE_NATS_FORMAT
   --tile38-url URL
       A Tile38 server to keep copies of geofences and positions in, tile38://HOST:PORT.
@@ -136,11 +139,11 @@ A setting is taken from the first that has it: flag, environment variable, file,
       none.
       RINGFENCE_TILE38_URL
   --tile38-password PASSWORD
-      The password that Tile38 asks for (requirepass). Default none.
+      Password of the Tile38 server (requirepass). Default none.
       RINGFENCE_TILE38_PASSWORD
   --tile38-candidates on|off
-      Whether Tile38 is asked which geofences are about a batch of updates; memory answers
-      where it does not in time. The events are the same. Default off.
+      Whether Tile38 is asked for the geofences near a batch of updates. If it does not
+      answer in time, the index in memory is used. The events are the same. Default off.
       RINGFENCE_TILE38_CANDIDATES
   --tile38-hooks-url URL
       NATS as Tile38 reaches it, nats://HOST:PORT: there it tells by itself who enters and
@@ -148,55 +151,56 @@ A setting is taken from the first that has it: flag, environment variable, file,
       tile38Url. Default none.
       RINGFENCE_TILE38_HOOKS_URL
   --sample-region on|off
-      Whether a start without regions makes the sample, a city to try routing in, of data
-      that was installed along. docs/guides/regions.md. Default on.
+      Whether a start without any region builds the sample region, a city to try routing
+      in, from data in the installed packages. See docs/guides/regions.md. Default on.
       RINGFENCE_SAMPLE_REGION
   --routing-url URL
-      A Valhalla server that answers what needs roads, http://HOST:PORT, instead of the
-      regions on this machine. Default none.
+      A Valhalla server, http://HOST:PORT, to use for routing instead of the regions on
+      this machine. Default none.
       RINGFENCE_ROUTING_URL
   --routing-threads NUMBER
-      Routing requests computed at one time for each region, beside tracking and at lower
-      priority. 0: one less than there are processors, so that one is left to tracking,
-      and at least 1. From 0 to 128, default 0.
+      Number of routing requests computed at the same time for each region, at a lower
+      priority than tracking. 0 means one less than the number of processors, but at least
+      1. From 0 to 128, default 0.
       RINGFENCE_ROUTING_THREADS
   --routing-timeout-seconds SECONDS
-      How long a routing request may take, and before that wait; then the answer is 503.
-      From 1 to 600, default 15.
+      Upper limit of the time that a routing request may wait and compute. Beyond it, the
+      answer is 503. From 1 to 600, default 15.
       RINGFENCE_ROUTING_TIMEOUT_SECONDS
   --routing-queue NUMBER
-      Routing requests of a region that may wait; one more is answered 503. From 1 to
-      100000, default 256.
+      Number of routing requests of a region that may wait; further ones are answered 503.
+      From 1 to 100000, default 256.
       RINGFENCE_ROUTING_QUEUE
   --routing-memory-bytes BYTES
-      Memory of the routing process of a region, half of it for roads; one that has more
-      is replaced. From 134217728 to 1099511627776, default 1073741824.
+      Upper limit of the memory of a region's routing process; half of it is for road
+      data. A process that exceeds it is replaced. From 134217728 to 1099511627776,
+      default 1073741824.
       RINGFENCE_ROUTING_MEMORY_BYTES
   --routing-cache-bytes BYTES
-      Routing answers kept for identical requests. From 0 to 68719476736, default
-      33554432.
+      Memory for the answers to routing requests, which are reused for identical requests.
+      From 0 to 68719476736, default 33554432.
       RINGFENCE_ROUTING_CACHE_BYTES
   --webhook-private-addresses ADDRESSES
-      Addresses or CIDR ranges outside the public internet to which webhooks may be sent
-      all the same. Comma-separated, default none.
+      Addresses or CIDR ranges outside the public internet to which webhooks may be sent.
+      Comma-separated, default none.
       RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES
   --webhook-timeout-seconds SECONDS
-      How long the receiver of a webhook has for its answer. From 1 to 60, default 15.
+      Time that the receiver of a webhook has to respond. From 1 to 60, default 15.
       RINGFENCE_WEBHOOK_TIMEOUT_SECONDS
   --webhook-retry-seconds SECONDS
-      How long a webhook delivery is tried again; an endpoint that fails for as long is
-      paused. From 1 to 604800, default 86400.
+      Time for which a webhook delivery is retried. A webhook whose deliveries all fail
+      for this long is paused. From 1 to 604800, default 86400.
       RINGFENCE_WEBHOOK_RETRY_SECONDS
   --deliveries-days DAYS
-      Webhook deliveries that are done are forgotten after so long. From 1 to 36500,
-      default 30.
+      Finished webhook deliveries are deleted from the log after this time. From 1 to
+      36500, default 30.
       RINGFENCE_DELIVERIES_DAYS
   --deliveries-rows NUMBER
-      Webhook deliveries remembered of each webhook, at most. From 100 to 10000000,
-      default 100000.
+      Largest number of deliveries to keep in the log of each webhook. From 100 to
+      10000000, default 100000.
       RINGFENCE_DELIVERIES_ROWS
   --log-level LEVEL
-      Least severe messages that are logged: trace, debug, info, warn, error, silent.
+      Least severe level of messages to log: trace, debug, info, warn, error, silent.
       Default info.
       RINGFENCE_LOG_LEVEL
   --config FILE
