@@ -27,7 +27,7 @@ const START_TIMEOUT_MS = 30_000
  * @param key secret test key; by default the third of RINGFENCE_KEYS
  */
 export async function connectOrStart(url: string, key: string | undefined): Promise<DemoServer> {
-  const base = url.replace(/\/+$/, '')
+  const base = url.replace(/(?<!\/)\/+$/, '')
   if (!URL.canParse(base)) throw new UsageError(`--url ${url}: not a URL`)
   if (!(await answers(base))) {
     console.log(`No server answers at ${base}: starting one for this demo.`)

@@ -35,7 +35,7 @@ export class Ringfence {
   readonly #WebSocket: WebSocketConstructor | undefined
 
   constructor({ url, key, WebSocket }: RingfenceOptions) {
-    this.url = url.replace(/\/+$/, '')
+    this.url = url.replace(/(?<!\/)\/+$/, '')
     this.#key = key
     this.#WebSocket = WebSocket
   }

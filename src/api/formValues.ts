@@ -1,12 +1,11 @@
 import { IsArray, IsObject, IsRecord, IsUnion, IsUnknown, type TSchema } from 'typebox'
+import { decimalOf, MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
 import { badParam } from '../runtime/errors.ts'
 import { checkKey, cleanValue, pathText } from './jsonBody.ts'
 import { isTexts, splitPairs, type PairBranch, type PairNode } from './pairs.ts'
 
 type Kind = 'string' | 'number' | 'boolean' | 'array' | 'object'
 
-/** JSON's numbers, and what people type beside them: `+1`, `.5`, `1.`. */
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 const INDEX = /^(?:0|[1-9]\d*)$/
 
 /** Languages print booleans in their own ways: `True` is Python's, `1` PHP's. */
@@ -66,10 +65,10 @@ function valueOf(node: PairNode, schema: TSchema | undefined, path: readonly str
   const { texts } = node
   if (texts.length > 1 && kindsOf(schema).has('array')) {
     const item = itemSchema(schema)
-    return texts.filter((text) => text !== '').map((text) => fromText(text, item))
+    return texts.filter((text) => text !== '').map((text) => fromText(text, item, path))
   }
   const text = texts.at(-1)!
-  return text === '' ? undefined : fromText(text, schema)
+  return text === '' ? undefined : fromText(text, schema, path)
 }
 
 /** Whether brackets make a list: as the schema says, and by their names where it leaves both open. */
@@ -125,12 +124,15 @@ function objectOf(
 }
 
 /** What a text stands for where the schema is expected; the text itself where it stands for nothing else. */
-function fromText(text: string, schema: TSchema | undefined): unknown {
+function fromText(text: string, schema: TSchema | undefined, path: readonly string[]): unknown {
   const kinds = kindsOf(schema)
   const isExact = kinds.has('string')
-  if (kinds.has('number') && NUMBER.test(text) && !(isExact && String(Number(text)) !== text)) {
-    return Number(text)
+  if (kinds.has('number')) {
+    const number = decimalOf(text)
+    if (!Number.isNaN(number) && !(isExact && String(number) !== text)) return number
   }
+  if (text.length > MAX_DECIMAL_LENGTH && isNumberOrBoolean(kinds))
+    throw badParam(pathText(path), `Must be at most ${MAX_DECIMAL_LENGTH} characters.`)
   if (kinds.has('boolean')) {
     const value = BOOLEANS.get(isExact ? text : text.toLowerCase())
     if (value !== undefined && !(isExact && INDEX.test(text))) return value
@@ -140,7 +142,7 @@ function fromText(text: string, schema: TSchema | undefined): unknown {
   const parsed = fromJsonText(text)
   if (parsed !== undefined) return fitted(parsed, schema)
   // A list of one.
-  return kinds.has('array') && kinds.size === 1 ? [fromText(text, itemSchema(schema))] : text
+  return kinds.has('array') && kinds.size === 1 ? [fromText(text, itemSchema(schema), path)] : text
 }
 
 /** The list or object that a text holds as JSON. */
@@ -171,6 +173,11 @@ function fitted(value: unknown, schema: TSchema | undefined): unknown {
 }
 
 const ALL: ReadonlySet<Kind> = new Set<Kind>(['string', 'number', 'boolean', 'array', 'object'])
+
+/** Whether a schema admits these alone. */
+function isNumberOrBoolean(kinds: ReadonlySet<Kind>): boolean {
+  return kinds.size > 0 && !kinds.has('string') && !kinds.has('array') && !kinds.has('object')
+}
 
 /** What a schema admits; all where it does not say. */
 function kindsOf(schema: TSchema | undefined): ReadonlySet<Kind> {

@@ -1,15 +1,23 @@
 import Type from 'typebox'
 import type { TInteger, TString } from 'typebox'
+import { METADATA_TEXT_LENGTH, USER_METADATA_KEYS } from '../model/metadata.ts'
+import { decimalOf } from '../model/decimal.ts'
 import { badParam } from '../runtime/errors.ts'
 
 /** Schemas that many routes share, and the readers of texts that a schema cannot describe. */
+
+/**
+ * Characters of a text that stands for a pair of coordinates or a date. A date as JavaScript prints it ends in the name of
+ * its zone: of Berlin's winter it has 66.
+ */
+const MAX_TEXT_LENGTH = 128
 
 export const Latitude = Type.Number({ minimum: -90, maximum: 90, description: 'Degrees.' })
 export const Longitude = Type.Number({ minimum: -180, maximum: 180, description: 'Degrees.' })
 
 /** `latitude,longitude` in a query; {@link parseCoordinates} reads it. */
 export const CoordinatesText = Type.String({
-  maxLength: 128,
+  maxLength: MAX_TEXT_LENGTH,
   description: '`latitude,longitude` in degrees.',
   examples: ['40.7342,-73.9911'],
 })
@@ -22,12 +30,17 @@ export const DateText = dateText()
 
 /** {@link DateText} that says what it is for, in a sentence. */
 export function dateText(sentence?: string) {
-  // A date as JavaScript prints it ends in the name of its zone: of Berlin's winter it has 66 characters.
-  return Type.Union([Type.String({ maxLength: 128 }), Type.Number()], {
+  return Type.Union([Type.String({ maxLength: MAX_TEXT_LENGTH }), Type.Number()], {
     description: sentence === undefined ? DATE_FORMS : `${sentence} ${DATE_FORMS}`,
     examples: ['2026-11-20T04:21:00.123Z'],
   })
 }
+
+/** Members of the metadata of what is searched for; `metadataMatcher` reads it. */
+export const MetadataFilter = Type.Record(Type.String(), Type.String({ maxLength: METADATA_TEXT_LENGTH }), {
+  maxProperties: USER_METADATA_KEYS,
+  description: '`metadata[key]=value`: as text, or as the boolean or number that it reads as.',
+})
 
 /** A text of at most that many characters. */
 export function Text(maxLength: number, description?: string): TString {
@@ -56,8 +69,6 @@ export const Page = Type.Object({
   hasMore: Type.Boolean({ description: 'Whether more records match than `limit`.' }),
 })
 
-const DEGREES = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
-
 /**
  * Reads `latitude,longitude`.
  * @param which goes before the sentence where the parameter holds several
@@ -68,12 +79,13 @@ export function parseCoordinates(
   text: string,
   which = '',
 ): { latitude: number; longitude: number } {
-  const parts = text.split(',').map((part) => part.trim())
-  if (parts.length !== 2 || !parts.every((part) => DEGREES.test(part))) {
+  if (text.length > MAX_TEXT_LENGTH)
+    throw badParam(param, `${which}Must be at most ${MAX_TEXT_LENGTH} characters.`)
+  const parts = text.split(',').map((part) => decimalOf(part.trim()))
+  if (parts.length !== 2 || parts.some((part) => Number.isNaN(part))) {
     throw badParam(param, `${which}Must be latitude,longitude.`)
   }
-  const latitude = Number(parts[0])
-  const longitude = Number(parts[1])
+  const [latitude, longitude] = parts as [number, number]
   if (!(latitude >= -90 && latitude <= 90)) {
     throw badParam(param, `${which}Invalid latitude. Valid range: [-90, 90].`)
   }
@@ -102,6 +114,8 @@ const PRINTED =
  * @throws ApiError 400 naming the parameter
  */
 export function parseDate(param: string, value: string | number): number {
+  if (typeof value === 'string' && value.length > MAX_TEXT_LENGTH)
+    throw badParam(param, `Must be at most ${MAX_TEXT_LENGTH} characters.`)
   const time = typeof value === 'number' ? fromUnix(value) : fromDateText(value.trim())
   if (!(time >= EARLIEST && time <= LATEST)) throw badParam(param, 'Must be a date or ISO 8601 date text.')
   return time

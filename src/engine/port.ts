@@ -96,7 +96,7 @@ export interface UsersNear {
   readonly latitude: number
   readonly longitude: number
   readonly radiusMeters: number
-  /** As `matchesMetadata` takes it. */
+  /** As `metadataMatcher` takes it. */
   readonly metadata?: Readonly<Record<string, string>> | undefined
   readonly limit: number
 }

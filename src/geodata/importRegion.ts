@@ -97,7 +97,8 @@ export function regionName(text: string): string | undefined {
   const name = stem
     .toLowerCase()
     .replaceAll(/[^a-z0-9._-]+/g, '-')
-    .replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, '')
+    .replace(/^[^a-z0-9]+/, '')
+    .replace(/(?<![^a-z0-9])[^a-z0-9]+$/, '')
   return name === '' ? undefined : name.slice(0, 64)
 }
 

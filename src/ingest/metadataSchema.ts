@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { USER_METADATA_KEYS, type Metadata } from '../model/metadata.ts'
+import { METADATA_TEXT_LENGTH, USER_METADATA_KEYS, type Metadata } from '../model/metadata.ts'
 import { badParam } from '../runtime/errors.ts'
 
 const MAX_KEY_LENGTH = 256
@@ -7,7 +7,7 @@ const MAX_KEY_LENGTH = 256
 /** Custom data that an app sends along: flat. The lengths of keys are for {@link checkMetadata}. */
 export const MetadataBody = Type.Record(
   Type.String(),
-  Type.Union([Type.String({ maxLength: 4096 }), Type.Boolean(), Type.Number()]),
+  Type.Union([Type.String({ maxLength: METADATA_TEXT_LENGTH }), Type.Boolean(), Type.Number()]),
   {
     maxProperties: USER_METADATA_KEYS,
     description: `Up to ${USER_METADATA_KEYS} keys, of 1 to ${MAX_KEY_LENGTH} characters.`,

@@ -1,3 +1,5 @@
+import { decimalOf } from './decimal.ts'
+
 /** Custom data on users, geofences and beacons: flat, values of three kinds (interface.md, field tables). */
 export type Metadata = Readonly<Record<string, string | number | boolean>>
 
@@ -7,22 +9,24 @@ export const GEOFENCE_METADATA_KEYS = 16
 /** The most keys that the metadata of a user may have. */
 export const USER_METADATA_KEYS = 32
 
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+/** The most characters that a text in metadata may have. */
+export const METADATA_TEXT_LENGTH = 4096
+
+/** What a search wants of metadata: keys, and for each the text that stands for its value. */
+export type WantedMetadata = Readonly<Record<string, string>>
 
 /**
- * Whether metadata has every wanted key with its value. A wanted value is text from a query: it stands for itself, and
- * for the boolean or number that it reads as.
+ * Tells whether metadata has every wanted key with its value. A wanted value is text from a query: it stands for itself,
+ * and for the boolean or number that it reads as. It is read here, once, and not again for each record of a search.
  */
-export function matchesMetadata(
-  metadata: Metadata | undefined,
-  wanted: Readonly<Record<string, string>>,
-): boolean {
-  for (const [key, text] of Object.entries(wanted)) {
-    const value = metadata !== undefined && Object.hasOwn(metadata, key) ? metadata[key] : undefined
-    if (value === undefined) return false
-    if (typeof value === 'number' ? !DECIMAL.test(text) || Number(text) !== value : String(value) !== text) {
-      return false
+export function metadataMatcher(wanted: WantedMetadata): (metadata: Metadata | undefined) => boolean {
+  const members = Object.entries(wanted).map(([key, text]) => ({ key, text, number: decimalOf(text) }))
+  return (metadata) => {
+    for (const { key, text, number } of members) {
+      const value = metadata !== undefined && Object.hasOwn(metadata, key) ? metadata[key] : undefined
+      if (value === undefined) return false
+      if (typeof value === 'number' ? value !== number : String(value) !== text) return false
     }
+    return true
   }
-  return true
 }

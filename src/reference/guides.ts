@@ -18,7 +18,7 @@ export const GUIDES_PATH = '/docs/guides'
 const FOLDER = new URL('../../docs/guides/', import.meta.url)
 
 /** A line of the list in docs/guides/README.md, `- [Title](name.md): …`: the guides and their order. */
-const ENTRY = /^- \[([^\]]+)\]\(((?:\.\.\/)?[a-z-]+)\.md\)/gm
+const ENTRY = /^- \[([^[\]]+)\]\(((?:\.\.\/)?[a-z-]+)\.md\)/gm
 
 /** The index of the guides and where their files are, read once. */
 export class Guides {
@@ -76,7 +76,7 @@ export class Guides {
 /** As GitHub makes them, for headings of plain words. */
 function anchorOf(html: string): string {
   return html
-    .replaceAll(/<[^>]+>|&\w+;/g, '')
+    .replaceAll(/<[^<>]+>|&\w+;/g, '')
     .toLowerCase()
     .replaceAll(/[^\w\- ]/g, '')
     .replaceAll(' ', '-')

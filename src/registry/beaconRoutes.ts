@@ -2,9 +2,9 @@ import Type from 'typebox'
 import { ListQuery, PageAnswers, recordPage } from '../api/listQuery.ts'
 import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
-import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
+import { CoordinatesText, limitOf, MetadataFilter, Page, parseCoordinates, Text } from '../api/schemas.ts'
 import type { Beacon } from '../model/beacon.ts'
-import { matchesMetadata } from '../model/metadata.ts'
+import { metadataMatcher } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { notFound } from '../runtime/errors.ts'
 import { BeaconBody } from './beaconBody.ts'
@@ -14,7 +14,7 @@ import type { Fields } from './fields.ts'
 import { present } from './fields.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
 import { refusingTaken, scopeOf } from './recordHandlers.ts'
-import { Id, MetadataFilter, Nothing, PairParams, tagSet } from './recordSchemas.ts'
+import { Id, Nothing, PairParams, tagSet } from './recordSchemas.ts'
 import type { Registry } from './registry.ts'
 
 const OneBeacon = Type.Object({ beacon: BeaconRecord })
@@ -117,12 +117,13 @@ function readRoutes(registry: Registry): Route[] {
       answers: { 200: Beacons, ...PageAnswers },
       handler: (call) => {
         const { tag, externalId, metadata } = call.query
+        const isWanted = metadata && metadataMatcher(metadata)
         const list = registry.scope(scopeOf(call)).beacons.records
         const { records, hasMore } = list.list({
           tag,
           externalId,
           ...recordPage(call.query, (id) => list.get(id) !== undefined),
-          accept: metadata && ((beacon) => matchesMetadata(beacon.metadata, metadata)),
+          accept: isWanted && ((beacon) => isWanted(beacon.metadata)),
         })
         return { meta: { hasMore }, body: { beacons: records.map(beaconRecord) } }
       },
@@ -219,9 +220,10 @@ function searchRoute(registry: Registry): Route {
       const { radius = DEFAULT_RADIUS_METERS, limit = 100, metadata = {} } = call.query
       const { latitude, longitude } = parseCoordinates('near', call.query.near)
       const tags = tagSet(call.query.tags)
+      const isWanted = metadataMatcher(metadata)
       const accept = (beacon: Beacon) =>
         (tags === undefined || (beacon.tag !== undefined && tags.has(beacon.tag))) &&
-        matchesMetadata(beacon.metadata, metadata)
+        isWanted(beacon.metadata)
       const { beacons, settings } = registry.scope(scopeOf(call))
       const nearest = beacons.near(latitude, longitude, radius, limit, accept)
       return {

@@ -1,5 +1,6 @@
 import { cleanValue } from '../api/jsonBody.ts'
 import { parseDate } from '../api/schemas.ts'
+import { decimalOf, MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
 import { badParam, outOfRange } from '../runtime/errors.ts'
 
 /**
@@ -70,12 +71,12 @@ export function positiveField(fields: Fields, name: string): number | undefined 
   return number
 }
 
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
-
 /** @param name the field that is blamed */
 export function checkNumber(name: string, value: unknown): number {
-  const text = typeof value === 'string' ? value.trim() : ''
-  const number = typeof value === 'number' ? value : DECIMAL.test(text) ? Number(text) : Number.NaN
+  if (typeof value === 'string' && value.length > MAX_DECIMAL_LENGTH)
+    throw badParam(name, `Invalid ${name}. It must be at most ${MAX_DECIMAL_LENGTH} characters long.`)
+  const number =
+    typeof value === 'number' ? value : typeof value === 'string' ? decimalOf(value.trim()) : Number.NaN
   if (!Number.isFinite(number)) throw badParam(name, `Invalid ${name}. It must be a number.`)
   return number
 }

@@ -3,10 +3,10 @@ import Type from 'typebox'
 import { ListQuery, PageAnswers, recordPage } from '../api/listQuery.ts'
 import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
-import { CoordinatesText, limitOf, Page, parseCoordinates, Text } from '../api/schemas.ts'
+import { CoordinatesText, limitOf, MetadataFilter, Page, parseCoordinates, Text } from '../api/schemas.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
-import { matchesMetadata } from '../model/metadata.ts'
+import { metadataMatcher } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
 import type { Fields } from './fields.ts'
@@ -17,7 +17,7 @@ import { isActiveAt } from './geofenceRow.ts'
 import { parseGeofence } from './geofenceSchema.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
 import { refusingTaken, scopeOf } from './recordHandlers.ts'
-import { Id, MetadataFilter, Nothing, PairParams, tagSet } from './recordSchemas.ts'
+import { Id, Nothing, PairParams, tagSet } from './recordSchemas.ts'
 import type { Registry } from './registry.ts'
 import type { ScopeStore } from './scopeStore.ts'
 
@@ -115,12 +115,13 @@ function readRoutes(registry: Registry): Route[] {
       answers: { 200: Geofences, ...PageAnswers },
       handler: async (call) => {
         const { tag, externalId, metadata } = call.query
+        const isWanted = metadata && metadataMatcher(metadata)
         const store = registry.scope(scopeOf(call))
         const { geofences, hasMore } = store.list({
           tag,
           externalId,
           ...recordPage(call.query, (id) => store.records.has(id)),
-          accept: metadata && ((geofence) => matchesMetadata(geofence.metadata, metadata)),
+          accept: isWanted && ((geofence) => isWanted(geofence.metadata)),
         })
         return { meta: { hasMore }, json: `"geofences":${await jsonInTurns(store, geofences)}` }
       },
@@ -220,10 +221,11 @@ function searchRoute(registry: Registry): Route {
         throw badParam('limit', sentence)
       }
       const tags = tagSet(call.query.tags)
+      const isWanted = metadataMatcher(metadata)
       const accept = (geofence: GeofenceProperties) =>
         isActiveAt(geofence, call.receivedAt) &&
         (tags === undefined || tags.has(geofence.tag)) &&
-        matchesMetadata(geofence.metadata, metadata)
+        isWanted(geofence.metadata)
       const { index } = registry.scope(scopeOf(call))
       const { found: nearest } = index.nearest(probe.set(latitude, longitude), limit, radius, accept)
       return {

@@ -1,6 +1,6 @@
 import type { Position } from '../model/geofence.ts'
 import type { Metadata } from '../model/metadata.ts'
-import { GEOFENCE_METADATA_KEYS } from '../model/metadata.ts'
+import { GEOFENCE_METADATA_KEYS, METADATA_TEXT_LENGTH } from '../model/metadata.ts'
 import { badParam } from '../runtime/errors.ts'
 import type { Fields } from './fields.ts'
 import { checkNumber, checkText, dictionaryField, textField } from './fields.ts'
@@ -11,7 +11,6 @@ import { checkNumber, checkText, dictionaryField, textField } from './fields.ts'
 export const MAX_ID_LENGTH = 256
 export const MAX_DESCRIPTION_LENGTH = 1000
 const MAX_METADATA_KEY_LENGTH = 256
-const MAX_METADATA_TEXT_LENGTH = 4096
 
 /** Tag and externalId of a record. */
 export interface Pair {
@@ -62,7 +61,7 @@ export function metadataField(fields: Fields): Metadata | undefined {
     checkText('metadata', key, MAX_METADATA_KEY_LENGTH)
     if (key === '' || key === '__proto__')
       throw badParam('metadata', `Invalid metadata. No key may be "${key}".`)
-    if (typeof value === 'string') checkText('metadata', value, MAX_METADATA_TEXT_LENGTH)
+    if (typeof value === 'string') checkText('metadata', value, METADATA_TEXT_LENGTH)
     else if (typeof value !== 'boolean' && !Number.isFinite(value)) {
       throw badParam('metadata', 'Invalid metadata. Values must be text, booleans or numbers.')
     }

@@ -44,10 +44,6 @@ export const MetadataRecord = Type.Record(
 
 // Filters.
 
-export const MetadataFilter = Type.Record(Type.String(), Type.String(), {
-  description: '`metadata[key]=value`: as text, or as the boolean or number that it reads as.',
-})
-
 /** The tags of a comma-separated filter; undefined where none is named. */
 export function tagSet(text: string | undefined): ReadonlySet<string> | undefined {
   const tags = new Set(text?.split(',').map((tag) => tag.trim()))

@@ -44,7 +44,7 @@ export class RemoteValhalla implements Valhalla {
 
   constructor(options: RemoteValhallaOptions) {
     this.#options = options
-    this.#base = options.url.replace(/\/+$/, '')
+    this.#base = options.url.replace(/(?<!\/)\/+$/, '')
     this.#agent = new Agent({
       connections: CONNECTIONS,
       keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,

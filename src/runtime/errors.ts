@@ -1,4 +1,14 @@
-/** An error that the caller of the API is told about: its answer is `{meta: {code, param?, message, type?}}`. */
+/**
+ * Characters of a parameter's name and of a message. Either may repeat what was sent, such as a column's name of a
+ * megabyte, and messages are kept and logged.
+ */
+const MAX_PARAM_LENGTH = 300
+const MAX_MESSAGE_LENGTH = 2000
+
+/**
+ * An error that the caller of the API is told about: its answer is `{meta: {code, param?, message, type?}}`. Names and
+ * messages that are too long are cut.
+ */
 export class ApiError extends Error {
   /** HTTP status of the interface's table, or 405, 413, 415, 426. */
   readonly code: number
@@ -14,10 +24,10 @@ export class ApiError extends Error {
     message: string,
     detail: { param?: string; retryAfter?: number; type?: string; cause?: unknown } = {},
   ) {
-    super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
+    super(cut(message, MAX_MESSAGE_LENGTH), detail.cause === undefined ? undefined : { cause: detail.cause })
     this.name = 'ApiError'
     this.code = code
-    this.param = detail.param
+    this.param = detail.param && cut(detail.param, MAX_PARAM_LENGTH)
     this.retryAfter = detail.retryAfter
     this.type = detail.type
   }
@@ -25,12 +35,17 @@ export class ApiError extends Error {
 
 /** 400 for one parameter; the message reads `<param>: <sentence>`. */
 export function badParam(param: string, sentence: string, cause?: unknown): ApiError {
-  return new ApiError(400, `${param}: ${sentence}`, { param, cause })
+  return new ApiError(400, `${cut(param, MAX_PARAM_LENGTH)}: ${sentence}`, { param, cause })
 }
 
 /** 400 for a number out of its range, in the words that clients know. */
 export function outOfRange(param: string, low: number, high: number): ApiError {
   return badParam(param, `Invalid ${param}. Valid range: [${low}, ${high}].`)
+}
+
+/** The beginning of a text that is too long, and a mark that it is one. */
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 }
 
 export function notFound(what: string): ApiError {

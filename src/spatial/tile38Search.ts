@@ -1,6 +1,6 @@
 import type { FoundUser, UserAnswer, UserQuestion, Users, UsersNear } from '../engine/port.ts'
 import { pointDistance } from '../geometry/distance.ts'
-import { matchesMetadata } from '../model/metadata.ts'
+import { metadataMatcher } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { readPosition } from './tile38Position.ts'
 import { deviceOf, numberText, Tile38Keys } from './tile38Texts.ts'
@@ -51,6 +51,7 @@ export class Tile38Search implements Users {
 
   async #near(scope: ScopeId, near: UsersNear): Promise<UserAnswer> {
     await this.#wholeness.reached()
+    const isWanted = metadataMatcher(near.metadata ?? {})
     const users: FoundUser[] = []
     const asked = new Set<string>()
     for (let count = Math.max(FIRST_DEVICES, 2 * near.limit); ; count *= 4) {
@@ -60,7 +61,7 @@ export class Tile38Search implements Users {
       for (let from = 0; from < next.length && users.length < near.limit; from += atOnce) {
         const ids = next.slice(from, from + atOnce).map(({ recordId }) => recordId)
         for (const id of ids) asked.add(id)
-        users.push(...(await this.#records(scope, near, ids)))
+        users.push(...(await this.#records(scope, near, isWanted, ids)))
       }
       if (users.length >= near.limit || sureMeters === Infinity) {
         users.sort((a, b) => a.order[0]! - b.order[0]! || (a.id < b.id ? -1 : 1))
@@ -104,14 +105,19 @@ export class Tile38Search implements Users {
   }
 
   /** Those that are there, in the radius and wanted. An answer may end early, with as much as one should have. */
-  async #records(scope: ScopeId, near: UsersNear, ids: readonly string[]): Promise<FoundUser[]> {
+  async #records(
+    scope: ScopeId,
+    near: UsersNear,
+    isWanted: ReturnType<typeof metadataMatcher>,
+    ids: readonly string[],
+  ): Promise<FoundUser[]> {
     const found: FoundUser[] = []
     const missing = new Set(ids)
     for (let more = true; more && missing.size > 0;) {
       const { users, hasMore } = await this.#users.ask({ scope, ask: 'records', ids: [...missing] })
       for (const user of users) {
         missing.delete(user.id)
-        const distance = distanceOf(near, user)
+        const distance = distanceOf(near, isWanted, user)
         if (distance !== undefined) found.push({ ...user, order: [distance] })
       }
       more = hasMore
@@ -127,12 +133,15 @@ interface NearDevice {
 }
 
 /** Metres; undefined where the record is not among those that are looked for. */
-function distanceOf(near: UsersNear, { user }: FoundUser): number | undefined {
+function distanceOf(
+  near: UsersNear,
+  isWanted: ReturnType<typeof metadataMatcher>,
+  { user }: FoundUser,
+): number | undefined {
   const { location, metadata } = JSON.parse(user)
   const [longitude, latitude] = location.coordinates
   const distance = pointDistance(near.latitude, near.longitude, latitude, longitude)
-  if (distance > near.radiusMeters) return undefined
-  return near.metadata === undefined || matchesMetadata(metadata, near.metadata) ? distance : undefined
+  return distance <= near.radiusMeters && isWanted(metadata) ? distance : undefined
 }
 
 /** Of a reply `[cursor, [[id, object], …]]`. */

@@ -5,7 +5,7 @@ import { locateUserRecord, type StoreSalt } from '../events/ids.ts'
 import { isMeantFor } from '../events/transitions.ts'
 import { pointDistance } from '../geometry/distance.ts'
 import type { Profile } from '../model/device.ts'
-import { matchesMetadata } from '../model/metadata.ts'
+import { metadataMatcher } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { Lowest } from './lowest.ts'
 
@@ -166,6 +166,7 @@ const SHORTEST_DEGREE_METERS = 110_500
 export function usersNear(devices: Devices, scope: ScopeId, near: UsersNear): UserPage {
   const { latitude, longitude, radiusMeters, metadata, limit } = near
   const page = new Lowest<UserRow>(limit + 1)
+  const isWanted = metadata && metadataMatcher(metadata)
   const latitudeReach = radiusMeters / SHORTEST_DEGREE_METERS
   const low = latitude - latitudeReach
   const high = latitude + latitudeReach
@@ -183,7 +184,7 @@ export function usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Us
       if (Math.min(turn, 360 - turn) > longitudeReach) continue
       const distance = pointDistance(latitude, longitude, lat, table.longitude(row))
       if (distance > radiusMeters || !page.wants(distance)) continue
-      if (metadata !== undefined && !matchesMetadata(table.peek(row).metadata, metadata)) continue
+      if (isWanted !== undefined && !isWanted(table.peek(row).metadata)) continue
       page.offer(distance, { partition, row })
     }
   }

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { listPage, listQuery, PageAnswers, unknownBefore } from '../api/listQuery.ts'
 import { route, type Answer, type Call, type Route } from '../api/route.ts'
-import { CoordinatesText, limitOf, Name, Page, parseCoordinates, Text } from '../api/schemas.ts'
+import { CoordinatesText, limitOf, MetadataFilter, Name, Page, parseCoordinates } from '../api/schemas.ts'
 import type { FoundUser, UserAnswer, UserQuestion, Users } from '../engine/port.ts'
 import { PAGE_CHARACTERS } from '../events/port.ts'
 import { UserSchema } from '../ingest/userSchema.ts'
@@ -145,7 +145,7 @@ function searchRoutes({ users, times }: UserParts): Route[] {
             },
           ),
         ),
-        metadata: Type.Optional(Type.Record(Type.String(), Text(4096))),
+        metadata: Type.Optional(MetadataFilter),
         limit: Type.Optional(limitOf(10, 100)),
       }),
       answers: { 200: ManyUsers },

@@ -9,7 +9,7 @@ import type {
   UserQuestion,
 } from '../../src/engine/port.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
-import { matchesMetadata } from '../../src/model/metadata.ts'
+import { metadataMatcher } from '../../src/model/metadata.ts'
 import { deviceHash } from '../../src/model/deviceHash.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { LiveAreas, type LiveArea } from '../../src/spatial/liveAreas.ts'
@@ -178,7 +178,7 @@ class Fleet {
         distance: pointDistance(latitude, longitude, device.latitude, device.longitude),
       }))
       .filter(({ device, distance }) => {
-        const matches = metadata === undefined || matchesMetadata({ team: device.team }, metadata)
+        const matches = metadataMatcher(metadata ?? {})({ team: device.team })
         return distance <= radiusMeters && matches
       })
       .toSorted((a, b) => a.distance - b.distance || (a.device.recordId < b.device.recordId ? -1 : 1))

@@ -1,0 +1,110 @@
+/**
+ * No regular expression of the project takes longer than its input is long (issue 12, 1). Each is found in the syntax of the
+ * code and shown twice: recheck proves by its automaton, or searches, how the number of steps grows with the input at worst,
+ * also where the search for a match begins anew at each character; and V8 runs it on long hostile texts, which also shows
+ * that its stack suffices.
+ */
+process.env.RECHECK_BACKEND = 'pure'
+import { checkSync } from 'recheck'
+import t from 'tap'
+import { growthOf, ownCost } from './growth.ts'
+import { patternsOf, projectPatterns, type Pattern } from './patterns.ts'
+
+/** Characters of the longest text that V8 is given. */
+const LENGTH = 16 * 1024
+const LEAST_MS = 0.5
+
+/** What is wrong with a pattern by recheck; undefined where nothing is. */
+function verdictOf({ source, flags }: Pick<Pattern, 'source' | 'flags'>): string | undefined {
+  // Without time limits: a busy machine must not make it give up.
+  const verdict = checkSync(source, flags, {
+    timeout: null,
+    attackTimeout: null,
+    incubationTimeout: null,
+    randomSeed: 1,
+  })
+  if (verdict.status === 'safe') return undefined
+  if (verdict.status === 'unknown') return `unknown: ${verdict.error.kind}`
+  return `${verdict.complexity.summary}, by ${verdict.attack.pattern}`
+}
+
+/** Ends of hostile texts: to each pattern one of them does not fit. */
+const ENDS = ['\u0001', '0a']
+
+/** Texts that a pattern may have to go far into before it fails: its own characters, repeated. */
+function* hostileTexts({ source }: Pick<Pattern, 'source'>): Generator<string> {
+  const plain = source.replaceAll(
+    /\\([dws])/gi,
+    (_, kind: string) => ({ d: '0', w: 'a', s: ' ' })[kind] ?? '0a ',
+  )
+  const letters = [...new Set(plain + '0a ')]
+  const pairs = letters.map((_, i) => plain.slice(i, i + 2)).filter((pair) => pair.length === 2)
+  for (const piece of new Set([...letters, ...pairs])) {
+    const text = piece.repeat(LENGTH)
+    yield text
+    yield `0${text}`
+  }
+}
+
+async function worstGrowth(pattern: Pick<Pattern, 'source' | 'flags'>): Promise<string | undefined> {
+  const regex = new RegExp(pattern.source, pattern.flags)
+  for (const hostile of hostileTexts(pattern)) {
+    for (const end of ENDS) {
+      const cost = (size: number) => {
+        const text = hostile.slice(0, size) + end
+        regex.lastIndex = 0
+        return ownCost(() => void text.replace(regex, ''))
+      }
+      const { small, large, isLinear } = await growthOf(cost, LENGTH, LEAST_MS)
+      if (!isLinear) return `${large} ms after ${small} ms on ${JSON.stringify(hostile.slice(0, 10))}…`
+    }
+  }
+  return undefined
+}
+
+const { patterns, unknown } = projectPatterns()
+
+t.test('all patterns are found', async (t) => {
+  t.ok(patterns.length > 80, `${patterns.length} patterns`)
+  t.strictSame(unknown, [], 'none is put together while the program runs')
+  const text = `
+    const a = /a+/g
+    const b: RegExp = new RegExp('b+', 'i')
+    RegExp("c+")
+    text.match('d+')
+    Type.String({ pattern: 'e+' })
+    new RegExp(\`\${f}+\`)
+    new RegExp(/g+/)
+  `
+  const found = patternsOf([['some.ts', text]])
+  t.strictSame(
+    found.patterns.map(({ source, flags }) => `/${source}/${flags}`),
+    ['/a+/g', '/b+/i', '/c+/', '/d+/', '/e+/u', '/g+/'],
+  )
+  t.strictSame(found.unknown, ['some.ts:7'])
+})
+
+t.test('what is quadratic or worse is told from what is linear', async (t) => {
+  const bad: readonly (readonly [source: string, flags: string])[] = [
+    // Those that were here.
+    ['^[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:e[+-]?\\d+)?$', 'i'],
+    ['\\/+$', ''],
+    ['^[^a-z0-9]+|[^a-z0-9]+$', 'g'],
+    ['<[^>]+>|&\\w+;', 'g'],
+    ['\\s+x', ''],
+  ]
+  for (const [source, flags] of bad) {
+    t.match(verdictOf({ source, flags }), /polynomial|exponential/, `/${source}/`)
+    t.type(await worstGrowth({ source, flags }), 'string', `/${source}/ as V8 runs it`)
+  }
+  t.match(verdictOf({ source: '^(?:a|b|ab)*c', flags: '' }), /exponential/)
+  t.equal(verdictOf({ source: '^[+-]?(?:\\d+(?:\\.\\d*)?|\\.\\d+)$', flags: '' }), undefined)
+})
+
+t.test('each pattern takes linear time', async (t) => {
+  for (const pattern of patterns) {
+    const name = `/${pattern.source}/${pattern.flags} at ${pattern.places.join(', ')}`
+    t.equal(verdictOf(pattern), undefined, name)
+    t.equal(await worstGrowth(pattern), undefined, `${name}, as V8 runs it`)
+  }
+})
