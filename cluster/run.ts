@@ -80,7 +80,7 @@ async function main(): Promise<void> {
   clearInterval(watch)
   console.log('\nStopping …')
   const failed = await cluster.stop()
-  console.log(failed.length === 0 ? 'Stopped.' : `Did not end well: ${failed.join(', ')}.`)
+  console.log(failed.length === 0 ? 'Stopped.' : `Failed to stop: ${failed.join(', ')}.`)
   if (failed.length > 0) process.exitCode = 1
 }
 

@@ -30,7 +30,7 @@ export async function connectOrStart(url: string, key: string | undefined): Prom
   const base = url.replace(/(?<!\/)\/+$/, '')
   if (!URL.canParse(base)) throw new UsageError(`--url ${url}: not a URL`)
   if (!(await answers(base))) {
-    console.log(`No server answers at ${base}: starting one for this demo.`)
+    console.log(`No server responds at ${base}: starting one for this demo.`)
     return startTemporary()
   }
   const known = key ?? process.env['RINGFENCE_KEYS']?.split(',')[2]?.trim()
@@ -87,7 +87,7 @@ async function startTemporary(): Promise<DemoServer> {
     }
     await sleep(50)
   }
-  console.log(`It listens at ${url}, its data is in ${data}. Both go when the demo ends.`)
+  console.log(`It listens at ${url}, its data is in ${data}. Both are removed when the demo ends.`)
   return {
     url,
     key: secret,

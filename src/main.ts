@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   const logger = createLogger(options.logLevel)
   // Not refused: an orchestrator sets variables for services by their names.
   if (unknownVariables.length > 0)
-    logger.warn({ variables: unknownVariables }, 'no setting has these variables; --help lists those of all')
+    logger.warn({ variables: unknownVariables }, 'unknown environment variables; --help lists the known ones')
   if (options.engine === 'embedded') return runEmbedded(options, logger)
   // Its clients, 45 ms and 15 MB, are loaded only then.
   const { runDistributed } = await import('./compose/distributed.ts')

@@ -98,10 +98,12 @@ async function registry(line: readonly string[], { data }: Options, print: Print
 async function backup(target: string, options: Options, print: Print): Promise<number> {
   const server = await connectControl(options.data)
   if (server === undefined && !existsSync(join(options.data, 'store.json'))) {
-    throw new Error(`There is nothing to back up: ${resolve(options.data)} is no data folder.`)
+    throw new Error(`There is nothing to back up: ${resolve(options.data)} is not a data folder.`)
   }
   const data = realpathSync(options.data)
-  print(`Backing up ${data}, ${server === undefined ? 'on which no server runs' : 'whose server goes on'} …`)
+  print(
+    `Backing up ${data}, ${server === undefined ? 'on which no server runs' : 'whose server keeps running'} …`,
+  )
   // What serves devices goes first.
   setPriority(constants.priority.PRIORITY_LOW)
   const stopped = server === undefined ? await openStopped(data, options) : undefined
@@ -177,7 +179,7 @@ function reporter(print: Print): (done: number, total: number) => void {
 function interruption(): AbortSignal {
   const controller = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => controller.abort(new Error(`interrupted by ${signal}; nothing is left behind`)))
+    process.on(signal, () => controller.abort(new Error(`interrupted by ${signal}; everything was removed`)))
   }
   return controller.signal
 }

@@ -75,9 +75,11 @@ async function main(argv: readonly string[]): Promise<number> {
   const [command, operand, ...rest] = positionals
   const isComplete = command === 'list' ? operand === undefined : operand !== undefined && rest.length === 0
   if (!COMMANDS.has(command ?? '') || !isComplete)
-    throw new UsageError(command === undefined ? 'Give a command.' : `No command: ${positionals.join(' ')}.`)
+    throw new UsageError(
+      command === undefined ? 'Give a command.' : `Unknown command: ${positionals.join(' ')}.`,
+    )
   if (command !== 'import' && (name !== undefined || threads !== undefined))
-    throw new UsageError('--name and --threads are of import.')
+    throw new UsageError('--name and --threads belong to the command import.')
   if (command === 'list') {
     listRegions(folder, console.log)
     return 0
@@ -103,7 +105,7 @@ async function importing(
 ): Promise<number> {
   const name = regionName(nameText)
   if (name === undefined)
-    throw new UsageError(`--name ${JSON.stringify(nameText)} has no letter and no digit.`)
+    throw new UsageError(`--name ${JSON.stringify(nameText)} must contain a letter or a digit.`)
   const shortage = memoryShortage(sizeOf(path), threads, process.availableMemory())
   if (shortage !== undefined) console.error(shortage)
   // What serves devices goes first.
@@ -124,7 +126,7 @@ async function importing(
     return 0
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
-    console.error(`${error.message} The same command goes on from here.`)
+    console.error(`${error.message} Run the same command again to continue.`)
     return 1
   } finally {
     progress.end()
@@ -167,7 +169,7 @@ function lock(folder: string): () => void {
     return takeFolder(folder)
   } catch (error) {
     if (!(error instanceof StoreLocked)) throw error
-    throw new Busy(`Another import, or another command, is at work on ${folder}.`, { cause: error })
+    throw new Busy(`Another import or command is already working on ${folder}.`, { cause: error })
   }
 }
 

@@ -113,7 +113,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell which completion was chosen */
+        /** Report which completion was chosen */
         post: operations["postV1SearchAutocompleteClick"];
         delete?: never;
         options?: never;
@@ -130,7 +130,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Get what is around a location, for an SDK to watch */
+        /** Get the geofences and beacons around a location, for an SDK to monitor */
         post: operations["postV1SyncRegion"];
         delete?: never;
         options?: never;
@@ -792,7 +792,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get directions along points in their order */
+        /** Get directions through locations in the given order */
         get: operations["getV1RouteDirections"];
         put?: never;
         post?: never;
@@ -843,7 +843,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The process takes requests */
+        /** The process accepts requests */
         get: operations["getReadyz"];
         put?: never;
         post?: never;
@@ -970,7 +970,7 @@ export interface components {
         Event: {
             _id: string;
             /**
-             * @description What happened; of a conversion, its name.
+             * @description The type of the event; for a conversion, its name.
              * @example user.entered_geofence
              */
             type: string;
@@ -986,7 +986,7 @@ export interface components {
             actualCreatedAt: string;
             live: boolean;
             user: {
-                /** @description Absent on a conversion of a device that is not known. */
+                /** @description Absent on a conversion of an unknown device. */
                 _id?: string;
                 userId?: string;
                 deviceId: string;
@@ -1028,7 +1028,7 @@ export interface components {
             };
             /** @description Metres. */
             locationAccuracy?: number;
-            /** @description Absent on conversions, as what follows. */
+            /** @description Absent on conversions, like the following fields. */
             confidence?: number;
             currentlyOperating?: boolean;
             /** @description Minutes since entry; on exits. */
@@ -1039,13 +1039,13 @@ export interface components {
             metadata?: {
                 [key: string]: string | boolean | number;
             };
-            /** @description What a client has said of it: 1 accepted, -1 rejected. */
+            /** @description The verification by a client: 1 accepted, -1 rejected. */
             verification?: number;
             verifiedPlaceId?: string;
         };
         /** Beacon */
         Beacon: {
-            /** @description 24 hex; kept by edits. */
+            /** @description 24 hexadecimal digits; edits do not change it. */
             _id: string;
             /**
              * Format: date-time
@@ -1088,7 +1088,7 @@ export interface components {
         };
         /** Geofence */
         Geofence: {
-            /** @description 24 hex; kept by edits. */
+            /** @description 24 hexadecimal digits; edits do not change it. */
             _id: string;
             /**
              * Format: date-time
@@ -1117,10 +1117,10 @@ export interface components {
                 /** @description [longitude, latitude] */
                 coordinates: number[];
             };
-            /** @description Metres: of the circle, or of a circle around the polygon; 0 while an isochrone has no area. */
+            /** @description In metres: the radius of the circle, or of a circle around the polygon; 0 while an isochrone has no area. */
             geometryRadius: number;
             mode?: string;
-            /** @description Of an isochrone: its area is computed in the background. Until it is ready there is no `geometry`, and nobody is inside. */
+            /** @description State of an isochrone, whose area is computed in the background. Until it is ready there is no `geometry`, and no device is inside. */
             isochrone?: {
                 /** @description [longitude, latitude] */
                 destination: number[];
@@ -1168,7 +1168,7 @@ export interface components {
         Conversion: {
             _id: string;
             /**
-             * @description What happened; of a conversion, its name.
+             * @description The type of the event; for a conversion, its name.
              * @example user.entered_geofence
              */
             type: string;
@@ -1195,10 +1195,10 @@ export interface components {
                 [key: string]: string | boolean | number;
             };
             user: {
-                /** @description Absent on a conversion of a device that is not known. */
+                /** @description Absent on a conversion of an unknown device. */
                 _id?: string;
                 userId?: string;
-                /** @description Absent where a publishable key sent the event without one. */
+                /** @description Absent if the event was sent with a publishable key and without a user. */
                 deviceId?: string;
                 metadata?: {
                     [key: string]: string | boolean | number;
@@ -1211,27 +1211,27 @@ export interface components {
             description?: string;
             /** @description Required. circle, polygon or isochrone. */
             type?: string;
-            /** @description Required unless the address names it. Group of the geofence. */
+            /** @description Required unless the path contains it. Group of the geofence. */
             tag?: string;
-            /** @description Required unless the address names it. Your own id, unique within the tag. */
+            /** @description Required unless the path contains it. Your own id, unique within the tag. */
             externalId?: string;
             /** @description circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000. A list or its JSON text. */
             coordinates?: unknown[] | string;
-            /** @description In place of coordinates: needs a geocoder. */
+            /** @description Instead of coordinates; needs a geocoder. */
             address?: string;
-            /** @description In place of coordinates: needs places. */
+            /** @description Instead of coordinates; needs a database of places. */
             placeId?: string;
             /** @description circle: metres, 10 to 10,000. isochrone: minutes of travel. */
             radius?: number | string;
             /** @description car, truck, foot, bike or motorbike; required for an isochrone. */
             mode?: string;
-            /** @description Whether it generates events; default true. */
+            /** @description Whether it causes events; default true. */
             enabled?: boolean | string;
-            /** @description Up to 16 keys; values are text, booleans or numbers. */
+            /** @description Up to 16 keys; values are strings, booleans or numbers. */
             metadata?: {
                 [key: string]: unknown;
             } | string;
-            /** @description Day names (Sunday or Sun) to lists of [open, close], as 9:00 AM or 17:30. None: always open. */
+            /** @description Day names (Sunday or Sun) with lists of [open, close], such as 9:00 AM or 17:30. Without it, the geofence is always open. */
             operatingHours?: {
                 [key: string]: unknown;
             } | string;
@@ -1249,9 +1249,9 @@ export interface components {
             deleteAfter?: string | number;
             /** @description Deprecated: use userIds. */
             userId?: string;
-            /** @description Events only for these users; a list or comma-separated. */
+            /** @description Only these users cause events; a list or comma-separated. */
             userIds?: string[] | string;
-            /** @description Events only for requests from these addresses, wildcards or CIDR ranges; comma-separated. */
+            /** @description Only requests from these addresses, wildcards or CIDR ranges cause events; comma-separated. */
             ip?: string[] | string;
             /** @description Minutes inside before a dwell event. */
             dwellThreshold?: number | string;
@@ -1266,7 +1266,7 @@ export interface components {
             type?: string;
             /** @description Group of the beacon. */
             tag?: string;
-            /** @description Your own id, unique within the tag. With tag it names the beacon. */
+            /** @description Your own id, unique within the tag. Tag and externalId together identify the beacon. */
             externalId?: string;
             /** @description Required for an ibeacon: 32 hexadecimal digits, in any case, with or without dashes. */
             uuid?: string;
@@ -1278,11 +1278,11 @@ export interface components {
             uid?: string;
             /** @description Required for an eddystone: 12 hexadecimal digits. */
             instance?: string;
-            /** @description Required. About where it is, [longitude, latitude]: devices within 1 km are told of it. A list or its JSON text. */
+            /** @description Required. Approximate location, [longitude, latitude]: devices within 1 km receive the beacon in responses. A list or its JSON text. */
             coordinates?: unknown[] | string;
-            /** @description Whether it generates events; default true. */
+            /** @description Whether it causes events; default true. */
             enabled?: boolean | string;
-            /** @description Up to 16 keys; values are text, booleans or numbers. */
+            /** @description Up to 16 keys; values are strings, booleans or numbers. */
             metadata?: {
                 [key: string]: unknown;
             } | string;
@@ -1293,7 +1293,7 @@ export interface components {
             line: number;
             /** @description The row below the header, counted from 1. */
             row: number;
-            /** @description Absent where it is about the row as a whole. */
+            /** @description Absent if the error concerns the whole row. */
             column?: string;
             message: string;
             /** @description The cell's first 100 characters. */
@@ -1321,7 +1321,7 @@ export interface components {
              * @enum {unknown}
              */
             status: "running" | "completed" | "interrupted";
-            /** @description Where and why the file was not read to its end; the rows before are in. */
+            /** @description Where and why the import stopped before the end of the file; the rows before were imported. */
             interruption?: {
                 line?: number;
                 message: string;
@@ -1329,31 +1329,31 @@ export interface components {
             /** @description Rows read: created, updated and refused ones. */
             rows: number;
             created: number;
-            /** @description Rows whose tag and externalId were known, also from a row before. */
+            /** @description Rows whose tag and externalId already existed, possibly from an earlier row. */
             updated: number;
             refused: number;
-            /** @description Of the created ones, beacons without tag and externalId to be found by. */
+            /** @description Created beacons that have no tag and externalId. */
             createdWithoutPair: number;
-            /** @description What is to be known before the file is imported again. */
+            /** @description A warning to read before you import the file again. */
             note?: string;
-            /** @description The first 1000 refused rows. In the answers about one import, when it has ended. */
+            /** @description The first 1000 refused rows. Only in the response about a single import, after it has ended. */
             errors?: components["schemas"]["RefusedRow"][];
             /** @description Refused rows beyond those in errors. */
             moreErrors?: number;
         };
         /** Settings */
         Settings: {
-            /** @description An entry needs the user to have stopped, or the app in the foreground. */
+            /** @description An entry requires that the user has stopped or that the app is in the foreground. */
             stopDetection: boolean;
-            /** @description An entry also happens within the location's accuracy outside the boundary. */
+            /** @description An entry also happens if the distance from the geofence is at most the accuracy. */
             bufferEntries: boolean;
-            /** @description An exit needs more than the location's accuracy outside the boundary. */
+            /** @description An exit requires that the distance from the geofence is more than the accuracy. */
             bufferExits: boolean;
             /** @description No geofence events outside operating hours. */
             restrictToOperatingHours: boolean;
-            /** @description user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, else that of the settings. */
+            /** @description Whether user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, or else of the settings. */
             dwellEvents: boolean;
-            /** @description Minutes, for geofences without their own dwellThreshold. null: only geofences with their own are dwelled in. */
+            /** @description Minutes, for geofences without their own dwellThreshold. null: only geofences with their own threshold have dwell events. */
             dwellThreshold: number | null;
             /** @description iBeacon UUIDs handed to clients: 32 hexadecimal digits, with or without dashes. */
             beaconUuids: string[];
@@ -1363,25 +1363,25 @@ export interface components {
             minimumConfidence: number;
             entryDelaySeconds: number;
             exitDelaySeconds: number;
-            /** @description A worse location moves the device but touches no geofence. */
+            /** @description A less accurate location moves the device but does not change its geofences. */
             maxAccuracyMeters: number | null;
-            /** @description Geofences crossed between two locations give an entry and an exit. */
+            /** @description A geofence that is crossed between two locations causes an entry and an exit. */
             detectCrossings: boolean;
             maxGapSeconds: number;
         };
         /** SettingsChange */
         SettingsChange: {
-            /** @description An entry needs the user to have stopped, or the app in the foreground. */
+            /** @description An entry requires that the user has stopped or that the app is in the foreground. */
             stopDetection?: boolean | string;
-            /** @description An entry also happens within the location's accuracy outside the boundary. */
+            /** @description An entry also happens if the distance from the geofence is at most the accuracy. */
             bufferEntries?: boolean | string;
-            /** @description An exit needs more than the location's accuracy outside the boundary. */
+            /** @description An exit requires that the distance from the geofence is more than the accuracy. */
             bufferExits?: boolean | string;
             /** @description No geofence events outside operating hours. */
             restrictToOperatingHours?: boolean | string;
-            /** @description user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, else that of the settings. */
+            /** @description Whether user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, or else of the settings. */
             dwellEvents?: boolean | string;
-            /** @description Minutes, for geofences without their own dwellThreshold. null: only geofences with their own are dwelled in. */
+            /** @description Minutes, for geofences without their own dwellThreshold. null: only geofences with their own threshold have dwell events. */
             dwellThreshold?: number | null | string;
             /** @description iBeacon UUIDs handed to clients: 32 hexadecimal digits, with or without dashes. */
             beaconUuids?: string[] | null | string;
@@ -1391,9 +1391,9 @@ export interface components {
             minimumConfidence?: number | string;
             entryDelaySeconds?: number | string;
             exitDelaySeconds?: number | string;
-            /** @description A worse location moves the device but touches no geofence. */
+            /** @description A less accurate location moves the device but does not change its geofences. */
             maxAccuracyMeters?: number | null | string;
-            /** @description Geofences crossed between two locations give an entry and an exit. */
+            /** @description A geofence that is crossed between two locations causes an entry and an exit. */
             detectCrossings?: boolean | string;
             maxGapSeconds?: number | string;
         };
@@ -1422,10 +1422,10 @@ export interface components {
             tags?: string[];
             /** @description The last characters of the secret. */
             secretLastFour: string;
-            /** @description The whole secret; in the answer to creation and rotation only. */
+            /** @description The whole secret; only in the responses to creation and rotation. */
             secret?: string;
             /**
-             * @description `failing`: the last attempts failed, retries go on. `paused`: nothing is sent until it is enabled again; what happens meanwhile is kept.
+             * @description `failing`: the last attempts failed, and retries continue. `paused`: nothing is sent until it is enabled again; events that happen in the meantime are kept.
              * @enum {string}
              */
             status: "active" | "failing" | "paused" | "disabled";
@@ -1440,10 +1440,10 @@ export interface components {
             pending: number;
             /**
              * Format: date-time
-             * @description It was paused for longer than events are kept: those from before this time that had not been delivered are gone.
+             * @description The pause was longer than events are kept: undelivered events from before this time are lost.
              */
             lostBefore?: string;
-            /** @description The time range that is being sent again. */
+            /** @description The time range that is being redelivered. */
             redelivery?: {
                 /**
                  * Format: date-time
@@ -1459,11 +1459,11 @@ export interface components {
         };
         /** WebhookDefinition */
         WebhookDefinition: {
-            /** @description http or https; needed at creation. */
+            /** @description http or https; required at creation. */
             url?: string;
             /** @description For people. */
             description?: string;
-            /** @description Default true. Off: what happens meanwhile is not sent, later neither. */
+            /** @description Default true. While it is false, events are not sent, and they are not sent later either. */
             enabled?: boolean | string;
             /**
              * @description `single` (default): one event a request; `multiple`: up to 5 of one user.
@@ -1477,10 +1477,10 @@ export interface components {
         };
         /** WebhookChange */
         WebhookChange: {
-            /** @description http or https; needed at creation. */
+            /** @description http or https; required at creation. */
             url?: string;
             description?: string | null;
-            /** @description Default true. Off: what happens meanwhile is not sent, later neither. */
+            /** @description Default true. While it is false, events are not sent, and they are not sent later either. */
             enabled?: boolean | string;
             /**
              * @description `single` (default): one event a request; `multiple`: up to 5 of one user.
@@ -1521,9 +1521,9 @@ export interface components {
                 at: string;
                 /** @description Milliseconds. */
                 latency: number;
-                /** @description HTTP status; absent where there was no answer. */
+                /** @description HTTP status; absent if there was no response. */
                 status?: number;
-                /** @description Why it failed; absent where it did not. */
+                /** @description Why the attempt failed; absent if it succeeded. */
                 error?: string;
             }[];
             /**
@@ -1531,7 +1531,7 @@ export interface components {
              * @example 2026-11-20T04:21:00.123Z
              */
             nextAttemptAt?: string;
-            /** @description The beginning of the last answer's body, up to 1 KB. */
+            /** @description The beginning of the last response body, up to 1 KB. */
             lastResponseBody?: string;
         };
     };
@@ -1553,15 +1553,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Names the device; alone, it names a logged-out user. `anonymous`: nothing is stored of the update. */
+                    /** @description Identifies the device; without a `userId`, it identifies a logged-out user. `anonymous`: nothing is stored. */
                     deviceId: string;
-                    /** @description Stable unique id of the user. No personal data. */
+                    /** @description Stable unique id of the user. Do not use personal data. */
                     userId?: string;
                     /** @description Degrees. */
                     latitude: number;
                     /** @description Degrees. */
                     longitude: number;
-                    /** @description Metres, greater than 0. Required, unless an SDK calls: then a missing one means confidence 1. */
+                    /** @description Metres, greater than 0. Required, except in requests from an SDK: there, confidence is 1 if it is missing. */
                     accuracy?: number;
                     foreground?: boolean;
                     stopped?: boolean;
@@ -1577,20 +1577,20 @@ export interface operations {
                      * @example 2026-11-20T04:21:00.123Z
                      */
                     updatedAt?: string | number;
-                    /** @description Unix time in milliseconds; counts when `replayed`. */
+                    /** @description Unix time in milliseconds; used if `replayed` is true. */
                     updatedAtMs?: number;
-                    /** @description How many milliseconds old the location is. Counts where there is no `updatedAt` or `updatedAtMs`, up to a day. */
+                    /** @description Age of the location in milliseconds, up to a day. Used if there is no `updatedAt` or `updatedAtMs`. */
                     updatedAtMsDiff?: number;
-                    /** @description Sent later than it happened. Default false. */
+                    /** @description Whether the update was recorded earlier. Default false. */
                     replayed?: boolean;
                     deviceOS?: string;
                     deviceMake?: string;
                     deviceModel?: string;
                     installId?: string;
                     sdkVersion?: string;
-                    /** @description The beacons in range. An empty list leaves all; without a list, the distance decides. */
+                    /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
                     beacons?: {
-                        /** @description `ibeacon` or `eddystone`; absent, the identifiers tell. */
+                        /** @description `ibeacon` or `eddystone`; if absent, it follows from the identifiers. */
                         type?: string;
                         uuid?: string | number;
                         major?: string | number;
@@ -1600,29 +1600,29 @@ export interface operations {
                         /** @description Signal strength in dBm; not used. */
                         rssi?: number;
                     }[];
-                    /** @description Whether the answer is to carry `nearbyGeofences`: those within 100 km. */
+                    /** @description Whether the response should contain `nearbyGeofences`: those within 100 km. */
                     nearbyGeofences?: boolean | number | string;
                     /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
                     nearbyGeofencesLimit?: number;
-                    /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` of the answer before. */
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response. */
                     geofenceIds?: string[];
-                    /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` of the answer before. */
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                     beaconIds?: string[];
-                    /** @description Names the sender’s stream. With `sequence`: an update that is sent again is applied once. */
+                    /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                     stream?: string;
-                    /** @description Ascends within the stream. */
+                    /** @description Increases within the stream. */
                     sequence?: number;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** @description Names the device; alone, it names a logged-out user. `anonymous`: nothing is stored of the update. */
+                    /** @description Identifies the device; without a `userId`, it identifies a logged-out user. `anonymous`: nothing is stored. */
                     deviceId: string;
-                    /** @description Stable unique id of the user. No personal data. */
+                    /** @description Stable unique id of the user. Do not use personal data. */
                     userId?: string;
                     /** @description Degrees. */
                     latitude: number;
                     /** @description Degrees. */
                     longitude: number;
-                    /** @description Metres, greater than 0. Required, unless an SDK calls: then a missing one means confidence 1. */
+                    /** @description Metres, greater than 0. Required, except in requests from an SDK: there, confidence is 1 if it is missing. */
                     accuracy?: number;
                     foreground?: boolean;
                     stopped?: boolean;
@@ -1638,20 +1638,20 @@ export interface operations {
                      * @example 2026-11-20T04:21:00.123Z
                      */
                     updatedAt?: string | number;
-                    /** @description Unix time in milliseconds; counts when `replayed`. */
+                    /** @description Unix time in milliseconds; used if `replayed` is true. */
                     updatedAtMs?: number;
-                    /** @description How many milliseconds old the location is. Counts where there is no `updatedAt` or `updatedAtMs`, up to a day. */
+                    /** @description Age of the location in milliseconds, up to a day. Used if there is no `updatedAt` or `updatedAtMs`. */
                     updatedAtMsDiff?: number;
-                    /** @description Sent later than it happened. Default false. */
+                    /** @description Whether the update was recorded earlier. Default false. */
                     replayed?: boolean;
                     deviceOS?: string;
                     deviceMake?: string;
                     deviceModel?: string;
                     installId?: string;
                     sdkVersion?: string;
-                    /** @description The beacons in range. An empty list leaves all; without a list, the distance decides. */
+                    /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
                     beacons?: {
-                        /** @description `ibeacon` or `eddystone`; absent, the identifiers tell. */
+                        /** @description `ibeacon` or `eddystone`; if absent, it follows from the identifiers. */
                         type?: string;
                         uuid?: string | number;
                         major?: string | number;
@@ -1661,17 +1661,17 @@ export interface operations {
                         /** @description Signal strength in dBm; not used. */
                         rssi?: number;
                     }[];
-                    /** @description Whether the answer is to carry `nearbyGeofences`: those within 100 km. */
+                    /** @description Whether the response should contain `nearbyGeofences`: those within 100 km. */
                     nearbyGeofences?: boolean | number | string;
                     /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
                     nearbyGeofencesLimit?: number;
-                    /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` of the answer before. */
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response. */
                     geofenceIds?: string[];
-                    /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` of the answer before. */
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                     beaconIds?: string[];
-                    /** @description Names the sender’s stream. With `sequence`: an update that is sent again is applied once. */
+                    /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                     stream?: string;
-                    /** @description Ascends within the stream. */
+                    /** @description Increases within the stream. */
                     sequence?: number;
                 };
             };
@@ -1692,7 +1692,7 @@ export interface operations {
                         events: components["schemas"]["Event"][];
                         /** @description The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100. */
                         nearbyBeacons: components["schemas"]["Beacon"][];
-                        /** @description Where the update asks for them: nearest first. */
+                        /** @description Only if the update requests them; nearest first. */
                         nearbyGeofences?: components["schemas"]["Geofence"][];
                     };
                 };
@@ -1710,15 +1710,15 @@ export interface operations {
             content: {
                 "application/json": {
                     replays: {
-                        /** @description Names the device; alone, it names a logged-out user. `anonymous`: nothing is stored of the update. */
+                        /** @description Identifies the device; without a `userId`, it identifies a logged-out user. `anonymous`: nothing is stored. */
                         deviceId: string;
-                        /** @description Stable unique id of the user. No personal data. */
+                        /** @description Stable unique id of the user. Do not use personal data. */
                         userId?: string;
                         /** @description Degrees. */
                         latitude: number;
                         /** @description Degrees. */
                         longitude: number;
-                        /** @description Metres, greater than 0. Required, unless an SDK calls: then a missing one means confidence 1. */
+                        /** @description Metres, greater than 0. Required, except in requests from an SDK: there, confidence is 1 if it is missing. */
                         accuracy?: number;
                         foreground?: boolean;
                         stopped?: boolean;
@@ -1734,20 +1734,20 @@ export interface operations {
                          * @example 2026-11-20T04:21:00.123Z
                          */
                         updatedAt?: string | number;
-                        /** @description Unix time in milliseconds; counts when `replayed`. */
+                        /** @description Unix time in milliseconds; used if `replayed` is true. */
                         updatedAtMs?: number;
-                        /** @description How many milliseconds old the location is. Counts where there is no `updatedAt` or `updatedAtMs`, up to a day. */
+                        /** @description Age of the location in milliseconds, up to a day. Used if there is no `updatedAt` or `updatedAtMs`. */
                         updatedAtMsDiff?: number;
-                        /** @description Sent later than it happened. Default false. */
+                        /** @description Whether the update was recorded earlier. Default false. */
                         replayed?: boolean;
                         deviceOS?: string;
                         deviceMake?: string;
                         deviceModel?: string;
                         installId?: string;
                         sdkVersion?: string;
-                        /** @description The beacons in range. An empty list leaves all; without a list, the distance decides. */
+                        /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
                         beacons?: {
-                            /** @description `ibeacon` or `eddystone`; absent, the identifiers tell. */
+                            /** @description `ibeacon` or `eddystone`; if absent, it follows from the identifiers. */
                             type?: string;
                             uuid?: string | number;
                             major?: string | number;
@@ -1757,31 +1757,31 @@ export interface operations {
                             /** @description Signal strength in dBm; not used. */
                             rssi?: number;
                         }[];
-                        /** @description Whether the answer is to carry `nearbyGeofences`: those within 100 km. */
+                        /** @description Whether the response should contain `nearbyGeofences`: those within 100 km. */
                         nearbyGeofences?: boolean | number | string;
                         /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
                         nearbyGeofencesLimit?: number;
-                        /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` of the answer before. */
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response. */
                         geofenceIds?: string[];
-                        /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` of the answer before. */
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                         beaconIds?: string[];
-                        /** @description Names the sender’s stream. With `sequence`: an update that is sent again is applied once. */
+                        /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                         stream?: string;
-                        /** @description Ascends within the stream. */
+                        /** @description Increases within the stream. */
                         sequence?: number;
                     }[];
                 };
                 "application/x-www-form-urlencoded": {
                     replays: {
-                        /** @description Names the device; alone, it names a logged-out user. `anonymous`: nothing is stored of the update. */
+                        /** @description Identifies the device; without a `userId`, it identifies a logged-out user. `anonymous`: nothing is stored. */
                         deviceId: string;
-                        /** @description Stable unique id of the user. No personal data. */
+                        /** @description Stable unique id of the user. Do not use personal data. */
                         userId?: string;
                         /** @description Degrees. */
                         latitude: number;
                         /** @description Degrees. */
                         longitude: number;
-                        /** @description Metres, greater than 0. Required, unless an SDK calls: then a missing one means confidence 1. */
+                        /** @description Metres, greater than 0. Required, except in requests from an SDK: there, confidence is 1 if it is missing. */
                         accuracy?: number;
                         foreground?: boolean;
                         stopped?: boolean;
@@ -1797,20 +1797,20 @@ export interface operations {
                          * @example 2026-11-20T04:21:00.123Z
                          */
                         updatedAt?: string | number;
-                        /** @description Unix time in milliseconds; counts when `replayed`. */
+                        /** @description Unix time in milliseconds; used if `replayed` is true. */
                         updatedAtMs?: number;
-                        /** @description How many milliseconds old the location is. Counts where there is no `updatedAt` or `updatedAtMs`, up to a day. */
+                        /** @description Age of the location in milliseconds, up to a day. Used if there is no `updatedAt` or `updatedAtMs`. */
                         updatedAtMsDiff?: number;
-                        /** @description Sent later than it happened. Default false. */
+                        /** @description Whether the update was recorded earlier. Default false. */
                         replayed?: boolean;
                         deviceOS?: string;
                         deviceMake?: string;
                         deviceModel?: string;
                         installId?: string;
                         sdkVersion?: string;
-                        /** @description The beacons in range. An empty list leaves all; without a list, the distance decides. */
+                        /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
                         beacons?: {
-                            /** @description `ibeacon` or `eddystone`; absent, the identifiers tell. */
+                            /** @description `ibeacon` or `eddystone`; if absent, it follows from the identifiers. */
                             type?: string;
                             uuid?: string | number;
                             major?: string | number;
@@ -1820,17 +1820,17 @@ export interface operations {
                             /** @description Signal strength in dBm; not used. */
                             rssi?: number;
                         }[];
-                        /** @description Whether the answer is to carry `nearbyGeofences`: those within 100 km. */
+                        /** @description Whether the response should contain `nearbyGeofences`: those within 100 km. */
                         nearbyGeofences?: boolean | number | string;
                         /** @description How many, 1 to 100; 10 where it is absent or less than 1. */
                         nearbyGeofencesLimit?: number;
-                        /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` of the answer before. */
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response. */
                         geofenceIds?: string[];
-                        /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` of the answer before. */
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                         beaconIds?: string[];
-                        /** @description Names the sender’s stream. With `sequence`: an update that is sent again is applied once. */
+                        /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                         stream?: string;
-                        /** @description Ascends within the stream. */
+                        /** @description Increases within the stream. */
                         sequence?: number;
                     }[];
                 };
@@ -1846,7 +1846,7 @@ export interface operations {
                     "application/json": {
                         meta: {
                             code: number;
-                            /** @description How many events are left out here, as too many; GET /v1/events has them, but those of `anonymous`. */
+                            /** @description Number of events that are left out because there are too many; GET /v1/events has them, except those of `anonymous`. */
                             omittedEvents?: number;
                         };
                     } & {
@@ -1854,7 +1854,7 @@ export interface operations {
                         events: components["schemas"]["Event"][];
                         /** @description The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100. */
                         nearbyBeacons: components["schemas"]["Beacon"][];
-                        /** @description Where the update asks for them: nearest first. */
+                        /** @description Only if the update requests them; nearest first. */
                         nearbyGeofences?: components["schemas"]["Geofence"][];
                     };
                 };
@@ -1869,15 +1869,15 @@ export interface operations {
                 deviceId?: string;
                 type?: string;
                 /**
-                 * @description How many to answer at most.
+                 * @description Maximum number of records in the response.
                  * @example 2
                  */
                 limit?: number;
                 /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
                 before?: string;
-                /** @description Those whose `createdAt` (the time of its update, which a replay dates back) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `createdAt` (the time of its update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
-                /** @description Those whose `createdAt` (the time of its update, which a replay dates back) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `createdAt` (the time of its update, which is in the past for a replay) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
                 /** @description Those whose `actualCreatedAt` (when it arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
@@ -1919,12 +1919,12 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description What happened, in the words of the app; becomes the type of the event. */
+                    /** @description The name of the event, chosen by the app; it becomes the type of the event. */
                     name?: string;
-                    /** @description Stands for `name` where that is absent. */
+                    /** @description Used if `name` is absent. */
                     type?: string;
                     userId?: string;
-                    /** @description Absent, the device that the user was last seen on. `anonymous`: nothing is stored. */
+                    /** @description If absent, the device on which the user was last seen. `anonymous`: nothing is stored. */
                     deviceId?: string;
                     installId?: string;
                     /** @description Up to 32 keys, of 1 to 256 characters. */
@@ -1936,16 +1936,16 @@ export interface operations {
                      * @example 2026-11-20T04:21:00.123Z
                      */
                     createdAt?: string | number;
-                    /** @description Becomes `metadata.revenue`, where SDKs put it. */
+                    /** @description Stored as `metadata.revenue`, where SDKs expect it. */
                     revenue?: number;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** @description What happened, in the words of the app; becomes the type of the event. */
+                    /** @description The name of the event, chosen by the app; it becomes the type of the event. */
                     name?: string;
-                    /** @description Stands for `name` where that is absent. */
+                    /** @description Used if `name` is absent. */
                     type?: string;
                     userId?: string;
-                    /** @description Absent, the device that the user was last seen on. `anonymous`: nothing is stored. */
+                    /** @description If absent, the device on which the user was last seen. `anonymous`: nothing is stored. */
                     deviceId?: string;
                     installId?: string;
                     /** @description Up to 32 keys, of 1 to 256 characters. */
@@ -1957,7 +1957,7 @@ export interface operations {
                      * @example 2026-11-20T04:21:00.123Z
                      */
                     createdAt?: string | number;
-                    /** @description Becomes `metadata.revenue`, where SDKs put it. */
+                    /** @description Stored as `metadata.revenue`, where SDKs expect it. */
                     revenue?: number;
                 };
             };
@@ -2043,7 +2043,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Not used, as are the other parameters that SDKs send.
+                 * @description Not used. The other parameters that SDKs send are not used either.
                  * @example b7e1f2a4-6d0c-4a53-9f0e-51d1c7a2e9aa
                  */
                 deviceId?: string;
@@ -2068,12 +2068,12 @@ export interface operations {
                             code: number;
                             settings: {
                                 beacons: {
-                                    /** @description What to range instead of the beacons nearby. */
+                                    /** @description Identifiers to range, instead of the nearby beacons. */
                                     uuids: string[];
                                     uids: string[];
                                 };
                             };
-                            /** @description The project settings by which an SDK foresees what the server will decide. */
+                            /** @description The project settings that tell an SDK what the server will decide. */
                             sdkConfiguration: {
                                 stopDetection: boolean;
                                 bufferGeofenceEntries: boolean;
@@ -2218,7 +2218,7 @@ export interface operations {
                 userId?: string;
                 deviceId?: string;
                 /**
-                 * @description How many to answer at most.
+                 * @description Maximum number of records in the response.
                  * @example 2
                  */
                 limit?: number;
@@ -2228,9 +2228,9 @@ export interface operations {
                 createdBefore?: string | number;
                 /** @description Those whose `createdAt` (when the first update of the record arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (the time of the last update, which a replay dates back) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `updatedAt` (the time of the last update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (the time of the last update, which a replay dates back) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Those whose `updatedAt` (the time of the last update, which is in the past for a replay) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
             };
             header?: never;
@@ -2369,7 +2369,7 @@ export interface operations {
                                 stopped: boolean;
                                 replayed: boolean;
                             };
-                            /** @description As GET /v1/settings answers them. */
+                            /** @description As in GET /v1/settings. */
                             settings: Record<string, unknown>;
                             /** @description Why the update touched no geofence at all. */
                             note?: string;
@@ -2389,17 +2389,17 @@ export interface operations {
                                 enteredAt?: string;
                                 /** @description Metres to the boundary, negative inside. */
                                 distance?: number;
-                                /** @description Share of the accuracy disc that it covers, 0 to 1. */
+                                /** @description Share of the accuracy disc that the geofence covers, 0 to 1. */
                                 coverage?: number;
                                 confidence?: number;
                                 eligible?: boolean;
-                                /** @description The first rule that keeps it from making events. */
+                                /** @description The first rule that prevents events of this geofence. */
                                 ineligible?: string;
                                 currentlyOperating?: boolean;
                                 outcome: string;
-                                /** @description Type of the event that was made. */
+                                /** @description Type of the event, if there was one. */
                                 event?: string;
-                                /** @description A sentence. */
+                                /** @description A sentence that explains the outcome. */
                                 reason: string;
                                 /**
                                  * Format: date-time
@@ -2426,13 +2426,13 @@ export interface operations {
                  * @example 500
                  */
                 radius?: number;
-                /** @description The radius counts minutes of travel, and the quickest come first. Who is too far away for the routing engine to measure is not found. */
+                /** @description The radius is in minutes of travel, and the users with the shortest travel time come first. Users who are too far away for the routing engine are not found. */
                 mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
                 metadata?: {
                     [key: string]: string;
                 };
                 /**
-                 * @description How many to answer at most.
+                 * @description Maximum number of records in the response.
                  * @example 10
                  */
                 limit?: number;
@@ -2463,7 +2463,7 @@ export interface operations {
     getV1GeofencesByIdUsers: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of records in the response. */
                 limit?: number;
             };
             header?: never;
@@ -2497,7 +2497,7 @@ export interface operations {
     getV1GeofencesByTagByExternalIdUsers: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of records in the response. */
                 limit?: number;
             };
             header?: never;
@@ -2533,7 +2533,7 @@ export interface operations {
     getV1BeaconsByIdUsers: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of records in the response. */
                 limit?: number;
             };
             header?: never;
@@ -2567,7 +2567,7 @@ export interface operations {
     getV1BeaconsByTagByExternalIdUsers: {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of records in the response. */
                 limit?: number;
             };
             header?: never;
@@ -2678,21 +2678,21 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description 1: it happened, -1: it did not, 0: unknown again. Or by name. */
+                    /** @description 1: it happened; -1: it did not; 0: unknown. Names are accepted too. */
                     verification: 1 | 0 | -1 | "ACCEPT" | "UNVERIFY" | "REJECT";
-                    /** @description `_id` of the place where the user is indeed. */
+                    /** @description `_id` of the place where the user really is. */
                     verifiedPlaceId?: string;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** @description 1: it happened, -1: it did not, 0: unknown again. Or by name. */
+                    /** @description 1: it happened; -1: it did not; 0: unknown. Names are accepted too. */
                     verification: 1 | 0 | -1 | "ACCEPT" | "UNVERIFY" | "REJECT";
-                    /** @description `_id` of the place where the user is indeed. */
+                    /** @description `_id` of the place where the user really is. */
                     verifiedPlaceId?: string;
                 };
             };
         };
         responses: {
-            /** @description Noted; `event` for a secret key only. */
+            /** @description Stored; `event` is present for a secret key only. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2715,12 +2715,12 @@ export interface operations {
                 /** @example store */
                 tag?: string;
                 externalId?: string;
-                /** @description `metadata[key]=value`: as text, or as the boolean or number that it reads as. */
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
                 metadata?: {
                     [key: string]: string;
                 };
                 /**
-                 * @description How many to answer at most.
+                 * @description Maximum number of records in the response.
                  * @example 2
                  */
                 limit?: number;
@@ -2986,20 +2986,20 @@ export interface operations {
                  */
                 near: string;
                 /**
-                 * @description How many to answer at most.
+                 * @description Maximum number of records in the response.
                  * @example 2
                  */
                 limit?: number;
                 /** @description Metres; absent: unbounded. */
                 radius?: number;
-                /** @description Comma-separated; geofences of any of them. */
+                /** @description Comma-separated; geofences with any of these tags. */
                 tags?: string;
-                /** @description `metadata[key]=value`: as text, or as the boolean or number that it reads as. */
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
                 metadata?: {
                     [key: string]: string;
                 };
                 /**
-                 * @description More than 100 results need it to be false.
+                 * @description Must be false for more than 100 results.
                  * @example false
                  */
                 includeGeometry?: boolean;
@@ -3033,11 +3033,11 @@ export interface operations {
                 /** @example shelf */
                 tag?: string;
                 externalId?: string;
-                /** @description `metadata[key]=value`: as text, or as the boolean or number that it reads as. */
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
                 metadata?: {
                     [key: string]: string;
                 };
-                /** @description How many to answer at most. */
+                /** @description Maximum number of records in the response. */
                 limit?: number;
                 /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
                 before?: string;
@@ -3306,13 +3306,13 @@ export interface operations {
                  */
                 radius?: number;
                 /**
-                 * @description How many to answer at most.
+                 * @description Maximum number of records in the response.
                  * @example 10
                  */
                 limit?: number;
-                /** @description Comma-separated; beacons of any of them. */
+                /** @description Comma-separated; beacons with any of these tags. */
                 tags?: string;
-                /** @description `metadata[key]=value`: as text, or as the boolean or number that it reads as. */
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
                 metadata?: {
                     [key: string]: string;
                 };
@@ -3352,7 +3352,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many to answer at most.
+                 * @description Maximum number of records in the response.
                  * @example 10
                  */
                 limit?: number;
@@ -3458,7 +3458,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many to answer at most.
+                 * @description Maximum number of records in the response.
                  * @example 10
                  */
                 limit?: number;
@@ -3565,7 +3565,7 @@ export interface operations {
             query?: {
                 format?: "csv" | "geojson";
                 /**
-                 * @description Those with this tag alone.
+                 * @description Only records with this tag.
                  * @example bar
                  */
                 tag?: string;
@@ -3593,7 +3593,7 @@ export interface operations {
             query?: {
                 format?: "csv" | "geojson";
                 /**
-                 * @description Those with this tag alone.
+                 * @description Only records with this tag.
                  * @example till
                  */
                 tag?: string;
@@ -3700,7 +3700,7 @@ export interface operations {
                             lastFour: string;
                             /** Format: date-time */
                             createdAt: string;
-                            /** @description The whole key; in the answer to a rotation only. */
+                            /** @description The whole key; only in the response to a rotation. */
                             key?: string;
                         }[];
                     };
@@ -3738,7 +3738,7 @@ export interface operations {
                             lastFour: string;
                             /** Format: date-time */
                             createdAt: string;
-                            /** @description The whole key; in the answer to a rotation only. */
+                            /** @description The whole key; only in the response to a rotation. */
                             key?: string;
                         };
                     };
@@ -3975,7 +3975,7 @@ export interface operations {
                         };
                     } & {
                         test: {
-                            /** @description Whether the endpoint answered 2xx. */
+                            /** @description Whether the endpoint responded with 2xx. */
                             delivered: boolean;
                             /**
                              * Format: date-time
@@ -3984,11 +3984,11 @@ export interface operations {
                             at: string;
                             /** @description Milliseconds. */
                             latency: number;
-                            /** @description HTTP status; absent where there was no answer. */
+                            /** @description HTTP status; absent if there was no response. */
                             status?: number;
-                            /** @description Why it failed; absent where it did not. */
+                            /** @description Why the attempt failed; absent if it succeeded. */
                             error?: string;
-                            /** @description The beginning of the last answer's body, up to 1 KB. */
+                            /** @description The beginning of the last response body, up to 1 KB. */
                             lastResponseBody?: string;
                         };
                     };
@@ -4001,7 +4001,7 @@ export interface operations {
             query?: {
                 /** @example delivered */
                 status?: "pending" | "delivered" | "failed" | "dropped";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of records in the response. */
                 limit?: number;
                 /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
                 before?: string;
@@ -4120,13 +4120,13 @@ export interface operations {
                  * @example metric
                  */
                 units?: "metric" | "imperial";
-                /** @description What to keep off where there is another way: some of tolls, highways, ferries, borderCrossings, separated by commas. */
+                /** @description What to avoid if another route exists: some of tolls, highways, ferries, borderCrossings, separated by commas. */
                 avoid?: string;
-                /** @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five. */
+                /** @description The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five. */
                 geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
-                /** @description So many points evenly along the way, in place of its own; as `linestring` where no form is named. */
+                /** @description Number of points, evenly spaced along the route, to return instead of the original ones; as `linestring` if no format is given. */
                 geometryPoints?: number;
-                /** @description When the journey begins: roads that are closed at that time of the week are not taken. Without, none is closed. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 departureTime?: string | number;
             };
             header?: never;
@@ -4145,7 +4145,7 @@ export interface operations {
                         meta: {
                             code: number;
                             /**
-                             * @description Whom to credit where the answer is shown.
+                             * @description The attribution to show with the result.
                              * @example © OpenStreetMap contributors
                              */
                             attribution?: string;
@@ -4188,7 +4188,7 @@ export interface operations {
                                     type: "LineString";
                                     coordinates: number[][];
                                 };
-                                /** @description Why distance and duration are null: other modes have a way, this one has none. */
+                                /** @description Why distance and duration are null: there is a route for other modes, but not for this one. */
                                 reason?: string;
                             };
                             truck?: {
@@ -4218,7 +4218,7 @@ export interface operations {
                                     type: "LineString";
                                     coordinates: number[][];
                                 };
-                                /** @description Why distance and duration are null: other modes have a way, this one has none. */
+                                /** @description Why distance and duration are null: there is a route for other modes, but not for this one. */
                                 reason?: string;
                             };
                             foot?: {
@@ -4248,7 +4248,7 @@ export interface operations {
                                     type: "LineString";
                                     coordinates: number[][];
                                 };
-                                /** @description Why distance and duration are null: other modes have a way, this one has none. */
+                                /** @description Why distance and duration are null: there is a route for other modes, but not for this one. */
                                 reason?: string;
                             };
                             bike?: {
@@ -4278,7 +4278,7 @@ export interface operations {
                                     type: "LineString";
                                     coordinates: number[][];
                                 };
-                                /** @description Why distance and duration are null: other modes have a way, this one has none. */
+                                /** @description Why distance and duration are null: there is a route for other modes, but not for this one. */
                                 reason?: string;
                             };
                             motorbike?: {
@@ -4308,7 +4308,7 @@ export interface operations {
                                     type: "LineString";
                                     coordinates: number[][];
                                 };
-                                /** @description Why distance and duration are null: other modes have a way, this one has none. */
+                                /** @description Why distance and duration are null: there is a route for other modes, but not for this one. */
                                 reason?: string;
                             };
                         };
@@ -4340,9 +4340,9 @@ export interface operations {
                  * @example metric
                  */
                 units?: "metric" | "imperial";
-                /** @description What to keep off where there is another way: some of tolls, highways, ferries, borderCrossings, separated by commas. */
+                /** @description What to avoid if another route exists: some of tolls, highways, ferries, borderCrossings, separated by commas. */
                 avoid?: string;
-                /** @description When the journey begins: roads that are closed at that time of the week are not taken. Without, none is closed. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 departureTime?: string | number;
             };
             header?: never;
@@ -4361,7 +4361,7 @@ export interface operations {
                         meta: {
                             code: number;
                             /**
-                             * @description Whom to credit where the answer is shown.
+                             * @description The attribution to show with the result.
                              * @example © OpenStreetMap contributors
                              */
                             attribution?: string;
@@ -4420,7 +4420,7 @@ export interface operations {
                          */
                         coordinates: string;
                         /**
-                         * @description When the point was measured, not before the one before it. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                         * @description The time of the point; not earlier than that of the previous point. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
                          * @example 2026-11-20T04:21:00.123Z
                          */
                         createdAt?: string | number;
@@ -4432,7 +4432,7 @@ export interface operations {
                      * @enum {string}
                      */
                     mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
-                    /** @description What to tell of the roads: some of speedLimit, names, roadClass, separated by commas. Without, nothing. */
+                    /** @description Attributes of the roads to return: some of speedLimit, names, roadClass, separated by commas. Default: none. */
                     roadAttributes?: string;
                     /**
                      * @description Distances in metres, or feet; their texts in kilometres, or miles.
@@ -4441,7 +4441,7 @@ export interface operations {
                      */
                     units?: "metric" | "imperial";
                     /**
-                     * @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five.
+                     * @description The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five.
                      * @enum {string}
                      */
                     geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
@@ -4455,7 +4455,7 @@ export interface operations {
                          */
                         coordinates: string;
                         /**
-                         * @description When the point was measured, not before the one before it. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                         * @description The time of the point; not earlier than that of the previous point. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
                          * @example 2026-11-20T04:21:00.123Z
                          */
                         createdAt?: string | number;
@@ -4467,7 +4467,7 @@ export interface operations {
                      * @enum {string}
                      */
                     mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
-                    /** @description What to tell of the roads: some of speedLimit, names, roadClass, separated by commas. Without, nothing. */
+                    /** @description Attributes of the roads to return: some of speedLimit, names, roadClass, separated by commas. Default: none. */
                     roadAttributes?: string;
                     /**
                      * @description Distances in metres, or feet; their texts in kilometres, or miles.
@@ -4476,7 +4476,7 @@ export interface operations {
                      */
                     units?: "metric" | "imperial";
                     /**
-                     * @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five.
+                     * @description The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five.
                      * @enum {string}
                      */
                     geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
@@ -4494,7 +4494,7 @@ export interface operations {
                         meta: {
                             code: number;
                             /**
-                             * @description Whom to credit where the answer is shown.
+                             * @description The attribution to show with the result.
                              * @example © OpenStreetMap contributors
                              */
                             attribution?: string;
@@ -4528,7 +4528,7 @@ export interface operations {
                                 latitude: number;
                                 longitude: number;
                             };
-                            /** @description The first point of the path that lies on this road, where one does. */
+                            /** @description The first point of the path that lies on this road, if there is one. */
                             originalIndex?: number;
                         }[];
                         /** @description In the form that `geometry` asks for. */
@@ -4569,17 +4569,17 @@ export interface operations {
                  * @example metric
                  */
                 units?: "metric" | "imperial";
-                /** @description What to keep off where there is another way: some of tolls, highways, ferries, borderCrossings, separated by commas. */
+                /** @description What to avoid if another route exists: some of tolls, highways, ferries, borderCrossings, separated by commas. */
                 avoid?: string;
-                /** @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five. */
+                /** @description The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five. */
                 geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
-                /** @description When the journey begins: roads that are closed at that time of the week are not taken. Without, none is closed. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 departureTime?: string | number;
                 /** @description Direction of travel at the first location, degrees clockwise from north. */
                 heading?: number;
                 /** @description Up to 2 other routes behind the best. Only with exactly two locations; together with `departureTime` there is the best one alone. */
                 alternatives?: boolean;
-                /** @description Of all texts. */
+                /** @description Language of all texts. */
                 lang?: "de" | "en" | "es" | "fr" | "ja" | "ko" | "pt" | "ru";
             };
             header?: never;
@@ -4598,13 +4598,13 @@ export interface operations {
                         meta: {
                             code: number;
                             /**
-                             * @description Whom to credit where the answer is shown.
+                             * @description The attribution to show with the result.
                              * @example © OpenStreetMap contributors
                              */
                             attribution?: string;
                         };
                     } & {
-                        /** @description The best first, by its time and by what makes a way tiresome, such as turns: another may take less time. */
+                        /** @description The first is the best by time and turns together, so another may take less time. */
                         routes: {
                             /** @description Of travelling. */
                             duration: {
@@ -4704,9 +4704,9 @@ export interface operations {
                                     bearing_after: number;
                                     /** @example Turn left onto Jamaica Avenue. */
                                     instructions: string;
-                                    /** @description What a display shows, as OSRM and Mapbox write it; lengths in metres. */
+                                    /** @description Text for a display, in the format of OSRM and Mapbox; lengths in metres. */
                                     banner_instructions: unknown[];
-                                    /** @description What is said and when, as OSRM and Mapbox write it; lengths in metres. */
+                                    /** @description Text to speak and when to speak it, in the format of OSRM and Mapbox; lengths in metres. */
                                     voice_instructions: unknown[];
                                     /** @description In the form that `geometry` asks for. */
                                     geometry: {
@@ -4721,11 +4721,11 @@ export interface operations {
                                     };
                                     /** @description The mode, or `ferry`. */
                                     mode: string;
-                                    /** @description What to do at the beginning of the step: `start`, `left`, `slight-left`, `sharp-left`, `uturn`, `continue`, `stay-left`, `stay-straight`, `ramp-left`, `exit-left`, `merge-left`, `roundabout`, `roundabout-exit`, `destination`, `destination-left`; and the same with `right`. */
+                                    /** @description The maneuver at the beginning of the step: `start`, `left`, `slight-left`, `sharp-left`, `uturn`, `continue`, `stay-left`, `stay-straight`, `ramp-left`, `exit-left`, `merge-left`, `roundabout`, `roundabout-exit`, `destination`, `destination-left`; and the same with `right`. */
                                     manuever: string;
-                                    /** @description Empty where the road has neither name nor number. */
+                                    /** @description Empty if the road has neither name nor number. */
                                     street_name: string;
-                                    /** @description Of exits: the number on the sign, else where it leads. */
+                                    /** @description For exits: the number on the sign, or else the destination. */
                                     exit_name?: string;
                                 }[];
                             }[];
@@ -4747,9 +4747,9 @@ export interface operations {
                 mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
                 /** @description Distances in metres, or feet; their texts in kilometres, or miles. */
                 units?: "metric" | "imperial";
-                /** @description The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five. */
+                /** @description The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five. */
                 geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
-                /** @description When the journey begins: roads that are closed at that time of the week are not taken. Without, none is closed. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                /** @description Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 departureTime?: string | number;
             };
             header?: never;
@@ -4768,7 +4768,7 @@ export interface operations {
                         meta: {
                             code: number;
                             /**
-                             * @description Whom to credit where the answer is shown.
+                             * @description The attribution to show with the result.
                              * @example © OpenStreetMap contributors
                              */
                             attribution?: string;

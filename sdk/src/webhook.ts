@@ -26,9 +26,9 @@ export async function verifyWebhook(
   const id = required(headers, 'webhook-id')
   const timestamp = required(headers, 'webhook-timestamp')
   const signatures = required(headers, 'webhook-signature')
-  if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookVerificationError('webhook-timestamp is no time.')
+  if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookVerificationError('webhook-timestamp is not a time.')
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > TOLERANCE_SECONDS)
-    throw new WebhookVerificationError('The webhook is too old, or its clock and ours differ.')
+    throw new WebhookVerificationError('The webhook is too old, or the clocks of sender and receiver differ.')
   const keyBytes = bytesOf(secret.replace(/^whsec_/, ''))
   if (keyBytes === undefined || keyBytes.length === 0)
     throw new WebhookVerificationError('The secret is not whsec_ and Base64.')
@@ -41,7 +41,7 @@ export async function verifyWebhook(
     const bytes = signature.startsWith('v1,') ? bytesOf(signature.slice(3)) : undefined
     if (bytes !== undefined && (await crypto.subtle.verify('HMAC', key, bytes, signed))) return payload(body)
   }
-  throw new WebhookVerificationError('No signature fits.')
+  throw new WebhookVerificationError('No signature matches.')
 }
 
 function payload(body: string | Uint8Array): WebhookPayload {

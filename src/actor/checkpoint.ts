@@ -39,7 +39,9 @@ export class Checkpointer {
     if (this.running !== undefined || this.holds > 0 || frameBytes - this.lastBytes < this.everyBytes) return
     this.lastBytes = frameBytes
     this.running = this.round()
-      .catch((error) => this.parts.logger.error({ err: error }, 'snapshot failed; the log keeps everything'))
+      .catch((error) =>
+        this.parts.logger.error({ err: error }, 'snapshot failed; the log still has everything'),
+      )
       .finally(() => (this.running = undefined))
   }
 

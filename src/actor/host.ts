@@ -476,7 +476,7 @@ function overloaded(): ApiError {
 function tooManyEvents(): ApiError {
   return new ApiError(
     400,
-    'metadata: Too large for the many events that the update causes, which repeat it.',
+    'metadata: Too large, because each of the many events of this update repeats it.',
     {
       param: 'metadata',
     },
@@ -484,7 +484,7 @@ function tooManyEvents(): ApiError {
 }
 
 function tooManyRecords(): ApiError {
-  return new ApiError(400, `userId: The device has had ${MAX_RECORDS} users already, as many as it may.`, {
+  return new ApiError(400, `userId: This device has already had ${MAX_RECORDS} users, which is the limit.`, {
     param: 'userId',
   })
 }

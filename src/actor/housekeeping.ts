@@ -81,9 +81,9 @@ export class Housekeeping implements Service {
       for (const host of this.parts.hosts())
         prunedUsers += await this.pruneUsers(host, clock.now() - usersDays * DAY_MS)
       if (prunedEvents + prunedUsers > 0)
-        logger.info({ events: prunedEvents, users: prunedUsers }, 'retention: removed what is past its time')
+        logger.info({ events: prunedEvents, users: prunedUsers }, 'retention: removed old events and users')
     } catch (error) {
-      if (!this.stopped) logger.error({ err: error }, 'retention failed; it is tried again')
+      if (!this.stopped) logger.error({ err: error }, 'retention failed; retrying')
     }
   }
 

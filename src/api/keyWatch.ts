@@ -67,7 +67,7 @@ export class KeyWatch {
 
   #refusal(credentials: Credentials): ApiError | undefined {
     const { isCurrent, quotas, clock } = this.#options
-    if (!isCurrent(credentials)) return new ApiError(401, 'The key is no longer good.')
+    if (!isCurrent(credentials)) return new ApiError(401, 'The key is no longer valid.')
     try {
       quotas.take(credentials.scope, clock.now())
       quotas.giveBack(credentials.scope)

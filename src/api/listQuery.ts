@@ -16,7 +16,7 @@ export const PageQuery = {
 
 /** What a list answers beside 200; to be spread into a route's answers. */
 export const PageAnswers = {
-  404: Type.Object({}, { description: '`before` names no record, or none that is still there.' }),
+  404: Type.Object({}, { description: '`before` is not the `_id` of an existing record.' }),
 }
 
 /** The bounds of creation. @param created what `createdAt` says of these records */
@@ -102,5 +102,5 @@ export function distinctPage(
 
 /** 404 for a `before` that names no record of the list. */
 export function unknownBefore(): ApiError {
-  return new ApiError(404, 'before: There is no such record, or no longer.', { param: 'before' })
+  return new ApiError(404, 'before: No record has this `_id`, or it has been deleted.', { param: 'before' })
 }

@@ -14,7 +14,7 @@ const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
   403: 'Forbidden: the endpoint needs a secret key.',
   404: 'Not found.',
   413: 'The body is too large.',
-  415: 'The content type is not one that the API reads.',
+  415: 'The API does not accept this content type.',
   426: 'Upgrade required: the path is a WebSocket; `Sec-WebSocket-Version` names the version that is spoken.',
   429: 'Too many requests; `meta.type` names the window.',
   451: "Unavailable for legal reasons: the requester's country is blocked.",

@@ -39,7 +39,7 @@ export function dateText(sentence?: string) {
 /** Members of the metadata of what is searched for; `metadataMatcher` reads it. */
 export const MetadataFilter = Type.Record(Type.String(), Type.String({ maxLength: METADATA_TEXT_LENGTH }), {
   maxProperties: USER_METADATA_KEYS,
-  description: '`metadata[key]=value`: as text, or as the boolean or number that it reads as.',
+  description: '`metadata[key]=value`: matches the value as a string, and also as a boolean or number.',
 })
 
 /** A text of at most that many characters. */
@@ -60,7 +60,7 @@ export function limitOf(standard: number, max: number): TInteger {
     minimum: 1,
     maximum: max,
     default: standard,
-    description: 'How many to answer at most.',
+    description: 'Maximum number of records in the response.',
   })
 }
 

@@ -75,7 +75,7 @@ export interface Server {
   readonly refusedConnections: number
 }
 
-const NO_SUCH_PATH = 'Not found. GET /v1/openapi.json tells the paths.'
+const NO_SUCH_PATH = 'Not found. GET /v1/openapi.json lists the paths.'
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 const DEFAULT_MAX_HELD_BYTES = 64 * 1024 * 1024
 const DEFAULT_MAX_UNREAD_BYTES = 64 * 1024 * 1024
@@ -224,7 +224,7 @@ export function createServer(options: ServerOptions): Server {
         if (socket === false) {
           reject(
             new Error(
-              `Cannot listen on ${host}:${port}: the port is in use, or below 1024 and not allowed to this user, or the address is not ours.`,
+              `Cannot listen on ${host}:${port}: the port is in use, or below 1024 and not allowed to this user, or the address does not belong to this machine.`,
             ),
           )
           return

@@ -15,7 +15,8 @@ interface UserData {
 const PROTOCOL_HEADER = 'sec-websocket-protocol'
 /** Of RFC 6455; drafts before it had others. */
 const VERSION = '13'
-const NO_HANDSHAKE = 'This is a WebSocket: connect with one. /docs/guides/stream tells how.'
+const NO_HANDSHAKE =
+  'This is a WebSocket: connect with a WebSocket client. /docs/guides/stream describes how.'
 
 /** What an answer with 426 says beside its error, as lines joined by CRLF (RFC 6455, section 4.4). */
 export const UPGRADE_HEADERS = `Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: ${VERSION}`

@@ -59,17 +59,18 @@ export async function restoreBackup(
 
   async function restoreFile({ name, bytes, sha256 }: Manifest['files'][number]): Promise<void> {
     const path = join(backup, name)
-    if (!NAME.test(name)) throw new BackupDamaged(path, 'is no name of a file of a data folder.')
+    if (!NAME.test(name)) throw new BackupDamaged(path, 'is not the name of a file of a data folder.')
     if (!existsSync(path)) throw new BackupDamaged(path, 'is missing.')
     const copied = await copyFile(path, join(data, name), name, { bytesPerSecond: Infinity, count, signal })
     if (copied.bytes !== bytes) throw new BackupDamaged(path, `has ${copied.bytes} bytes, not ${bytes}.`)
-    if (copied.sha256 !== sha256) throw new BackupDamaged(path, 'is damaged: its SHA-256 is another.')
+    if (copied.sha256 !== sha256) throw new BackupDamaged(path, 'is damaged: its SHA-256 does not match.')
   }
 }
 
 function readManifest(backup: string): Manifest {
   const path = join(backup, MANIFEST_FILE)
   if (!existsSync(backup)) throw new BackupDamaged(backup, 'there is no such folder.')
-  if (!existsSync(path)) throw new BackupDamaged(backup, `is no backup: there is no ${MANIFEST_FILE} in it.`)
+  if (!existsSync(path))
+    throw new BackupDamaged(backup, `is not a backup: it does not contain ${MANIFEST_FILE} in it.`)
   return decodeManifest(readFileSync(path, 'utf8'), path)
 }

@@ -20,7 +20,7 @@ export class BackupUnderWay extends Error {
   override name = 'BackupUnderWay'
 
   constructor() {
-    super('Another backup of this data folder is under way.')
+    super('Another backup of this data folder is already running.')
   }
 }
 

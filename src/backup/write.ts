@@ -97,14 +97,16 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
 
 function checkTarget(data: string, target: string, partial: string, bytes: number): void {
   const parent = dirname(target)
-  if (existsSync(target)) throw new BackupRefused(`${target} exists: a backup is a new folder.`)
+  if (existsSync(target)) throw new BackupRefused(`${target} already exists: a backup needs a new folder.`)
   if (!existsSync(parent)) throw new BackupRefused(`There is no folder ${parent}.`)
   if (existsSync(partial)) {
-    throw new BackupRefused(`${partial} is under way, or left of a backup that was killed: then remove it.`)
+    throw new BackupRefused(
+      `${partial} belongs to a backup that is still running, or that was killed. In the second case, remove it.`,
+    )
   }
   if (!relative(realpathSync(data), realpathSync(parent)).startsWith('..')) {
     throw new BackupRefused(
-      `${target} is in the data folder: a backup belongs elsewhere, best on another disk.`,
+      `${target} is inside the data folder. Choose another place for the backup, best on another disk.`,
     )
   }
   const { bavail, bsize } = statfsSync(parent)
@@ -149,7 +151,7 @@ async function copyImage(
     const file = await copyFile(join(data, name), join(to, name), name, { ...options, bytes })
     if (bytes !== undefined && file.bytes < bytes) {
       throw new BackupRefused(
-        `${name} has ${file.bytes} bytes, not ${bytes}: the data folder changed meanwhile.`,
+        `${name} has ${file.bytes} bytes, not ${bytes}: the data folder changed during the backup.`,
       )
     }
     files.push(file)

@@ -8,7 +8,7 @@ const TAG = 'SDK'
 
 const BeaconSettings = Type.Object({
   beacons: Type.Object({
-    uuids: Type.Array(Type.String(), { description: 'What to range instead of the beacons nearby.' }),
+    uuids: Type.Array(Type.String(), { description: 'Identifiers to range, instead of the nearby beacons.' }),
     uids: Type.Array(Type.String()),
   }),
 })
@@ -20,7 +20,7 @@ const SdkConfiguration = Type.Object(
     bufferGeofenceExits: Type.Boolean(),
     defaultGeofenceDwellThreshold: Type.Integer({ description: 'Minutes; 0: none.' }),
   },
-  { description: 'The project settings by which an SDK foresees what the server will decide.' },
+  { description: 'The project settings that tell an SDK what the server will decide.' },
 )
 
 /** Calls that SDKs make by themselves: their configuration, their logs, their clicks. */
@@ -32,9 +32,12 @@ export function clientRoutes(registry: RegistryView): Route[] {
       auth: 'publishable',
       tag: TAG,
       summary: 'Get the configuration of an SDK',
-      description: 'What the app has set in code stays: there are no remote tracking options.',
+      description:
+        'The options that the app sets in code stay in force: there are no remote tracking options.',
       query: Type.Object({
-        deviceId: Type.Optional(Text(256, 'Not used, as are the other parameters that SDKs send.')),
+        deviceId: Type.Optional(
+          Text(256, 'Not used. The other parameters that SDKs send are not used either.'),
+        ),
         installId: Type.Optional(Text(256)),
         sessionId: Type.Optional(Text(256)),
         locationAuthorization: Type.Optional(Text(256)),
@@ -52,7 +55,7 @@ export function clientRoutes(registry: RegistryView): Route[] {
       auth: 'publishable',
       tag: TAG,
       summary: 'Send the logs of an SDK',
-      description: 'They are accepted and dropped.',
+      description: 'The logs are accepted and discarded.',
       body: Type.Object({ logs: Type.Optional(Type.Unknown()) }),
       answers: { 200: Type.Object({}) },
       handler: () => ({}),
@@ -62,8 +65,8 @@ export function clientRoutes(registry: RegistryView): Route[] {
       path: '/v1/search/autocomplete/click',
       auth: 'publishable',
       tag: TAG,
-      summary: 'Tell which completion was chosen',
-      description: 'Accepted and dropped.',
+      summary: 'Report which completion was chosen',
+      description: 'Accepted and discarded.',
       body: Type.Object({
         sessionToken: Type.Optional(Type.Unknown()),
         requestId: Type.Optional(Type.Unknown()),

@@ -32,7 +32,7 @@ export function syncRoutes(registry: RegistryView): Route[] {
       path: '/v1/sync/region',
       auth: 'publishable',
       tag: 'SDK',
-      summary: 'Get what is around a location, for an SDK to watch',
+      summary: 'Get the geofences and beacons around a location, for an SDK to monitor',
       description:
         'The enabled geofences that are meant for the user, the beacons, and the region around the location in which ' +
         'there are no others. It is smaller where many geofences of other users are near. Its radius is 0 where more than ' +

@@ -36,7 +36,7 @@ export async function openDelivery(ground: Ground, events: Events, users: Gatewa
       await served?.stop()
       served = undefined
       await webhooks.stop()
-      logger.info('delivering webhooks no more')
+      logger.info('no longer delivering webhooks')
     },
   }
   let lease: Lease | undefined
@@ -52,7 +52,7 @@ export async function openDelivery(ground: Ground, events: Events, users: Gatewa
   }
   const check = () => ({
     ok: true,
-    detail: served === undefined ? 'waiting: another process delivers, or began' : 'delivering',
+    detail: served === undefined ? 'waiting: another process delivers webhooks' : 'delivering',
   })
   return {
     services: [{ name: 'outgoing requests', stop: () => outgoing.close() }, service],

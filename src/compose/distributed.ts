@@ -40,9 +40,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const isIn = rolesOf(options)
   const release = takeFolder(options.data)
   if (existsSync(join(options.data, 'store.json')))
-    logger.warn(
-      'the data folder has devices and events of an embedded engine; of it, only the registry is taken',
-    )
+    logger.warn('the data folder has devices and events of an embedded engine; only its registry is used')
   const metrics = new Metrics()
   const waiting = await openWaitingRoom(options, metrics)
   const ground = await openGround(options, isIn, logger, metrics)
@@ -74,7 +72,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   for (const service of events?.services ?? []) lifecycle.add(service)
   for (const service of roads?.services ?? []) lifecycle.add(service)
   if (roads !== undefined) lifecycle.add(leased(ground, 'isochrones', roads.isochrones, roads.areThere))
-  lifecycle.add({ name: 'threads that measure shapes', stop: () => measurer.close() })
+  lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
   lifecycle.add({ name: 'Tile38', stop: () => tile38?.copies.stop() })
   for (const service of owners?.services ?? []) lifecycle.add(service)
   lifecycle.add(housekeeping(ground, events?.index, owners))

@@ -58,7 +58,7 @@ const BACKUP_PAUSE_MILLISECONDS = 4
 export async function runEmbedded(options: Options, logger: Logger): Promise<void> {
   /** What is not on the disk must not be answered: a part that can no longer write ends the process. */
   const fatal = (error: Error) => {
-    logger.fatal({ err: error }, 'cannot go on; what was acknowledged is safe on the disk')
+    logger.fatal({ err: error }, 'fatal error; everything that was acknowledged is on disk')
     process.exit(1)
   }
 
@@ -77,13 +77,13 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     clock,
     createIndex: () => tile38?.index(createGeofenceIndex()) ?? createGeofenceIndex(),
     firstKeys,
-    onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; trying again'),
+    onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; retrying'),
   })
   // However the process ends: a write-ahead log left by a refused start would be played into a restored registry.
   process.once('exit', () => registry.close())
   const log = openCommitLog({ store, ...options, failed: fatal })
   const snapshots = openSnapshots(options.data, store.storeId, (file, reason) =>
-    logger.error({ file, reason }, 'damaged snapshot passed over'),
+    logger.error({ file, reason }, 'skipped a damaged snapshot'),
   )
   let reportAt = clock.now() + PROGRESS_MILLISECONDS
   const events = await openEventIndex({
@@ -204,7 +204,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   if (nats !== undefined) lifecycle.add(nats)
   if (tile38 !== undefined) lifecycle.add(tile38)
   lifecycle.add(new Housekeeping({ ...options, hosts: () => [host], events, checkpointer, clock, logger }))
-  lifecycle.add({ name: 'threads that measure shapes', stop: () => measurer.close() })
+  lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })
   lifecycle.add({ name: 'outgoing requests', stop: () => outgoing.close() })
   lifecycle.add(webhooks)
@@ -253,7 +253,7 @@ async function openNats(options: Options, feed: EventFeed, logger: Logger): Prom
   return new NatsBridge({
     feed,
     place: new NatsPlace(join(options.data, 'nats.json'), feed.lastPlace, (err) =>
-      logger.error({ err }, 'nats.json cannot be written; trying again'),
+      logger.error({ err }, 'nats.json cannot be written; retrying'),
     ),
     connection: natsConnectionOptions(options),
     encode: options.natsFormat === 'json' ? (json) => Buffer.from(json) : encodeEvent,

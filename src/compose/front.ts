@@ -127,7 +127,7 @@ export function openFront(parts: FrontParts): Front {
     authenticate: (key) => registry.keys.authenticate(key),
     quotas: registry.projects,
     maxConnections: roomFor(options, logger),
-    refusedConnection: (refusal) => logger.warn(refusal, 'too many connections: one was refused'),
+    refusedConnection: (refusal) => logger.warn(refusal, 'too many connections; refused one'),
     clock,
     logger,
   })
@@ -193,7 +193,7 @@ function roomFor(options: Options, logger: Logger): number {
   if (maxConnections < options.maxConnections)
     logger.warn(
       { fileLimit, maxConnections, wanted: options.maxConnections },
-      'the limit of open files leaves room for fewer connections than wanted; raise it with ulimit -n',
+      'the limit of open files allows fewer connections than maxConnections; raise it with ulimit -n',
     )
   return maxConnections
 }
@@ -205,7 +205,7 @@ function roomFor(options: Options, logger: Logger): number {
  */
 export async function listen(server: Server, { host, port: wanted }: Options): Promise<string> {
   const port = await server.listen(host, wanted).catch((cause: Error) => {
-    const others = '--port (RINGFENCE_PORT) and --host (RINGFENCE_HOST) take others.'
+    const others = 'Choose others with --port (RINGFENCE_PORT) and --host (RINGFENCE_HOST).'
     throw new Error(`${cause.message} ${others}`, { cause })
   })
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -28,7 +28,7 @@ export async function openEvents({ options, logger, nats, streams, metrics, trou
   })
   const feed = new EventFeed(index)
   const reader = new JetStreamEventReader(nats.connection, manager, (sequence, reason) =>
-    logger.error({ sequence, reason }, 'a message of the stream EVENTS cannot be read; it was passed over'),
+    logger.error({ sequence, reason }, 'skipped a message of the stream EVENTS that cannot be read'),
   )
   const shared = await persistently(
     () => SharedIndex.open({ shared: reader, index, feed, troubled, pause: sleep }),
@@ -66,7 +66,7 @@ export function openGatewayFront(
   const { partitions } = options
   const shares = Array.from({ length: partitions }, (_, partition) => String(partition))
   const read = tile38?.copies.readDevices(shares, gateway)
-  const nobody = 'Nobody delivers webhooks at the moment. Try again.'
+  const nobody = 'No process delivers webhooks at the moment. Try again.'
   return openFront({
     options,
     logger,

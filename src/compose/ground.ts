@@ -61,9 +61,9 @@ export async function openGround(
   metrics: Metrics,
 ): Promise<Ground> {
   const { natsReplicas, partitions, eventsDays, data, keys } = options
-  const { tell: troubled } = new Troubles(clock, (err) => logger.warn({ err }, 'failed; it is tried again'))
+  const { tell: troubled } = new Troubles(clock, (err) => logger.warn({ err }, 'failed; retrying'))
   const fatal = (error: Error) => {
-    logger.fatal({ err: error }, 'cannot go on; what was acknowledged is safe')
+    logger.fatal({ err: error }, 'fatal error; everything that was acknowledged is safe')
     process.exit(1)
   }
   const inboxPrefix = `_INBOX.${onlyRole(isIn) ?? 'all'}`
@@ -101,7 +101,7 @@ export async function openGround(
       openEditStream(connection, replicas === undefined ? undefined : { replicas, firstSequence }),
     unreadable: (entry, reason) => logger.error({ entry, reason }, 'an entry of the registry cannot be read'),
     troubled,
-    onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; trying again'),
+    onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; retrying'),
   })
   process.once('exit', () => registry.close())
   tile38?.copies.open(geofencesOf(registry))
@@ -128,13 +128,13 @@ async function openNats(way: NodeConnectionOptions, logger: Logger): Promise<Nat
     logger.warn(
       { reason },
       name === 'AuthorizationError'
-        ? 'NATS does not take our credentials; trying again'
-        : 'NATS is out of reach; trying again',
+        ? 'NATS refuses the credentials; retrying'
+        : 'NATS cannot be reached; retrying',
     )
   const changed = (isUp: boolean) =>
-    isUp ? logger.info('connected to NATS again') : logger.warn('the connection to NATS is lost')
+    isUp ? logger.info('connected to NATS again') : logger.warn('lost the connection to NATS')
   const { tell: refused } = new Troubles(clock, ({ message: reason }) =>
-    logger.warn({ reason }, 'NATS refuses us: look at its users and their permissions'),
+    logger.warn({ reason }, 'NATS denies permission: check its users and their permissions'),
   )
   const nats = await NatsLink.open(way, unreachable, changed, refused)
   logger.info({ server: nats.connection.getServer() }, 'connected to NATS')

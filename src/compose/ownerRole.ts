@@ -41,7 +41,7 @@ export async function openOwners(ground: Ground) {
     troubled,
   })
   const damaged = (object: string, reason: string) =>
-    logger.error({ object, reason }, 'damaged snapshot passed over')
+    logger.error({ object, reason }, 'skipped a damaged snapshot')
   const snapshots = await persistently(
     () => openJetStreamSnapshots(connection, storeId, replicas, damaged),
     troubled,
@@ -70,7 +70,7 @@ export async function openOwners(ground: Ground) {
       }),
     isLive: () => isLive(),
     lost(partition) {
-      logger.warn({ partition }, 'another host took the partition')
+      logger.warn({ partition }, 'another host has taken over the partition')
       ownership?.lost(partition)
     },
     troubled,

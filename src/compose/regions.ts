@@ -33,7 +33,7 @@ export function openRegions({
     coming: () =>
       isWanted
         ? `There is no region yet; the sample region: ${sample.condition}.`
-        : 'There is no region yet: npm run region -- import FILE.osm.pbf makes one.',
+        : 'There is no region yet. Import one: npm run region -- import FILE.osm.pbf',
     time,
     logger,
   })

@@ -53,7 +53,7 @@ export function openRoads(parts: {
   const { regions, sample, check } = openRegions(parts)
   const routing = openRouting({ options, logger, metrics, regions })
   const { tell: troubled } = new Troubles(clock, (err) =>
-    logger.warn({ err }, 'the area of an isochrone cannot be computed now; it is tried again'),
+    logger.warn({ err }, 'the area of an isochrone cannot be computed now; retrying'),
   )
   const isochrones = new IsochroneWorker(registry, new RoadAreas(routing.engines, routing.networks), troubled)
   registerIsochroneMetrics(metrics, isochrones)

@@ -11,7 +11,7 @@ export class SocketFolderUnsafe extends Error {
   override name = 'SocketFolderUnsafe'
 
   constructor(folder: string) {
-    super(`${folder} belongs to somebody else, or others may write to it: remove it.`)
+    super(`${folder} belongs to another user, or other users may write to it. Remove it.`)
   }
 }
 

@@ -15,7 +15,7 @@ export class ServerGone extends Error {
   override name = 'ServerGone'
 
   constructor(cause?: unknown) {
-    super('The server ended before the command was done.', { cause })
+    super('The server stopped before the command was finished.', { cause })
   }
 }
 

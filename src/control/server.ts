@@ -50,7 +50,10 @@ export class ControlServer implements Service {
       }
       await once(this.server, 'listening')
     } catch (error) {
-      this.parts.logger.warn({ err: error }, 'no operator socket: commands need the server stopped')
+      this.parts.logger.warn(
+        { err: error },
+        'no operator socket: operator commands only work while the server is stopped',
+      )
     }
   }
 
@@ -68,7 +71,7 @@ export class ControlServer implements Service {
     const ended = new AbortController()
     socket.on('end', () => ended.abort())
     socket.on('close', () => ended.abort())
-    socket.on('error', (error) => logger.debug({ err: error }, 'operator gone'))
+    socket.on('error', (error) => logger.debug({ err: error }, 'operator disconnected'))
     const say = (reply: ControlReply): void => void socket.write(`${JSON.stringify(reply)}\n`)
     try {
       const request = await firstLine(socket)
@@ -120,10 +123,10 @@ function requestIn(text: string): ControlRequest {
   try {
     said = JSON.parse(text)
   } catch {
-    throw new Error('The command is no JSON object on one line.')
+    throw new Error('The command must be a JSON object on one line.')
   }
   const { run, hold } = (said ?? {}) as { run?: unknown; hold?: unknown }
   if (Array.isArray(run) && run.every((word) => typeof word === 'string')) return { run }
   if (typeof hold === 'string') return { hold }
-  throw new Error('The server does not know this command: is it of another version?')
+  throw new Error('The server does not know this command. Is it another version?')
 }

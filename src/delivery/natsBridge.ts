@@ -101,7 +101,7 @@ export class NatsBridge {
       const { value } = this.#place
       this.#logger.warn(
         { place: value, last: this.#feed.lastPlace },
-        'the NATS bridge was further than the event log goes: the data folder is older than its nats.json',
+        'nats.json is ahead of the event log: the data folder is older than its nats.json',
       )
       this.#place.set(this.#feed.lastPlace)
     }

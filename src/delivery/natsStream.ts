@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000
 /** How the stream is made where there is none. Whoever wants another makes it before, or edits it. */
 const NEW_STREAM = {
   name: STREAM,
-  description: 'Events of Ringfence, in the order of its log',
+  description: 'Events of Ringfence, in the order of the event log',
   subjects: [EVERY_SUBJECT],
   // The archive is the event log; this is the hand-over.
   max_age: 7 * DAY_MS * NANOSECONDS,
@@ -107,7 +107,7 @@ export class NatsStream {
     } catch (error) {
       await connection.close()
       if (error instanceof StreamUnfit) throw error
-      throw new NatsUnreachable(`JetStream does not do what it is asked: ${(error as Error).message}`, {
+      throw new NatsUnreachable(`JetStream refused the request: ${(error as Error).message}`, {
         cause: error,
       })
     }

@@ -26,7 +26,10 @@ const Query = Type.Object(
     userIds: List('of these users'),
     deviceIds: List('of these devices'),
     from: Type.Optional(
-      Text(64, 'The `_id` of an event to go on after; absent: from now on. Last-Event-ID wins over it.'),
+      Text(
+        64,
+        'The `_id` of an event: the response continues after it. Without it, the response starts now. Last-Event-ID has precedence.',
+      ),
     ),
   },
   { additionalProperties: false },
@@ -74,16 +77,16 @@ export class ServerSentEvents {
       summary: 'Follow events as they happen',
       description:
         'Server-sent events: the `id` is the event’s `_id`, `event` its type, `data` the record. Resume with ' +
-        'Last-Event-ID, or `from`: every event after that one comes, once and in order. The stream ends within seconds ' +
-        'when the key is rotated, or its project may make no more requests; the next request is told why.\n\n' +
-        'There is no form for it here, because it has no end. In a terminal:\n\n' +
+        'Last-Event-ID, or `from`, to get every later event once and in order. The stream ends within seconds ' +
+        'when the key is rotated or its project may not make more requests; the next request gets the reason.\n\n' +
+        'This page has no form for it, because the response does not end. In a terminal:\n\n' +
         '    curl -N "$URL/v1/events/stream" -H "Authorization: $SK"\n\n' +
-        'More in the guide [Following events](/docs/guides/events#following-events).',
+        'See the guide [Following events](/docs/guides/events#following-events).',
       query: Query,
       headers: ['last-event-id'],
       answers: {
         200: Type.Object({}, { contentType: 'text/event-stream' }),
-        404: Type.Object({}, { description: 'There is no event of that id to go on after.' }),
+        404: Type.Object({}, { description: 'No event has this id, or it has been deleted.' }),
       },
       handler: async ({ credentials, query, headers }) => {
         const { scope } = credentials!

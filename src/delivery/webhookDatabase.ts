@@ -29,7 +29,7 @@ export class DeliveriesUnreadable extends Error {
 
   constructor(file: string, cause: unknown) {
     super(
-      `${file} cannot be used: ${(cause as Error).message}. Moved away, webhooks go on with what happens from then on.`,
+      `${file} cannot be used: ${(cause as Error).message}. If you move the file away, webhooks send the events that happen from then on.`,
       { cause },
     )
   }

@@ -12,7 +12,7 @@ export interface Attempt {
   readonly at: number
   /** Milliseconds from the first byte out to the last byte in, or to the failure. */
   readonly latency: number
-  /** HTTP status; absent where there was no answer. */
+  /** HTTP status; absent if there was no response. */
   readonly status?: number
   /** Why it counts as failed. */
   readonly error?: string

@@ -27,12 +27,12 @@ export const WebhookRecord = Type.Object(
     ),
     secretLastFour: Type.String({ description: 'The last characters of the secret.' }),
     secret: Type.Optional(
-      Type.String({ description: 'The whole secret; in the answer to creation and rotation only.' }),
+      Type.String({ description: 'The whole secret; only in the responses to creation and rotation.' }),
     ),
     status: Type.Union(literals(['active', 'failing', 'paused', 'disabled']), {
       description:
-        '`failing`: the last attempts failed, retries go on. `paused`: nothing is sent until it is enabled again; ' +
-        'what happens meanwhile is kept.',
+        '`failing`: the last attempts failed, and retries continue. `paused`: nothing is sent until it is enabled again; ' +
+        'events that happen in the meantime are kept.',
     }),
     since: Type.Optional(
       Type.String({ format: 'date-time', description: 'Since when it is failing or paused.' }),
@@ -43,13 +43,13 @@ export const WebhookRecord = Type.Object(
       Type.String({
         format: 'date-time',
         description:
-          'It was paused for longer than events are kept: those from before this time that had not been delivered are gone.',
+          'The pause was longer than events are kept: undelivered events from before this time are lost.',
       }),
     ),
     redelivery: Type.Optional(
       Type.Object(
         { from: DateTime, to: DateTime },
-        { description: 'The time range that is being sent again.' },
+        { description: 'The time range that is being redelivered.' },
       ),
     ),
   },
@@ -84,12 +84,12 @@ export function webhookRecord(webhook: Webhook, standing: WebhookStanding, secre
 const AttemptRecord = Type.Object({
   at: DateTime,
   latency: Type.Integer({ description: 'Milliseconds.' }),
-  status: Type.Optional(Type.Integer({ description: 'HTTP status; absent where there was no answer.' })),
-  error: Type.Optional(Type.String({ description: 'Why it failed; absent where it did not.' })),
+  status: Type.Optional(Type.Integer({ description: 'HTTP status; absent if there was no response.' })),
+  error: Type.Optional(Type.String({ description: 'Why the attempt failed; absent if it succeeded.' })),
 })
 
 const AnswerBody = Type.Optional(
-  Type.String({ description: "The beginning of the last answer's body, up to 1 KB." }),
+  Type.String({ description: 'The beginning of the last response body, up to 1 KB.' }),
 )
 
 export const DeliveryRecord = Type.Object(
@@ -130,7 +130,7 @@ export function deliveryRecord(delivery: Delivery) {
 }
 
 export const TestRecord = Type.Object({
-  delivered: Type.Boolean({ description: 'Whether the endpoint answered 2xx.' }),
+  delivered: Type.Boolean({ description: 'Whether the endpoint responded with 2xx.' }),
   ...AttemptRecord.properties,
   lastResponseBody: AnswerBody,
 })

@@ -54,8 +54,7 @@ export function conclude(before: Delivery, outcome: Outcome, context: RetryConte
 
   const failures = before.failures + 1
   const failed: Delivery = { ...tried, failures }
-  if (status === 410)
-    return { delivery: failed, pauseReason: 'The endpoint answered 410: it wants no more of them.' }
+  if (status === 410) return { delivery: failed, pauseReason: 'The endpoint responded with 410 Gone.' }
   const failingFor = now - (failingSince ?? at)
   if (failingFor >= retryMilliseconds) {
     const pauseReason = `Every attempt failed for ${durationText(failingFor)}; the last one: ${error}.`

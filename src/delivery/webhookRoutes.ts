@@ -46,7 +46,7 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
       tag: TAG,
       summary: 'Create a webhook',
       description:
-        'Events that happen from now on are sent to the url. The secret is in this answer and nowhere else.',
+        'Events that happen from now on are sent to the url. Only this response contains the secret.',
       body: WebhookBody,
       answers: { 200: OneWebhook, 409: Conflict },
       handler: async (call) => {
@@ -87,8 +87,8 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
       tag: TAG,
       summary: 'Change a webhook',
       description:
-        'The named fields change, the rest stay; null, or an empty value in a form, takes away description, types and ' +
-        'tags. A new url is used for what waits, too; new filters decide about what happens from now on.',
+        'The fields in the body change and the others stay the same; null, or an empty value in a form, removes description, types and ' +
+        'tags. A new url applies to waiting events too; new filters apply to events that happen from now on.',
       params: Id,
       body: WebhookChangeBody,
       answers: { 200: OneWebhook },
@@ -104,7 +104,7 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Delete a webhook',
-      description: 'Its deliveries are deleted with it; what waits is not sent.',
+      description: 'Its delivery log is deleted too, and waiting events are not sent.',
       params: Id,
       answers: { 200: Nothing },
       handler: async (call) => {
@@ -124,7 +124,7 @@ function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
       tag: TAG,
       summary: 'Replace the secret',
       description:
-        'The new secret is in this answer and nowhere else. For a day the old one signs beside it in ' +
+        'Only this response contains the new secret. For a day, requests are also signed with the old one in ' +
         '`webhook-signature`.',
       params: Id,
       answers: { 200: OneWebhook },
@@ -137,7 +137,7 @@ function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
       tag: TAG,
       summary: 'Enable a webhook again',
       description:
-        'Ends a pause: what waited is sent, in order and with all its retries. Turns it on where it was off.',
+        'Ends a pause: waiting events are sent in order, with all retries. Also enables a disabled webhook.',
       params: Id,
       answers: { 200: OneWebhook },
       handler: async (call) => answer(webhooks, there(await webhooks.enable(found(webhooks, call)))),
@@ -148,7 +148,7 @@ function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Send a sample event now',
-      description: 'Answers what came back. Works whatever the status of the webhook.',
+      description: 'The response contains the result. This works with any status of the webhook.',
       params: Id,
       answers: { 200: Type.Object({ test: TestRecord }) },
       handler: async (call) => ({
@@ -196,8 +196,8 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
       tag: TAG,
       summary: 'Send again',
       description:
-        'One delivery, by `deliveryId`; or the events that the server made in a time range, `from` included and `to` ' +
-        'not, as the filters are now. `webhook-id` is the same as before.',
+        'One delivery, by its `deliveryId`, or the events that the server created in a time range, with `from` included and `to` ' +
+        'excluded, by the current filters. `webhook-id` is the same as before.',
       params: Id,
       body: Type.Object({
         deliveryId: Type.Optional(Text(MAX_ID_LENGTH)),
@@ -222,7 +222,7 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
         }
         if (from === undefined) throw badParam('from', 'Required, or a deliveryId.')
         if (from >= to)
-          throw badParam('from', 'Invalid from. It must be before to, which is now where it is absent.')
+          throw badParam('from', 'Invalid from. It must be before to, which defaults to the current time.')
         await webhooks.redeliverRange(webhook, from, to)
         return answer(webhooks, webhook)
       },

@@ -204,7 +204,7 @@ export class Webhooks {
     const after = await placeBefore(feed, webhook.scope, from - CLOCK_SLACK_MS)
     const endpoint = this.#endpoints.get(webhook.id)
     if (endpoint === undefined || (await endpoint.redeliverRange({ after, until, from, to }))) return
-    throw new ApiError(409, 'Another time range is being redelivered; its end has to be waited for.')
+    throw new ApiError(409, 'Another time range is being redelivered. Wait until it is finished.')
   }
 
   #open(): Promise<DeliveryStore> {

@@ -44,7 +44,7 @@ export async function askOwners(question: OwnersQuestion): Promise<void> {
     send()
   })
   if (isComplete) return
-  throw new ApiError(503, 'For a part of the devices nobody answers at the moment. Try again.', {
+  throw new ApiError(503, 'No process answers for some of the devices at the moment. Try again.', {
     retryAfter: 1,
   })
 }

@@ -257,7 +257,7 @@ function settle(
 function unanswered(): ApiError {
   return new ApiError(
     503,
-    'Nobody takes updates of this device at the moment. Try again; what has been applied meanwhile is told apart by stream and sequence.',
+    'No process accepts updates of this device at the moment. Try again; with stream and sequence, an update that was already applied is not applied twice.',
     { retryAfter: 1 },
   )
 }

@@ -49,7 +49,9 @@ export function remoteRoutes(
       bytes = await calls.ask(subject, Buffer.from(JSON.stringify(question)), ANSWER_MS)
     } catch (cause) {
       const sentence =
-        cause instanceof NobodyListens ? missing : 'There was no answer; whether it is done is not known.'
+        cause instanceof NobodyListens
+          ? missing
+          : 'There was no answer. The request may or may not have been carried out.'
       throw new ApiError(503, sentence, { retryAfter: 1, cause })
     }
     const reply = JSON.parse(Buffer.from(bytes).toString()) as Reply

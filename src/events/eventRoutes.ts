@@ -23,9 +23,9 @@ const VERIFICATIONS: Readonly<Record<string, Verdict['verification']>> = {
 const VerdictBody = Type.Object({
   verification: Type.Union(
     [1, 0, -1, ...Object.keys(VERIFICATIONS)].map((value) => Type.Literal(value)),
-    { description: '1: it happened, -1: it did not, 0: unknown again. Or by name.' },
+    { description: '1: it happened; -1: it did not; 0: unknown. Names are accepted too.' },
   ),
-  verifiedPlaceId: Type.Optional(Text(256, '`_id` of the place where the user is indeed.')),
+  verifiedPlaceId: Type.Optional(Text(256, '`_id` of the place where the user really is.')),
 })
 
 const EventId = Type.Object({ id: Name(256, 'The `_id` of the event.') })
@@ -45,14 +45,14 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
         deviceId: Type.Optional(Name(256)),
         type: Type.Optional(Name(256)),
         ...listQuery(
-          'the time of its update, which a replay dates back',
+          'the time of its update, which is in the past for a replay',
           '`actualCreatedAt` (when it arrived at the server)',
         ),
       }),
       meta: Page,
       description:
-        'By `createdAt`. To be told of events, follow `GET /v1/events/stream` or have a webhook rather than asking again and ' +
-        'again; who polls uses `updatedAfter`, because events of replays come in behind newer ones.\n\n' +
+        'Sorted by `createdAt`. To receive events as they happen, follow `GET /v1/events/stream` or create a webhook rather than ' +
+        'polling. If you poll, use `updatedAfter`, because events of replays are inserted behind newer ones.\n\n' +
         `A page has less than \`limit\`, and \`hasMore\` is true, where its events reach ${PAGE_CHARACTERS} characters.`,
       answers: { 200: Type.Object({ events: Type.Array(EventSchema) }), ...PageAnswers },
       async handler({ credentials, query }) {
@@ -93,15 +93,15 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       auth: 'publishable',
       summary: 'Accept or reject an event',
       description:
-        'Notes what a client says of the event; the last word counts. A publishable key, which anybody may hold, is not ' +
-        'answered the event. Nor is it tied to a device: its word is a hint, of any event whose `_id` it knows.',
+        'Stores the verification of a client; the last one counts. The response contains the event only for a secret key. All apps share the publishable ' +
+        'key, so with that key anybody who knows the `_id` of an event can verify it: treat the verification as a hint.',
       tag: 'Events',
       params: EventId,
       body: VerdictBody,
       answers: {
         200: Type.Object(
           { event: Type.Optional(EventSchema) },
-          { description: 'Noted; `event` for a secret key only.' },
+          { description: 'Stored; `event` is present for a secret key only.' },
         ),
       },
       async handler({ credentials, params, body }) {

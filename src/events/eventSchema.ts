@@ -43,16 +43,14 @@ export const EventSchema = Type.Object(
   {
     _id: Type.String(),
     type: Type.String({
-      description: 'What happened; of a conversion, its name.',
+      description: 'The type of the event; for a conversion, its name.',
       examples: ['user.entered_geofence'],
     }),
     createdAt: DateSchema,
     actualCreatedAt: DateSchema,
     live: Type.Boolean(),
     user: Type.Object({
-      _id: Type.Optional(
-        Type.String({ description: 'Absent on a conversion of a device that is not known.' }),
-      ),
+      _id: Type.Optional(Type.String({ description: 'Absent on a conversion of an unknown device.' })),
       userId: Type.Optional(Type.String()),
       deviceId: Type.String(),
       metadata: Type.Optional(MetadataSchema),
@@ -62,7 +60,11 @@ export const EventSchema = Type.Object(
     location: Type.Optional(PointSchema),
     locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
     confidence: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 3, description: 'Absent on conversions, as what follows.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 3,
+        description: 'Absent on conversions, like the following fields.',
+      }),
     ),
     currentlyOperating: Type.Optional(Type.Boolean()),
     duration: Type.Optional(Type.Number({ description: 'Minutes since entry; on exits.' })),
@@ -74,7 +76,7 @@ export const EventSchema = Type.Object(
       Type.Integer({
         minimum: -1,
         maximum: 1,
-        description: 'What a client has said of it: 1 accepted, -1 rejected.',
+        description: 'The verification by a client: 1 accepted, -1 rejected.',
       }),
     ),
     verifiedPlaceId: Type.Optional(Type.String()),

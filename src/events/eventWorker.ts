@@ -103,7 +103,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
       let told = 0
       try {
         const value = await database.copy(path, (copied, total) => {
-          if (endedCopy === call) throw new Error('The copy was given up.')
+          if (endedCopy === call) throw new Error('The copy was canceled.')
           if (copied - told >= COPY_WORD_BYTES) reply({ is: 'copied', call, copied: (told = copied), total })
           Atomics.wait(NEVER, 0, 0, pause)
         })

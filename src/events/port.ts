@@ -156,7 +156,7 @@ export interface SharedMessage {
 
 /**
  * The stream of all events, and of what clients did to them, that the processes of the distributed engine share: of each device in
- * the order of its events, a change behind its event. Every promise may reject where it is out of reach.
+ * the order of its events, a change behind its event. Every promise may reject where it cannot be reached.
  * Technology: src/log/jetStreamEventReader.ts.
  */
 export interface SharedEvents {

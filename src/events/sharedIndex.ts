@@ -44,7 +44,7 @@ export class EventsMissing extends Error {
   constructor(index: number, stream: number) {
     super(
       `The event index of the data folder has the shared events up to ${index}, but the stream EVENTS ends at ${stream}: events are ` +
-        'missing there, perhaps after a restore. Remove events-<store>.sqlite; it is made anew of what the stream has.',
+        'missing there, perhaps after a restore. Remove events-<store>.sqlite; it is created again from the stream.',
     )
   }
 }
@@ -138,7 +138,7 @@ export class SharedIndex implements EventQueries {
       sequence = await shared.append(change)
     } catch (cause) {
       troubled(cause as Error)
-      throw new ApiError(503, 'The event log is out of reach. Try again.', RETRY)
+      throw new ApiError(503, 'The event log cannot be reached. Try again.', RETRY)
     }
     let isLate = false
     void pause(CHANGE_MS).then(() => {
@@ -147,7 +147,7 @@ export class SharedIndex implements EventQueries {
     })
     while (this.#sequence < sequence) {
       if (isLate || this.#stopped.signal.aborted)
-        throw new ApiError(503, 'The change is made, but not seen here yet.', RETRY)
+        throw new ApiError(503, 'The change was made but is not visible here yet.', RETRY)
       await new Promise<void>((resolve) => this.#waiting.add(resolve))
     }
   }

@@ -23,7 +23,7 @@ export interface Fact {
   readonly geofence: GeofenceProperties
   /** Signed metres to the boundary, negative inside. */
   readonly distance: number
-  /** Share of the accuracy disc that it covers, 0 to 1. */
+  /** Share of the accuracy disc that the geofence covers, 0 to 1. */
   readonly coverage: number
 }
 

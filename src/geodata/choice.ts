@@ -49,7 +49,7 @@ export function containingRegion<R extends CoveredRegion>(
   throw new ApiError(
     404,
     `${param}: It lies in the region ${regionsOfPoints[other]!.name}, ${points[0]!.param} in the region ${first!.name}. ` +
-      'No one region has both.',
+      'No single region contains both.',
     { param },
   )
 }

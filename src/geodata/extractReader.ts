@@ -80,7 +80,7 @@ function readHeader(block: Uint8Array, path: string): number | undefined {
     else reader.skipType(tag & 7)
   }
   if (dataOf !== undefined && Number.isNaN(new Date(dataOf).getTime()))
-    throw new ExtractRefused(`${path} is damaged: it says that its data is of no time that there is.`)
+    throw new ExtractRefused(`${path} is damaged: the time of its data is not a valid time.`)
   return dataOf
 }
 

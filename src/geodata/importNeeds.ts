@@ -34,9 +34,9 @@ export function memoryShortage(
 ): string | undefined {
   const needed = MEMORY_BYTES + MEMORY_PER_BYTE * extractBytes + MEMORY_PER_THREAD * threads
   if (availableBytes >= needed) return undefined
-  const fewer = threads > 1 ? ' --threads 1 takes the least.' : ''
+  const fewer = threads > 1 ? ' --threads 1 needs the least.' : ''
   return (
-    `This import may take up to ${megabytes(needed)} of memory, and ${megabytes(availableBytes)} are available: ` +
+    `This import may take up to ${megabytes(needed)} of memory, but only ${megabytes(availableBytes)} are available: ` +
     `the system may end it.${fewer}`
   )
 }

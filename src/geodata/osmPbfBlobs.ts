@@ -38,11 +38,11 @@ export async function* osmPbfBlobs(path: string, hear: (bytes: Uint8Array) => vo
     for (let isFirst = true; ; isFirst = false) {
       const refuse = (cause?: unknown): ExtractRefused => {
         if (cause instanceof ExtractRefused) return cause
-        return new ExtractRefused(`${path} ${isFirst ? 'is no OpenStreetMap PBF file' : 'is damaged'}.`, {
+        return new ExtractRefused(`${path} ${isFirst ? 'is not an OpenStreetMap PBF file' : 'is damaged'}.`, {
           cause,
         })
       }
-      const cut = new ExtractRefused(`${path} ends in the middle: it was not copied whole.`)
+      const cut = new ExtractRefused(`${path} is incomplete: it ends in the middle.`)
       const size = await take(4)
       if (size.length === 0 && isFirst) throw new ExtractRefused(`${path} is empty.`)
       if (size.length === 0) return
@@ -101,7 +101,7 @@ function unpack(blob: Uint8Array, path: string): Uint8Array {
     const field = tag >>> 3
     if (field === 1) return reader.bytes()
     if (field === 3) return inflateSync(reader.bytes(), { maxOutputLength: MAX_BLOB_BYTES })
-    if ((tag & 7) === 2) throw new ExtractRefused(`${path} is packed in another way than by zlib.`)
+    if ((tag & 7) === 2) throw new ExtractRefused(`${path} is compressed with another method than zlib.`)
     reader.skipType(tag & 7)
   }
   throw new Error('The blob holds nothing.')

@@ -34,10 +34,10 @@ export function listRegions(folder: string, print: Print): void {
   const records = fs.existsSync(folder)
     ? readManifest(folder).regions.map((region) => readRecord(join(folder, region.folder)))
     : []
-  if (records.length === 0) print('No regions. npm run region -- import FILE.osm.pbf makes one.')
+  if (records.length === 0) print('There are no regions. Import one: npm run region -- import FILE.osm.pbf')
   for (const record of records) for (const line of described(record)) print(line)
   for (const name of fs.existsSync(folder) ? unfinishedNames(folder) : [])
-    print(`${name}: its import is under way, or was interrupted`)
+    print(`${name}: its import is running or was interrupted`)
 }
 
 /** Imports the extract, and says what has come of it. */
@@ -47,7 +47,7 @@ export async function runImport(
 ): Promise<void> {
   const record = await importRegion({ ...job, folder, isSample: false })
   await withoutServer(() => sweepBuilds(folder))
-  print(`The region ${record.name} is served, by a running server within a second:`)
+  print(`The region ${record.name} is ready. A running server uses it within a second:`)
   for (const line of described(record)) print(line)
 }
 
@@ -73,7 +73,7 @@ export async function removeRegion(
   if (regions.length < manifest.regions.length) writeManifest(folder, { ...manifest, regions })
   fs.rmSync(unfinishedBuild(folder, name), { recursive: true, force: true })
   await withoutServer(() => sweepBuilds(folder))
-  print(`The region ${name} is removed.`)
+  print(`The region ${name} has been removed.`)
 }
 
 function described(record: RegionRecord): string[] {

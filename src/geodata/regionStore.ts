@@ -101,7 +101,10 @@ export class RegionStore implements Regions, Service {
         if (!this.#all.some((region) => region.id === id)) this.#letGo(id, name)
       for (const listener of this.#listeners) listener()
     } catch (error) {
-      logger.error({ err: error }, 'the regions cannot be read; those that were served still are')
+      logger.error(
+        { err: error },
+        'the regions cannot be read; the server continues to use those that it had',
+      )
     }
   }
 
@@ -159,7 +162,7 @@ export class RegionStore implements Regions, Service {
     try {
       await sweepBuilds(this.#folder)
     } catch (error) {
-      this.#parts.logger.warn({ err: error }, 'what is left of regions cannot be removed')
+      this.#parts.logger.warn({ err: error }, 'files of old regions cannot be removed')
     } finally {
       release()
     }

@@ -36,7 +36,7 @@ export class SampleRegion implements Service {
 
   /** How far it is, for everybody: `building routing tiles 40 %`, `ready`, or that it does not come; why has folders in it. */
   get condition(): string {
-    return this.#failure === undefined ? this.#condition : 'failed, the log says why'
+    return this.#failure === undefined ? this.#condition : 'failed; the log says why'
   }
 
   /** Does not wait for it. */
@@ -50,7 +50,7 @@ export class SampleRegion implements Service {
     })
     this.#child = child
     const startedAt = performance.now()
-    this.#logger.info('the sample region Montevideo is made for routing; /readyz says how far it is')
+    this.#logger.info('building the sample region Montevideo for routing; /readyz shows the progress')
     child.on('message', (news: SampleNews) => {
       if ('failed' in news) this.#failure = news.failed
       else this.#condition = importText(news.stage, news.share)
@@ -63,7 +63,7 @@ export class SampleRegion implements Service {
       const seconds = Math.round(performance.now() - startedAt) / 1000
       this.#logger.info(
         { seconds },
-        'the sample region Montevideo is there: © OpenStreetMap contributors, ODbL 1.0',
+        'the sample region Montevideo is ready: © OpenStreetMap contributors, ODbL 1.0',
       )
       void this.#imported()
     })
@@ -87,7 +87,7 @@ export class SampleRegion implements Service {
     this.#failure ??= reason
     this.#logger.warn(
       { reason: this.#failure },
-      'the sample region cannot be imported; the next start tries again',
+      'the sample region cannot be imported; the next start retries',
     )
   }
 }

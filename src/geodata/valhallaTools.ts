@@ -62,13 +62,13 @@ export async function runTool(
     signal.throwIfAborted()
     if (code === NOT_LOADED) {
       throw new ValhallaMissing(
-        `The routing engine wants a library that this system does not have: ${last.join(' ')}. ` +
-          `Debian and Ubuntu have it after apt-get install libbsd0 libselinux1 libcrypt1.`,
+        `The routing engine needs a library that this system does not have: ${last.join(' ')}. ` +
+          `On Debian and Ubuntu, run apt-get install libbsd0 libselinux1 libcrypt1.`,
       )
     }
     if (by === 'SIGKILL') {
       throw new ToolFailed(
-        `${tool} was ended by the system or by somebody (SIGKILL), most likely for want of memory: it takes less with --threads 1.`,
+        `${tool} was killed (SIGKILL), most likely because memory ran out. It needs less with --threads 1.`,
       )
     }
     if (code !== 0) throw new ToolFailed(`${tool} ended by ${by ?? `exit code ${code}`}:\n${last.join('\n')}`)

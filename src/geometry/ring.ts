@@ -114,7 +114,7 @@ export function checkRing(ring: readonly Position[]): string | undefined {
     if (size > 360) return `The edge that ends at position ${i} spans more than 360 degrees of longitude.`
     steps += shortStep(delta)
   }
-  if (Math.abs(steps) > 540) return 'The ring must not go round a pole more than once.'
+  if (Math.abs(steps) > 540) return 'The ring must not enclose a pole more than once.'
   if (distinctPositions(ring) < 3) return 'The ring must have at least three different positions.'
   return checkPlane(normalizeRing(ring))
 }

@@ -20,7 +20,7 @@ const probe = new Probe()
 
 /**
  * Two numbers for each shape: its signed distance in metres, and the share of the accuracy disc that it covers, NaN where
- * nobody asks for that: the disc does not meet the boundary, or the shape is out of reach.
+ * nobody asks for that: the disc does not meet the boundary, or the shape cannot be reached.
  */
 export function measureShapes(batch: ShapeBatch): Float64Array<ArrayBuffer> {
   const { places, accuracyMeters, whole, reachMeters } = batch

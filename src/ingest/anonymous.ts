@@ -110,7 +110,7 @@ function bounded<T>(items: readonly T[], textOf: (item: T) => string): string[] 
 
 function tooMuchAround(): ApiError {
   const sentence =
-    'deviceId: What is around the location is more than an answer to anonymous tracking may hold.'
+    'deviceId: Too many geofences and beacons are near this location for one response to anonymous tracking.'
   return new ApiError(400, sentence, { param: 'deviceId' })
 }
 

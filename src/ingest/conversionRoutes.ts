@@ -30,16 +30,18 @@ const RESERVED = new Set(
 )
 
 const ConversionBody = Type.Object({
-  name: Type.Optional(Name(256, 'What happened, in the words of the app; becomes the type of the event.')),
-  type: Type.Optional(Name(256, 'Stands for `name` where that is absent.')),
+  name: Type.Optional(
+    Name(256, 'The name of the event, chosen by the app; it becomes the type of the event.'),
+  ),
+  type: Type.Optional(Name(256, 'Used if `name` is absent.')),
   userId: Type.Optional(Text(256)),
   deviceId: Type.Optional(
-    Name(256, 'Absent, the device that the user was last seen on. `anonymous`: nothing is stored.'),
+    Name(256, 'If absent, the device on which the user was last seen. `anonymous`: nothing is stored.'),
   ),
   installId: Type.Optional(Text(256)),
   metadata: Type.Optional(MetadataBody),
   createdAt: Type.Optional(DateText),
-  revenue: Type.Optional(Type.Number({ description: 'Becomes `metadata.revenue`, where SDKs put it.' })),
+  revenue: Type.Optional(Type.Number({ description: 'Stored as `metadata.revenue`, where SDKs expect it.' })),
 })
 
 /** The event as it is answered to its sender. */
@@ -57,7 +59,9 @@ const AnsweredSchema = Type.Object(
     user: Type.Object({
       ...properties.user.properties,
       deviceId: Type.Optional(
-        Type.String({ description: 'Absent where a publishable key sent the event without one.' }),
+        Type.String({
+          description: 'Absent if the event was sent with a publishable key and without a user.',
+        }),
       ),
     }),
   },
@@ -80,12 +84,12 @@ export function conversionRoutes({
       tag: 'Events',
       summary: 'Send a custom event (a conversion)',
       description:
-        'Puts the event among those of the device, with its user and last location, and answers it once it is durable: ' +
-        'whole to a secret key; to a publishable one, which anybody may hold, with no more of the user than was sent.',
+        'Adds the event to those of the device, with its user and last location, and responds when it is written to disk. ' +
+        'With a secret key the response contains the whole event; with a publishable key, only the data of the user that was sent.',
       body: ConversionBody,
       answers: {
         200: Type.Object({ event: AnsweredSchema }),
-        404: Type.Object({}, { description: 'The user was never seen on a device.' }),
+        404: Type.Object({}, { description: 'The user has never been seen on a device.' }),
       },
       async handler({ body, credentials, receivedAt }) {
         const { scope } = credentials!
@@ -151,7 +155,7 @@ function timeOf({ createdAt }: ConversionBody, receivedAt: number): number {
  * @throws ApiError 400 without a user, 404 where it was never seen
  */
 async function lastDevice(users: Users, scope: ScopeId, userId: string | undefined): Promise<string> {
-  if (userId === undefined) throw badParam('deviceId', 'Required where there is no userId.')
+  if (userId === undefined) throw badParam('deviceId', 'Required if there is no userId.')
   const [found] = (await users.ask({ scope, ask: 'lastDevice', userId })).users
   if (found === undefined) throw notFound('User')
   return found.deviceId

@@ -6,7 +6,10 @@ const Identifier = Type.Union([Type.String({ maxLength: 256 }), Type.Number()])
 /** One of the `beacons` of a track: what an SDK's scan found. Android and iOS write major and minor as text. */
 export const RangedBeaconBody = Type.Object({
   type: Type.Optional(
-    Type.String({ maxLength: 64, description: '`ibeacon` or `eddystone`; absent, the identifiers tell.' }),
+    Type.String({
+      maxLength: 64,
+      description: '`ibeacon` or `eddystone`; if absent, it follows from the identifiers.',
+    }),
   ),
   uuid: Type.Optional(Identifier),
   major: Type.Optional(Identifier),

@@ -73,7 +73,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         description: 'The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100.',
       }),
       nearbyGeofences: Type.Optional(
-        Type.Array(GeofenceRecord, { description: 'Where the update asks for them: nearest first.' }),
+        Type.Array(GeofenceRecord, { description: 'Only if the update requests them; nearest first.' }),
       ),
     }),
   }
@@ -85,16 +85,16 @@ export function trackRoutes(parts: TrackParts): Route[] {
       tag: 'Track',
       summary: 'Track a location update',
       description:
-        'Evaluates the update and answers the user and the events that it caused, once both are durable. ' +
+        'Evaluates the update and returns the user and the events that it caused, after both are written to disk. ' +
         'With the deviceId `anonymous` nothing is stored: the update is evaluated ' +
         `against \`geofenceIds\` and \`beaconIds\`; ${ANONYMOUS_PER_SECOND} updates per second and address. ` +
-        'With the header `Prefer: respond-async` it is answered 202 as soon as it has been taken in: before it is durable, ' +
-        'and nobody is told what becomes of it.',
+        'With the header `Prefer: respond-async` the response is 202 as soon as the update is accepted: before it is written to disk ' +
+        'and without a result.',
       headers: ['prefer'],
       body: TrackBody,
       answers: {
         ...answers,
-        202: Type.Object({}, { description: 'Taken in, as `Prefer: respond-async` asks for.' }),
+        202: Type.Object({}, { description: 'Accepted, because of `Prefer: respond-async`.' }),
       },
       // What is scanned is not anonymous and asks for no geofences around it.
       handleBytes(bytes, call, reply) {
@@ -117,14 +117,14 @@ export function trackRoutes(parts: TrackParts): Route[] {
       tag: 'Track',
       summary: 'Track updates that were recorded earlier',
       description:
-        'Applies the updates by their time (`updatedAtMs` or `updatedAt`), all or none of them. Answers every event ' +
-        'that they caused, and the user of the latest.',
+        'Applies all of the updates or none, in the order of their times (`updatedAtMs` or `updatedAt`). Returns every event ' +
+        'that they caused, and the user of the latest update.',
       body: Type.Object({ replays: Type.Array(TrackBody, { minItems: 1, maxItems: MAX_REPLAYS }) }),
       meta: Type.Object({
         omittedEvents: Type.Optional(
           Type.Integer({
             description:
-              'How many events are left out here, as too many; GET /v1/events has them, but those of `anonymous`.',
+              'Number of events that are left out because there are too many; GET /v1/events has them, except those of `anonymous`.',
           }),
         ),
       }),

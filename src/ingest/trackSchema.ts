@@ -18,16 +18,16 @@ const MAX_NEARBY_GEOFENCES = 100
 export const TrackBody = Type.Object({
   deviceId: Name(
     256,
-    'Names the device; alone, it names a logged-out user. `anonymous`: nothing is stored of the update.',
+    'Identifies the device; without a `userId`, it identifies a logged-out user. `anonymous`: nothing is stored.',
   ),
-  userId: Type.Optional(Text(256, 'Stable unique id of the user. No personal data.')),
+  userId: Type.Optional(Text(256, 'Stable unique id of the user. Do not use personal data.')),
   latitude: Latitude,
   longitude: Longitude,
   accuracy: Type.Optional(
     Type.Number({
       exclusiveMinimum: 0,
       description:
-        'Metres, greater than 0. Required, unless an SDK calls: then a missing one means confidence 1.',
+        'Metres, greater than 0. Required, except in requests from an SDK: there, confidence is 1 if it is missing.',
     }),
   ),
   foreground: Type.Optional(Type.Boolean()),
@@ -37,15 +37,17 @@ export const TrackBody = Type.Object({
   deviceType: Type.Optional(Type.Union([Type.Literal('iOS'), Type.Literal('Android'), Type.Literal('Web')])),
   updatedAt: Type.Optional(DateText),
   updatedAtMs: Type.Optional(
-    Type.Number({ description: 'Unix time in milliseconds; counts when `replayed`.' }),
+    Type.Number({ description: 'Unix time in milliseconds; used if `replayed` is true.' }),
   ),
   updatedAtMsDiff: Type.Optional(
     Type.Number({
       description:
-        'How many milliseconds old the location is. Counts where there is no `updatedAt` or `updatedAtMs`, up to a day.',
+        'Age of the location in milliseconds, up to a day. Used if there is no `updatedAt` or `updatedAtMs`.',
     }),
   ),
-  replayed: Type.Optional(Type.Boolean({ description: 'Sent later than it happened. Default false.' })),
+  replayed: Type.Optional(
+    Type.Boolean({ description: 'Whether the update was recorded earlier. Default false.' }),
+  ),
   deviceOS: Type.Optional(Text(256)),
   deviceMake: Type.Optional(Text(256)),
   deviceModel: Type.Optional(Text(256)),
@@ -54,12 +56,13 @@ export const TrackBody = Type.Object({
   beacons: Type.Optional(
     Type.Array(RangedBeaconBody, {
       maxItems: MAX_BEACONS,
-      description: 'The beacons in range. An empty list leaves all; without a list, the distance decides.',
+      description:
+        'The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides.',
     }),
   ),
   nearbyGeofences: Type.Optional(
     Type.Union([Type.Boolean(), Type.Number(), Type.String({ maxLength: 64 })], {
-      description: 'Whether the answer is to carry `nearbyGeofences`: those within 100 km.',
+      description: 'Whether the response should contain `nearbyGeofences`: those within 100 km.',
     }),
   ),
   nearbyGeofencesLimit: Type.Optional(
@@ -70,20 +73,27 @@ export const TrackBody = Type.Object({
   geofenceIds: Type.Optional(
     Type.Array(Text(256), {
       maxItems: MAX_STAYS,
-      description: 'For deviceId `anonymous`: the `_id`s of `user.geofences` of the answer before.',
+      description: 'For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response.',
     }),
   ),
   beaconIds: Type.Optional(
     Type.Array(Text(256), {
       maxItems: MAX_STAYS,
-      description: 'For deviceId `anonymous`: the `_id`s of `user.beacons` of the answer before.',
+      description: 'For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response.',
     }),
   ),
   stream: Type.Optional(
-    Name(64, 'Names the sender’s stream. With `sequence`: an update that is sent again is applied once.'),
+    Name(
+      64,
+      'Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once.',
+    ),
   ),
   sequence: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Ascends within the stream.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Increases within the stream.',
+    }),
   ),
 })
 
@@ -112,7 +122,7 @@ export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
   if ((body.stream === undefined) !== (body.sequence === undefined))
     throw badParam(
       `${at}${body.stream === undefined ? 'stream' : 'sequence'}`,
-      'Required beside the other of the two.',
+      'stream and sequence must be given together.',
     )
   checkMetadata(`${at}metadata`, body.metadata)
   const replayed = body.replayed ?? false

@@ -59,7 +59,7 @@ export function unreachableBy(
 ): Error {
   const { code, message } = error as NodeJS.ErrnoException
   if (!tls || tls.certFile || (code !== 'ECONNRESET' && code !== 'EPIPE')) return error
-  return new Error(`${message}: maybe the server wants a certificate of ours (natsTlsCertificate)`, {
+  return new Error(`${message}: the server may require a client certificate (natsTlsCertificate)`, {
     cause: error,
   })
 }

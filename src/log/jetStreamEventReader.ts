@@ -79,7 +79,7 @@ export class JetStreamEventReader implements SharedEvents {
           ...this.#read(seq, subject, Buffer.from(data).toString()),
         }
       }
-      if (isCut) throw new Error(`The stream ${EVENTS} is out of reach.`)
+      if (isCut) throw new Error(`The stream ${EVENTS} cannot be reached.`)
     } finally {
       signal.removeEventListener('abort', stop)
       this.#cuts.delete(cut)

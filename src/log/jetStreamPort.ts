@@ -1,6 +1,6 @@
 /**
  * What the distributed log needs of the streams that keep it. Technologies: jetStreamJournal.ts, jetStreamEvents.ts, and the
- * simulated ones of the tests (test/sim/). Every promise may reject where a stream is out of reach.
+ * simulated ones of the tests (test/sim/). Every promise may reject where a stream cannot be reached.
  */
 
 /** A message to be stored. */

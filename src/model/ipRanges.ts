@@ -45,7 +45,7 @@ export function matchesIp(ranges: IpRanges, ip: string): boolean {
 
 function parseRange(item: string): IpRange {
   const broken = new IpRangesError(
-    `${JSON.stringify(item.slice(0, 60))} is no IP address, wildcard such as 203.0.113.* or CIDR range.`,
+    `${JSON.stringify(item.slice(0, 60))} is not an IP address, a wildcard such as 203.0.113.* or a CIDR range.`,
   )
   const wildcard = /^(.*[.:])\*$/.exec(item)
   const cidr = /^(.*)\/(\d{1,3})$/.exec(item)

@@ -93,7 +93,7 @@ function dayOf(name: string): number {
   const day = DAYS.findIndex((full) => lower === full || lower === full.slice(0, 3))
   if (day === -1) {
     throw new OperatingHoursError(
-      `${JSON.stringify(name.slice(0, 40))} is no day; use names such as Sunday or Sun.`,
+      `${JSON.stringify(name.slice(0, 40))} is not a day; use names such as Sunday or Sun.`,
     )
   }
   return day
@@ -128,7 +128,7 @@ function minuteOf(name: string, text: string): number {
   const valid = half === undefined ? hour < 24 || (hour === 24 && minute === 0) : hour >= 1 && hour <= 12
   if (match === null || !valid) {
     const shown = JSON.stringify(text.slice(0, 40))
-    throw new OperatingHoursError(`${name} has ${shown}, which is no time such as 9:00 AM or 17:30.`)
+    throw new OperatingHoursError(`${name} has ${shown}, which is not a time such as 9:00 AM or 17:30.`)
   }
   if (half === undefined) return hour * 60 + minute
   return ((hour % 12) + (half === 'p' ? 12 : 0)) * 60 + minute

@@ -18,14 +18,10 @@ export function registerDistributedMetrics(
   )
   metrics.gauge(
     'registry_unreadable_entries',
-    'Entries of the shared registry that nobody can read; the log names them.',
+    'Entries of the shared registry that cannot be read; the log names them.',
     () => registry.unreadable.size,
   )
-  metrics.gauge(
-    'partitions',
-    'Partitions of the store, each of which some process evaluates.',
-    () => partitions,
-  )
+  metrics.gauge('partitions', 'Partitions of the store.', () => partitions)
   if (owned === undefined) return
   metrics.gauge('owned_partitions', 'Partitions that this process evaluates.', () => owned.hosts.length)
   metrics.gauge(

@@ -28,7 +28,7 @@ export function registerActorMetrics(
   metrics.total('zone_hits_total', 'Updates within the safe zone of their device.', () =>
     totals.read('zoneHits'),
   )
-  metrics.total('events_total', 'Events made.', () => totals.read('events'))
+  metrics.total('events_total', 'Events created.', () => totals.read('events'))
   metrics.total('frames_total', 'Frames appended to the commit log, one flush each.', () =>
     totals.read('frames'),
   )
@@ -36,12 +36,12 @@ export function registerActorMetrics(
   metrics.gauge('users', 'User records.', () => hosts().reduce((sum, { users }) => sum + users, 0))
   metrics.total(
     'measured_elsewhere_total',
-    'Updates amid so many large geofences that another thread measured them.',
+    'Updates near so many large geofences that a geometry thread evaluated them.',
     () => measurer.counters.measured,
   )
   metrics.total(
     'measured_elsewhere_refused_total',
-    'Such updates that found no room there, or whose thread died: measured in the main thread.',
+    'Such updates that the main thread evaluated, because the geometry threads were full or failed.',
     () => measurer.counters.refused,
   )
 }
@@ -53,8 +53,12 @@ export function registerLogMetrics(metrics: Metrics, log: CommitLog): void {
 }
 
 export function registerMailboxMetrics(metrics: Metrics, mailbox: ByteBound): void {
-  metrics.gauge('mailbox_bytes', 'Bytes of updates that wait.', () => mailbox.used)
-  metrics.gauge('mailbox_limit_bytes', 'Bytes past which updates are refused.', () => mailbox.limit)
+  metrics.gauge('mailbox_bytes', 'Bytes of waiting updates.', () => mailbox.used)
+  metrics.gauge(
+    'mailbox_limit_bytes',
+    'Limit of the bytes of waiting updates; beyond it, updates are refused.',
+    () => mailbox.limit,
+  )
 }
 
 export function registerEventMetrics(metrics: Metrics, events: EventIndex): void {
@@ -85,7 +89,7 @@ export function registerServerMetrics(
   metrics.gauge('http_held_bytes', 'Bytes of bodies that are still arriving.', () => server.heldBytes)
   metrics.gauge(
     'http_unread_bytes',
-    'Bytes of answers that clients are slow to read.',
+    'Bytes of responses that clients have not read yet.',
     () => server.unreadBytes,
   )
   metrics.gauge('http_connections', 'Open connections.', () => server.connections)

@@ -30,8 +30,8 @@ export function healthRoutes(checks: readonly ReadinessCheck[], metrics: Metrics
       method: 'GET',
       path: '/readyz',
       auth: 'none',
-      summary: 'The process takes requests',
-      description: 'Answers 503 with the same members while a check fails.',
+      summary: 'The process accepts requests',
+      description: 'The response is 503 with the same members while a check fails.',
       tag: 'Operations',
       answers: { 200: Type.Object({ checks: Type.Array(CheckResult) }) },
       handler() {

@@ -16,7 +16,7 @@ export function registerNatsMetrics(
     bridge.status.connected ? 1 : 0,
   )
   metrics.gauge('nats_lag_events', 'Events that NATS does not have yet.', () => bridge.status.lag)
-  metrics.total('nats_published_total', 'Events that NATS has taken.', () => bridge.status.published)
+  metrics.total('nats_published_total', 'Events that NATS has stored.', () => bridge.status.published)
   metrics.total(
     'nats_omitted_total',
     'Events left out because they are larger than NATS allows.',

@@ -22,7 +22,7 @@ export function watchRouting(metrics: Metrics): RoutingWatch {
   )
   metrics.labelled(
     'routing_failures_total',
-    'Of them, those without an answer, by cause.',
+    'Routing requests without an answer, by cause.',
     'cause',
     () => failures,
   )
@@ -34,7 +34,7 @@ export function watchRouting(metrics: Metrics): RoutingWatch {
   )
   const took = metrics.times(
     'routing_request_seconds',
-    'Time to the answer of a routing engine, waiting included.',
+    'Time until a routing engine answers, including waiting.',
   )
   return {
     asked(action, outcome, milliseconds) {
@@ -56,7 +56,7 @@ export function registerRoutingMetrics(
   },
 ): void {
   const { cache, engines } = parts
-  metrics.gauge('routing_waiting', 'Routing requests that wait.', () =>
+  metrics.gauge('routing_waiting', 'Waiting routing requests.', () =>
     engines().reduce((sum, { waiting }) => sum + waiting, 0),
   )
   metrics.gauge('routing_resident_bytes', 'Memory of the routing processes.', () =>
@@ -68,14 +68,14 @@ export function registerRoutingMetrics(
     'Routing requests that an engine was asked.',
     () => cache.misses,
   )
-  metrics.gauge('routing_cache_bytes', 'Bytes of routing answers that are kept.', () => cache.bytes)
+  metrics.gauge('routing_cache_bytes', 'Bytes of cached routing answers.', () => cache.bytes)
 }
 
 /** How many isochrones wait for their area. */
 export function registerIsochroneMetrics(metrics: Metrics, isochrones: { readonly pending: number }): void {
   metrics.gauge(
     'isochrones_pending',
-    'Isochrone geofences whose area is not that of the road network there is.',
+    'Isochrone geofences whose area is not up to date with the road network.',
     () => isochrones.pending,
   )
 }

@@ -20,17 +20,17 @@ export function registerTile38Metrics(
   )
   metrics.gauge(
     'tile38_waiting',
-    'Geofences and devices of this process that Tile38 does not have as they are; infinite while all are written.',
+    'Geofences and devices of this process that are not up to date in Tile38; infinite while everything is written.',
     () => copies.status.waiting,
   )
   metrics.total(
     'tile38_candidates_total',
-    'Looks for candidates that were answered by what Tile38 said.',
+    'Searches for candidates that Tile38 answered.',
     () => copies.status.looks.cells,
   )
   metrics.total(
     'tile38_candidates_from_memory_total',
-    'Looks for candidates that memory answered, with Tile38 or without.',
+    'Searches for candidates that the index in memory answered.',
     () => copies.status.looks.memory,
   )
 }

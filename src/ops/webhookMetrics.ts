@@ -19,7 +19,7 @@ export function registerWebhookMetrics(
   metrics.total('webhook_deliveries_total', 'Webhook deliveries answered 2xx.', () => counters.delivered)
   metrics.total(
     'webhook_failed_attempts_total',
-    'Webhook requests that failed and are tried again.',
+    'Webhook requests that failed and are retried.',
     () => counters.failedAttempts,
   )
   metrics.total(
@@ -27,12 +27,12 @@ export function registerWebhookMetrics(
     'Webhook deliveries given up after all retries.',
     () => counters.givenUp,
   )
-  metrics.gauge('webhook_pending', 'Webhook deliveries that wait.', () => webhooks.pending)
+  metrics.gauge('webhook_pending', 'Waiting webhook deliveries.', () => webhooks.pending)
   metrics.gauge('webhooks_failing', 'Webhooks whose last attempts failed.', () => webhooks.failing)
   metrics.gauge('webhooks_paused', 'Webhooks that are paused until enabled again.', () => webhooks.paused)
   metrics.gauge(
     'webhook_lag_events',
-    'Events that the webhook furthest behind has yet to look at; paused ones not counted.',
+    'Events that the slowest webhook has not processed yet; paused webhooks are not counted.',
     () => webhooks.lag,
   )
 }

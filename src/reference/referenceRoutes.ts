@@ -137,7 +137,7 @@ function redirect(location: string): Answer {
   }
 }
 
-const NO_SUCH_GUIDE = '<h1>There is no such guide</h1><p>Those that there are stand in the list.</p>'
+const NO_SUCH_GUIDE = '<h1>There is no such guide</h1><p>The list shows all guides.</p>'
 
 function noSuchPage(): ApiError {
   return new ApiError(404, 'There is no such page. /docs has the reference, /docs/guides the guides.')

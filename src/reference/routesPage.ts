@@ -90,7 +90,7 @@ ${choiceField('lang', 'Language', LANGUAGES)}
 function placeFields(name: string, label: string, chosen: number): string {
   const options = PLACES.map(([text, coordinates], i) => option([coordinates, text], i === chosen))
   return `<fieldset class="place"><legend>${label}</legend>
-<select name="${name}Place" aria-label="${label}: an address">${option(['', 'Coordinates of my own'], false)}${options.join('')}</select>
+<select name="${name}Place" aria-label="${label}: an address">${option(['', 'Enter coordinates'], false)}${options.join('')}</select>
 <input name="${name}" aria-label="${label}: latitude,longitude" value="${PLACES[chosen]![1]}" spellcheck="false" inputmode="text">
 </fieldset>`
 }

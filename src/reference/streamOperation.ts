@@ -18,7 +18,8 @@ A plain request is answered what stands against a stream, as 429 where the key h
         name: 'publishableKey',
         in: 'query',
         required: false,
-        description: 'In place of the header. A secret key is refused here (403): addresses end up in logs.',
+        description:
+          'Instead of the header. A secret key is refused here (403), because URLs end up in logs.',
         schema: { type: 'string' },
       },
       {

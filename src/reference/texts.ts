@@ -19,16 +19,15 @@ function readExamples(): Examples {
 const TAGS: Readonly<Record<string, string>> = {
   Track: 'Location updates in, events out.',
   Geofences:
-    'Regions whose entries, exits and stays make events. A geofence is known by its pair of tag and externalId.',
+    'Areas; entries, exits and stays cause events. A geofence is identified by its pair of tag and externalId.',
   Beacons: 'Bluetooth beacons that devices range: geofences of a few metres.',
-  'Import and export': 'Geofences and beacons from CSV files, and back into files.',
-  Users: 'Who is where, and why there was, or was not, an event.',
-  Events: 'What happened: read, verify, delete; conversions of your own.',
+  'Import and export': 'Geofences and beacons as CSV and GeoJSON files.',
+  Users: 'Where users are, and why an event did or did not happen.',
+  Events: 'Read, verify and delete events; send conversions.',
   Streams: 'Many locations in, events and positions out, over one WebSocket.',
-  Context: 'What is around a location, without keeping anything.',
-  Routing:
-    'How far it is on roads, by whichever mode; directions, snapped paths, and the best order of stops.',
-  SDK: 'Calls that SDKs make for themselves.',
+  Context: 'The geofences around a location; nothing is stored.',
+  Routing: 'Distances and travel times on roads, directions, map matching, and the best order of stops.',
+  SDK: 'Calls that SDKs make by themselves.',
   Settings: 'How the updates of an environment are evaluated.',
   Keys: 'Keys of the calling environment.',
   Operations: 'Health, metrics and this document.',

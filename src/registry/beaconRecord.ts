@@ -34,7 +34,7 @@ export function beaconRecord(beacon: Beacon): Record<string, unknown> {
 /** What {@link beaconRecord} makes, for the reference. */
 export const BeaconRecord = Type.Object(
   {
-    _id: Type.String({ description: '24 hex; kept by edits.' }),
+    _id: Type.String({ description: '24 hexadecimal digits; edits do not change it.' }),
     createdAt: DateTime,
     updatedAt: DateTime,
     live: Type.Boolean(),

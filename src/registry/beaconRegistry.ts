@@ -16,7 +16,7 @@ export class BeaconExists extends Error {
   readonly beacon: Beacon
 
   constructor(beacon: Beacon) {
-    super(`A beacon with tag ${beacon.tag} and externalId ${beacon.externalId} exists already.`)
+    super(`A beacon with tag ${beacon.tag} and externalId ${beacon.externalId} already exists.`)
     this.beacon = beacon
   }
 }

@@ -61,7 +61,8 @@ function editRoutes(registry: Registry): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Create or replace a beacon by its pair',
-      description: 'Replaces the whole definition: what is absent, null or empty is at its default.',
+      description:
+        'Replaces the whole definition: a field that is absent, null or empty gets its default value.',
       params: PairParams,
       body: BeaconBody,
       answers: { 200: OneBeacon },
@@ -78,7 +79,7 @@ function editRoutes(registry: Registry): Route[] {
       tag: TAG,
       summary: 'Replace a beacon by its id',
       description:
-        'Replaces the whole definition; tag and externalId stay where the body does not name them.',
+        'Replaces the whole definition; tag and externalId stay the same if they are not in the body.',
       params: Id,
       body: BeaconBody,
       answers: { 200: OneBeacon, 409: Conflict },
@@ -211,7 +212,7 @@ function searchRoute(registry: Registry): Route {
         }),
       ),
       limit: Type.Optional(limitOf(100, 100)),
-      tags: Type.Optional(Type.String({ description: 'Comma-separated; beacons of any of them.' })),
+      tags: Type.Optional(Type.String({ description: 'Comma-separated; beacons with any of these tags.' })),
       metadata: Type.Optional(MetadataFilter),
     }),
     meta: RangedByAll,

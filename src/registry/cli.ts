@@ -88,7 +88,7 @@ export class NoRegistry extends Error {
 
   constructor(folder: string) {
     super(
-      `There is no ${join(folder, REGISTRY_FILE)}: start the server once, it makes the first project and its keys.`,
+      `There is no ${join(folder, REGISTRY_FILE)}: start the server once to create the first project and its keys.`,
     )
   }
 }
@@ -139,7 +139,7 @@ function keysCommand(command: string, rest: readonly string[]): RegistryCommand 
       return ({ keys }, print) => createProject(keys, print, name)
     }
     default:
-      throw new WrongCommand(`There is no command ${quoted(command)}.`)
+      throw new WrongCommand(`Unknown command ${quoted(command)}.`)
   }
 }
 
@@ -155,7 +155,7 @@ function listKeys({ keys }: OperatedRegistry, print: Print): number {
   return 0
 }
 
-const NO_PROJECT = 'There is no project yet: the first start that listens makes one and shows its keys.'
+const NO_PROJECT = 'There is no project yet. The first start of the server creates one and shows its keys.'
 
 function rotate(keys: Keys, print: Print, project: number, kind: KeyKind): number {
   const rotated = keys.rotate(project, kind)
@@ -168,9 +168,7 @@ function rotate(keys: Keys, print: Print, project: number, kind: KeyKind): numbe
 function createProject(keys: Keys, print: Print, name: string): number {
   const namesake = keys.projects().find((project) => project.name === name)
   if (namesake !== undefined) {
-    print(
-      `Project ${namesake.id} has the name ${name} already: give another, so that they can be told apart.`,
-    )
+    print(`Project ${namesake.id} has the name ${name} already. Choose another name.`)
     return 2
   }
   const created = keys.createProject(name)
@@ -216,13 +214,13 @@ function projectsCommand(command: string, rest: readonly string[]): RegistryComm
           : noProject(project, print)
     }
     default:
-      throw new WrongCommand(`There is no command ${quoted(command)}.`)
+      throw new WrongCommand(`Unknown command ${quoted(command)}.`)
   }
 }
 
 /** @throws {WrongCommand} for more words than the command takes */
 function noMoreThan(count: number, command: string, rest: readonly string[]): void {
-  if (rest.length > count) throw new WrongCommand(`${command} takes no ${quoted(rest[count])} there.`)
+  if (rest.length > count) throw new WrongCommand(`${command} does not accept ${quoted(rest[count])} there.`)
 }
 
 /** @throws {WrongCommand} */
@@ -248,13 +246,13 @@ function listProjects({ projects }: OperatedRegistry, print: Print): number {
 function usage(projects: Projects, print: Print, project: number): number {
   if (!projects.list().some(({ id }) => id === project)) return noProject(project, print)
   const months = projects.usage(project)
-  if (months.length === 0) print(`Project ${project} has made no requests yet.`)
+  if (months.length === 0) print(`Project ${project} has not made any requests yet.`)
   for (const { month, requests } of months) print(`${month}  ${requests}`)
   return 0
 }
 
 function quotaText(quota: number | null): string {
-  return quota === null ? 'as many as it likes' : `${quota} a month`
+  return quota === null ? 'any number of requests' : `${quota} a month`
 }
 
 function told(print: Print, sentence: string): number {

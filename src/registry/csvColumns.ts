@@ -46,7 +46,7 @@ export class CsvColumns {
     this.#columns = header.map((name, i) => toColumn(name, i, rules))
     const names = new Set<string>()
     for (const { name } of this.#columns) {
-      if (names.has(name)) throw badParam(name, 'The column stands twice in the header.')
+      if (names.has(name)) throw badParam(name, 'The column appears twice in the header.')
       names.add(name)
     }
     for (const { name, field, key } of this.#columns) {
@@ -145,10 +145,7 @@ function toColumn(name: string, index: number, { known }: ColumnRules): Column {
   }
   const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name
   const separator = /[;\t|]/.test(name) ? ' Columns are separated by commas.' : ''
-  throw badParam(
-    shown,
-    `The column is not known.${separator} Known columns: ${known.map(described).join(', ')}.`,
-  )
+  throw badParam(shown, `Unknown column.${separator} Known columns: ${known.map(described).join(', ')}.`)
 }
 
 function described(field: string): string {

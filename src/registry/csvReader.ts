@@ -34,11 +34,11 @@ const REPLACEMENT = '\u{FFFD}'
 /** What csv-parse says, in the words of somebody who has the file before them. */
 const SENTENCES: Readonly<Record<string, string>> = {
   CSV_INVALID_CLOSING_QUOTE:
-    'A cell goes on after its closing quote. A quote within a quoted cell must be doubled.',
+    'There is text after the closing quote of a cell. Quotes inside a quoted cell must be doubled.',
   CSV_NON_TRIMABLE_CHAR_AFTER_CLOSING_QUOTE:
-    'A cell goes on after its closing quote. A quote within a quoted cell must be doubled.',
+    'There is text after the closing quote of a cell. Quotes inside a quoted cell must be doubled.',
   INVALID_OPENING_QUOTE:
-    'A quote stands within a cell that is not quoted. Such a cell must be quoted, and the quote doubled.',
+    'There is a quote inside a cell that is not quoted. Put the cell into quotes and double the quote inside it.',
   CSV_QUOTE_NOT_CLOSED: 'A quoted cell is never closed.',
 }
 

@@ -121,7 +121,7 @@ export class RegistryElsewhere extends Error {
 
   constructor(file: string) {
     super(
-      `${file} follows the registry of a distributed engine: it is changed through a server of that one only.`,
+      `${file} follows the registry of a distributed engine: it can only be changed through a server of that engine.`,
     )
   }
 }
@@ -324,7 +324,7 @@ function openFile(file: string): Database.Database {
     if (codeOf(error).startsWith('SQLITE_BUSY')) throw new RegistryLocked(file, error)
     if (isDamage(error)) throw new RegistryDamaged(file, 'is not a readable SQLite database.', error)
     if (codeOf(error) === '') throw error
-    throw new Error(`${file}: cannot be opened: ${(error as Error).message}. May it be written?`, {
+    throw new Error(`${file} cannot be opened: ${(error as Error).message}. May it be written?`, {
       cause: error,
     })
   }

@@ -23,7 +23,7 @@ export interface KeptEntry extends Entry {
   readonly behind: number
 }
 
-/** Entries that are numbered, and appended edit by edit. Every promise may reject where it is out of reach. */
+/** Entries that are numbered, and appended edit by edit. Every promise may reject where it cannot be reached. */
 export interface EditStream {
   /** Bytes that a value may have. */
   readonly maxValueBytes: number

@@ -61,11 +61,11 @@ function routeOf<T extends Referenced>(kind: ExportKind<T>): Route {
     tag: TAG,
     summary: `Export ${name}`,
     description:
-      'In the order of their creation. `csv` has the columns of an import, and importing it makes the same definitions; ' +
+      'In the order of creation. `csv` has the columns of an import, and importing it gives the same definitions; ' +
       '`geojson` is a FeatureCollection for maps, with the records as properties.',
     query: Type.Object({
       format: Type.Optional(Type.Enum(['csv', 'geojson'], { default: 'csv' })),
-      tag: Type.Optional(Text(MAX_ID_LENGTH, 'Those with this tag alone.')),
+      tag: Type.Optional(Text(MAX_ID_LENGTH, 'Only records with this tag.')),
     }),
     answers: {
       200: Type.Object({}, { contentType: ['text/csv', 'application/geo+json'], description: 'The file.' }),

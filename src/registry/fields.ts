@@ -38,7 +38,7 @@ export function checkText(name: string, value: unknown, maxLength: number): stri
     throw badParam(name, `Invalid ${name}. It must be at most ${maxLength} characters long.`)
   }
   if (value.includes('\0') || !value.isWellFormed()) {
-    throw badParam(name, `Invalid ${name}. It must be Unicode text without NUL.`)
+    throw badParam(name, `Invalid ${name}. It must be valid Unicode without NUL characters.`)
   }
   return value
 }
@@ -148,7 +148,7 @@ export function textsField(
   const value = present(fields, name)
   if (value === undefined) return undefined
   if (typeof value !== 'string' && !Array.isArray(value)) {
-    throw badParam(name, `Invalid ${name}. It must be a list or comma-separated text.`)
+    throw badParam(name, `Invalid ${name}. It must be a list or a comma-separated string.`)
   }
   const given: readonly unknown[] = typeof value === 'string' ? splitTexts(value) : value
   const texts = new Set<string>()

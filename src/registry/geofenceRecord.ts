@@ -62,7 +62,7 @@ function isoTime(time: number | undefined): string | undefined {
 /** What {@link geofenceRecord} makes, for the reference. */
 export const GeofenceRecord = Type.Object(
   {
-    _id: Type.String({ description: '24 hex; kept by edits.' }),
+    _id: Type.String({ description: '24 hexadecimal digits; edits do not change it.' }),
     createdAt: DateTime,
     updatedAt: DateTime,
     live: Type.Boolean(),
@@ -76,7 +76,7 @@ export const GeofenceRecord = Type.Object(
     geometryCenter: Type.Object({ type: Type.Literal('Point'), coordinates: LonLat }),
     geometryRadius: Type.Number({
       description:
-        'Metres: of the circle, or of a circle around the polygon; 0 while an isochrone has no area.',
+        'In metres: the radius of the circle, or of a circle around the polygon; 0 while an isochrone has no area.',
     }),
     mode: Type.Optional(Type.String()),
     isochrone: Type.Optional(
@@ -90,7 +90,7 @@ export const GeofenceRecord = Type.Object(
         },
         {
           description:
-            'Of an isochrone: its area is computed in the background. Until it is ready there is no `geometry`, and nobody is inside.',
+            'State of an isochrone, whose area is computed in the background. Until it is ready there is no `geometry`, and no device is inside.',
         },
       ),
     ),

@@ -59,7 +59,8 @@ function editRoutes(registry: Registry): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Create or replace a geofence by its pair',
-      description: 'Replaces the whole definition: what is absent, null or empty is at its default.',
+      description:
+        'Replaces the whole definition: a field that is absent, null or empty gets its default value.',
       params: PairParams,
       body: GeofenceBody,
       answers: { 200: OneGeofence },
@@ -76,7 +77,7 @@ function editRoutes(registry: Registry): Route[] {
       tag: TAG,
       summary: 'Replace a geofence by its id',
       description:
-        'Replaces the whole definition; tag and externalId stay where the body does not name them.',
+        'Replaces the whole definition; tag and externalId stay the same if they are not in the body.',
       params: Id,
       body: GeofenceBody,
       answers: { 200: OneGeofence, 409: Conflict },
@@ -206,10 +207,10 @@ function searchRoute(registry: Registry): Route {
       near: CoordinatesText,
       limit: Type.Optional(limitOf(100, 1000)),
       radius: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Metres; absent: unbounded.' })),
-      tags: Type.Optional(Type.String({ description: 'Comma-separated; geofences of any of them.' })),
+      tags: Type.Optional(Type.String({ description: 'Comma-separated; geofences with any of these tags.' })),
       metadata: Type.Optional(MetadataFilter),
       includeGeometry: Type.Optional(
-        Type.Boolean({ default: true, description: 'More than 100 results need it to be false.' }),
+        Type.Boolean({ default: true, description: 'Must be false for more than 100 results.' }),
       ),
     }),
     answers: { 200: Geofences },
@@ -217,7 +218,7 @@ function searchRoute(registry: Registry): Route {
       const { limit = 100, radius, metadata = {}, includeGeometry = true } = call.query
       const { latitude, longitude } = parseCoordinates('near', call.query.near)
       if (includeGeometry && limit > MAX_WITH_GEOMETRY) {
-        const sentence = `Invalid limit. Valid range: [1, ${MAX_WITH_GEOMETRY}]; more needs includeGeometry=false.`
+        const sentence = `Invalid limit. Valid range: [1, ${MAX_WITH_GEOMETRY}]; for more, use includeGeometry=false.`
         throw badParam('limit', sentence)
       }
       const tags = tagSet(call.query.tags)

@@ -100,7 +100,7 @@ function parseArea(fields: Fields, type: GeofenceType): Pick<GeofenceDefinition,
           'Required for an isochrone, in minutes.',
         )
   if (center === undefined) {
-    if (address !== undefined) throw missing('address', 'no geocoder to find the address; give coordinates')
+    if (address !== undefined) throw missing('address', 'no geocoder to find the address; use coordinates')
     if (present(fields, 'placeId') !== undefined) throw noPlaces()
     throw badParam('coordinates', 'One of coordinates, address and placeId is required.')
   }
@@ -114,7 +114,7 @@ function placeholder(center: Position): Shape {
 }
 
 function noPlaces(): ApiError {
-  return missing('placeId', 'no places to take the geometry from; give coordinates')
+  return missing('placeId', 'no database of places to take the geometry from; use coordinates')
 }
 
 function missing(param: string, what: string): ApiError {

@@ -65,7 +65,7 @@ function options(): ImportUpload | undefined {
     throw new UsageError('Give geofences or beacons, and one file.')
   }
   const key = values.key ?? process.env['RINGFENCE_SECRET_KEY']
-  if (!key) throw new UsageError('A secret key is needed: RINGFENCE_SECRET_KEY or --key.')
+  if (!key) throw new UsageError('A secret key is required: set RINGFENCE_SECRET_KEY or use --key.')
   if (!/^prj_(?:test|live)_sk_\w+$/.test(key)) {
     throw new UsageError('A secret key begins with prj_test_sk_ or prj_live_sk_.')
   }

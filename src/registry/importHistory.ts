@@ -150,7 +150,9 @@ export class ImportHistory {
     const isOver = !this.#edits.isShared && !this.#running.has(record.id)
     if (record.status === 'running' && isOver) {
       record.status = 'interrupted'
-      record.interruption = { message: 'The server ended under the import. The rows counted here are in.' }
+      record.interruption = {
+        message: 'The server stopped during the import. The rows counted here were imported.',
+      }
     }
     return record
   }

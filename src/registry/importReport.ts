@@ -52,7 +52,7 @@ export function reportText(path: string, answer: ImportAnswer, seconds: number):
   ]
   if (interruption !== undefined) {
     const where = interruption.line === undefined ? '' : ` at line ${interruption.line}`
-    lines.push(`The import ended${where}: ${interruption.message} The rows before are in.`)
+    lines.push(`The import ended${where}: ${interruption.message} The rows before were imported.`)
   }
   if (note !== undefined) lines.push(note)
   if (errors.length > 0) {

@@ -23,7 +23,7 @@ const RefusedRowSchema = Type.Object(
   {
     line: Type.Integer({ description: 'The line of the file where the row begins, counted from 1.' }),
     row: Type.Integer({ description: 'The row below the header, counted from 1.' }),
-    column: Type.Optional(Type.String({ description: 'Absent where it is about the row as a whole.' })),
+    column: Type.Optional(Type.String({ description: 'Absent if the error concerns the whole row.' })),
     message: Type.String(),
     value: Type.Optional(Type.String({ description: "The cell's first 100 characters." })),
   },
@@ -44,20 +44,21 @@ const ImportSchema = Type.Object(
     interruption: Type.Optional(
       Type.Object(
         { line: Type.Optional(Type.Integer()), message: Type.String() },
-        { description: 'Where and why the file was not read to its end; the rows before are in.' },
+        {
+          description:
+            'Where and why the import stopped before the end of the file; the rows before were imported.',
+        },
       ),
     ),
     rows: Count('Rows read: created, updated and refused ones.'),
     created: Count(''),
-    updated: Count('Rows whose tag and externalId were known, also from a row before.'),
+    updated: Count('Rows whose tag and externalId already existed, possibly from an earlier row.'),
     refused: Count(''),
-    createdWithoutPair: Count('Of the created ones, beacons without tag and externalId to be found by.'),
-    note: Type.Optional(
-      Type.String({ description: 'What is to be known before the file is imported again.' }),
-    ),
+    createdWithoutPair: Count('Created beacons that have no tag and externalId.'),
+    note: Type.Optional(Type.String({ description: 'A warning to read before you import the file again.' })),
     errors: Type.Optional(
       Type.Array(RefusedRowSchema, {
-        description: `The first ${MAX_ERRORS} refused rows. In the answers about one import, when it has ended.`,
+        description: `The first ${MAX_ERRORS} refused rows. Only in the response about a single import, after it has ended.`,
       }),
     ),
     moreErrors: Type.Optional(Count('Refused rows beyond those in errors.')),
@@ -83,8 +84,8 @@ function routesOf(registry: Registry, kind: ImportKind): Route[] {
       summary: `Import ${name} from a CSV file`,
       description:
         'The first row names the columns. Each row creates a record, or replaces the definition of the one with its tag ' +
-        'and externalId; a row that breaks a rule is refused, and the others go on. A header that cannot be used ' +
-        'refuses the file (400). Answers when all is done; a file that breaks off in the middle leaves the rows before it.',
+        'and externalId; a row that breaks a rule is refused, and the others are imported. If the header is invalid, ' +
+        'the file is refused (400). The response comes when the import is finished. If the upload breaks off, the rows before that point stay imported.',
       query: Type.Object({ fileName: Type.Optional(Name(256, 'For the history.')) }),
       upload: {
         contentTypes: ['text/csv'],
@@ -172,5 +173,5 @@ function importAnswer(record: ImportRecord, errors?: readonly RefusedRow[]) {
 
 function withoutPairNote(count: number): string {
   const rows = count === 1 ? '1 row has no tag and externalId' : `${count} rows have no tag and externalId`
-  return `${rows}: importing the file again creates as many beacons anew.`
+  return `${rows}: importing the file again creates these beacons once more.`
 }

@@ -77,7 +77,7 @@ export async function importCsv(
     if (created + updated > 0) return finished
     throw badParam(
       'body',
-      `The file is no CSV from line ${error.line} on, and nothing is imported. ${error.message}`,
+      `The file is not valid CSV from line ${error.line} on, and nothing was imported. ${error.message}`,
     )
   }
 }
@@ -94,7 +94,7 @@ class ImportRun {
 
   /** @throws ApiError 400 for a header that is refused */
   static async begin(registry: ImportRegistry, file: ImportFile, header: CsvRow): Promise<ImportRun> {
-    if (header.damaged) throw badParam('header', 'It holds bytes that are no UTF-8 text.')
+    if (header.damaged) throw badParam('header', 'It contains bytes that are not valid UTF-8.')
     const columns = new CsvColumns(header.cells, file.kind.columns)
     const record = await registry.edit(() => registry.imports.begin(file.scope, file.kind.name, file.name))
     return new ImportRun(registry, file, header, columns, record)
@@ -201,7 +201,7 @@ class ImportRun {
   #problemOfCells({ cells, damaged }: CsvRow): string | undefined {
     const { count } = this.#columns
     if (cells.length !== count) return `The row has ${cells.length} cells, the header ${count}.`
-    return damaged ? 'The row holds bytes that are no UTF-8 text.' : undefined
+    return damaged ? 'The row contains bytes that are not valid UTF-8.' : undefined
   }
 
   /** @param param the field that breaks a rule; undefined where it is the row as a whole */

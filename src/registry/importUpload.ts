@@ -75,7 +75,7 @@ function counter(onSent: (sent: Sent) => void): Transform {
 
 function unreachable(url: URL, cause: Error): NoAnswer {
   const { code } = cause as NodeJS.ErrnoException
-  const why = code === 'ECONNREFUSED' ? 'no server listens there' : cause.message
+  const why = code === 'ECONNREFUSED' ? 'no server listens at this address' : cause.message
   return new NoAnswer(`${url.origin} does not answer: ${why}.`, { cause })
 }
 

@@ -146,7 +146,7 @@ class JetStreamEdits implements EditStream {
           `${answer.error?.description ?? 'no sequence in its answer'}.`,
       )
     }
-    throw new RangeError('An edit has at least one entry.')
+    throw new RangeError('An edit must have at least one entry.')
   }
 
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<KeptEntry> {
@@ -173,7 +173,7 @@ class JetStreamEdits implements EditStream {
       for await (const message of messages) {
         yield kept(message, message.headers, message.seq, message.info.pending)
       }
-      if (isCut) throw new Error(`The stream ${STREAM} is out of reach.`)
+      if (isCut) throw new Error(`The stream ${STREAM} cannot be reached.`)
     } finally {
       signal.removeEventListener('abort', stop)
       this.#cuts.delete(cut)

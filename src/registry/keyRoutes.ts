@@ -13,7 +13,7 @@ const KeyAnswer = Type.Object({
   live: Type.Boolean(),
   lastFour: Type.String(),
   createdAt: Type.String({ format: 'date-time' }),
-  key: Type.Optional(Type.String({ description: 'The whole key; in the answer to a rotation only.' })),
+  key: Type.Optional(Type.String({ description: 'The whole key; only in the response to a rotation.' })),
 })
 const TAG = 'Keys'
 
@@ -39,7 +39,7 @@ export function keyRoutes(registry: Registry): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Replace a key',
-      description: 'The old key is invalid at once. The new one is in this answer and nowhere else.',
+      description: 'The old key becomes invalid at once. Only this response contains the new key.',
       params: Type.Object({ kind: Level }),
       answers: { 200: Type.Object({ key: KeyAnswer }) },
       handler: async (call) => {

@@ -118,7 +118,8 @@ export class Keys {
     const project = { id: (last ?? 0) + 1, name, createdAt }
     const rows = KEY_KINDS.map((kind) => keyRow(project.id, kind, keys[kind], createdAt))
     const taken = rows.find(({ digest }) => this.#byDigest.has(digest))
-    if (taken !== undefined) throw new InvalidKeys(`The ${taken.kind} key is another project's already.`)
+    if (taken !== undefined)
+      throw new InvalidKeys(`The ${taken.kind} key already belongs to another project.`)
     this.#edits.commit([
       { kind: 'projects', key: `${project.id}`, row: { ...project, disabled: 0, quota: null } },
       ...rows.map(putOf),

@@ -16,7 +16,7 @@ export interface ProjectStatus {
   /** Epoch milliseconds. */
   readonly createdAt: number
   readonly disabled: boolean
-  /** Requests a month; null: as many as it likes. */
+  /** Requests a month; null: any number of requests. */
   readonly quota: number | null
   /** Of the current UTC month, both environments together. */
   readonly requests: number
@@ -137,7 +137,7 @@ export class Projects {
   }
 
   /**
-   * @param quota requests a month, a whole number ≥ 0; null: as many as it likes
+   * @param quota requests a month, a whole number ≥ 0; null: any number of requests
    * @returns whether there is such a project
    */
   setQuota(project: number, quota: number | null): boolean {

@@ -63,7 +63,7 @@ export function metadataField(fields: Fields): Metadata | undefined {
       throw badParam('metadata', `Invalid metadata. No key may be "${key}".`)
     if (typeof value === 'string') checkText('metadata', value, METADATA_TEXT_LENGTH)
     else if (typeof value !== 'boolean' && !Number.isFinite(value)) {
-      throw badParam('metadata', 'Invalid metadata. Values must be text, booleans or numbers.')
+      throw badParam('metadata', 'Invalid metadata. Values must be strings, booleans or numbers.')
     }
   }
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Metadata)

@@ -30,7 +30,7 @@ export class GeofenceExists extends Error {
   readonly geofence: GeofenceProperties
 
   constructor(geofence: GeofenceProperties) {
-    super(`A geofence with tag ${geofence.tag} and externalId ${geofence.externalId} exists already.`)
+    super(`A geofence with tag ${geofence.tag} and externalId ${geofence.externalId} already exists.`)
     this.geofence = geofence
   }
 }

@@ -151,7 +151,7 @@ export class ReplicatedEdits implements EditLog {
         }
         if (typeof answer === 'number') {
           if (await this.#reaches(answer, until)) return true
-          throw new ApiError(503, 'The change is made, but not seen here yet.', RETRY)
+          throw new ApiError(503, 'The change was made but is not visible here yet.', RETRY)
         }
         // Something is behind the sequence: what it is, this process will see.
         const limit =
@@ -163,7 +163,7 @@ export class ReplicatedEdits implements EditLog {
         if (fate === 'lost sight of' || this.#closed.signal.aborted || performance.now() > until) {
           throw new ApiError(
             503,
-            'The registry is out of reach. Whether the change is made is not known.',
+            'The registry cannot be reached. It is not known whether the change was made.',
             RETRY,
           )
         }

@@ -27,8 +27,8 @@ export function settingsRoutes(registry: Registry): Route[] {
       tag: TAG,
       summary: 'Change settings',
       description:
-        'The named ones change, the rest stay. null, or an empty value in a form, takes away dwellThreshold and ' +
-        'maxAccuracyMeters and empties beaconUuids and beaconUids; elsewhere it means not named.',
+        'The settings in the body change and the others stay the same. null, or an empty value in a form, removes dwellThreshold and ' +
+        'maxAccuracyMeters and empties beaconUuids and beaconUids; for other settings it is ignored.',
       body: SettingsChange,
       answers: { 200: Answer },
       handler: async (call) => {

@@ -18,16 +18,16 @@ const Identifiers = (description: string) =>
 /** The settings of an environment, for the reference. */
 export const SettingsRecord = Type.Object(
   {
-    stopDetection: Flag('An entry needs the user to have stopped, or the app in the foreground.'),
-    bufferEntries: Flag("An entry also happens within the location's accuracy outside the boundary."),
-    bufferExits: Flag("An exit needs more than the location's accuracy outside the boundary."),
+    stopDetection: Flag('An entry requires that the user has stopped or that the app is in the foreground.'),
+    bufferEntries: Flag('An entry also happens if the distance from the geofence is at most the accuracy.'),
+    bufferExits: Flag('An exit requires that the distance from the geofence is more than the accuracy.'),
     restrictToOperatingHours: Flag('No geofence events outside operating hours.'),
     dwellEvents: Flag(
-      'user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, else that of the settings.',
+      'Whether user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, or else of the settings.',
     ),
     dwellThreshold: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()], {
       description:
-        'Minutes, for geofences without their own dwellThreshold. null: only geofences with their own are dwelled in.',
+        'Minutes, for geofences without their own dwellThreshold. null: only geofences with their own threshold have dwell events.',
     }),
     beaconUuids: Identifiers(
       'iBeacon UUIDs handed to clients: 32 hexadecimal digits, with or without dashes.',
@@ -41,9 +41,9 @@ export const SettingsRecord = Type.Object(
     entryDelaySeconds: Type.Number({ minimum: 0, maximum: MAX_DELAY_SECONDS }),
     exitDelaySeconds: Type.Number({ minimum: 0, maximum: MAX_DELAY_SECONDS }),
     maxAccuracyMeters: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()], {
-      description: 'A worse location moves the device but touches no geofence.',
+      description: 'A less accurate location moves the device but does not change its geofences.',
     }),
-    detectCrossings: Flag('Geofences crossed between two locations give an entry and an exit.'),
+    detectCrossings: Flag('A geofence that is crossed between two locations causes an entry and an exit.'),
     maxGapSeconds: Type.Number({ exclusiveMinimum: 0, maximum: MAX_DELAY_SECONDS }),
   },
   { title: 'Settings' },
@@ -92,7 +92,7 @@ const READERS: Readers = {
 export function parseSettingsChange(body: Fields): Partial<Settings> {
   const change: Record<string, unknown> = {}
   for (const name of Object.keys(body)) {
-    if (!Object.hasOwn(DEFAULT_SETTINGS, name)) throw badParam(name, 'There is no such setting.')
+    if (!Object.hasOwn(DEFAULT_SETTINGS, name)) throw badParam(name, 'Unknown setting.')
     const read = READERS[name as keyof Settings] as (fields: Fields, name: string) => unknown
     const value = read(body, name)
     if (value !== undefined) change[name] = value

@@ -20,9 +20,11 @@ const MAX_FILTER_ITEMS = 100
 const REMOVABLE = ['description', 'types', 'tags'] as const
 
 const FIELDS = {
-  url: Text('http or https; needed at creation.'),
+  url: Text('http or https; required at creation.'),
   description: Text('For people.'),
-  enabled: BooleanOrText('Default true. Off: what happens meanwhile is not sent, later neither.'),
+  enabled: BooleanOrText(
+    'Default true. While it is false, events are not sent, and they are not sent later either.',
+  ),
   mode: Type.Union(
     MODES.map((mode) => Type.Literal(mode)),
     { description: '`single` (default): one event a request; `multiple`: up to 5 of one user.' },

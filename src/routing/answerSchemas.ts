@@ -50,7 +50,7 @@ export const Geometry = Type.Union([PolylineGeometry, LineString], {
 export const Meta = Type.Object({
   attribution: Type.Optional(
     Type.String({
-      description: 'Whom to credit where the answer is shown.',
+      description: 'The attribution to show with the result.',
       examples: ['© OpenStreetMap contributors'],
     }),
   ),
@@ -62,13 +62,13 @@ export const Failures = {
     {},
     {
       description:
-        'A point is outside of all regions, or has no road nearby, or there is no way; `meta.param` and ' +
+        'A point is outside of all regions or has no road nearby, or there is no route; `meta.param` and ' +
         '`meta.message` say which.',
     },
   ),
   503: Type.Object(
     {},
-    { description: 'There is no region yet, or the routing engine is not there or has too much to do.' },
+    { description: 'There is no region yet, or the routing engine is missing or overloaded.' },
   ),
 }
 

@@ -81,7 +81,7 @@ async function explained({ engine, mode, points, blamed }: Journey, error: unkno
 const NO_ROAD = 'There is no road near it that can be used.'
 
 export function noWay(mode: TravelMode): string {
-  return `There is no way for mode ${mode}.`
+  return `There is no route for mode ${mode}.`
 }
 
 /**

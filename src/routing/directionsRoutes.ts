@@ -36,22 +36,22 @@ const Step = Type.Object({
   bearing_after: Type.Number({ description: 'Degrees clockwise from north, after the maneuver.' }),
   instructions: Type.String({ examples: ['Turn left onto Jamaica Avenue.'] }),
   banner_instructions: Type.Array(Type.Unknown(), {
-    description: 'What a display shows, as OSRM and Mapbox write it; lengths in metres.',
+    description: 'Text for a display, in the format of OSRM and Mapbox; lengths in metres.',
   }),
   voice_instructions: Type.Array(Type.Unknown(), {
-    description: 'What is said and when, as OSRM and Mapbox write it; lengths in metres.',
+    description: 'Text to speak and when to speak it, in the format of OSRM and Mapbox; lengths in metres.',
   }),
   geometry: Geometry,
   mode: Type.String({ description: 'The mode, or `ferry`.' }),
   manuever: Type.String({
     description:
-      'What to do at the beginning of the step: `start`, `left`, `slight-left`, `sharp-left`, `uturn`, `continue`, ' +
+      'The maneuver at the beginning of the step: `start`, `left`, `slight-left`, `sharp-left`, `uturn`, `continue`, ' +
       '`stay-left`, `stay-straight`, `ramp-left`, `exit-left`, `merge-left`, `roundabout`, `roundabout-exit`, ' +
       '`destination`, `destination-left`; and the same with `right`.',
   }),
-  street_name: Type.String({ description: 'Empty where the road has neither name nor number.' }),
+  street_name: Type.String({ description: 'Empty if the road has neither name nor number.' }),
   exit_name: Type.Optional(
-    Type.String({ description: 'Of exits: the number on the sign, else where it leads.' }),
+    Type.String({ description: 'For exits: the number on the sign, or else the destination.' }),
   ),
 })
 
@@ -72,7 +72,7 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
       path: '/v1/route/directions',
       auth: 'publishable',
       tag: TAG,
-      summary: 'Get directions along points in their order',
+      summary: 'Get directions through locations in the given order',
       query: Type.Object({
         locations: LocationsText(`Two to ${MAX_LOCATIONS}, visited in order.`),
         mode: Type.Optional(ModeText),
@@ -108,8 +108,7 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
               legs: Type.Array(Leg, { description: 'One between each location and the next.' }),
             }),
             {
-              description:
-                'The best first, by its time and by what makes a way tiresome, such as turns: another may take less time.',
+              description: 'The first is the best by time and turns together, so another may take less time.',
             },
           ),
         }),

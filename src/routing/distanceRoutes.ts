@@ -33,7 +33,8 @@ const Way = Type.Object({
   geometry: Type.Optional(Geometry),
   reason: Type.Optional(
     Type.String({
-      description: 'Why distance and duration are null: other modes have a way, this one has none.',
+      description:
+        'Why distance and duration are null: there is a route for other modes, but not for this one.',
     }),
   ),
 })
@@ -48,8 +49,8 @@ export function distanceRoutes(engines: RoutingEngines): Route[] {
       tag: TAG,
       summary: 'Get distance and duration between two points',
       description:
-        'One entry in `routes` per mode, and beside them `geodesic`, the distance as the crow flies. A mode without a way is ' +
-        'answered with nulls and a `reason`; where none of the modes has a way, the answer is 404.',
+        'One entry in `routes` per mode, and beside them `geodesic`, the distance as the crow flies. A mode without a route has ' +
+        'nulls and a `reason`; if no mode has a route, the response is 404.',
       query: Type.Object({
         origin: CoordinatesText,
         destination: CoordinatesText,
@@ -62,7 +63,7 @@ export function distanceRoutes(engines: RoutingEngines): Route[] {
             minimum: 2,
             maximum: MAX_GEOMETRY_POINTS,
             description:
-              'So many points evenly along the way, in place of its own; as `linestring` where no form is named.',
+              'Number of points, evenly spaced along the route, to return instead of the original ones; as `linestring` if no format is given.',
           }),
         ),
         departureTime: Type.Optional(DepartureText),

@@ -13,8 +13,7 @@ import type { Valhalla } from './valhalla.ts'
 /** Seconds for a client to wait. */
 const RETRY_SECONDS = 1
 const GONE_SECONDS = 60
-const NO_TILES =
-  'The road network of this region is not on the disk any more: its operator has to import it again.'
+const NO_TILES = 'The road network of this region is missing on disk: the operator has to import it again.'
 
 /** What an operator counts of all engines together. */
 export interface RoutingObserver {

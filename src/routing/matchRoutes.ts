@@ -33,7 +33,7 @@ const RoadAttributes = Type.Object({
   startLocation: Place,
   endLocation: Place,
   originalIndex: Type.Optional(
-    Type.Integer({ description: 'The first point of the path that lies on this road, where one does.' }),
+    Type.Integer({ description: 'The first point of the path that lies on this road, if there is one.' }),
   ),
 })
 
@@ -53,7 +53,9 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
         path: Type.Array(
           Type.Object({
             coordinates: CoordinatesText,
-            createdAt: Type.Optional(dateText('When the point was measured, not before the one before it.')),
+            createdAt: Type.Optional(
+              dateText('The time of the point; not earlier than that of the previous point.'),
+            ),
             accuracy: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Metres.' })),
           }),
           { minItems: 2, maxItems: MAX_POINTS, description: 'The points in their order.' },
@@ -62,7 +64,7 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
         roadAttributes: Type.Optional(
           Text(
             256,
-            `What to tell of the roads: some of ${ATTRIBUTES.join(', ')}, separated by commas. Without, nothing.`,
+            `Attributes of the roads to return: some of ${ATTRIBUTES.join(', ')}, separated by commas. Default: none.`,
           ),
         ),
         units: Type.Optional(UnitsText),

@@ -47,7 +47,7 @@ export function matrixRoutes(engines: RoutingEngines): Route[] {
       summary: 'Get distances and durations between many points',
       description:
         `At most ${MAX_CELLS} cells, origins times destinations. A cell without a way has nulls and a \`reason\`; the others are ` +
-        'answered all the same.',
+        'this does not affect the other cells.',
       query: Type.Object({
         origins: LocationsText('Rows of the matrix.'),
         destinations: LocationsText('Columns of the matrix.'),

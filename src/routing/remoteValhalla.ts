@@ -105,7 +105,7 @@ export class RemoteValhalla implements Valhalla {
     } catch (cause) {
       const seconds = timeoutMilliseconds / 1000
       const failure = signal.aborted
-        ? new RoutingTimedOut(`The routing server gave no answer within ${seconds} s.`, RETRY_SECONDS)
+        ? new RoutingTimedOut(`The routing server did not respond within ${seconds} s.`, RETRY_SECONDS)
         : new RoutingGone('The routing server cannot be reached.', RETRY_SECONDS, cause)
       this.#trouble = signal.aborted ? failure.message : ((cause as Error).message ?? failure.message)
       throw failure

@@ -49,16 +49,16 @@ export const UnitsText = Type.Union([Type.Literal('metric'), Type.Literal('imper
 })
 export const AvoidText = Text(
   256,
-  `What to keep off where there is another way: some of ${AVOIDABLE.join(', ')}, separated by commas.`,
+  `What to avoid if another route exists: some of ${AVOIDABLE.join(', ')}, separated by commas.`,
 )
 export const GeometryText = oneOf<GeometryForm | 'polyline'>(
   ['linestring', 'polyline5', 'polyline6', 'polyline'],
-  'The way as GeoJSON, or as a polyline of five or six digits; `polyline` has five.',
+  'The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five.',
 )
 export const DepartureText = dateText(
-  'When the journey begins: roads that are closed at that time of the week are not taken. Without, none is closed.',
+  'Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored.',
 )
-export const LanguageText = oneOf(Object.keys(LANGUAGES) as Language[], 'Of all texts.')
+export const LanguageText = oneOf(Object.keys(LANGUAGES) as Language[], 'Language of all texts.')
 
 /** `latitude,longitude|latitude,longitude|…`; {@link parseLocations} reads it. */
 export function LocationsText(description: string) {

@@ -190,13 +190,10 @@ export class ValhallaProcess implements Valhalla {
 
   #giveUp(child: Child, { action, reject }: Call): void {
     const { name, timeoutMilliseconds } = this.#options
-    this.#options.logger.warn(
-      { region: name, action },
-      'a routing request took too long; its process is ended',
-    )
+    this.#options.logger.warn({ region: name, action }, 'a routing request took too long; ending its process')
     reject(
       new RoutingTimedOut(
-        `The routing engine gave no answer within ${timeoutMilliseconds / 1000} s.`,
+        `The routing engine did not respond within ${timeoutMilliseconds / 1000} s.`,
         RETRY_SECONDS,
       ),
     )
@@ -300,7 +297,7 @@ export class ValhallaProcess implements Valhalla {
     if (child.silentTicks > (child.ready ? MAX_SILENT_TICKS : MAX_STARTING_TICKS)) {
       this.#options.logger.warn(
         { region: this.#options.name },
-        'nothing is heard of the routing process; it is ended',
+        'the routing process does not respond; ending it',
       )
       this.#kill(child, 'silent')
     } else if (child.calls.size === 0 && performance.now() - this.#usedAt > IDLE_MILLISECONDS) {
@@ -312,7 +309,10 @@ export class ValhallaProcess implements Valhalla {
     const { residentBytes, retiring } = child
     const { logger, name, memoryBytes } = this.#options
     if (retiring !== undefined) return
-    logger.info({ region: name, residentBytes, memoryBytes }, 'the routing process has grown and is replaced')
+    logger.info(
+      { region: name, residentBytes, memoryBytes },
+      'the routing process uses too much memory; replacing it',
+    )
     this.#retire(child, 'memory')
   }
 
@@ -339,17 +339,14 @@ export class ValhallaProcess implements Valhalla {
       const { logger, name } = this.#options
       logger.error(
         { region: name, code, signal, requests: child.calls.size },
-        'the routing process ended by itself',
+        'the routing process ended unexpectedly',
       )
     }
     const again: Call[] = []
     for (const call of child.calls.values()) {
       clearTimeout(call.timer)
       if (failed && end !== 'crashed' && !call.retried) again.push(call)
-      else
-        call.reject(
-          end === 'missing' ? missing() : gone('The routing engine ended in the middle of the request.'),
-        )
+      else call.reject(end === 'missing' ? missing() : gone('The routing engine ended during the request.'))
     }
     this.#waitAgain(again)
     if (end === 'missing') this.#refuseWaiting()

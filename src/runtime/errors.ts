@@ -59,7 +59,7 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
   ENOENT: 'there is no such file or folder',
   ENOSPC: 'the disk is full',
-  ENOTDIR: 'a part of its path is no folder',
+  ENOTDIR: 'a part of its path is not a folder',
   EPERM: 'the system does not allow it',
   EROFS: 'the file system is read-only',
 }

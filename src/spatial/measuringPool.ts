@@ -33,7 +33,7 @@ export class MeasuringPool implements Measurer {
       recordTiming: false,
     })
     // A thread that ends by itself; a batch that it had is rejected besides.
-    this.#pool.on('error', (err) => logger.error({ err }, 'a thread that measures shapes failed'))
+    this.#pool.on('error', (err) => logger.error({ err }, 'a geometry thread failed'))
   }
 
   async measure(batch: ShapeBatch): Promise<Float64Array | undefined> {
@@ -47,7 +47,7 @@ export class MeasuringPool implements Measurer {
       return measures
     } catch (err) {
       this.counters.refused++
-      this.#logger.warn({ err }, 'shapes are measured in the main thread')
+      this.#logger.warn({ err }, 'no geometry thread is available; using the main thread')
       return undefined
     }
   }

@@ -49,7 +49,7 @@ export class Tile38Copies {
 
   get status(): Tile38Status {
     const waiting = this.#geofences.waiting + (this.#devices?.waiting ?? 0)
-    const behind = waiting === Infinity ? 'is written anew' : `${waiting} changes behind`
+    const behind = waiting === Infinity ? 'is written anew' : `${waiting} changes pending`
     const connected = this.#connection.isConnected
     const { detail } = this.#connection
     return {
@@ -57,7 +57,7 @@ export class Tile38Copies {
       writesGeofences: this.#geofences.isWriting,
       waiting,
       looks: this.#candidates.looks,
-      detail: connected ? `${detail}; ${behind}` : `${detail}; memory answers for it where it can`,
+      detail: connected ? `${detail}; ${behind}` : `${detail}; the index in memory is used where possible`,
     }
   }
 

@@ -114,7 +114,7 @@ export class Tile38Devices implements Tile38Follower {
     } catch (error) {
       share.forget()
       if (!(error instanceof Tile38Unreachable || error instanceof WriterElsewhere))
-        this.#parts.logger.error({ err: error }, 'positions cannot be written to Tile38; trying again')
+        this.#parts.logger.error({ err: error }, 'positions cannot be written to Tile38; retrying')
       return false
     }
   }

@@ -177,7 +177,7 @@ export class Tile38Geofences implements Tile38Follower {
     } catch (error) {
       this.disconnected()
       if (error instanceof Tile38Unreachable) return
-      this.#logger.error({ err: error }, 'geofences cannot be written to Tile38; trying again')
+      this.#logger.error({ err: error }, 'geofences cannot be written to Tile38; retrying')
       setTimeout(() => void this.#work(), REFUSED_MS).unref()
     } finally {
       this.#working = false

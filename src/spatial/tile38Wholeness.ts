@@ -82,7 +82,6 @@ export class Tile38Wholeness implements Tile38Follower {
 
 /** Nobody can say now who is where. */
 export function unavailable(): ApiError {
-  const sentence =
-    'Positions cannot be searched now: Tile38 is not there, or does not have all yet. Try again.'
+  const sentence = 'Positions cannot be searched now: Tile38 is unavailable or incomplete. Try again.'
   return new ApiError(503, sentence, { retryAfter: 5 })
 }

@@ -159,7 +159,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
         return
       default: {
         const entry = this.#parts.features.get(message.type)
-        if (entry === undefined) throw badParam('type', 'No such message.')
+        if (entry === undefined) throw badParam('type', 'Unknown message type.')
         entry.validator.check(message as unknown as Record<string, unknown>)
         this.#feature(entry.kind).receive(message)
       }
@@ -199,7 +199,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   #isTurn(id: number): boolean {
     if (id === this.#nextId) return true
     if (id < this.#nextId || !this.#busy) {
-      throw badParam('id', `Frames count up by one: ${this.#nextId} comes next, not ${id}.`)
+      throw badParam('id', `The numbers of frames increase by one: ${this.#nextId} comes next, not ${id}.`)
     }
     this.#refuseBusy(id, BUSY_RETRY)
     return false

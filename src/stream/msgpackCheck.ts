@@ -20,22 +20,22 @@ export function checkMsgpack(bytes: Uint8Array): void {
   for (;;) {
     while (depth > 0 && left[depth] === 0) depth--
     if (left[depth] === 0) break
-    if (at >= end) throw badParam('message', 'Invalid MessagePack: it ends too early.')
+    if (at >= end) throw badParam('message', 'Invalid MessagePack: it is incomplete.')
     const byte = bytes[at]!
     if (isMap[depth] === 1 && left[depth]! % 2 === 0 && !isText(byte))
-      throw badParam('message', 'Invalid MessagePack: keys must be texts.')
+      throw badParam('message', 'Invalid MessagePack: keys must be strings.')
     left[depth]! -= 1
     at++
     const items = itemsOf(bytes, at, byte)
     at += headBytes(byte) + contentBytes(bytes, at, byte)
-    if (at > end) throw badParam('message', 'Invalid MessagePack: it ends too early.')
+    if (at > end) throw badParam('message', 'Invalid MessagePack: it is incomplete.')
     if (items === 0) continue
-    if (items > end - at) throw badParam('message', 'Invalid MessagePack: it ends too early.')
+    if (items > end - at) throw badParam('message', 'Invalid MessagePack: it is incomplete.')
     if (depth === MAX_DEPTH) throw badParam('message', `Must not be nested deeper than ${MAX_DEPTH} levels.`)
     left[++depth] = items
     isMap[depth] = isMapHead(byte) ? 1 : 0
   }
-  if (at !== end) throw badParam('message', 'Invalid MessagePack: something follows it.')
+  if (at !== end) throw badParam('message', 'Invalid MessagePack: there is data after its end.')
 }
 
 function isText(byte: number): boolean {
@@ -90,7 +90,7 @@ function headBytes(byte: number): number {
     case 0xd3:
       return 8
     default:
-      throw badParam('message', 'Invalid MessagePack: extension types are not read.')
+      throw badParam('message', 'Invalid MessagePack: extension types are not supported.')
   }
 }
 

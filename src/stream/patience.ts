@@ -22,7 +22,10 @@ export class Patience {
   get isTried(): boolean {
     if (this.#connection.bufferedBytes === 0) return false
     this.#timer ??= setTimeout(() => {
-      this.#connection.close(CLOSE.slowReader, 'Too slow: what was sent has not been read. Resume.')
+      this.#connection.close(
+        CLOSE.slowReader,
+        'Too slow: the client does not read. Connect again and resume.',
+      )
     }, this.#milliseconds)
     return true
   }

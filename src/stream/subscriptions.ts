@@ -140,7 +140,8 @@ class ConnectionSubscriptions implements StreamFeature {
 
   #subscribe(message: SubscribeMessage): void {
     const { id, filter = {}, from = 'now' } = message
-    if (this.#subscriptions.has(id)) throw badParam('id', 'Another subscription of this connection has it.')
+    if (this.#subscriptions.has(id))
+      throw badParam('id', 'Another subscription of this connection has this id.')
     if (this.#subscriptions.size === MAX_SUBSCRIPTIONS)
       throw badParam('id', `A connection may have ${MAX_SUBSCRIPTIONS} subscriptions at one time.`)
     if (!this.#connection.isSecret && filter.deviceIds === undefined && filter.userIds === undefined)
@@ -168,7 +169,7 @@ class ConnectionSubscriptions implements StreamFeature {
         else
           this.#refuse(
             id,
-            new ApiError(404, 'from: There is no such event, or no longer.', { param: 'from' }),
+            new ApiError(404, 'from: No event has this `_id`, or it has been deleted.', { param: 'from' }),
           )
       },
       (error: unknown) => {

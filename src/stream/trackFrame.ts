@@ -49,7 +49,7 @@ export interface TrackFrame {
 export function frameId({ id }: RawMessage): number {
   if (id === undefined) throw badParam('id', 'Required.')
   if (!Number.isSafeInteger(id) || (id as number) < 1)
-    throw badParam('id', 'Must be a whole number from 1 on.')
+    throw badParam('id', 'Must be a whole number, at least 1.')
   return id as number
 }
 
@@ -67,7 +67,10 @@ export function readTrack(message: RawMessage, stamp: Stamp): TrackFrame {
     sequence,
   } = message as unknown as Type.Static<typeof TrackMessage>
   if ((stream === undefined) !== (sequence === undefined))
-    throw badParam(stream === undefined ? 'stream' : 'sequence', 'Required beside the other of the two.')
+    throw badParam(
+      stream === undefined ? 'stream' : 'sequence',
+      'stream and sequence must be given together.',
+    )
   const updates: Update[] = []
   const places: number[] = []
   const refusals: Refusal[] = []

@@ -226,7 +226,7 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
 
   #watch({ id, area, minIntervalMs = DEFAULT_INTERVAL_MS }: WatchMessage): void {
     if (!this.connection.isSecret) throw new ApiError(403, 'Forbidden. Watches need a secret key.')
-    if (this.#watches.has(id)) throw badParam('id', 'Another watch of this connection has it.')
+    if (this.#watches.has(id)) throw badParam('id', 'Another watch of this connection has this id.')
     if (this.#watches.size === MAX_WATCHES)
       throw badParam('id', `A connection may have ${MAX_WATCHES} watches at one time.`)
     const watch = new Watch(id, minIntervalMs, this)

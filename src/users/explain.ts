@@ -64,7 +64,7 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
 
   const { maxAccuracyMeters } = view.settings
   const ignored = maxAccuracyMeters !== null && now.accuracyKnown && accuracy > maxAccuracyMeters
-  const note = `The accuracy of ${accuracy} m is worse than maxAccuracyMeters (${maxAccuracyMeters} m): the update moved the device but touched no geofence.`
+  const note = `The accuracy of ${accuracy} m is above maxAccuracyMeters (${maxAccuracyMeters} m): the update moved the device but touched no geofence.`
   return {
     update: {
       time: new Date(time).toISOString(),
@@ -108,7 +108,7 @@ function goneCandidate(visit: Visit): Candidate {
 const CROSSED = {
   outcome: 'crossed' as const,
   reason:
-    'It lies on the way from the update before, which was outside it too: entered and exited in between (detectCrossings).',
+    'It lies on the line from the previous location, which was outside too: entered and exited in between (detectCrossings).',
 }
 
 /** A crossed geofence that is not near the place of the update. */

@@ -14,14 +14,18 @@ const Candidate = Type.Object({
   wasInside: Type.Boolean({ description: 'Before the update.' }),
   enteredAt: Type.Optional(DateSchema),
   distance: Type.Optional(Type.Number({ description: 'Metres to the boundary, negative inside.' })),
-  coverage: Type.Optional(Type.Number({ description: 'Share of the accuracy disc that it covers, 0 to 1.' })),
+  coverage: Type.Optional(
+    Type.Number({ description: 'Share of the accuracy disc that the geofence covers, 0 to 1.' }),
+  ),
   confidence: Type.Optional(Type.Integer({ minimum: 1, maximum: 3 })),
   eligible: Type.Optional(Type.Boolean()),
-  ineligible: Type.Optional(Type.String({ description: 'The first rule that keeps it from making events.' })),
+  ineligible: Type.Optional(
+    Type.String({ description: 'The first rule that prevents events of this geofence.' }),
+  ),
   currentlyOperating: Type.Optional(Type.Boolean()),
   outcome: Type.String(),
-  event: Type.Optional(Type.String({ description: 'Type of the event that was made.' })),
-  reason: Type.String({ description: 'A sentence.' }),
+  event: Type.Optional(Type.String({ description: 'Type of the event, if there was one.' })),
+  reason: Type.String({ description: 'A sentence that explains the outcome.' }),
   changedSince: Type.Optional(DateSchema),
 })
 
@@ -38,7 +42,7 @@ export const ExplanationSchema = Type.Object({
     stopped: Type.Boolean(),
     replayed: Type.Boolean(),
   }),
-  settings: Type.Object({}, { description: 'As GET /v1/settings answers them.' }),
+  settings: Type.Object({}, { description: 'As in GET /v1/settings.' }),
   note: Type.Optional(Type.String({ description: 'Why the update touched no geofence at all.' })),
   candidates: Type.Array(Candidate),
 })

@@ -47,7 +47,7 @@ function recordRoutes({ users }: UserParts): Route[] {
         deviceId: Type.Optional(Name(256)),
         ...listQuery(
           'when the first update of the record arrived at the server',
-          '`updatedAt` (the time of the last update, which a replay dates back)',
+          '`updatedAt` (the time of the last update, which is in the past for a replay)',
         ),
       }),
       meta: Page,
@@ -72,7 +72,7 @@ function recordRoutes({ users }: UserParts): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Get a user',
-      description: 'By `_id`, userId or deviceId; where several match, the latest updated.',
+      description: 'By `_id`, userId or deviceId; if several match, the one that was updated last.',
       params: Id,
       answers: { 200: OneUser },
       handler: async (call) => {
@@ -86,8 +86,7 @@ function recordRoutes({ users }: UserParts): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Delete a user',
-      description:
-        'Removes the record and its state. Its events stay until they are deleted or their time is up.',
+      description: 'Removes the record and its state. Its events are kept until they are deleted or expire.',
       params: Id,
       answers: { 200: Nothing },
       handler: async (call) => {
@@ -104,7 +103,7 @@ function recordRoutes({ users }: UserParts): Route[] {
       summary: 'Explain the last update of a user',
       description:
         'Every candidate geofence of the last update with distance, coverage, confidence and eligibility, and why an ' +
-        'event was or was not made.',
+        'event did or did not happen.',
       params: Id,
       answers: {
         200: Type.Object({ user: UserSchema, explanation: ExplanationSchema }),
@@ -140,8 +139,8 @@ function searchRoutes({ users, times }: UserParts): Route[] {
             ['car', 'truck', 'foot', 'bike', 'motorbike'].map((mode) => Type.Literal(mode)),
             {
               description:
-                'The radius counts minutes of travel, and the quickest come first. Who is too far away for the routing engine to ' +
-                'measure is not found.',
+                'The radius is in minutes of travel, and the users with the shortest travel time come first. Users who are too far away for the routing ' +
+                'engine are not found.',
             },
           ),
         ),

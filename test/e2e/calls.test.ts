@@ -178,7 +178,7 @@ t.test('conversions', async (t) => {
   const bad = (body: Json, key: string = testPublishable) => refusal('POST', '/v1/events', body, key)
   t.equal(await bad({ deviceId: 'd' }), '400 name: Required.')
   t.equal(await bad({ name: '', deviceId: 'd' }), '400 name: Must not be empty.')
-  t.equal(await bad({ name: 'x' }), '400 deviceId: Required where there is no userId.')
+  t.equal(await bad({ name: 'x' }), '400 deviceId: Required if there is no userId.')
   t.equal(await bad({ name: 'x', userId: 'nobody' }), '404 User not found.')
   t.equal(
     await bad({ name: 'x', userId: 'anna' }, livePublishable),
@@ -389,7 +389,7 @@ t.test('anonymous: answers are bounded, and others have their turn', async (t) =
   for (let i = 40; i < 100; i++) await api.circle(`heavy/${i}`, here, 100, { metadata })
   for (let i = 0; i < 420; i++) await api.circle(`heavier/${i}`, here, 100, { metadata })
   const sentence =
-    '400 deviceId: What is around the location is more than an answer to anonymous tracking may hold.'
+    '400 deviceId: Too many geofences and beacons are near this location for one response to anonymous tracking.'
   t.equal(await refusal('POST', '/v1/track', update(0)), sentence)
   t.equal(await refusal('POST', '/v1/track/replay', { replays: [update(0)] }), sentence)
 })

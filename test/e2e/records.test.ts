@@ -463,7 +463,7 @@ t.test('why: each sentence', async (t) => {
 
   await api.settings({ maxAccuracyMeters: 50 })
   await api.track({ deviceId: 'noted', ...at(here), accuracy: 80 })
-  t.match((await explain('noted')).note, /80 m is worse than maxAccuracyMeters \(50 m\).*touched no geofence/)
+  t.match((await explain('noted')).note, /80 m is above maxAccuracyMeters \(50 m\).*touched no geofence/)
   await api.settings({ maxAccuracyMeters: null })
 })
 

@@ -99,7 +99,7 @@ export const twoOwners: Scenario = {
     })
     await stage.settled()
     const robbed = stage.actors.map(
-      (owner, i) => owner.output.slice(from[i]).split('another host took the partition').length - 1,
+      (owner, i) => owner.output.slice(from[i]).split('another host has taken over the partition').length - 1,
     )
     stage.say(`the logs refused the one ${robbed[0]} times, the other ${robbed[1]} times`)
     if (Math.min(...robbed) === 0) stage.fault('the hosts did not rob each other: nothing was tried')

@@ -101,9 +101,9 @@ t.test('what is no extract is refused in a sentence', async (t) => {
   writeStreets(path, QUEENS)
   const whole = readFileSync(path)
   await refused(Buffer.alloc(0), /is empty\.$/)
-  await refused(Buffer.from('a,b\n1,2\n'.repeat(100)), /is no OpenStreetMap PBF file\.$/)
-  await refused(Buffer.from('ab'), /is no OpenStreetMap PBF file\.$/)
-  await refused(Buffer.alloc(1000), /is no OpenStreetMap PBF file\.$/)
+  await refused(Buffer.from('a,b\n1,2\n'.repeat(100)), /is not an OpenStreetMap PBF file\.$/)
+  await refused(Buffer.from('ab'), /is not an OpenStreetMap PBF file\.$/)
+  await refused(Buffer.alloc(1000), /is not an OpenStreetMap PBF file\.$/)
   // At each byte; but where a block ends, and before the ways, it says what is missing.
   for (let length = 1; length < whole.length; length++) {
     await refused(whole.subarray(0, length), /ends in the middle|is no OpenStreetMap|no nodes|no roads/)
@@ -120,7 +120,7 @@ t.test('what is no extract is refused in a sentence', async (t) => {
     /needs "HistoricalInformation" of its reader\.$/,
   )
   await refused(blob('OSMHeader', protobufText(4, 'DenseNodes'), 6), /packed in another way than by zlib\.$/)
-  await refused(blob('OSMData', Buffer.alloc(0)), /is no OpenStreetMap PBF file\.$/)
+  await refused(blob('OSMData', Buffer.alloc(0)), /is not an OpenStreetMap PBF file\.$/)
   mkdirSync(join(folder, 'folder'))
   await t.rejects(
     readExtract(join(folder, 'folder'), () => {}),
@@ -256,7 +256,8 @@ t.test('which region has a point, and which has all points', async (t) => {
   t.throws(() => containingRegion(all, [point('origin', [10, 50]), point('destination', [10.4, 50])], ''), {
     code: 404,
     param: 'destination',
-    message: 'destination: It lies in the region east, origin in the region west. No one region has both.',
+    message:
+      'destination: It lies in the region east, origin in the region west. No single region contains both.',
   })
 })
 

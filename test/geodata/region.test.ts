@@ -32,7 +32,7 @@ t.test('regions are imported, listed, put first and removed, beside a server tha
   const first = await region('import', queens, ...data, '--threads', '1')
   t.equal(first.code, 0, first.output)
   t.match(first.output, /^reading the extract \d+ %\nbuilding routing tiles \d+ %\n/)
-  t.match(first.output, /The region queens-village is served, by a running server within a second:/)
+  t.match(first.output, /The region queens-village is ready. A running server uses it within a second:/)
   await until(async () => (await served()) === 'queens-village')
   t.match(await region('import', london, '--name=London town', ...data), { code: 0 })
   await until(async () => (await served()) === 'london-town, queens-village')
@@ -111,8 +111,8 @@ t.test('what cannot be done is said in a sentence, and leaves nothing behind', a
       join(folder, 'absent.osm.pbf'),
     ],
     [1, /a-folder is no file\./, 'import', join(folder, 'a-folder')],
-    [1, /bad\.osm\.pbf ends in the middle: it was not copied whole\./, 'import', bad],
-    [1, /kit\.ts is no OpenStreetMap PBF file\./, 'import', join(import.meta.dirname, 'kit.ts')],
+    [1, /bad\.osm\.pbf is incomplete: it ends in the middle\./, 'import', bad],
+    [1, /kit\.ts is not an OpenStreetMap PBF file\./, 'import', join(import.meta.dirname, 'kit.ts')],
     [1, /There is no region nowhere\./, 'use', 'nowhere'],
     [1, /There is no region \.\.\/\.\.\./, 'remove', '../..'],
     [2, /has no letter and no digit/, 'import', streets, '--name', '../..'],
@@ -263,7 +263,7 @@ t.test('who imports on a machine without the memory is told before', async (t) =
   t.equal(memoryShortage(50e6, 2, 1e9), undefined)
   t.equal(
     memoryShortage(50e6, 2, 400e6),
-    'This import may take up to 510 MB of memory, and 400 MB are available: the system may end it. --threads 1 takes the least.',
+    'This import may take up to 510 MB of memory, and 400 MB are available: the system may end it. --threads 1 needs the least.',
   )
   t.notMatch(memoryShortage(50e6, 1, 300e6), /threads/)
 })

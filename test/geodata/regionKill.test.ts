@@ -68,7 +68,7 @@ t.test('at each stage', async (t) => {
       t.equal(served(t), before)
       t.match(
         (await region('list', '--data', data)).output,
-        /^town: its import is under way, or was interrupted$/m,
+        /^town: its import is running or was interrupted$/m,
       )
       const again = importing()
       t.equal(await again.ended(), 0, again.output)
@@ -107,7 +107,7 @@ t.test('Ctrl-C keeps what is done', async (t) => {
   while (!isBuilding(/borders/) && stopped.isRunning) await sleep(1)
   stopped.signal('SIGINT')
   t.equal(await stopped.ended(), 1)
-  t.match(stopped.output, /Interrupted by SIGINT\. The same command goes on from here\.\n$/)
+  t.match(stopped.output, /Interrupted by SIGINT\. Run the same command again to continue\.\n$/)
   t.equal(served(t), before)
   t.match(await region('remove', 'town', '--data', data), { code: 0 })
   t.strictSame(readdirSync(regions).sort(), ['lock', 'regions.json'], 'remove takes the unfinished one along')

@@ -241,7 +241,7 @@ t.test('the texts of the command', async (t) => {
       1,
     ),
     `f.csv: 2 rows in 1.0 s: 1 created, 0 updated, 1 refused.
-The import ended at line 9: Why. The rows before are in.
+The import ended at line 9: Why. The rows before were imported.
 A note.
 
 line  column  value                             refused because

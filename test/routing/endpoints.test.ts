@@ -140,7 +140,7 @@ t.test('modes without a way are nulls with a reason beside those that have one',
   t.match(body.routes.bike, {
     distance: null,
     duration: null,
-    reason: 'destination: There is no way for mode bike.',
+    reason: 'destination: There is no route for mode bike.',
   })
   t.notOk('geometry' in body.routes.bike)
 })
@@ -164,7 +164,7 @@ t.test('matrix: a row per origin; cells without a way say why', async (t) => {
   )
   t.match(matrix[0][0], await way('a', 'F'))
   t.match(matrix[0][2], { distance: { value: 0 }, duration: { value: 0 } })
-  t.match(matrix[0][1], { distance: null, duration: null, reason: 'There is no way for mode car.' })
+  t.match(matrix[0][1], { distance: null, duration: null, reason: 'There is no route for mode car.' })
   t.match(matrix[1][1], { distance: { value: 200, text: '0.2 km' } })
   for (const cell of matrix[2]) {
     t.match(cell, {
@@ -504,7 +504,7 @@ t.test('what is asked wrongly is refused in a sentence that names the parameter'
       404,
       /^destination: The nearest road for mode car is 5[89]\d\d m away\. The limit is 1000 m\.$/,
     ],
-    ['distance', 'destination', at('P'), 404, /^destination: There is no way for mode car\./],
+    ['distance', 'destination', at('P'), 404, /^destination: There is no route for mode car\./],
     ['matrix', 'mode', undefined, 400, /^mode: Required\.$/],
     ['matrix', 'mode', 'car,foot', 400, /^mode: Must be one of car, truck, foot, bike, motorbike\.$/],
     ['matrix', 'origins', `${at('a')}|x`, 400, /^origins: Number 2: Must be latitude,longitude\.$/],
@@ -525,7 +525,7 @@ t.test('what is asked wrongly is refused in a sentence that names the parameter'
       /^locations: At most 25 locations\. These are 26\.$/,
     ],
     ['directions', 'locations', `${along('a', 'b')}|${sea}`, 404, /^locations: Number 3: The nearest road /],
-    ['directions', 'locations', along('a', 'P'), 404, /^locations: There is no way for mode car\./],
+    ['directions', 'locations', along('a', 'P'), 404, /^locations: There is no route for mode car\./],
     ['directions', 'heading', 361, 400, /^heading: Invalid heading\. Valid range: \[0, 360\]\.$/],
     ['directions', 'heading', -1, 400, /^heading: /],
     ['directions', 'lang', 'it', 400, /^lang: Must be one of de, en, es, fr, ja, ko, pt, ru\.$/],
@@ -538,7 +538,7 @@ t.test('what is asked wrongly is refused in a sentence that names the parameter'
       400,
       /^locations: At most 10 locations\. These are 11\.$/,
     ],
-    ['optimize', 'locations', along('a', 'P', 'D', 'C'), 404, /^locations: There is no way for mode car\./],
+    ['optimize', 'locations', along('a', 'P', 'D', 'C'), 404, /^locations: There is no route for mode car\./],
   ]
   for (const [path, name, value, code, message] of cases) {
     const { status, body } = await get(path, { ...good[path], [name]: value })

@@ -25,7 +25,7 @@ export function openSocket(
   const Global = globalThis.WebSocket as unknown as WebSocketConstructor | undefined
   const Constructor = WebSocket ?? Global
   if (Constructor === undefined)
-    throw new TypeError('There is no WebSocket here: pass the one of the package ws, { WebSocket }.')
+    throw new TypeError('This platform has no WebSocket: pass the one of the package ws as { WebSocket }.')
   const address = `${url.replace(/^http/, 'ws')}/v1/stream`
   if (!key.includes('_sk_'))
     return new Constructor(`${address}?publishableKey=${encodeURIComponent(key)}`, [protocol])
