@@ -46,7 +46,7 @@ export function parseGpx(text: string): TrackPoint[] {
     else if (local === 'accuracy' && Number(content) > 0) open.accuracy = Number(content)
     else if (local === 'trkpt') {
       if (!Number.isFinite(open.latitude + open.longitude))
-        throw new Error(`Track point ${points.length + 1} has no place.`)
+        throw new Error(`Track point ${points.length + 1} has no coordinates.`)
       if (Number.isNaN(open.time)) throw new Error(`Track point ${points.length + 1} has no time.`)
       points.push(open)
       open = undefined

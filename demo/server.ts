@@ -36,7 +36,7 @@ export async function connectOrStart(url: string, key: string | undefined): Prom
   const known = key ?? process.env['RINGFENCE_KEYS']?.split(',')[2]?.trim()
   if (!known) {
     throw new UsageError(
-      `The server at ${base} wants a key. Pass its secret test key: --key prj_test_sk_… ` +
+      `The server at ${base} needs a key. Pass its secret test key: --key prj_test_sk_… ` +
         '(it was printed when the server first started), or the four keys in RINGFENCE_KEYS.',
     )
   }

@@ -71,6 +71,6 @@ function readManifest(backup: string): Manifest {
   const path = join(backup, MANIFEST_FILE)
   if (!existsSync(backup)) throw new BackupDamaged(backup, 'there is no such folder.')
   if (!existsSync(path))
-    throw new BackupDamaged(backup, `is not a backup: it does not contain ${MANIFEST_FILE} in it.`)
+    throw new BackupDamaged(backup, `is not a backup: it does not contain ${MANIFEST_FILE}.`)
   return decodeManifest(readFileSync(path, 'utf8'), path)
 }

@@ -53,7 +53,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       description:
         'Sorted by `createdAt`. To receive events as they happen, follow `GET /v1/events/stream` or create a webhook rather than ' +
         'polling. If you poll, use `updatedAfter`, because events of replays are inserted behind newer ones.\n\n' +
-        `A page has less than \`limit\`, and \`hasMore\` is true, where its events reach ${PAGE_CHARACTERS} characters.`,
+        `A page has fewer records than \`limit\`, with \`hasMore\` true, if its events reach ${PAGE_CHARACTERS} characters.`,
       answers: { 200: Type.Object({ events: Type.Array(EventSchema) }), ...PageAnswers },
       async handler({ credentials, query }) {
         const { scope } = credentials!

@@ -170,7 +170,7 @@ function sourceAt(path: string): Progress['source'] {
   } catch (cause) {
     throw new ExtractRefused(`${path} cannot be read: ${systemReason(cause)}.`, { cause })
   }
-  throw new ExtractRefused(`${path} is no file.`)
+  throw new ExtractRefused(`${path} is not a file.`)
 }
 
 /** @throws {NoRoom} */

@@ -220,7 +220,8 @@ function projectsCommand(command: string, rest: readonly string[]): RegistryComm
 
 /** @throws {WrongCommand} for more words than the command takes */
 function noMoreThan(count: number, command: string, rest: readonly string[]): void {
-  if (rest.length > count) throw new WrongCommand(`${command} does not accept ${quoted(rest[count])} there.`)
+  if (rest.length > count)
+    throw new WrongCommand(`${command} does not accept the argument ${quoted(rest[count])}.`)
 }
 
 /** @throws {WrongCommand} */

@@ -33,7 +33,7 @@ export function textField(fields: Fields, name: string, maxLength: number): stri
 
 /** @param name the field that is blamed */
 export function checkText(name: string, value: unknown, maxLength: number): string {
-  if (typeof value !== 'string') throw badParam(name, `Invalid ${name}. It must be text.`)
+  if (typeof value !== 'string') throw badParam(name, `Invalid ${name}. It must be a string.`)
   if (value.length > maxLength) {
     throw badParam(name, `Invalid ${name}. It must be at most ${maxLength} characters long.`)
   }

@@ -83,7 +83,7 @@ function fileSize(path: string): number {
   } catch (error) {
     throw new UnreadableFile(`${path} cannot be read: ${systemReason(error)}.`)
   }
-  throw new UnreadableFile(`${path} is no file.`)
+  throw new UnreadableFile(`${path} is not a file.`)
 }
 
 /** A line that rewrites itself on a terminal, a line now and then elsewhere; to stderr. */

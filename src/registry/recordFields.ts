@@ -27,7 +27,7 @@ export function pairField(
   const value = textField(fields, name, MAX_ID_LENGTH)
   if (known === undefined) return value
   if (value !== undefined && value !== known[name]) {
-    throw badParam(name, `Invalid ${name}. It differs from the ${name} of the address.`)
+    throw badParam(name, `Invalid ${name}. It differs from the ${name} in the path.`)
   }
   return checkText(name, known[name], MAX_ID_LENGTH)
 }

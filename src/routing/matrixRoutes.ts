@@ -46,7 +46,7 @@ export function matrixRoutes(engines: RoutingEngines): Route[] {
       tag: TAG,
       summary: 'Get distances and durations between many points',
       description:
-        `At most ${MAX_CELLS} cells, origins times destinations. A cell without a way has nulls and a \`reason\`; the others are ` +
+        `At most ${MAX_CELLS} cells, origins times destinations. A cell without a route has nulls and a \`reason\`; ` +
         'this does not affect the other cells.',
       query: Type.Object({
         origins: LocationsText('Rows of the matrix.'),

@@ -72,7 +72,7 @@ export async function usersWithin(
     const slowest = quickest.length < limit ? minutes : minutesOf.get(quickest.at(-1)!.id)!
     if (answer.at(-1)!.order[0]! / metersPerMinute > slowest) return quickest
     if (look < MOST_LOOKED_AT) continue
-    const sentence = `radius: More than ${MOST_LOOKED_AT} users may be that near. Ask for fewer minutes, or by metadata.`
+    const sentence = `radius: More than ${MOST_LOOKED_AT} users may be that near. Use fewer minutes, or filter by metadata.`
     throw new ApiError(400, sentence, { param: 'radius' })
   }
 }

@@ -27,7 +27,7 @@ const Id = Type.Object({ id: Name(256, '`_id`, userId or deviceId.') })
 const OneUser = Type.Object({ user: UserSchema })
 const ManyUsers = Type.Object({ users: Type.Array(UserSchema) })
 const Nothing = Type.Object({})
-const CUT = `A page has less than \`limit\`, and \`hasMore\` is true, where its users reach ${PAGE_CHARACTERS} characters.`
+const CUT = `A page has fewer records than \`limit\`, with \`hasMore\` true, if its users reach ${PAGE_CHARACTERS} characters.`
 
 /** Reading and removing users, who is near, who is inside, and why. */
 export function userRoutes(parts: UserParts): Route[] {

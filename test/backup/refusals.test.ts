@@ -65,7 +65,7 @@ t.test('restores', async (t) => {
     t.match(await command(['restore', backup, '--data', server.data]), { code: 1, output: /is not empty/ })
     t.match(await command(['restore', server.data, '--data', join(home, 'new')]), {
       code: 1,
-      output: /is no backup: there is no manifest\.json in it\. Nothing was restored/,
+      output: /is not a backup: it does not contain manifest\.json\. Nothing was restored/,
     })
     t.notOk(existsSync(join(home, 'new')))
     await track(t, server)
@@ -101,7 +101,7 @@ t.test('restores', async (t) => {
       rmSync(join(bad, name))
       await t.rejects(
         restore(bad),
-        { name: 'BackupDamaged', message: /missing|no backup/ },
+        { name: 'BackupDamaged', message: /missing|not a backup/ },
         `${name} missing`,
       )
       writeFileSync(join(bad, name), readFileSync(join(backup, name)).subarray(1))
@@ -127,7 +127,7 @@ t.test('restores', async (t) => {
     for (const name of ['../out', '/tmp/out', 'log/../../out', '..', 'lock/x']) {
       const { format: _, ...content } = manifest
       write(encodeManifest({ ...content, files: [{ name, bytes: 0, sha256: '' }, ...manifest.files] }))
-      await t.rejects(restore(forged), { message: /is no name of a file/ }, name)
+      await t.rejects(restore(forged), { message: /is not the name of a file/ }, name)
     }
     for (const text of ['', 'null', '[]', '{}', '{"format":1}']) {
       write(text)
@@ -161,18 +161,18 @@ t.test('backups', async (t) => {
     command(['backup', target, '--data', server.data], prefix)
 
   await t.test('a target that is there, in the data folder or nowhere', async (t) => {
-    t.match(await backUp(into), { code: 1, output: /into exists: a backup is a new folder/ })
-    t.match(await backUp(join(server.data, 'b')), { code: 1, output: /is in the data folder/ })
+    t.match(await backUp(into), { code: 1, output: /into already exists: a backup needs a new folder/ })
+    t.match(await backUp(join(server.data, 'b')), { code: 1, output: /is inside the data folder/ })
     t.match(await backUp(join(home, 'no', 'b')), { code: 1, output: /There is no folder .*no\./ })
     mkdirSync(join(home, 'c.partial'))
-    t.match(await backUp(join(home, 'c')), { code: 1, output: /c\.partial is under way, or left/ })
+    t.match(await backUp(join(home, 'c')), { code: 1, output: /c\.partial belongs to a backup/ })
     const nothing = await command(['backup', join(home, 'd'), '--data', join(home, 'nothing')])
     t.match(nothing, { code: 1, output: /There is nothing to back up/ })
   })
 
   await t.test('a second one at the same time', async (t) => {
     const held = await hold(server, into)
-    t.match(await backUp(join(home, 'second')), { code: 1, output: /Another backup .* is under way/ })
+    t.match(await backUp(join(home, 'second')), { code: 1, output: /Another backup .* is already running/ })
     t.notOk(existsSync(join(home, 'second.partial')))
     await track(t, server)
     await held.release()

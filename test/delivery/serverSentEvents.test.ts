@@ -211,7 +211,7 @@ t.test(
     const { body } = await own.api('POST', '/v1/keys/secret/rotate')
     const fresh = await EventSource.open(own, { key: body.key.key })
     t.equal(await rotated.end(), 'whole', 'it is ended, not cut off')
-    t.match(rotated.lastComment, /^ The key is no longer good/)
+    t.match(rotated.lastComment, /^ The key is no longer valid/)
     t.equal((await EventSource.open(own)).status, 401, 'who comes back is refused')
     const event = await own.api('POST', '/v1/events', { name: 'on', deviceId: 'd' }, body.key.key)
     t.equal((await fresh.next())?.id, event.body.event._id, 'streams of the new key go on')

@@ -100,7 +100,7 @@ t.test('a file that is none of ours is named and left as it is; a failure is tol
   writeFileSync(file, 'x'.repeat(5000))
   await t.rejects(openDeliveries({ file, retention: RETENTION, failed: never }), {
     name: 'DeliveriesUnreadable',
-    message: /deliveries\.sqlite cannot be used: .*not a database\. Moved away, webhooks go on/,
+    message: /deliveries\.sqlite cannot be used: .*not a database\. If you move the file away, webhooks/,
   })
   const other = fileFor(t)
   const told = new Promise<Error>((resolve) => {

@@ -116,9 +116,9 @@ t.test('where no server answers it starts one of its own, until Ctrl-C', async (
   const args = ['--url', 'http://127.0.0.1:9', '--devices', '20']
   const { code, output } = await demo(args, {}, /updates\/s/)
   t.equal(code, 0, output)
-  t.match(output, /No server answers at http:\/\/127\.0\.0\.1:9: starting one for this demo/)
+  t.match(output, /No server responds at http:\/\/127\.0\.0\.1:9: starting one for this demo/)
   t.match(output, /\d+ updates and \d+ events/)
-  const data = /its data is in (.+)\. Both go/.exec(output)?.[1]
+  const data = /its data is in (.+)\. Both are removed/.exec(output)?.[1]
   t.notOk(data === undefined || existsSync(data), 'its data folder is gone')
 })
 
@@ -131,7 +131,7 @@ t.test('what the user has to change is said', async (t) => {
   const gpx = join(folder, 'no-time.gpx')
   const toServer = ['--url', server.url, '--key', KEYS.testSecret]
   const cases: [string[], RegExp][] = [
-    [['--url', server.url], /wants a key.*--key prj_test_sk_.*RINGFENCE_KEYS/],
+    [['--url', server.url], /needs a key.*--key prj_test_sk_.*RINGFENCE_KEYS/],
     [['--url', server.url, '--key', KEYS.liveSecret], /a secret test key begins with prj_test_sk_/],
     [['--url', server.url, '--key', 'prj_test_sk_x'], /answered 401: .*Invalid API key/],
     [
@@ -144,7 +144,7 @@ t.test('what the user has to change is said', async (t) => {
     ],
     [
       ['--gpx', join(folder, 'walk.gpx'), '--geofences', join(folder, 'walk.gpx'), ...toServer],
-      /answered 400: .*header: A quote stands within/,
+      /answered 400: .*header: There is a quote inside/,
     ],
     [['--url', 'nowhere'], /--url nowhere: not a URL/],
     [['--gpx', gpx], /--gpx and --geofences go together/],
@@ -199,7 +199,7 @@ t.test('GPX', async (t) => {
   t.equal(parseGpx(swapped).at(-1)?.longitude, -0.001, 'in the order of times')
   t.throws(() => parseGpx('<gpx></gpx>'), /no track points/)
   t.throws(() => parseGpx('<gpx><trk>'), /unclosed tag/)
-  t.throws(() => parseGpx(walk().replace('lat="0"', '')), /Track point 1 has no place/)
+  t.throws(() => parseGpx(walk().replace('lat="0"', '')), /Track point 1 has no coordinates/)
 })
 
 t.test('drivers keep to the streets of their city', async (t) => {

@@ -106,7 +106,7 @@ t.test('what is no extract is refused in a sentence', async (t) => {
   await refused(Buffer.alloc(1000), /is not an OpenStreetMap PBF file\.$/)
   // At each byte; but where a block ends, and before the ways, it says what is missing.
   for (let length = 1; length < whole.length; length++) {
-    await refused(whole.subarray(0, length), /ends in the middle|is no OpenStreetMap|no nodes|no roads/)
+    await refused(whole.subarray(0, length), /ends in the middle|is not an OpenStreetMap|no nodes|no roads/)
   }
   const flipped = Buffer.from(whole)
   for (let i = 200; i < 300; i++) flipped[i]! ^= 0xff
@@ -114,12 +114,15 @@ t.test('what is no extract is refused in a sentence', async (t) => {
   writeOsmPbf(path, { nodes: [{ id: 1, longitude: 1, latitude: 1, tags: {} }], ways: [], relations: [] })
   await refused(readFileSync(path), /has no roads in it\.$/)
   writeOsmPbf(path, { dataOf: 1e19, nodes: [], ways: [], relations: [] })
-  await refused(readFileSync(path), /its data is of no time that there is\.$/)
+  await refused(readFileSync(path), /the time of its data is not a valid time\.$/)
   await refused(
     blob('OSMHeader', protobufText(4, 'HistoricalInformation')),
     /needs "HistoricalInformation" of its reader\.$/,
   )
-  await refused(blob('OSMHeader', protobufText(4, 'DenseNodes'), 6), /packed in another way than by zlib\.$/)
+  await refused(
+    blob('OSMHeader', protobufText(4, 'DenseNodes'), 6),
+    /compressed with another method than zlib\.$/,
+  )
   await refused(blob('OSMData', Buffer.alloc(0)), /is not an OpenStreetMap PBF file\.$/)
   mkdirSync(join(folder, 'folder'))
   await t.rejects(

@@ -26,7 +26,7 @@ t.test('regions are imported, listed, put first and removed, beside a server tha
     const { body } = await server.api('GET', '/readyz')
     return body.checks.find(({ name }: { name: string }) => name === 'regions').detail
   }
-  t.match(await region('list', ...data), { code: 0, output: /^No regions\./ })
+  t.match(await region('list', ...data), { code: 0, output: /^There are no regions\./ })
   t.equal(await served(), 'none')
 
   const first = await region('import', queens, ...data, '--threads', '1')
@@ -87,7 +87,7 @@ t.test('regions are imported, listed, put first and removed, beside a server tha
 
   t.match(await region('remove', 'london-town', ...data), {
     code: 0,
-    output: 'The region london-town is removed.\n',
+    output: 'The region london-town has been removed.\n',
   })
   await until(async () => (await served()) === 'queens-village')
   await server.stop()
@@ -110,17 +110,17 @@ t.test('what cannot be done is said in a sentence, and leaves nothing behind', a
       'import',
       join(folder, 'absent.osm.pbf'),
     ],
-    [1, /a-folder is no file\./, 'import', join(folder, 'a-folder')],
+    [1, /a-folder is not a file\./, 'import', join(folder, 'a-folder')],
     [1, /bad\.osm\.pbf is incomplete: it ends in the middle\./, 'import', bad],
     [1, /kit\.ts is not an OpenStreetMap PBF file\./, 'import', join(import.meta.dirname, 'kit.ts')],
     [1, /There is no region nowhere\./, 'use', 'nowhere'],
     [1, /There is no region \.\.\/\.\.\./, 'remove', '../..'],
-    [2, /has no letter and no digit/, 'import', streets, '--name', '../..'],
+    [2, /must contain a letter or a digit/, 'import', streets, '--name', '../..'],
     [2, /--name needs a value/, 'import', streets, '--name'],
     [2, /--threads must be a number/, 'import', streets, '--threads', 'many'],
-    [2, /are of import/, 'list', '--name', 'x'],
+    [2, /belong to the command import/, 'list', '--name', 'x'],
     [2, /unknown option --fast/, 'import', streets, '--fast'],
-    [2, /No command: import/, 'import'],
+    [2, /Unknown command: import/, 'import'],
     [2, /Give a command/],
   ]
   const said = await Promise.all(
@@ -140,7 +140,7 @@ t.test('what cannot be done is said in a sentence, and leaves nothing behind', a
     const release = lockStore(regionsFolder(data))
     t.match(await region('import', streets, '--data', data), {
       code: 1,
-      output: /Another import, or another command, is at work on /,
+      output: /Another import or command is already working on /,
     })
     t.match(await region('list', '--data', data), { code: 0 })
     release()
@@ -263,7 +263,7 @@ t.test('who imports on a machine without the memory is told before', async (t) =
   t.equal(memoryShortage(50e6, 2, 1e9), undefined)
   t.equal(
     memoryShortage(50e6, 2, 400e6),
-    'This import may take up to 510 MB of memory, and 400 MB are available: the system may end it. --threads 1 needs the least.',
+    'This import may take up to 510 MB of memory, but only 400 MB are available: the system may end it. --threads 1 needs the least.',
   )
   t.notMatch(memoryShortage(50e6, 1, 300e6), /threads/)
 })

@@ -226,7 +226,7 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['coordinates', { coordinates: '1,2' }, /valid JSON/],
     ['coordinates', { coordinates: { x: 1 } }, /coordinates/],
     ['enabled', { enabled: 'yes' }, /must be true or false/],
-    ['metadata', { metadata: { a: {} } }, /text, booleans or numbers/],
+    ['metadata', { metadata: { a: {} } }, /strings, booleans or numbers/],
     [
       'metadata',
       { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [i, i])) },

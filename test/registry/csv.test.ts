@@ -128,8 +128,8 @@ t.test('bytes that are no text mark their row, a written U+FFFD does not', async
 
 t.test('where a file stops being CSV', async (t) => {
   const CASES: readonly (readonly [file: string, rows: number, line: number, sentence: RegExp])[] = [
-    ['a,b\n1,2\n3,"4"x\n5,6', 2, 3, /goes on after its closing quote/],
-    ['a,b\n"1\n1",2\n3,4"x"\n5,6', 2, 4, /within a cell that is not quoted/],
+    ['a,b\n1,2\n3,"4"x\n5,6', 2, 3, /after the closing quote of a cell/],
+    ['a,b\n"1\n1",2\n3,4"x"\n5,6', 2, 4, /inside a cell that is not quoted/],
     ['a,b\r\n1,2\r\n\r\n3,"4\r\n5,6\r\n', 2, 4, /never closed/],
     [`a,b\n1,2\n3,"${'x'.repeat(5 * 1024 * 1024)}`, 2, 3, /longer than 4194304 bytes/],
     [`a,b\n1,2\n${','.repeat(5 * 1024 * 1024)}`, 2, 3, /longer than 4194304 bytes/],

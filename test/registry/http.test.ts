@@ -136,7 +136,7 @@ t.test('a geofence is created, read, replaced and deleted', async (t) => {
   t.strictSame((await call('GET', '/v1/geofences/store/1')).body, created.body)
 
   const conflict = await call('POST', '/v1/geofences', CIRCLE)
-  t.match(conflict, { status: 409, body: { meta: { code: 409, message: /exists already/ } } })
+  t.match(conflict, { status: 409, body: { meta: { code: 409, message: /already exists/ } } })
 
   clock.advance(1500)
   const put = await call('PUT', '/v1/geofences/store/1', {
@@ -381,7 +381,7 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['metadata', { metadata: 'x' }],
     ['metadata', { metadata: '[1]' }],
     ['metadata', { metadata: [] }],
-    ['metadata', { metadata: { a: {} } }, /text, booleans or numbers/],
+    ['metadata', { metadata: { a: {} } }, /strings, booleans or numbers/],
     ['metadata', { metadata: { a: [1] } }],
     ['metadata', { metadata: '{"a":1e999}' }],
     ['metadata', { metadata: { '': 1 } }],
@@ -399,9 +399,9 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['metadata', { metadata: DEEP }, /nested deeper than 64/],
     ['metadata.constructor', { metadata: { constructor: 1 } }, /Key not allowed/],
     ['metadata.constructor', { metadata: '{"constructor":1}' }, /Key not allowed/],
-    ['operatingHours', { operatingHours: { Someday: [] } }, /is no day/],
+    ['operatingHours', { operatingHours: { Someday: [] } }, /is not a day/],
     ['operatingHours', { operatingHours: { Sun: [], Sunday: [] } }, /same day/],
-    ['operatingHours', { operatingHours: { Sun: [['9', '17']] } }, /no time/],
+    ['operatingHours', { operatingHours: { Sun: [['9', '17']] } }, /not a time/],
     ['disableAfter', { disableAfter: 'soon' }],
     ['disableAfter', { disableAfter: '2026-02-30' }],
     ['disableAfter', { disableAfter: true }],
@@ -412,7 +412,7 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['userIds', { userIds: 5 }],
     ['userIds', { userIds: [5] }],
     ['userIds', { userIds: {} }],
-    ['ip', { ip: '10.0.0' }, /"10\.0\.0" is no IP address/],
+    ['ip', { ip: '10.0.0' }, /"10\.0\.0" is not an IP address/],
     ['ip', { ip: '10.0.0.0/33' }],
     ['ip', { ip: '10.*.0.1' }],
     ['ip', { ip: 5 }],
@@ -453,8 +453,8 @@ t.test('geometry that would need an engine is answered 503, after the rest was c
   const without = { ...CIRCLE, coordinates: undefined }
   const CASES: readonly (readonly [fields: object, param: string, message: RegExp])[] = [
     [{ ...without, address: 'Main Street 1' }, 'address', /no geocoder/],
-    [{ ...without, placeId: 'p' }, 'placeId', /no places/],
-    [{ ...without, type: 'polygon', placeId: 'p' }, 'placeId', /no places/],
+    [{ ...without, placeId: 'p' }, 'placeId', /no database of places/],
+    [{ ...without, type: 'polygon', placeId: 'p' }, 'placeId', /no database of places/],
     [{ ...without, type: 'isochrone', mode: 'car', radius: 9, address: 'x' }, 'address', /no geocoder/],
   ]
   for (const [fields, param, message] of CASES) {

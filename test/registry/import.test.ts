@@ -90,7 +90,7 @@ No,shop,3,ibeacon,f7826da6-4fa2-4e98-8024-bc5b71e0893e,5,6,,,"[13.4,52.5]",,
     updated: 0,
     refused: 1,
     createdWithoutPair: 2,
-    note: /^2 rows have no tag and externalId: importing the file again creates as many beacons anew/,
+    note: /^2 rows have no tag and externalId: importing the file again creates these beacons once more/,
     errors: [{ line: 6, row: 5, column: 'enabled', message: 'enabled: Required.', value: '' }],
   })
   t.match(await imported(server, 'beacons', file), { created: 2, updated: 2, createdWithoutPair: 2 })
@@ -120,9 +120,9 @@ t.test('headers that refuse the whole file', async (t) => {
   const CASES: readonly (readonly [kind: Kind, file: string, param: string, sentence: RegExp])[] = [
     ['geofences', '', 'header', /The file is empty/],
     ['geofences', '\r\n\r\n', 'header', /The file is empty/],
-    ['geofences', `${MUST},dwelThreshold\n`, 'dwelThreshold', /not known.*dwellThreshold/],
-    ['geofences', `${MUST},Radius\n`, 'Radius', /not known/],
-    ['geofences', `${MUST},radius.x\n`, 'radius.x', /not known/],
+    ['geofences', `${MUST},dwelThreshold\n`, 'dwelThreshold', /Unknown.*dwellThreshold/],
+    ['geofences', `${MUST},Radius\n`, 'Radius', /Unknown column/],
+    ['geofences', `${MUST},radius.x\n`, 'radius.x', /Unknown column/],
     [
       'beacons',
       'description,type,coordinates,enabled,metadata.prototype\n',
@@ -131,10 +131,10 @@ t.test('headers that refuse the whole file', async (t) => {
     ],
     ['geofences', `${MUST},metadata.constructor\n`, 'metadata.constructor', /Key not allowed/],
     ['geofences', `${MUST},metadata.__proto__\n`, 'metadata.__proto__', /Key not allowed/],
-    ['geofences', `${MUST},metadata.\n`, 'metadata.', /not known/],
+    ['geofences', `${MUST},metadata.\n`, 'metadata.', /Unknown column/],
     ['geofences', 'description;type;tag\n', 'description;type;tag', /separated by commas/],
-    ['geofences', `${MUST},radius,radius\n`, 'radius', /stands twice/],
-    ['geofences', `${MUST},metadata.a,metadata.a\n`, 'metadata.a', /stands twice/],
+    ['geofences', `${MUST},radius,radius\n`, 'radius', /appears twice/],
+    ['geofences', `${MUST},metadata.a,metadata.a\n`, 'metadata.a', /appears twice/],
     ['geofences', `${MUST},,radius\n`, 'header', /Column 6 has no name/],
     [
       'geofences',
@@ -144,7 +144,7 @@ t.test('headers that refuse the whole file', async (t) => {
     ],
     ['geofences', `operatingHours.sun,${MUST},operatingHours\n`, 'operatingHours.sun', /cannot be combined/],
     ['geofences', `${MUST},operatingHours.sun,operatingHours.Sunday\n`, 'operatingHours.Sunday', /same day/],
-    ['geofences', `${MUST},operatingHours.someday\n`, 'operatingHours.someday', /is no day/],
+    ['geofences', `${MUST},operatingHours.someday\n`, 'operatingHours.someday', /is not a day/],
     ['geofences', `${MUST}${',metadata.x'.repeat(1000)}\n`, 'header', /1005 columns; at most 1000/],
     ['geofences', 'type,tag,externalId,coordinates\n', 'description', /is required/],
     ['geofences', 'description,tag,externalId,coordinates\n', 'type', /is required/],
@@ -159,7 +159,7 @@ t.test('headers that refuse the whole file', async (t) => {
     ['geofences', 'description,"type\n', 'header', /never closed/],
     ['beacons', 'description,type,coordinates\n', 'enabled', /is required/],
     ['beacons', 'description,type,enabled\n', 'coordinates', /is required/],
-    ['beacons', 'description,type,enabled,coordinates,radius\n', 'radius', /not known/],
+    ['beacons', 'description,type,enabled,coordinates,radius\n', 'radius', /Unknown column/],
   ]
   const before = await server.api('GET', '/v1/imports/geofences')
   for (const [kind, file, param, sentence] of CASES) {
@@ -229,7 +229,7 @@ t.test('rows that are refused, with their line, column and reason; the others ar
     [{ coordinates: '[1,91]' }, 'coordinates', /Invalid latitude/, '[1,91]'],
     [{ type: 'polygon', coordinates: '[[0,0],[1,1],[0,0]]' }, 'coordinates', /between 4 and 2,000/],
     [{ coordinates: '', address: 'Main St' }, 'address', /no geocoder/, 'Main St'],
-    [{ coordinates: '', placeId: 'p' }, 'placeId', /no places/, 'p'],
+    [{ coordinates: '', placeId: 'p' }, 'placeId', /no database of places/, 'p'],
     [{ radius: '' }, 'radius', /Required for a circle/, ''],
     [{ radius: '9' }, 'radius', /Valid range: \[10, 10000\]/, '9'],
     [{ radius: 'wide' }, 'radius', /must be a number/, 'wide'],
@@ -249,7 +249,7 @@ t.test('rows that are refused, with their line, column and reason; the others ar
     [
       { 'operatingHours.sun': '[["9:00","25:00"]]', 'operatingHours.mon': '[]' },
       'operatingHours.sun',
-      /no time/,
+      /not a time/,
       '[["9:00","25:00"]]',
     ],
   ]
@@ -312,7 +312,7 @@ t.test('rows that are refused, with their line, column and reason; the others ar
     'latin1',
   )
   t.match((await imported(server, 'geofences', latin)).errors, [
-    { line: 2, row: 1, message: /no UTF-8 text/ },
+    { line: 2, row: 1, message: /not valid UTF-8/ },
   ])
   t.match(
     (await imported(server, 'geofences', 'description,type,tag,externalId,placeId\na,circle,rows,r,p\n'))
@@ -468,11 +468,16 @@ t.test('npm run import', async (t) => {
       /1 refused\.\n\nline +column +value +refused because\n─+.*\n3 +radius +1 +radius: Invalid radius/,
     ],
     [['geofences', broken, ...url], key, 1, /The import ended at line 3: A quoted cell is never closed/],
-    [['geofences', header, ...url], key, 2, /nothing was imported \(400\)\. colour: The column is not known/],
-    [['geofences', large, ...url], key, 2, /nothing was imported \(400\)\. colour: The column is not known/],
-    [['geofences', good, '--url', 'http://127.0.0.1:9'], key, 2, /does not answer: no server listens there/],
+    [['geofences', header, ...url], key, 2, /nothing was imported \(400\)\. colour: Unknown column/],
+    [['geofences', large, ...url], key, 2, /nothing was imported \(400\)\. colour: Unknown column/],
+    [
+      ['geofences', good, '--url', 'http://127.0.0.1:9'],
+      key,
+      2,
+      /does not answer: no server listens at this address/,
+    ],
     [['geofences', good, ...url, '--key', `${KEYS.testSecret}x`], {}, 2, /nothing was imported \(401\)/],
-    [['geofences', good, ...url], {}, 2, /A secret key is needed/],
+    [['geofences', good, ...url], {}, 2, /A secret key is required/],
     [['geofences', good, ...url, '--key', KEYS.testPublishable], {}, 2, /begins with prj_test_sk_/],
     [['users', good], key, 2, /Give geofences or beacons/],
     [
@@ -481,7 +486,7 @@ t.test('npm run import', async (t) => {
       2,
       /nofile\.csv cannot be read: there is no such file/,
     ],
-    [['geofences', folder, ...url], key, 2, /is no file\./],
+    [['geofences', folder, ...url], key, 2, /is not a file\./],
     [['geofences', good, '--fast'], key, 2, /Unknown option '--fast'/],
     [['geofences', good, '--url', 'nowhere'], key, 2, /--url nowhere: not a URL/],
     [['--help'], {}, 0, /Usage: npm run import/],

@@ -36,7 +36,7 @@ t.test('a file that stops being CSV in the middle', async (t) => {
   const record = await imported(server, 'geofences', file)
   t.match(record, {
     status: 'interrupted',
-    interruption: { line: 502, message: /within a cell that is not quoted/ },
+    interruption: { line: 502, message: /inside a cell that is not quoted/ },
     rows: 500,
     created: 500,
     refused: 0,
@@ -47,7 +47,7 @@ t.test('a file that stops being CSV in the middle', async (t) => {
 t.test('a file that stops being CSV before a row of it is in is refused, with line and reason', async (t) => {
   const refused = 'x,square,broken,x,"[1,2]",10\n'
   for (const [rows, sentence] of [
-    ['a "quote",circle,none,x,"[1,2]",10\n', /from line 2 on, .* within a cell that is not quoted/],
+    ['a "quote",circle,none,x,"[1,2]",10\n', /from line 2 on, .* inside a cell that is not quoted/],
     [`${refused}"a,circle,none,x,1,10\nb,circle,none,y,1,10\n`, /from line 3 on, .* never closed/],
   ] as const) {
     const answer = await server.api('POST', '/v1/imports/geofences', HEADER + rows, KEYS.testSecret, CSV)
@@ -81,7 +81,10 @@ t.test(
     await own.kill9()
     await own.restart()
     const record = await newest(own, () => true)
-    t.match(record, { status: 'interrupted', interruption: { message: /The server ended under the import/ } })
+    t.match(record, {
+      status: 'interrupted',
+      interruption: { message: /The server stopped during the import/ },
+    })
     t.notOk('finishedAt' in record)
     const standing = await records(own, 'geofences')
     t.ok(record.created > 1000)

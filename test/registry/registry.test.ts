@@ -402,7 +402,7 @@ t.test('locked, foreign, damaged and newer files are named', async (t) => {
 
   rmSync(file)
   mkdirSync(file)
-  t.throws(reopen, { message: /registry\.sqlite: cannot be opened: unable to open database file/ })
+  t.throws(reopen, { message: /registry\.sqlite cannot be opened: unable to open database file/ })
   rmdirSync(file)
 
   writeFileSync(file, whole)

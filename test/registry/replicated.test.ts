@@ -348,7 +348,11 @@ t.test('an edit without an answer is made once, and what became of it is not gue
   await until(() => state.isCut)
   await edit(a, 'later')
   Object.assign(state, { loseAnswers: false, isCut: false })
-  await t.rejects(second, { code: 503, retryAfter: 2, message: /Whether the change is made is not known/ })
+  await t.rejects(second, {
+    code: 503,
+    retryAfter: 2,
+    message: /It is not known whether the change was made/,
+  })
   t.equal(times('overtaken'), 1)
   t.equal(b.scope(SCOPE).geofenceByPair('store', '1')?.description, 'later')
 })
@@ -366,7 +370,7 @@ t.test('out of reach: reads go on, edits are refused in time and leave nothing',
   state.isCut = true
   const edits = ['2', '3'].map((name) => registry.edit(() => registry.putGeofence(SCOPE, circle(name))))
   t.match(await Promise.allSettled(edits), [
-    { reason: { code: 503, message: /Whether the change is made is not known/ } },
+    { reason: { code: 503, message: /It is not known whether the change was made/ } },
     { reason: { code: 503, message: /Nothing was changed/ } },
   ])
   t.ok(troubles.includes('cut'))

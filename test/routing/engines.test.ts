@@ -278,7 +278,7 @@ t.test('a server that is busy, slow, gone, or none at all', async (t) => {
   await t.rejects(remote.call('route', '{"one":"more"}'), { name: 'RoutingOverloaded', code: 503 })
   await Promise.all(both)
   t.equal(remote.waiting, 0)
-  t.match(remote.condition, /no answer within 1\.5 s/)
+  t.match(remote.condition, /not respond within 1\.5 s/)
 
   answer = { status: 503, body: '', headers: { 'retry-after': '7' } }
   await t.rejects(ask(), { name: 'RoutingOverloaded', retryAfter: 7 })
@@ -390,7 +390,7 @@ t.test('a region whose tiles are deleted', async (t) => {
   const locations = [crossing(0, 0), crossing(1, 1)]
   await t.rejects(engines.containing([]).ask('route', { locations, costing: 'auto' }), {
     code: 503,
-    message: /not on the disk any more/,
+    message: /missing on disk/,
   })
 })
 
