@@ -2428,6 +2428,7 @@ export interface operations {
                 radius?: number;
                 /** @description The radius is in minutes of travel, and the users with the shortest travel time come first. Users who are too far away for the routing engine are not found. */
                 mode?: "car" | "truck" | "foot" | "bike" | "motorbike";
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
                 metadata?: {
                     [key: string]: string;
                 };
