@@ -36,6 +36,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   journal: 'micro/journal.ts',
   cluster: 'cluster.ts',
   routing: 'routing.ts',
+  hostile: 'hostile.ts',
 }
 
 /** A bench that stores a million geofences holds their records meanwhile. */

@@ -79,6 +79,7 @@ function apply(updates: readonly Update[]): Promise<void> {
       rateLimited: false,
       wantsUser: false,
       wantsEvents: false,
+      isBehind: false,
       applied: one,
       refused: fatal,
     })

@@ -6,7 +6,7 @@ import type { Waypoint } from '../model/event.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import type { StepFacts } from './device.ts'
 import { FEW, isMuch, type Measured, type Unmeasured } from './measured.ts'
-import { Surroundings, type Neighbours } from './neighbours.ts'
+import { MOST_STAYS, Surroundings, type Neighbours } from './neighbours.ts'
 import { PassageFinder } from './passages.ts'
 import { stillZone } from './still.ts'
 import { staysIneligible, type Zone } from './zone.ts'
@@ -287,11 +287,12 @@ export class FactFinder {
    * @param stays after the update
    * @param visits those that were measured
    * @param facts made of what was measured
-   * @returns the slots of the stays, and more that mean nothing
+   * @returns the slots of the first {@link MOST_STAYS} stays, and more that mean nothing
    */
   slotsOf(stays: readonly Visit[], visits: readonly Visit[], facts: Facts): readonly number[] {
     if (stays === visits) return this.staySlots
-    return stays.map(({ geofenceId }) => {
+    // No more than are remembered: each is looked for among all, and thousands may be entered at once.
+    return stays.slice(0, MOST_STAYS).map(({ geofenceId }) => {
       const before = visits.findIndex((visit) => visit.geofenceId === geofenceId)
       if (before >= 0) return this.staySlots[before]!
       return this.nearSlots[facts.candidates.findIndex(({ geofence }) => geofence.id === geofenceId)]!

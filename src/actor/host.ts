@@ -3,6 +3,7 @@ import { ApiError } from '../runtime/errors.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { LoopRest } from '../runtime/loopRest.ts'
 import type { EventIndex, StoredEvent } from '../events/port.ts'
+import { Backlog } from '../runtime/backlog.ts'
 import type { Intake, PositionObserver, Submitter } from '../engine/port.ts'
 import type { LogEvent } from '../log/port.ts'
 import { deviceHash } from '../model/deviceHash.ts'
@@ -41,7 +42,8 @@ import {
  * 3. A batch reads one registry revision: it is evaluated in one go, and edits happen between batches (G10).
  * 4. Readers run between batches, so they see committed state only.
  * 5. What waits is bounded in bytes; past the bound a submission is refused whole (G7).
- * 6. An update that has much to measure waits for that with all behind it in its partition; others go on.
+ * 6. A device whose update takes long lets others go first (backlog.ts): they are evaluated in each batch before it, and
+ *    while something is measured for it, those of its partition go on.
  */
 
 export interface HostParts {
@@ -79,7 +81,11 @@ const FRAME_BYTES = 4 * 1024 * 1024
  * A batch that has taken this long is closed too: an update amid thousands of geofences takes milliseconds, and others
  * must have their turn.
  */
-const EVALUATION_MS = 20
+const EVALUATION_MS = 10
+/** An update that took this long is dear: what else came with it waits behind the updates of others. */
+const DEAR_MS = 2
+/** What waits behind the others is evaluated this long in a batch, one update at least. */
+const BACKLOG_MS = 4
 /** Updates within their zones after which the clock is looked at. */
 const UPDATES_A_LOOK = 64
 /**
@@ -87,7 +93,9 @@ const UPDATES_A_LOOK = 64
  * mailboxes, and past the bound of those they are refused: a flood of events is told to its senders like any other.
  */
 const EVENT_BACKLOG_BYTES = 64 * 1024 * 1024
-const BACKLOG_WAIT_MS = 10
+const EVENTS_WAIT_MS = 10
+/** From here on nothing that waits behind others is evaluated: what is left is for them. */
+const BACKLOG_EVENT_BYTES = EVENT_BACKLOG_BYTES / 4
 /** Updates that are looked at for what a batch needs; a batch is mostly smaller. */
 const MOST_PREPARED = 4096
 /** What a waiting update takes beside the bytes it came in. */
@@ -140,8 +148,8 @@ export class ActorHost implements Intake {
   private readonly mailboxes: Mail[][]
   /** Numbers of the partitions with mail, in the order in which it arrived. */
   private waiting: number[] = []
-  /** Numbers of those whose first update is being measured: they wait for that. */
-  private readonly measuring = new Set<number>()
+  private readonly backlog = new Backlog<Mail>()
+  private backlogTimer: NodeJS.Timeout | undefined
   private removals: Removal[] = []
   private conversions: ConversionMail[] = []
   private readers: (() => void)[] = []
@@ -161,6 +169,8 @@ export class ActorHost implements Intake {
   private batchBytes = 0
   /** Of `performance.now()`. */
   private evaluateUntil = 0
+  /** When the clock was looked at last, of `performance.now()`. */
+  private lookedAt = 0
   /** The batch has had its time. */
   private isLate = false
 
@@ -223,7 +233,7 @@ export class ActorHost implements Intake {
 
   /** Whether something waits or is in flight. */
   get isBusy(): boolean {
-    return this.flushing || this.scheduled || this.hasMail || this.measuring.size > 0
+    return this.flushing || this.scheduled || this.hasMail || !this.backlog.isEmpty
   }
 
   /** Resolves when nothing waits and nothing is in flight. */
@@ -246,7 +256,13 @@ export class ActorHost implements Intake {
   }
 
   private get hasMail(): boolean {
-    return this.waiting.length > 0 || this.removals.length > 0 || this.conversions.length > 0
+    const { waiting, removals, conversions } = this
+    return waiting.length > 0 || removals.length > 0 || conversions.length > 0 || this.hasBacklog
+  }
+
+  /** Whether something that waits behind others may be evaluated. */
+  private get hasBacklog(): boolean {
+    return this.backlog.isReady && this.parts.events.pendingBytes <= BACKLOG_EVENT_BYTES
   }
 
   private post(mail: Mail): void {
@@ -272,10 +288,10 @@ export class ActorHost implements Intake {
     this.scheduled = false
     if (this.parts.events.pendingBytes > EVENT_BACKLOG_BYTES) {
       this.scheduled = true
-      setTimeout(this.turn, BACKLOG_WAIT_MS)
+      setTimeout(this.turn, EVENTS_WAIT_MS)
       return
     }
-    if (!this.hasMail) return
+    if (!this.hasMail) return this.backlogLater()
     if (this.parts.prepare === undefined) return this.run()
     this.scheduled = true
     void this.parts.prepare(this.firstUpdates()).then(this.prepared)
@@ -284,6 +300,15 @@ export class ActorHost implements Intake {
   private readonly prepared = (): void => {
     this.scheduled = false
     this.run()
+  }
+
+  /** Comes back to what waits behind others, when the event index may have caught up. */
+  private backlogLater(): void {
+    if (!this.backlog.isReady) return
+    this.backlogTimer ??= setTimeout(() => {
+      this.backlogTimer = undefined
+      this.schedule()
+    }, EVENTS_WAIT_MS)
   }
 
   private run(): void {
@@ -314,6 +339,10 @@ export class ActorHost implements Intake {
         updates.push(update)
       }
     }
+    for (const { update } of this.backlog.firsts()) {
+      if (updates.length === MOST_PREPARED) return updates
+      updates.push(update)
+    }
     return updates
   }
 
@@ -326,75 +355,104 @@ export class ActorHost implements Intake {
     this.applyRemovals(time)
     const waiting = this.waiting
     this.waiting = []
-    this.evaluateUntil = performance.now() + EVALUATION_MS
+    this.lookedAt = performance.now()
+    this.evaluateUntil = this.lookedAt + EVALUATION_MS
     this.isLate = false
     const unfinished: number[] = []
     for (const number of waiting) {
       if (writer.bytes < FRAME_BYTES && !this.isLate) {
         this.applyMail(number, time)
-        if (this.mailboxes[number]!.length > 0 && !this.measuring.has(number)) unfinished.push(number)
+        if (this.mailboxes[number]!.length > 0) unfinished.push(number)
       } else this.waiting.push(number)
     }
     // Behind those that had no turn at all.
     this.waiting.push(...unfinished)
+    this.applyBacklog(time)
     this.applyConversions(time)
     this.batchBytes = writer.bytes === empty ? 0 : writer.bytes
   }
 
   private applyMail(number: number, time: number): void {
-    const { writer } = this
-    const { registry } = this.parts
+    const { writer, backlog } = this
     const partition = this.parts.partitions[number]!
     const mailbox = this.mailboxes[number]!
-    partition.begin(writer, time, registry.revision)
-    const elsewhere = this.parts.measurer && 'elsewhere'
+    partition.begin(writer, time, this.parts.registry.revision)
     let taken = 0
     while (
       taken < mailbox.length &&
       writer.bytes + partition.eventBytes < FRAME_BYTES &&
       (taken === 0 || !this.isLate)
     ) {
-      const mail = mailbox[taken]!
-      const { update, submitter } = mail
-      const { rateLimited, wantsUser } = submitter
-      const view = registry.scope(update.scope)
-      const measuring = mail.measured ?? elsewhere
-      const { zoneHits } = partition
-      const result = partition.apply(update, view, writer, rateLimited, wantsUser, measuring)
-      // Within a zone an update takes hardly more than looking at the clock, but for a user who is told of many stays.
-      const isCheap = partition.zoneHits !== zoneHits && !wantsUser
-      const isLook = !isCheap || this.told.length % UPDATES_A_LOOK === 0
-      if (isLook) this.isLate ||= performance.now() >= this.evaluateUntil
-      if (result === UNMEASURED) {
-        void this.measureFirst(number, mail, partition.unmeasured!)
-        break
-      }
-      taken++
-      this.told.push(mail)
-      if (result === RATE_LIMITED) {
-        this.counters.rateLimited++
-        this.results.push(tooFast())
-      } else if (result === TOO_MANY_EVENTS) {
-        this.results.push(tooManyEvents())
-      } else if (result === TOO_MANY_RECORDS) {
-        this.results.push(tooManyRecords())
-      } else {
-        if (result.repeated) this.counters.repeats++
-        else this.counters.updates++
-        this.results.push(result)
-      }
+      const mail = mailbox[taken++]!
+      if (mail.submitter.isBehind || backlog.has(mail.update.deviceId) || !this.apply(mail, partition))
+        backlog.push(mail)
     }
     partition.end(writer, this.batchEvents)
     // Setting the length of an array to 0 leaves V8's compiled code, and a new one costs next to nothing.
     this.mailboxes[number] = taken === mailbox.length ? [] : mailbox.slice(taken)
   }
 
-  /** Puts the partition aside until the first of its updates has been measured. */
-  private async measureFirst(number: number, mail: Mail, unmeasured: Unmeasured): Promise<void> {
-    this.measuring.add(number)
+  /** After all others, who have had their time: what waits behind them has its own. */
+  private applyBacklog(time: number): void {
+    const { backlog, writer } = this
+    if (!this.hasBacklog) return
+    this.lookedAt = performance.now()
+    const until = this.lookedAt + BACKLOG_MS
+    do {
+      const mail = backlog.first()!
+      const { deviceId } = mail.update
+      const partition = this.partitionOf(deviceId)
+      partition.begin(writer, time, this.parts.registry.revision)
+      if (this.apply(mail, partition)) backlog.taken(deviceId)
+      partition.end(writer, this.batchEvents)
+    } while (backlog.isReady && writer.bytes < FRAME_BYTES && performance.now() < until)
+  }
+
+  /** Applies one update; false: it needs something first, and its device waits in the backlog for that. */
+  private apply(mail: Mail, partition: Partition): boolean {
+    const { update, submitter } = mail
+    const { rateLimited, wantsUser } = submitter
+    const view = this.parts.registry.scope(update.scope)
+    const measuring = mail.measured ?? (this.parts.measurer && 'elsewhere')
+    const { zoneHits } = partition
+    const result = partition.apply(update, view, this.writer, rateLimited, wantsUser, measuring)
+    // Within a zone an update takes hardly more than looking at the clock, but for a user who is told of many stays.
+    const isCheap = partition.zoneHits !== zoneHits && !wantsUser
+    if (!isCheap || this.told.length % UPDATES_A_LOOK === 0) this.look(submitter)
+    if (result === UNMEASURED) {
+      void this.measure(mail, partition.unmeasured!)
+      return false
+    }
+    this.told.push(mail)
+    if (result === RATE_LIMITED) {
+      this.counters.rateLimited++
+      this.results.push(tooFast())
+    } else if (result === TOO_MANY_EVENTS) {
+      this.results.push(tooManyEvents())
+    } else if (result === TOO_MANY_RECORDS) {
+      this.results.push(tooManyRecords())
+    } else {
+      if (result.repeated) this.counters.repeats++
+      else this.counters.updates++
+      this.results.push(result)
+    }
+    return true
+  }
+
+  /** Looks at the clock, after an update of theirs. */
+  private look(submitter: Submitter): void {
+    const now = performance.now()
+    if (now - this.lookedAt >= DEAR_MS) submitter.isBehind = true
+    this.lookedAt = now
+    this.isLate ||= now >= this.evaluateUntil
+  }
+
+  /** Has an update measured; its device waits for that. */
+  private async measure(mail: Mail, unmeasured: Unmeasured): Promise<void> {
+    const { deviceId } = mail.update
+    this.backlog.pause(deviceId)
     mail.measured = await measureElsewhere(this.parts.measurer!, unmeasured)
-    this.measuring.delete(number)
-    this.waiting.push(number)
+    this.backlog.resume(deviceId)
     this.schedule()
   }
 
@@ -455,6 +513,7 @@ export class ActorHost implements Intake {
     this.readers = []
     for (const read of readers) read()
     if (this.hasMail) this.schedule()
+    else this.backlogLater()
   }
 
   private show(observer: PositionObserver): void {

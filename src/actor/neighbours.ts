@@ -24,7 +24,7 @@ const SLOTS = 8
 const METERS = 12
 
 /** Stays of a device, the first ones, whose slots are remembered too. */
-const MOST_STAYS = 2
+export const MOST_STAYS = 2
 /** Geofences that are remembered: in a city mostly all within a block. */
 const MOST_NEIGHBOURS = 4
 const NOTHING = -1

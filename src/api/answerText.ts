@@ -1,3 +1,4 @@
+import { Slice } from '../runtime/slices.ts'
 import type { Answer } from './route.ts'
 
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8'
@@ -6,11 +7,47 @@ const SUCCESS = '{"meta":{"code":200}'
 
 /** The JSON text of a handler's answer. */
 export function successText(status: number, answer: Answer): string {
-  const meta =
-    status === 200 && answer.meta === undefined
-      ? SUCCESS
-      : `{"meta":${JSON.stringify({ code: status, ...answer.meta })}`
-  if (answer.json !== undefined) return answer.json === '' ? `${meta}}` : `${meta},${answer.json}}`
+  const meta = metaText(status, answer)
+  const json = answer.json ?? answer.pieces?.join('')
+  if (json !== undefined) return json === '' ? `${meta}}` : `${meta},${json}}`
   const members = answer.body === undefined ? '{}' : JSON.stringify(answer.body)
   return members === '{}' ? `${meta}}` : `${meta},${members.slice(1)}`
+}
+
+/** The bytes of {@link successText} of an answer in pieces, none of them empty; others have their turns meanwhile. */
+export async function successBytes(
+  status: number,
+  answer: Answer & { readonly pieces: readonly string[] },
+): Promise<Uint8Array> {
+  const slice = new Slice()
+  const pieces = [`${metaText(status, answer)},`, ...answer.pieces, '}']
+  let length = 0
+  for (const piece of pieces) {
+    if (slice.isOver) await slice.next()
+    length += Buffer.byteLength(piece)
+  }
+  const bytes = Buffer.allocUnsafeSlow(length)
+  let at = 0
+  for (const piece of pieces) {
+    if (slice.isOver) await slice.next()
+    at += bytes.write(piece, at)
+  }
+  return bytes
+}
+
+function metaText(status: number, { meta }: Answer): string {
+  if (status === 200 && meta === undefined) return SUCCESS
+  return `{"meta":${JSON.stringify({ code: status, ...meta })}`
+}
+
+/**
+ * A list as pieces of JSON text.
+ * @param opening stands before its first bracket
+ * @param closing stands behind its last
+ */
+export function listPieces(opening: string, items: readonly string[], closing = ''): string[] {
+  const pieces = [`${opening}[`]
+  for (const [i, item] of items.entries()) pieces.push(i === 0 ? item : `,${item}`)
+  pieces.push(`]${closing}`)
+  return pieces
 }

@@ -53,6 +53,8 @@ export interface Answer {
   readonly body?: Readonly<Record<string, unknown>>
   /** In place of `body`: finished JSON text of the members beside `meta`, no braces: `"user":{…},"events":[]`. */
   readonly json?: string
+  /** In place of `json`: the same in pieces, which together may be megabytes: they are written in turns with other requests. */
+  readonly pieces?: readonly string[]
   /** In place of all: a text that is not the API's JSON. */
   readonly text?: { readonly contentType: string; readonly content: string }
   /** In place of all: a file. With an `etag` (no quotes), a client that has this version is answered 304. */

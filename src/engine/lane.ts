@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Conversion } from '../model/event.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { ApiError } from '../runtime/errors.ts'
+import { Backlog } from '../runtime/backlog.ts'
 import { NobodyListens, type Calls } from './calls.ts'
 import { decodeReply, encodeRequest, type PartitionReply, type Removal } from './partitionProtocol.ts'
 import type { Outcome, Submitter } from './port.ts'
@@ -17,7 +18,9 @@ import type { NumberedUpdate } from './updateRows.ts'
  * Invariants
  * 1. A request is asked again, as it is and under its number, until it is answered or nobody has for {@link PATIENCE_MS}.
  * 2. Each update carries a stream and a number, so that asking again applies it once (G9).
- * 3. What is taken in is told of: applied, refused, or 503 where it is not known in time. So is then what waits behind it:
+ * 3. Updates that wait behind others (backlog.ts) go in a request after all the others, and only so many as make it no slower
+ *    than {@link BEHIND_MS}, one at least: what comes meanwhile waits for the answer.
+ * 4. What is taken in is told of: applied, refused, or 503 where it is not known in time. So is then what waits behind it:
  *    nobody waits for longer, and no later update of a device is applied before one that comes again.
  * The tests of these: test/engine/weather.test.ts, port.test.ts.
  */
@@ -85,6 +88,10 @@ const LONGEST_PAUSE_MS = 500
 const REQUEST_BYTES = 256 * 1024
 const MOST_REQUEST_BYTES = 400 * 1024
 
+/** How long a request may take for what is behind in it, and the most updates of those. */
+const BEHIND_MS = 20
+const MOST_BEHIND = 256
+
 /** See docs/adr/0035-requests-gather-and-senders-travel-as-bytes.md. */
 const GATHER_MS = 10
 
@@ -92,6 +99,8 @@ const APPLIED: Outcome = { user: '', events: [], repeated: false }
 
 interface Batch {
   readonly updates: UpdateMail[]
+  /** Of the updates, the last so many are from the backlog. */
+  readonly behind: number
   readonly conversions: ConversionMail[]
   readonly removals: RemovalMail[]
 }
@@ -101,6 +110,9 @@ export class Lane {
   readonly #parts: LaneParts
   readonly #departures: Departures
   #updates: UpdateMail[] = []
+  readonly #backlog = new Backlog<UpdateMail>()
+  /** Of the backlog in the next request. */
+  #mostBehind = 1
   #conversions: ConversionMail[] = []
   #removals: RemovalMail[] = []
   #running: Promise<void> | undefined
@@ -120,7 +132,8 @@ export class Lane {
   }
 
   update(mail: UpdateMail): void {
-    this.#updates.push(mail)
+    if (mail.wanted.isBehind || this.#backlog.has(mail.update.deviceId)) this.#backlog.push(mail)
+    else this.#updates.push(mail)
     this.#start()
   }
 
@@ -145,15 +158,30 @@ export class Lane {
       else await nextTurn()
       const { batch, request } = this.#take()
       this.#lastUpdates = batch.updates.length
+      const began = performance.now()
       const reply = await this.#exchange(batch, request)
+      if (batch.behind > 0) this.#adapt(batch.behind, performance.now() - began)
       settle(batch, reply, this.#parts.mailbox)
       if (reply === undefined) settle(this.#takeAll(), undefined, this.#parts.mailbox)
-    } while (this.#updates.length + this.#conversions.length + this.#removals.length > 0)
+    } while (this.#hasMail)
     this.#running = undefined
   }
 
+  get #hasMail(): boolean {
+    return (
+      this.#updates.length + this.#conversions.length + this.#removals.length > 0 || !this.#backlog.isEmpty
+    )
+  }
+
+  /** So many of the backlog made a request take so long. */
+  #adapt(behind: number, milliseconds: number): void {
+    if (milliseconds > BEHIND_MS) this.#mostBehind = Math.max(1, Math.floor(behind / 2))
+    else if (behind === this.#mostBehind) this.#mostBehind = Math.min(MOST_BEHIND, 2 * behind)
+  }
+
   #takeAll(): Batch {
-    const all = { updates: this.#updates, conversions: this.#conversions, removals: this.#removals }
+    const updates = [...this.#updates, ...this.#backlog.takeAll()]
+    const all = { updates, behind: 0, conversions: this.#conversions, removals: this.#removals }
     this.#updates = []
     this.#conversions = []
     this.#removals = []
@@ -164,12 +192,13 @@ export class Lane {
   #take(): { readonly batch: Batch; readonly request: Uint8Array } {
     for (let budget = REQUEST_BYTES; ; budget /= 4) {
       const batch = this.#pick(budget)
-      const { updates, conversions, removals } = batch
+      const { updates, behind, conversions, removals } = batch
       const request = this.#encode(batch, this.#number + 1, false)
       const isLone = updates.length + conversions.length <= 1
       if (!isLone && request.length > MOST_REQUEST_BYTES) continue
       this.#number++
-      this.#updates = this.#updates.slice(updates.length)
+      this.#updates = this.#updates.slice(updates.length - behind)
+      for (const { update } of updates.slice(updates.length - behind)) this.#backlog.taken(update.deviceId)
       this.#conversions = this.#conversions.slice(conversions.length)
       this.#removals = this.#removals.slice(removals.length)
       return { batch, request }
@@ -188,10 +217,13 @@ export class Lane {
       return picked
     }
     const updates = within(this.#updates)
-    if (updates.length < this.#updates.length) return { updates, conversions: [], removals: [] }
+    if (updates.length < this.#updates.length) return { updates, behind: 0, conversions: [], removals: [] }
+    // Behind all that came before of their devices, in one request or the last.
+    const behind = within(this.#backlog.next(this.#mostBehind))
     // Behind the updates that came before them, so that a first update and its conversion find each other.
     return {
-      updates,
+      updates: [...updates, ...behind],
+      behind: behind.length,
       conversions: within(this.#conversions),
       removals: this.#removals.slice(0, MAX_REMOVALS),
     }

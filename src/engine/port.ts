@@ -47,6 +47,11 @@ export interface Submitter {
   readonly wantsUser: boolean
   /** Whether {@link Outcome.events} is looked at; where not, it may be empty. */
   readonly wantsEvents: boolean
+  /**
+   * Whether its updates wait behind those of others, because they take long. Who takes them in sets it where one has, and
+   * looks at it for each.
+   */
+  isBehind: boolean
   /** The update is durable. */
   applied(outcome: Outcome, update: Update): void
   /** The update was refused and changed nothing; or, with code 503, nobody could say in time whether it did. */

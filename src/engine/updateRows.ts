@@ -25,6 +25,8 @@ export interface Wanted {
   readonly rateLimited: boolean
   readonly wantsUser: boolean
   readonly wantsEvents: boolean
+  /** See `Submitter.isBehind`. */
+  readonly isBehind: boolean
 }
 
 /** An update that goes out: numbered by the gateway where it is not by its sender. */
@@ -58,7 +60,8 @@ const WANTS_EVENTS = 16
 const HAS_ACCURACY = 32
 const HAS_TIME = 64
 const WHOLE = 128
-const WANTED = LIMITED | WANTS_USER | WANTS_EVENTS
+const IS_BEHIND = 256
+const WANTED = LIMITED | WANTS_USER | WANTS_EVENTS | IS_BEHIND
 
 const MAX_TEXT = 255
 /** Flags, scope, six numbers and the fields that are named. */
@@ -84,6 +87,7 @@ export function wantedOf(flags: number): Wanted {
     rateLimited: (flags & LIMITED) !== 0,
     wantsUser: (flags & WANTS_USER) !== 0,
     wantsEvents: (flags & WANTS_EVENTS) !== 0,
+    isBehind: (flags & IS_BEHIND) !== 0,
   }
 }
 
@@ -297,8 +301,13 @@ function textEnd(bytes: Buffer, at: number): number {
   return end
 }
 
-function flagsOf({ rateLimited, wantsUser, wantsEvents }: Wanted): number {
-  return (rateLimited ? LIMITED : 0) | (wantsUser ? WANTS_USER : 0) | (wantsEvents ? WANTS_EVENTS : 0)
+function flagsOf({ rateLimited, wantsUser, wantsEvents, isBehind }: Wanted): number {
+  return (
+    (rateLimited ? LIMITED : 0) |
+    (wantsUser ? WANTS_USER : 0) |
+    (wantsEvents ? WANTS_EVENTS : 0) |
+    (isBehind ? IS_BEHIND : 0)
+  )
 }
 
 function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {

@@ -1,6 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
-import { JSON_CONTENT_TYPE } from '../api/answerText.ts'
+import { JSON_CONTENT_TYPE, listPieces } from '../api/answerText.ts'
 import { RateLimiter } from '../api/rateLimit.ts'
 import { LATER, route, type Answer, type Reply, type Route } from '../api/route.ts'
 import type { Update } from '../model/update.ts'
@@ -12,9 +11,11 @@ import { GeofenceRecord } from '../registry/geofenceRecord.ts'
 import type { RegistryView } from '../registry/port.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { badParam, type ApiError } from '../runtime/errors.ts'
+import { Slice } from '../runtime/slices.ts'
 import { Turns } from '../runtime/turns.ts'
 import { ANONYMOUS, anonymousEvents, anonymousStays, anonymousUser, trackAnonymously } from './anonymous.ts'
 import { nearbyGeofencesJson } from './nearby.ts'
+import { checkReplay, MAX_MEETINGS } from './replayBound.ts'
 import { trackAnswer } from './trackAnswer.ts'
 import { UserSchema } from './userSchema.ts'
 import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
@@ -29,9 +30,6 @@ const ANONYMOUS_PER_SECOND = 10
 const ANONYMOUS_AT_ONCE = 2
 /** More of them are refused. */
 const MOST_ANONYMOUS_WAITING = 100
-
-/** Anonymous updates are evaluated this long, then others have their turn. */
-const SLICE_MS = 2
 
 /** What tracking is made of. */
 export interface TrackParts {
@@ -48,16 +46,9 @@ export interface TrackParts {
 /** POST /v1/track and /v1/track/replay. */
 export function trackRoutes(parts: TrackParts): Route[] {
   const { intake, registry } = parts
-  const untold: Submitter = {
-    rateLimited: parts.rateLimits,
-    wantsUser: false,
-    wantsEvents: false,
-    applied() {},
-    refused() {},
-  }
   const track = (update: Update, nearby: number, headers: Readonly<Record<string, string>>, reply: Reply) => {
     if (prefersAsync(headers['prefer'])) {
-      intake.submitOne(update, sizeOf(update), untold)
+      intake.submitOne(update, sizeOf(update), new Untold(parts.rateLimits))
       return { status: 202, headers: { 'Preference-Applied': 'respond-async' } }
     }
     intake.submitOne(update, sizeOf(update), new TrackExchange(reply, parts, nearby))
@@ -118,7 +109,8 @@ export function trackRoutes(parts: TrackParts): Route[] {
       summary: 'Track updates that were recorded earlier',
       description:
         'Applies all of the updates or none, in the order of their times (`updatedAtMs` or `updatedAt`). Returns every event ' +
-        'that they caused, and the user of the latest update.',
+        'that they caused, and the user of the latest update. A request whose updates meet geofences more than ' +
+        `${MAX_MEETINGS} times in all is refused; the message says how many updates to send at a time.`,
       body: Type.Object({ replays: Type.Array(TrackBody, { minItems: 1, maxItems: MAX_REPLAYS }) }),
       meta: Type.Object({
         omittedEvents: Type.Optional(
@@ -139,6 +131,10 @@ export function trackRoutes(parts: TrackParts): Route[] {
         if (stranger >= 0 && replays.some(({ body }) => body.deviceId === ANONYMOUS))
           throw badParam(`replays.${stranger}.deviceId`, `Must be ${ANONYMOUS} in all replays or in none.`)
         replays.sort((a, b) => timeOf(a.update) - timeOf(b.update))
+        checkReplay(
+          replays.map(({ update }) => update),
+          registry.scope(stamp.scope),
+        )
         if (stranger < 0) {
           anonymousLimit?.take(call.ip, call.receivedAt)
           return anonymousTurns.take(() => answerAnonymously(parts, replays))
@@ -160,11 +156,27 @@ function prefersAsync(prefer: string | undefined): boolean {
   return prefer?.split(',').some((one) => one.trim().toLowerCase() === 'respond-async') ?? false
 }
 
+/** An update of which nobody is told what became. */
+class Untold implements Submitter {
+  readonly rateLimited: boolean
+  readonly wantsUser = false
+  readonly wantsEvents = false
+  isBehind = false
+
+  constructor(rateLimited: boolean) {
+    this.rateLimited = rateLimited
+  }
+
+  applied(): void {}
+  refused(): void {}
+}
+
 /** One update's request. */
 class TrackExchange implements Submitter {
   readonly rateLimited: boolean
   readonly wantsUser = true
   readonly wantsEvents = true
+  isBehind = false
   private readonly reply: Reply
   private readonly registry: RegistryView
   private readonly nearby: number
@@ -185,7 +197,7 @@ class TrackExchange implements Submitter {
       return
     }
     const around = aroundJson(this.registry, update, this.nearby)
-    this.reply.send({ json: `"events":[${events.join(',')}],"user":${outcome.user}${around}` })
+    this.reply.send({ pieces: listPieces('"events":', events, `,"user":${outcome.user}${around}`) })
   }
 
   private beaconsAround({ scope, latitude, longitude }: Update): string {
@@ -202,6 +214,8 @@ class ReplayExchange implements Submitter {
   readonly rateLimited = false
   readonly wantsUser = true
   readonly wantsEvents = true
+  /** What was recorded earlier is in no hurry. */
+  isBehind = true
   private readonly reply: Reply
   private readonly registry: RegistryView
   private readonly nearby: number
@@ -234,8 +248,8 @@ class ReplayExchange implements Submitter {
     this.events[place] = fits ? events : []
     if (place === this.places.size - 1) this.user = user + aroundJson(this.registry, update, this.nearby)
     if (--this.open > 0) return
-    const json = `"events":[${this.events.flat().join(',')}],"user":${this.user}`
-    this.reply.send(this.omitted === 0 ? { json } : { meta: { omittedEvents: this.omitted }, json })
+    const pieces = listPieces('"events":', this.events.flat(), `,"user":${this.user}`)
+    this.reply.send(this.omitted === 0 ? { pieces } : { meta: { omittedEvents: this.omitted }, pieces })
   }
 
   refused(error: ApiError): void {
@@ -256,12 +270,9 @@ async function answerAnonymously(
   let characters = 0
   let omitted = 0
   let stays = anonymousStays(replays[0]!.body)
-  let sliceEnd = performance.now() + SLICE_MS
+  const slice = new Slice()
   for (const { update } of replays) {
-    if (performance.now() >= sliceEnd) {
-      await nextTurn()
-      sliceEnd = performance.now() + SLICE_MS
-    }
+    if (slice.isOver) await slice.next()
     const result = await trackAnonymously(stays, update, registry.scope(update.scope), measurer)
     stays = result
     const texts = characters > MAX_EVENT_CHARACTERS ? [] : anonymousEvents(result.transitions, update)
@@ -271,8 +282,8 @@ async function answerAnonymously(
   }
   const user = anonymousUser(stays, last.update, registry.scope(last.update.scope))
   const around = aroundJson(registry, last.update, nearbyGeofencesLimit(last.body))
-  const json = `"events":[${events.join(',')}],"user":${user}${around}`
-  return omitted === 0 ? { json } : { meta: { omittedEvents: omitted }, json }
+  const pieces = listPieces('"events":', events, `,"user":${user}${around}`)
+  return omitted === 0 ? { pieces } : { meta: { omittedEvents: omitted }, pieces }
 }
 
 /** What the answer says of the surroundings of an update, to be put behind another member. */

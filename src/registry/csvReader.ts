@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Parser } from 'csv-parse'
 import { parse } from 'csv-parse'
+import { Slice } from '../runtime/slices.ts'
 
 /** A row of a CSV file, the header included. */
 export interface CsvRow {
@@ -24,8 +24,6 @@ export class CsvUnreadable extends Error {
 
 /** Bytes that are parsed in one go: about a millisecond, also where each is a line. */
 const PIECE_BYTES = 8 * 1024
-/** It parses this long, then others have their turn, whether rows came of it or not. */
-const SLICE_MS = 2
 /** Bytes of the longest row; a quote that is never closed makes one of all that follows. */
 const MAX_ROW_BYTES = 4 * 1024 * 1024
 
@@ -54,17 +52,15 @@ const SENTENCES: Readonly<Record<string, string>> = {
 export async function* readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<CsvRow[]> {
   const rows = new RowCollector()
   const decoder = new Decoder()
-  /** Of the slice: neither the wait for the next chunk nor what the caller does with the rows counts. */
-  let spentMs = 0
+  // Neither the wait for the next chunk nor what the caller does with the rows counts.
+  const slice = new Slice()
+  slice.pause()
   for await (const chunk of chunks) {
     for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
-      if (spentMs >= SLICE_MS) {
-        await nextTurn()
-        spentMs = 0
-      }
-      const began = performance.now()
+      slice.resume()
+      if (slice.isOver) await slice.next()
       await rows.write(decoder.decode(chunk.subarray(start, start + PIECE_BYTES)), decoder.damaged)
-      spentMs += performance.now() - began
+      slice.pause()
       if (rows.collected.length > 0) yield rows.take()
       rows.check()
     }

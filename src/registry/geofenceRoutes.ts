@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
+import { listPieces } from '../api/answerText.ts'
 import { ListQuery, PageAnswers, recordPage } from '../api/listQuery.ts'
 import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
@@ -9,6 +9,7 @@ import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
 import { metadataMatcher } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
+import { Slice } from '../runtime/slices.ts'
 import type { Fields } from './fields.ts'
 import { present } from './fields.ts'
 import { GeofenceBody } from './geofenceBody.ts'
@@ -28,8 +29,6 @@ const Conflict = Type.Object({}, { description: 'Conflict: another geofence has 
 const TAG = 'Geofences'
 /** More than this with geometry is refused: the interface's rule. */
 const MAX_WITH_GEOMETRY = 100
-/** Records are written this long, then others have their turn. */
-const SLICE_MS = 2
 
 /** Management of geofences (secret keys) and the search near a point (any key). */
 export function geofenceRoutes(registry: Registry): Route[] {
@@ -124,7 +123,7 @@ function readRoutes(registry: Registry): Route[] {
           ...recordPage(call.query, (id) => store.records.has(id)),
           accept: isWanted && ((geofence) => isWanted(geofence.metadata)),
         })
-        return { meta: { hasMore }, json: `"geofences":${await jsonInTurns(store, geofences)}` }
+        return { meta: { hasMore }, pieces: listPieces('"geofences":', await textsInTurns(store, geofences)) }
       },
     }),
     route({
@@ -245,18 +244,15 @@ function searchRoute(registry: Registry): Route {
  * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write: between
  * them every other request has its turn. Each is told as it is by then, and left out where it was deleted meanwhile.
  */
-async function jsonInTurns(store: ScopeStore, geofences: readonly GeofenceProperties[]): Promise<string> {
+async function textsInTurns(store: ScopeStore, geofences: readonly GeofenceProperties[]): Promise<string[]> {
   const texts: string[] = []
-  let sliceEnd = performance.now() + SLICE_MS
+  const slice = new Slice()
   for (const { id } of geofences) {
-    if (performance.now() >= sliceEnd) {
-      await nextTurn()
-      sliceEnd = performance.now() + SLICE_MS
-    }
+    if (slice.isOver) await slice.next()
     const geofence = store.geofence(id)
     if (geofence !== undefined) texts.push(JSON.stringify(geofenceRecord(store.withShape(geofence))))
   }
-  return `[${texts.join(',')}]`
+  return texts
 }
 
 function answer(geofence: Geofence) {

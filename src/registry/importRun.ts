@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
+import { Slice } from '../runtime/slices.ts'
 import { CsvColumns } from './csvColumns.ts'
 import type { CsvRow } from './csvReader.ts'
 import { CsvUnreadable, readCsv } from './csvReader.ts'
@@ -10,9 +10,7 @@ import type { ImportKind } from './importKinds.ts'
 import type { Referenced } from './recordList.ts'
 import type { Registry } from './registry.ts'
 
-/** Rows are checked this long, then others have their turn. */
-const SLICE_MS = 2
-/** Then they are written: so many rows or slices make a transaction, which waits for a flush of the disk. */
+/** Rows are checked in slices, then they are written: so many rows or slices make a transaction, which waits for a flush of the disk. */
 const MAX_PENDING = 256
 const MAX_SLICES = 4
 const MAX_VALUE_LENGTH = 100
@@ -46,26 +44,26 @@ export async function importCsv(
 ): Promise<{ record: ImportRecord; errors: readonly RefusedRow[] }> {
   let run: ImportRun | undefined
   try {
-    /** Of the slice; the wait for the next rows does not count. */
-    let leftMs = SLICE_MS
+    const slice = new Slice()
     let slices = 0
+    // The wait for the next rows does not count.
+    slice.pause()
     for await (const rows of readCsv(file.chunks)) {
       let i = 0
       run ??= await ImportRun.begin(registry, file, rows[i++]!)
-      let sliceEnd = performance.now() + leftMs
+      slice.resume()
       for (; i < rows.length; i++) {
         run.take(rows[i]!)
-        if (run.pending < MAX_PENDING && performance.now() < sliceEnd) continue
-        await nextTurn()
+        if (run.pending < MAX_PENDING && !slice.isOver) continue
+        await slice.next()
         slices += 1
         if (run.pending >= MAX_PENDING || slices === MAX_SLICES) {
           await run.write()
           slices = 0
-          await nextTurn()
+          await slice.next()
         }
-        sliceEnd = performance.now() + SLICE_MS
       }
-      leftMs = sliceEnd - performance.now()
+      slice.pause()
     }
     if (run === undefined) throw badParam('header', 'The file is empty; its first row must name the columns.')
     return run.finish()

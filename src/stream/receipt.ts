@@ -23,6 +23,7 @@ export class FrameReceipt implements Submitter {
   readonly bytes: number
   readonly rateLimited: boolean
   readonly wantsUser = false
+  isBehind = false
   readonly #owner: FrameOwner
   readonly #updates: readonly Update[]
   readonly #places: readonly number[] | undefined

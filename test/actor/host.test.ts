@@ -188,6 +188,7 @@ t.test('the limit of one update per second and device', async (t) => {
 class Collector implements Submitter {
   readonly wantsUser = true
   readonly wantsEvents = true
+  isBehind = false
   readonly rateLimited = false
   readonly results: Applied[] = []
 

@@ -321,6 +321,7 @@ export function applied(told: Told): Applied {
 class Once implements Submitter {
   readonly wantsUser = true
   readonly wantsEvents = true
+  isBehind = false
   readonly rateLimited: boolean
   private readonly tell: (told: Told) => void
 

@@ -101,6 +101,7 @@ export function engineContract(
           rateLimited: false,
           wantsUser: false,
           wantsEvents: true,
+          isBehind: false,
           applied({ events }, of) {
             all.set(of, events)
             if (all.size === updates.length) resolve(all)
@@ -149,6 +150,7 @@ export function engineContract(
         rateLimited: false,
         wantsUser: false,
         wantsEvents: false,
+        isBehind: false,
         applied: () => void told++,
         refused: () => void told++,
       }

@@ -36,6 +36,7 @@ export function track(
       rateLimited: false,
       wantsUser: true,
       wantsEvents: true,
+      isBehind: false,
       ...wanted,
       applied: resolve,
       refused: resolve,

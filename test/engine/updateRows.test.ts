@@ -96,8 +96,13 @@ t.test('property: what comes out is what went in', (t) => {
     ip: fc.constantFrom('192.0.2.1', '2001:db8:85a3:8d3:1319:8a2e:370:7348'),
   })
   fc.assert(
-    fc.property(fc.array(update, { maxLength: 40 }), fc.nat(7), (updates, bits) => {
-      const wanted = { rateLimited: bits > 3, wantsUser: bits % 4 > 1, wantsEvents: bits % 2 > 0 }
+    fc.property(fc.array(update, { maxLength: 40 }), fc.nat(15), (updates, bits) => {
+      const wanted = {
+        rateLimited: bits % 8 > 3,
+        wantsUser: bits % 4 > 1,
+        wantsEvents: bits % 2 > 0,
+        isBehind: bits > 7,
+      }
       const request = encodeRequest({
         gateway: 'g',
         number: 7,

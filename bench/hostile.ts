@@ -1,0 +1,158 @@
+/**
+ * Each kind of dear request (`load/hostileCases.ts`), one at a time, beside a client that sends a normal track every few
+ * milliseconds: what it costs the server, how long it keeps the event loop without a pause, and how long the slowest of the
+ * normal tracks waited (G7: no more than 20 ms of one, and 100 ms of the other).
+ *
+ * `cpuMs`: of all threads, from the request to its answer, the normal tracks of that time included. `stretchMs`: the
+ * longest uninterrupted work of the main thread (`load/loopProbe.ts`), CPU time, so that other processes do not count.
+ * `stallMs`: wall clock, so they do. The median of the rounds counts.
+ *
+ * `node bench/hostile.ts [--smoke] [--strict] [--rounds N] [--only TEXT]`; `--strict` exits 1 where a stretch is longer than
+ * stated.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { Worker } from 'node:worker_threads'
+import { median, rounded } from './figures.ts'
+import { benchFolder } from './folder.ts'
+import type { BystanderData, Stalls } from './load/bystander.ts'
+import { hostileCases, type Answered, type HostileCase } from './load/hostileCases.ts'
+import { trackUsers, worldGeofences, type WorldSize } from './load/hostileWorld.ts'
+import { BENCH_KEYS, freePort, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
+import { done, progress } from './progress.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    strict: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    /** Only cases whose names match this pattern. */
+    only: { type: 'string' },
+  },
+})
+const size: WorldSize = options.smoke
+  ? { few: 30, crowd: 300, rings: 10, fat: 10, strewn: 500, users: 500 }
+  : { few: 300, crowd: 10_000, rings: 100, fat: 200, strewn: 100_000, users: 100_000 }
+const rounds = Number(options.rounds ?? (options.smoke ? 1 : 3))
+/** Milliseconds. */
+const STATED_STRETCH = 20
+const STATED_STALL = 100
+const TOLERANCE = 0.1
+/** So many devices are in every partition of the store. */
+const BYSTANDERS = 300
+/** Before and after a request: what it has left to do, an index to catch up with say, counts for it. */
+const REST_MS = options.smoke ? 20 : 300
+
+interface Round extends Answered {
+  readonly seconds: number
+  readonly cpuMs: number
+  readonly stretchMs: number
+  readonly stallMs: number
+}
+
+async function main(): Promise<number> {
+  const folder = benchFolder('hostile')
+  seedGeofences(folder, worldGeofences(size), (stored) => progress(`geofences: ${stored}`))
+  const probePort = await freePort()
+  const server = await startRingfence(folder, {
+    env: { LOOP_PROBE_PORT: String(probePort) },
+    preloads: ['bench/load/loopProbe.ts'],
+  })
+  progress(`users: ${size.users}`)
+  await trackUsers(server.port, BENCH_KEYS.testSecret, size.users)
+  const data: BystanderData = { port: server.port, key: BENCH_KEYS.testPublishable, devices: BYSTANDERS }
+  const bystander = new Worker(new URL('load/bystander.ts', import.meta.url), { workerData: data })
+  const watch = new Watch(server, bystander, probePort)
+  await sleep(REST_MS)
+  const quiet = await watch.over(async () => {
+    await sleep(1000)
+    return { status: 200, bytes: 0 }
+  })
+  done(`without any: stretch ${quiet.stretchMs} ms, stall ${quiet.stallMs} ms`)
+  const rows = []
+  for (const hostile of hostileCases(size)) {
+    if (options.only !== undefined && !new RegExp(options.only).test(hostile.name)) continue
+    const measured: Round[] = []
+    for (let round = 1; round <= rounds; round++)
+      measured.push(await play(hostile, server.port, round, watch))
+    const row = rowOf(hostile.name, measured)
+    rows.push(row)
+    done(
+      `${row.case}: ${row.status}, ${row.cpuMs} ms of CPU, stretch ${row.stretchMs} ms, stall ${row.stallMs} ms`,
+    )
+  }
+  await bystander.terminate()
+  await server.stop()
+  const missed = rows.filter(({ stretchMs }) => stretchMs > STATED_STRETCH * (1 + TOLERANCE))
+  const figures = {
+    statedStretchMs: STATED_STRETCH,
+    statedStallMs: STATED_STALL,
+    quiet,
+    missed: missed.length,
+  }
+  const partial = options.only !== undefined
+  console.log(JSON.stringify({ bench: 'hostile', ...figures, rounds, partial, smoke: options.smoke, rows }))
+  return options.strict && !options.smoke && missed.length > 0 ? 1 : 0
+}
+
+async function play(hostile: HostileCase, port: number, round: number, watch: Watch): Promise<Round> {
+  progress(`${hostile.name}, ${round} of ${rounds}`)
+  const attack = await hostile.prepare(port, round)
+  // What the rounds before have left to do is done.
+  await sleep(REST_MS)
+  return watch.over(attack)
+}
+
+function rowOf(name: string, measured: readonly Round[]) {
+  const middle = (value: (round: Round) => number, digits = 1) => rounded(median(measured.map(value)), digits)
+  return {
+    case: name,
+    status: [...new Set(measured.map(({ status }) => status))].join(' '),
+    kilobytes: middle(({ bytes }) => bytes / 1000, 0),
+    seconds: middle(({ seconds }) => seconds, 3),
+    cpuMs: middle(({ cpuMs }) => cpuMs, 0),
+    stretchMs: middle(({ stretchMs }) => stretchMs),
+    stallMs: middle(({ stallMs }) => stallMs),
+  }
+}
+
+/** Looks at server and bystander while something happens. */
+class Watch {
+  readonly #server: ServerProcess
+  readonly #bystander: Worker
+  readonly #probe: string
+
+  constructor(server: ServerProcess, bystander: Worker, probePort: number) {
+    this.#server = server
+    this.#bystander = bystander
+    this.#probe = `http://127.0.0.1:${probePort}/`
+  }
+
+  async over(task: () => Promise<Answered>): Promise<Round> {
+    await this.#stalls()
+    await this.#stretch()
+    const cpuBefore = this.#server.cpuSeconds()
+    const began = performance.now()
+    const answered = await task()
+    const seconds = (performance.now() - began) / 1000
+    await sleep(REST_MS)
+    const cpuMs = (this.#server.cpuSeconds() - cpuBefore) * 1000
+    const stretchMs = await this.#stretch()
+    const { worstMs, failed } = await this.#stalls()
+    if (failed > 0) throw new Error(`${failed} normal tracks failed.\n${this.#server.output()}`)
+    return { ...answered, seconds, cpuMs, stretchMs, stallMs: worstMs }
+  }
+
+  async #stretch(): Promise<number> {
+    return Number(await (await fetch(this.#probe)).text())
+  }
+
+  #stalls(): Promise<Stalls> {
+    return new Promise((resolve) => {
+      this.#bystander.once('message', resolve)
+      this.#bystander.postMessage('stalls')
+    })
+  }
+}
+
+process.exit(await main())

@@ -1,0 +1,35 @@
+import { evaluatedAccuracy } from '../geometry/confidence.ts'
+import { Probe } from '../geometry/probe.ts'
+import type { Update } from '../model/update.ts'
+import type { ScopeView } from '../registry/port.ts'
+import { badParam } from '../runtime/errors.ts'
+
+/**
+ * How often the updates of one replay may meet a geofence: 1,000 updates amid 100 geofences, or 120, which is what an SDK
+ * keeps, amid 800. Each meeting may make an event, and takes some microseconds.
+ */
+export const MAX_MEETINGS = 100_000
+
+const probe = new Probe()
+
+/**
+ * Bounds what one replay makes the server do, before any of it is done. One update alone is always let in.
+ * @param updates of one scope, in the order in which they are applied
+ * @throws ApiError 400 that says how many of them may be sent at a time
+ */
+export function checkReplay(updates: readonly Update[], { index, settings }: ScopeView): void {
+  const slots: number[] = []
+  let meetings = 0
+  for (let i = 0; i < updates.length; i++) {
+    const { latitude, longitude, accuracy } = updates[i]!
+    const reach = settings.bufferEntries ? evaluatedAccuracy(accuracy) : 0
+    slots.length = 0
+    index.candidates(probe.set(latitude, longitude), reach, slots)
+    meetings += slots.length
+    if (meetings <= MAX_MEETINGS || i === 0) continue
+    const sentence =
+      `The first ${i + 1} of the ${updates.length} updates meet geofences ${meetings} times in all. ` +
+      `At most ${MAX_MEETINGS} are allowed in one request. Send at most ${i} of them at a time.`
+    throw badParam('replays', sentence)
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Updates that wait behind those of others, because their request takes long: a replay, or a frame of which one update has
+ * proved dear. Devices take turns, one update each; those of one device stay in their order.
+ *
+ * Whoever takes updates in looks here first: a later update of a device that waits here waits here too (G3).
+ */
+export class Backlog<M extends { readonly update: { readonly deviceId: string } }> {
+  /** By deviceId, in the order of their turns. */
+  readonly #devices = new Map<string, M[]>()
+  /** Devices that cannot have their turn yet. */
+  readonly #paused = new Set<string>()
+
+  /** Whether nothing waits. */
+  get isEmpty(): boolean {
+    return this.#devices.size === 0
+  }
+
+  /** Whether somebody may have a turn. */
+  get isReady(): boolean {
+    return this.#devices.size > this.#paused.size
+  }
+
+  has(deviceId: string): boolean {
+    return this.#devices.size > 0 && this.#devices.has(deviceId)
+  }
+
+  push(mail: M): void {
+    const { deviceId } = mail.update
+    const mails = this.#devices.get(deviceId)
+    if (mails === undefined) this.#devices.set(deviceId, [mail])
+    else mails.push(mail)
+  }
+
+  /** The first update of each device that may have a turn, in the order of their turns. */
+  *firsts(): Generator<M> {
+    for (const [deviceId, mails] of this.#devices) if (!this.#paused.has(deviceId)) yield mails[0]!
+  }
+
+  /** The first updates to come, as many as that at most: turn by turn. */
+  next(most: number): M[] {
+    const next: M[] = []
+    for (let round = 0; next.length < most; round++) {
+      const before = next.length
+      for (const mails of this.#devices.values())
+        if (round < mails.length && next.length < most) next.push(mails[round]!)
+      if (next.length === before) break
+    }
+    return next
+  }
+
+  /** Whose turn it is; undefined: nobody's. */
+  first(): M | undefined {
+    return this.firsts().next().value ?? undefined
+  }
+
+  /** The device has had its turn: its first update is taken out, and the device goes behind all others. */
+  taken(deviceId: string): void {
+    const mails = this.#devices.get(deviceId)!
+    this.#devices.delete(deviceId)
+    mails.shift()
+    if (mails.length > 0) this.#devices.set(deviceId, mails)
+  }
+
+  /** The device has no turn until {@link resume}. */
+  pause(deviceId: string): void {
+    this.#paused.add(deviceId)
+  }
+
+  resume(deviceId: string): void {
+    this.#paused.delete(deviceId)
+  }
+
+  /** Takes out everything, device by device. */
+  takeAll(): M[] {
+    const all = [...this.#devices.values()].flat()
+    this.#devices.clear()
+    this.#paused.clear()
+    return all
+  }
+}

@@ -1,0 +1,176 @@
+import t from 'tap'
+import { FrameWriter } from '../../src/actor/commitCodec.ts'
+import type { Outcome, Submitter } from '../../src/engine/port.ts'
+import { Backlog } from '../../src/runtime/backlog.ts'
+import type { Update } from '../../src/model/update.ts'
+import fc from '../kit/fastCheck.ts'
+import { runs } from '../geometry/shapes.ts'
+import { aGeofence, Engine, MemoryEvents } from './kit.ts'
+
+/** Dear requests and those of others (G7): who goes first, and that nobody's own order changes (G3). */
+
+/** Of geofences over each other: an update into them takes a millisecond, or some. */
+const CROWD = 400
+
+function crowdedEngine(events = new MemoryEvents()): Engine {
+  // Of one partition: nobody gets around the others.
+  const engine = new Engine({ partitions: 1, events })
+  for (let i = 0; i < CROWD; i++) engine.world.put(aGeofence(i))
+  return engine
+}
+
+/** Notes whose updates are told of, and in which order. */
+class Noted implements Submitter {
+  readonly rateLimited = false
+  readonly wantsUser = true
+  readonly wantsEvents = true
+  isBehind: boolean
+  readonly #order: string[]
+
+  constructor(order: string[], isBehind: boolean) {
+    this.#order = order
+    this.isBehind = isBehind
+  }
+
+  applied(_: Outcome, { deviceId, updatedAt }: Update): void {
+    this.#order.push(`${deviceId} ${updatedAt}`)
+  }
+
+  refused(error: Error): void {
+    throw error
+  }
+}
+
+/** In and out of the crowd by turns. */
+function inAndOut(engine: Engine, deviceId: string, count: number): Update[] {
+  return Array.from({ length: count }, (_, i) =>
+    engine.update({ deviceId, latitude: i % 2, longitude: 0, updatedAt: engine.clock.now() + i }),
+  )
+}
+
+t.test('a replay lets everybody else go first, but for its own devices', async (t) => {
+  const engine = crowdedEngine()
+  const order: string[] = []
+  const replay = inAndOut(engine, 'replayed', 60)
+  engine.host.submit(replay, 1000, new Noted(order, true))
+  const late = engine.update({
+    deviceId: 'replayed',
+    latitude: 0,
+    longitude: 0,
+    updatedAt: engine.clock.now() + 99,
+  })
+  engine.host.submitOne(late, 100, new Noted(order, false))
+  for (let i = 0; i < 20; i++) {
+    const other = engine.update({ deviceId: `other ${i}`, latitude: 5, longitude: 0, updatedAt: 0 })
+    engine.host.submitOne(other, 100, new Noted(order, false))
+  }
+  await engine.host.drained()
+  t.equal(order.length, 81)
+  const at = (name: string) => order.findIndex((one) => one.startsWith(name))
+  for (let i = 0; i < 20; i++) t.ok(at(`other ${i} `) < order.length - 60, `other ${i}`)
+  t.same(
+    order.filter((one) => one.startsWith('replayed')).map((one) => Number(one.split(' ')[1])),
+    [...replay, late].map(({ updatedAt }) => updatedAt),
+    'in the order of the device, what came after the replay last',
+  )
+})
+
+t.test('a frame of which one update has proved dear lets others go first too', async (t) => {
+  const engine = crowdedEngine()
+  const order: string[] = []
+  const frame = new Noted(order, false)
+  const updates = Array.from({ length: 300 }, (_, i) =>
+    engine.update({ deviceId: `frame ${i}`, latitude: 0, longitude: 0, updatedAt: i }),
+  )
+  // Whatever the machine: the first is evaluated when the clock has gone on far.
+  let now = 0
+  t.intercept(performance, 'now', { value: () => (now += 3) })
+  engine.host.submit(updates, 1000, frame)
+  const other = engine.update({ deviceId: 'other', latitude: 5, longitude: 0, updatedAt: 0 })
+  engine.host.submitOne(other, 100, new Noted(order, false))
+  await engine.host.drained()
+  t.equal(frame.isBehind, true)
+  t.equal(order.length, 301)
+  t.ok(order.indexOf('other 0') < 150, `${order.indexOf('other 0')}`)
+})
+
+t.test('events that the index has yet to store hold up what is behind before anybody else', async (t) => {
+  const events = new MemoryEvents()
+  const engine = crowdedEngine(events)
+  const order: string[] = []
+  events.pendingBytes = 32 * 1024 * 1024
+  engine.host.submit(inAndOut(engine, 'replayed', 4), 1000, new Noted(order, true))
+  const other = engine.update({ deviceId: 'other', latitude: 5, longitude: 0, updatedAt: 0 })
+  await engine.track(other)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.same(order, [])
+  await engine.track(other)
+  events.pendingBytes = 0
+  await engine.host.drained()
+  t.equal(order.length, 4)
+})
+
+t.test('what an update costs grows with the geofences that it enters, not with their square', (t) => {
+  const perGeofence = (count: number): number => {
+    const engine = new Engine({ partitions: 1 })
+    for (let i = 0; i < count; i++) engine.world.put(aGeofence(i))
+    const updates = inAndOut(engine, 'a', 6)
+    let least = Infinity
+    for (const update of updates) {
+      const writer = new FrameWriter()
+      writer.begin(update.receivedAt)
+      const [partition] = engine.partitions
+      partition!.begin(writer, update.receivedAt, 1)
+      const before = process.cpuUsage()
+      partition!.apply(update, engine.world.scope(0), writer, false)
+      const { user, system } = process.cpuUsage(before)
+      partition!.end(writer, [])
+      least = Math.min(least, user + system)
+    }
+    return least / count
+  }
+  perGeofence(1000)
+  const few = perGeofence(1000)
+  const many = perGeofence(20_000)
+  t.ok(many < 4 * few, `${many.toFixed(2)} and ${few.toFixed(2)} µs`)
+  t.end()
+})
+
+t.test('a backlog keeps the order of each device, and devices take turns', (t) => {
+  const device = fc.constantFrom('a', 'b', 'c', 'd')
+  fc.assert(
+    fc.property(fc.array(fc.tuple(device, fc.nat(3))), (script) => {
+      const backlog = new Backlog<{ readonly update: Update; readonly number: number }>()
+      const waiting: { device: string; number: number }[] = []
+      const turns: string[] = []
+      let number = 0
+      for (const [deviceId, kind] of script) {
+        if (kind < 3) {
+          backlog.push({ update: { deviceId } as Update, number: ++number })
+          waiting.push({ device: deviceId, number })
+          if (!turns.includes(deviceId)) turns.push(deviceId)
+          continue
+        }
+        const first = backlog.first()
+        if ((first === undefined) !== (turns.length === 0)) throw new Error('nobody, or somebody')
+        if (first === undefined) continue
+        const turn = turns.shift()!
+        const at = waiting.findIndex((one) => one.device === turn)
+        if (first.number !== waiting[at]!.number) throw new Error(`${first.number}, not ${turn}'s`)
+        waiting.splice(at, 1)
+        backlog.taken(turn)
+        if (waiting.some((one) => one.device === turn)) turns.push(turn)
+      }
+      // What is to come next is what comes, one after the other.
+      const next = backlog.next(5).map((one) => one.number)
+      for (const expected of next) {
+        const first = backlog.first()!
+        if (first.number !== expected) throw new Error(`${first.number} comes, not ${expected}`)
+        backlog.taken(first.update.deviceId)
+      }
+      if (backlog.isEmpty !== (waiting.length === next.length)) throw new Error('empty or not')
+    }),
+    runs(500),
+  )
+  t.end()
+})
