@@ -9,17 +9,17 @@ import { Cluster, type ClusterOptions } from './cluster.ts'
 
 const HELP = `Usage: npm run cluster -- [options]
 
-Runs the distributed engine on this machine, each part a process of its own, until Ctrl-C.
+Runs the distributed engine on this machine, each part in its own process, until Ctrl-C.
 
-  --nats N       NATS servers, 1 or 3; default 1. Three keep everything three times.
-  --gateways N   default 1
-  --actors N     default 2
-  --port N       of the first gateway; default 8080
-  --folder PATH  keep data, logs and keys there; default: a temporary folder that goes with the cluster
+  --nats N       number of NATS servers, 1 or 3; default 1. Three servers keep three copies of everything.
+  --gateways N   number of gateways; default 1
+  --actors N     number of processes that evaluate partitions; default 2
+  --port N       port of the first gateway; default 8080
+  --folder PATH  folder for data, logs and keys; default: a temporary folder that is deleted at the end
 
-nats-server is taken from the PATH, or built with the Go toolchain (npm run servers). Where a tile38-server is found or can be built
-in the same way it holds where devices are (docs/operating.md). Gateways have no sample region; what needs roads wants one in the folder of
-each (docs/guides/regions.md).
+nats-server is taken from the PATH, or built with the Go toolchain (npm run servers). If a tile38-server is found or can be built in the same
+way, it stores the positions of devices (docs/operating.md). Gateways have no sample region: for routing, import a region into the folder
+of each gateway (docs/guides/regions.md).
 `
 
 const LOOK_AGAIN_MS = 500

@@ -10,16 +10,16 @@ const HELP = `Usage: npm run demo -- [options]
 
 Drives simulated devices through random geofences and shows the events as they come.
 
-  --url URL          the server; default http://127.0.0.1:8080. Where none answers, the demo starts one of its own.
-  --key KEY          its secret test key; default: the third of RINGFENCE_KEYS
-  --devices N        how many devices drive; default 500
-  --seconds N        drive that long; default: until Ctrl-C
-  --keep             leave the geofences and users of this run on the server
+  --url URL          the server; default http://127.0.0.1:8080. If no server responds, the demo starts one.
+  --key KEY          the secret test key of the server; default: the third key of RINGFENCE_KEYS
+  --devices N        number of devices; default 500
+  --seconds N        duration; default: until Ctrl-C
+  --keep             keep the geofences and users of this run on the server
 
-Or replays a recorded trace with its own times, in fast motion:
+It can also replay a recorded trace with its original times, in fast motion:
 
   --gpx FILE         the trace
-  --geofences FILE   import CSV of the geofences that it is to pass; they are stored, and stay
+  --geofences FILE   CSV file of geofences to import; they are kept on the server
 `
 
 function options() {
@@ -40,7 +40,7 @@ function options() {
   if (!Number.isInteger(devices) || devices < 1) throw new UsageError('--devices: a whole number above 0')
   if (seconds !== undefined && !(seconds > 0)) throw new UsageError('--seconds: a number above 0')
   if ((values.gpx === undefined) !== (values.geofences === undefined)) {
-    throw new UsageError('--gpx and --geofences go together')
+    throw new UsageError('--gpx and --geofences must be given together')
   }
   return { ...values, devices, seconds }
 }

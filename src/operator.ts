@@ -31,11 +31,11 @@ import { systemClock as clock } from './runtime/clock.ts'
 
 const BACKUP_USAGE = `Usage: npm run backup -- FOLDER
 
-Copies the data folder into FOLDER, which is made, while the server runs or while it is stopped.`
+Copies the data folder into the new folder FOLDER. The server may be running or stopped.`
 
 const RESTORE_USAGE = `Usage: npm run restore -- BACKUP [--data FOLDER]
 
-Copies a backup into the data folder, which must be new or empty, and checks every byte of it.`
+Copies a backup into the data folder, which must be new or empty, and checks every byte.`
 
 const USAGES: Readonly<Record<string, string>> = {
   keys: KEYS_USAGE,

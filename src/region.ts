@@ -21,19 +21,19 @@ import { lockStore, StoreLocked, StoreRefused, takeFolder } from './log/store.ts
 
 const HELP = `Usage: npm run region -- <command> [options]
 
-Regions are what routing and all else that needs roads knows of the world: made of OpenStreetMap extracts, e.g. of
-https://download.geofabrik.de. A running server serves what these commands change within a second.
+Regions are the road data that routing uses. They are built from OpenStreetMap extracts, for example those of
+https://download.geofabrik.de. A running server uses the result of these commands within a second.
 
-  import FILE.osm.pbf [--name NAME]   make a region of an extract, or make it anew; the name's default is the file's.
-                                      Interrupted, the same command goes on from where it was
-  list                                the regions, first the one that comes first where they overlap
-  use NAME                            let it come first where regions overlap
-  remove NAME                         stop serving it, and delete it
+  import FILE.osm.pbf [--name NAME]   build a region from an extract, or rebuild it; the default name is that of the file.
+                                      If it is interrupted, run the same command again to continue
+  list                                list the regions; where they overlap, the first in the list is used
+  use NAME                            move a region to the top of the list
+  remove NAME                         stop using a region, and delete it
 
-  --threads NUMBER   of the builder of routing tiles; each takes memory. Default: half of the processors
-  --data FOLDER      the data folder, as of npm start; other settings of npm start are taken, too
+  --threads NUMBER   threads that build routing tiles; each needs memory. Default: half of the processors
+  --data FOLDER      the data folder, as for npm start; other settings of npm start are accepted too
 
-Exit code: 0 done, 1 not done, 2 a wrong command.
+Exit code: 0 success, 1 failure, 2 wrong command.
 `
 
 /** How often the progress is drawn on a terminal, and written elsewhere. */

@@ -54,9 +54,9 @@ export function routesPage(): string {
     bar: keyField('prj_test_pk_…'),
     main: `<main class="routes">
 <h1>Directions</h1>
-<p>What <a href="/docs#/Routing/getV1RouteDirections">GET /v1/route/directions</a> answers, drawn: any key will do, a publishable one too.
-Ringfence does not look up addresses yet, so a place is <code>latitude,longitude</code>; some of the sample region, Montevideo, are there to choose
-from. The guides <a href="/docs/guides/routing">Routing</a> and <a href="/docs/guides/regions">Regions</a> say more.</p>
+<p>This page shows the result of <a href="/docs#/Routing/getV1RouteDirections">GET /v1/route/directions</a> as a drawing. Any key works, including a publishable one.
+Ringfence does not look up addresses yet: enter <code>latitude,longitude</code>, or choose one of the places in the sample region, Montevideo.
+See also the guides <a href="/docs/guides/routing">Routing</a> and <a href="/docs/guides/regions">Regions</a>.</p>
 <noscript>This page needs JavaScript.</noscript>
 <form id="question" autocomplete="off">
 ${placeFields('from', 'From', 0)}

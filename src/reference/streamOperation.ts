@@ -7,10 +7,10 @@ export const STREAM_OPERATION = {
     description: `A WebSocket for many location updates, subscriptions to events, and the positions of devices in watched areas. The
 messages, encodings, limits and close codes are in the guide [Streams](/docs/guides/stream).
 
-Needs a key, publishable or secret, in \`Authorization\`; browsers, which cannot send headers here, name a publishable key as
-\`publishableKey\`. Subscribing without naming devices or users, and watching, need a secret key. \`@ringfence/client\` speaks it.
+Send a publishable or secret key in \`Authorization\`. Browsers cannot send headers with a WebSocket; they send a publishable key in the parameter
+\`publishableKey\`. Watches, and subscriptions that name no devices or users, need a secret key. The package \`@ringfence/client\` implements the protocol.
 
-A plain request is answered what stands against a stream, as 429 where the key has too many; 426 where nothing does.`,
+A plain HTTP request gets the status with which a stream would be refused, such as 429 if the key has too many streams, or 426 if it would be accepted.`,
     tags: ['Streams'],
     security: [{ publishableKey: [] }],
     parameters: [

@@ -17,14 +17,14 @@ function readExamples(): Examples {
 }
 
 const TAGS: Readonly<Record<string, string>> = {
-  Track: 'Location updates in, events out.',
+  Track: 'Send location updates; the response contains the events.',
   Geofences:
     'Areas; entries, exits and stays cause events. A geofence is identified by its pair of tag and externalId.',
   Beacons: 'Bluetooth beacons that devices range: geofences of a few metres.',
   'Import and export': 'Geofences and beacons as CSV and GeoJSON files.',
   Users: 'Where users are, and why an event did or did not happen.',
   Events: 'Read, verify and delete events; send conversions.',
-  Streams: 'Many locations in, events and positions out, over one WebSocket.',
+  Streams: 'Send many locations and receive events and positions over one WebSocket.',
   Context: 'The geofences around a location; nothing is stored.',
   Routing: 'Distances and travel times on roads, directions, map matching, and the best order of stops.',
   SDK: 'Calls that SDKs make by themselves.',
@@ -34,62 +34,62 @@ const TAGS: Readonly<Record<string, string>> = {
 }
 
 function opening(routes: readonly Route[]): string {
-  return `Location updates in, geofence events out. [The guides](/docs/guides) explain the rules with pictures.
+  return `Send location updates and receive geofence events. [The guides](/docs/guides) explain the rules with pictures.
 
 ## Authentication
 
-Every call carries a key in the header \`Authorization\`, as it is or after \`Bearer \`. A project has four:
+Every call needs a key in the header \`Authorization\`, with or without \`Bearer \`. A project has four keys:
 
-| key | for |
+| key | use |
 |---|---|
-| \`prj_test_pk_…\`, \`prj_live_pk_…\` | **publishable**: in apps. May track and search; reads nothing about other users |
-| \`prj_test_sk_…\`, \`prj_live_sk_…\` | **secret**: on servers. May call everything |
+| \`prj_test_pk_…\`, \`prj_live_pk_…\` | **publishable**: for apps. Can track and search; cannot read data of other users |
+| \`prj_test_sk_…\`, \`prj_live_sk_…\` | **secret**: for servers. Can make every call |
 
-Test and live are separate worlds: geofences, users, events and settings of one never meet those of the other. Put a key
-into the field at the top of this page, and the calls that you try here carry it. It stays in this tab.
+The test and live environments are separate: they share no geofences, users, events or settings. Enter a key in the field at the top of this page; the
+calls that you try here then use it. The key stays in this browser tab.
 
-## Requests and answers
+## Requests and responses
 
 - Bodies are \`application/json\`, or \`application/x-www-form-urlencoded\` with nested keys (\`metadata[color]=red\`,
-  \`coordinates[]=13.4&coordinates[]=52.5\`). \`null\`, or an empty value in a form, means absent; where null takes a value away,
-  an empty value does. Fields that are not known are ignored.
-- Every JSON answer has \`meta.code\`, the HTTP status, and every answer the header \`X-Radar-Request-Id\`.
-- Dates come as ISO 8601 in UTC with milliseconds. They are taken as ISO 8601, as JavaScript prints them, or as Unix time.
+  \`coordinates[]=13.4&coordinates[]=52.5\`). \`null\`, or an empty value in a form, means that the
+  field is absent; where null removes a value, an empty value does too. Unknown fields are ignored.
+- Every JSON response has \`meta.code\`, the HTTP status, and every response has the header \`X-Radar-Request-Id\`.
+- Dates in responses are ISO 8601 in UTC with milliseconds. In requests, ISO 8601, the date format of JavaScript, and Unix times are accepted.
 - A pair of coordinates is \`[longitude, latitude]\` in definitions and in GeoJSON, and \`latitude,longitude\` in queries.
-- Lists are newest first, \`limit\` records long; \`meta.hasMore\` says whether there are more: go on with
-  \`before\`, the \`_id\` of the last one. A query parameter that is not known is ignored.
+- Lists are sorted newest first and have up to \`limit\` records. \`meta.hasMore\` says whether there are more: for the next page, set \`before\` to the
+  \`_id\` of the last record. Unknown query parameters are ignored.
 
 ## Errors
 
-An error says what is wrong in \`meta.message\`, and where there is one to blame, which parameter in \`meta.param\`.
+An error has a description in \`meta.message\` and, if a parameter is the cause, its name in \`meta.param\`.
 
 | status | meaning |
 |---|---|
 | 400 | a parameter is missing or invalid |
-| 401 | no key, or none of ours |
-| 402 | the project is disabled, or has used up its quota of the month |
+| 401 | the key is missing or unknown |
+| 402 | the project is disabled, or has used up its monthly quota |
 | 403 | the call needs a secret key |
-| 404 | there is no such thing, or no such path |
-| 409 | it exists already |
-| 405 | the path has no such method; the header \`Allow\` names those that it has |
+| 404 | the record or the path does not exist |
+| 405 | the path does not support this method; the header \`Allow\` lists the methods |
+| 409 | the record already exists |
 | 413 | the body is too large |
-| 415 | the body is of a type that is not read |
+| 415 | the content type is not supported |
 | 426 | the path is a WebSocket |
 | 429 | too many requests; \`meta.type\` names the window, \`Retry-After\` the seconds to wait |
 | 431 | the headers are too large; not as JSON |
 | 451 | not available in the requester's country |
-| 500 | our mistake; the server's log has more under the request's id |
+| 500 | an error in the server; its log has details under the id of the request |
 | 503 | try again after \`Retry-After\` seconds |
 
 ## Rate limits
 
-Buckets that hold one second's worth and fill evenly. Past it the answer is 429; \`Retry-After\` says how many seconds to
-wait. What is not in the table has no limit. The operator may have set others with \`--limits\`: these are this server's.
+Each limit is a token bucket that holds the requests of one second. Beyond it, the response is 429; \`Retry-After\` says how many seconds to wait.
+Calls that are not in the table have no limit. These are the limits of this server; the operator can change them with \`--limits\`.
 
 ${limits(routes)}
 
-Beside them, updates of the deviceId \`anonymous\` (\`POST /v1/track\`, \`POST /v1/track/replay\`): 10 a second for each address, unless
-limits are off as a whole.
+In addition, updates with the deviceId \`anonymous\` (\`POST /v1/track\`, \`POST /v1/track/replay\`) are limited to 10 per second and address, unless
+all limits are off.
 `
 }
 
@@ -107,7 +107,7 @@ function limits(routes: readonly Route[]): string {
     if (calls.length <= MOST_CALLS_ALIKE) return calls.map((call) => `| ${call} |`).join('\n')
     return `| each of the ${calls.length} calls that need a secret key | ${key.slice('secret '.length)} |`
   })
-  return ['| call | requests a second | for each |', '|---|---|---|', ...lines].join('\n')
+  return ['| call | requests per second | per |', '|---|---|---|', ...lines].join('\n')
 }
 
 /** More calls with the same limit than these are not named. */

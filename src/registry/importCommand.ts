@@ -9,14 +9,14 @@ import { NoAnswer, uploadImport } from './importUpload.ts'
 
 const HELP = `Usage: npm run import -- geofences|beacons FILE.csv [options]
 
-Imports a CSV file into a running server: each row creates a record, or replaces the one with its tag and externalId.
-A row that breaks a rule is refused and told; the others are in.
+Imports a CSV file into a running server. Each row creates a record, or replaces the one with the same tag and externalId.
+A row that breaks a rule is refused and listed; the other rows are imported.
 
   --url URL    the server; default http://127.0.0.1:8080
-  --key KEY    a secret key, prj_test_sk_… or prj_live_sk_…: it decides the environment. Default: the environment
-               variable RINGFENCE_SECRET_KEY, which keeps the key out of the shell's history
+  --key KEY    a secret key, prj_test_sk_… or prj_live_sk_…, which determines the environment. Default: the environment
+               variable RINGFENCE_SECRET_KEY, which keeps the key out of the history of the shell
 
-Exit code: 0 all rows are in, 1 some are not, 2 nothing was done.
+Exit code: 0 all rows were imported, 1 some were not, 2 nothing was done.
 `
 
 /** How often the progress is drawn on a terminal, and written elsewhere. */

@@ -147,7 +147,7 @@ t.test('what the user has to change is said', async (t) => {
       /answered 400: .*header: There is a quote inside/,
     ],
     [['--url', 'nowhere'], /--url nowhere: not a URL/],
-    [['--gpx', gpx], /--gpx and --geofences go together/],
+    [['--gpx', gpx], /--gpx and --geofences must be given together/],
     [['--devices', '0'], /--devices: a whole number above 0/],
     [['--seconds', 'soon'], /--seconds: a number above 0/],
     [['--fast'], /Unknown option '--fast'/],

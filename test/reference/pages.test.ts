@@ -118,7 +118,7 @@ t.test('the pages are no part of the API: no key is asked for or shown, no opera
 t.test('the key of the page stays in the tab and goes to this server only', async (t) => {
   const key = KEYS.testSecret
   const page = openReference('')
-  t.equal(page.kind.textContent, 'no key: calls are refused')
+  t.equal(page.kind.textContent, 'no key: calls will be refused')
   t.notOk(page.send({ url: '/v1/users', headers: {} }).headers.Authorization)
   page.field.value = ` ${key} `
   page.input()
@@ -136,7 +136,7 @@ t.test('the key of the page stays in the tab and goes to this server only', asyn
   t.notOk(page.send({ url: '/v1/openapi.json', headers: {}, loadSpec: true }).headers.Authorization)
   page.field.value = 'nonsense'
   page.input()
-  t.equal(page.kind.textContent, 'this is no key')
+  t.equal(page.kind.textContent, 'this is not a key')
   const live = openReference(KEYS.livePublishable)
   t.equal(live.field.value, KEYS.livePublishable, 'a reload in the tab finds it again')
   t.strictSame([live.kind.textContent, live.kind.dataset.environment], ['live, publishable', 'live'])

@@ -19,5 +19,5 @@ function showKind() {
   const match = KEY.exec(text)
   kind.dataset.environment = match === null ? 'none' : match[1]
   if (match !== null) kind.textContent = `${match[1]}, ${match[2] === 'sk' ? 'secret' : 'publishable'}`
-  else kind.textContent = text === '' ? 'no key: calls are refused' : 'this is no key'
+  else kind.textContent = text === '' ? 'no key: calls will be refused' : 'this is not a key'
 }
