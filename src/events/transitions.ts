@@ -64,8 +64,11 @@ export type Outcome =
   /** Taken out of the state without an event: disabled, expired, or not meant for this user. */
   | 'dropped'
 
-/** Why an entry, exit or dwell did not happen although the device is in the place for it. */
-export type Withheld = Ineligibility | 'notStopped' | 'lowConfidence' | 'delayed'
+/**
+ * Why an entry, exit or dwell did not happen although it was due. `outside` is said of a dwell alone: the exit is
+ * buffered, and the location lies outside.
+ */
+export type Withheld = Ineligibility | 'notStopped' | 'lowConfidence' | 'delayed' | 'outside'
 
 export interface Decision {
   readonly outcome: Outcome
@@ -151,9 +154,8 @@ export function decide(
 function decideOutside(fact: Fact, now: Circumstances, approachingSince: number | undefined): Decision {
   const { geofence, distance } = fact
   const { settings } = now
-  const reach = settings.bufferEntries ? now.accuracy : 0
   const ineligible = ineligibility(geofence, now)
-  if (distance > reach) return decision('outside', undefined, 1, ineligible, undefined, undefined)
+  if (distance > entryReach(now)) return decision('outside', undefined, 1, ineligible, undefined, undefined)
   const confidence = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
   const open = operatingAt(geofence, now.time)
   const withheld =
@@ -191,18 +193,27 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
     return decision('exited', 'user.exited_geofence', leaving, undefined, undefined, open)
   }
 
-  // Still inside, an exit withheld for its confidence or delay included: neither holds dwell back.
+  // Still inside. A dwell does not ask for confidence or delay, but only a location that would also enter is a stay.
   const staying = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
-  const minutes = dwellMinutes(geofence, settings)
-  const stayed = now.time - visit.enteredAt
-  const due = minutes !== undefined && !visit.dwelled && stayed > dwellMilliseconds(minutes)
-  if (due && ineligible === undefined)
-    return decision('dwelled', 'user.dwelled_in_geofence', staying, undefined, undefined, open, since)
+  const due = isDwellDue(visit, geofence, now)
+  if (due && ineligible === undefined && distance <= entryReach(now))
+    return decision('dwelled', 'user.dwelled_in_geofence', staying, undefined, undefined, open)
   if (beyond) {
     const withheld = leaves ? 'delayed' : 'lowConfidence'
     return decision('exitWithheld', undefined, leaving, ineligible, withheld, open, since)
   }
-  return decision('inside', undefined, staying, ineligible, due ? ineligible : undefined, open)
+  return decision('inside', undefined, staying, ineligible, due ? (ineligible ?? 'outside') : undefined, open)
+}
+
+/** Metres outside the boundary up to which a location enters. */
+function entryReach({ settings, accuracy }: Circumstances): number {
+  return settings.bufferEntries ? accuracy : 0
+}
+
+/** The stay has lasted longer than the threshold, and has not dwelled yet: the next eligible location in the place makes the event. */
+export function isDwellDue(visit: Visit, geofence: GeofenceProperties, now: Circumstances): boolean {
+  const minutes = dwellMinutes(geofence, now.settings)
+  return minutes !== undefined && !visit.dwelled && now.time - visit.enteredAt > dwellMilliseconds(minutes)
 }
 
 /** Stop detection is on: an entry needs the device to have stopped or its app to be in the foreground. */

@@ -6,6 +6,7 @@ import { placeBefore } from '../actor/profile.ts'
 import {
   decide,
   dwellMinutes,
+  isDwellDue,
   type Circumstances,
   type Decision,
   type Fact,
@@ -176,8 +177,10 @@ function sentence(decision: Decision, visit: Visit | undefined, fact: Fact, now:
       return `${place}: exited with ${level}.`
     case 'leftSilently':
       return `${place}, but ${withheldBecause(decision, now)}: the stay ended without an event.`
-    case 'exitWithheld':
-      return `${place}, but ${withheldBecause(decision, now)}: no exit yet.`
+    case 'exitWithheld': {
+      const because = `${place}, but ${withheldBecause(decision, now)}: no exit yet.`
+      return isDwellDue(visit!, fact.geofence, now) ? `${because} ${DWELL_WAITS}` : because
+    }
     case 'dwelled':
       return `${place}, and has stayed longer than ${dwellMinutes(fact.geofence, settings)} minutes: dwelled with ${level}.`
     case 'dropped':
@@ -194,10 +197,12 @@ function insideSentence(
   fact: Fact,
   now: Circumstances,
 ): string {
-  if (decision.withheld !== undefined)
+  if (decision.withheld !== undefined && decision.withheld !== 'outside')
     return `${place} and due for a dwell event, but ${withheldBecause(decision, now)}: no dwell event yet.`
-  if (fact.distance > 0)
-    return `${place}, within the accuracy of ${metres(now.accuracy)}, and exits are buffered: still inside.`
+  if (fact.distance > 0) {
+    const buffered = `${place}, within the accuracy of ${metres(now.accuracy)}, and exits are buffered: still inside.`
+    return decision.withheld === 'outside' ? `${buffered} ${DWELL_WAITS}` : buffered
+  }
   const minutes = dwellMinutes(fact.geofence, now.settings)
   if (visit.dwelled) return `${place}, has entered and dwelled before: still inside.`
   if (minutes === undefined)
@@ -205,6 +210,8 @@ function insideSentence(
   const stayed = (now.time - visit.enteredAt) / 60_000
   return `${place}, for ${stayed.toFixed(1)} of ${minutes} minutes until a dwell event: still inside.`
 }
+
+const DWELL_WAITS = 'A dwell event is due, but needs a location that lies inside.'
 
 const INELIGIBLE = {
   disabled: 'is disabled',
@@ -226,6 +233,8 @@ function withheldBecause(decision: Decision, now: Circumstances): string {
     }
     case 'lowConfidence':
       return `confidence ${decision.confidence} is below the minimum of ${now.settings.minimumConfidence}`
+    case 'outside':
+      return 'the location lies outside'
     default:
       return `the geofence ${INELIGIBLE[decision.withheld!]}`
   }

@@ -332,7 +332,8 @@ export class Oracle {
       const threshold = geofence.dwellThreshold ?? settings.dwellThreshold
       const due =
         settings.dwellEvents && threshold !== null && time - enteredAt > Math.round(threshold * 60_000)
-      if (!due || dwelled || barred !== undefined) return [{ ...NOTHING, visit: remains }]
+      const wouldEnter = distance <= (settings.bufferEntries ? accuracy : 0)
+      if (!due || dwelled || barred !== undefined || !wouldEnter) return [{ ...NOTHING, visit: remains }]
       const after = { ...remains, dwelled: true }
       return entryConfidences(distance).map((confidence) => ({
         ...NOTHING,

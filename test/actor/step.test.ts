@@ -96,7 +96,7 @@ rows(
   in 1 | - |  10 | 10 | 0   | minimum=3               | - | out | exited 3 1min | exited
   in 1 | - |  99 | ?  | 0   | minimum=2               | - | in  | -             | exitWithheld lowConfidence
   in 6 | - |  -1 | 10 | 0.4 | minimum=3 dwellEvents dwell=5 | - | dwelled | dwelled 1 | dwelled
-  in 6 | - |   1 | 10 | 0.4 | minimum=3 dwellEvents dwell=5 | - | dwelled | dwelled 1 | dwelled
+  in 6 | - |   1 | 10 | 0.4 | minimum=3 dwellEvents dwell=5 | - | in  | -             | exitWithheld lowConfidence
   in 4 | - |   1 | 10 | 0.4 | minimum=3 dwellEvents dwell=5 | - | in  | -             | exitWithheld lowConfidence
   in 6 | - |  10 | 10 | 0   | minimum=3 dwellEvents dwell=5 | - | out | exited 3 6min | exited
 `,
@@ -125,7 +125,7 @@ rows(
 )
 
 rows(
-  'dwell: whose threshold, strictly longer, once per visit',
+  'dwell: whose threshold, strictly longer, once per visit, where the update would also enter',
   `
   in 6   | dwell=5  | -10 | 10 | 1   | dwellEvents         | -          | dwelled | dwelled 3 | dwelled
   in 6   | dwell=5  |  -9 | 10 | 0.6 | dwellEvents         | -          | dwelled | dwelled 2 | dwelled
@@ -142,7 +142,15 @@ rows(
   in 6   | dwell=5  | -10 | 10 | 1   | dwellEvents dwell=9 | -          | dwelled | dwelled 3 | dwelled
   in 0.6 | dwell=0.5 | -10 | 10 | 1  | dwellEvents         | -          | dwelled | dwelled 3 | dwelled
   in 6   | dwell=5  |   1 | 10 | 0   | dwellEvents         | -          | out     | exited 1 6min | exited
-  in 6   | dwell=5  |   9 | 10 | 0.1 | dwellEvents bufferExits | -      | dwelled | dwelled 1 | dwelled
+  in 6   | dwell=5  |   0 | 10 | 0.5 | dwellEvents bufferExits | -      | dwelled | dwelled 2 | dwelled
+  in 6   | dwell=5  |   9 | 10 | 0.1 | dwellEvents bufferExits | -      | in      | -         | inside outside
+  in 6 dwelled | dwell=5 | 9 | 10 | 0.1 | dwellEvents bufferExits | -    | dwelled | -         | inside
+  in 6   | dwell=9  |   9 | 10 | 0.1 | dwellEvents bufferExits | -      | in      | -         | inside
+  in 6   | dwell=5  |   9 | 10 | 0.1 | dwellEvents bufferEntries | -    | dwelled | dwelled 1 | dwelled
+  in 6   | dwell=5  |  10 | 10 | 0   | dwellEvents bufferEntries | -    | dwelled | dwelled 1 | dwelled
+  in 6   | dwell=5  |  11 | 10 | 0   | dwellEvents bufferEntries minimum=3 | - | out | exited 3 6min | exited
+  in 6   | dwell=5  |  11 | 20 | 0.1 | dwellEvents bufferEntries minimum=3 | - | dwelled | dwelled 1 | dwelled
+  in 6   | dwell=5  |   1 | ?  | 0   | dwellEvents bufferExits minimum=2 | - | in | -         | exitWithheld lowConfidence
   out    | dwell=5  | -10 | 10 | 1   | dwellEvents         | -          | in      | entered 3 | entered
 `,
 )

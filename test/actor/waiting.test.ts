@@ -54,7 +54,7 @@ rows(
 )
 
 rows(
-  'exit delay: the device is inside until then, and dwells; coming back ends the wait',
+  'exit delay: the device is inside until then, but does not dwell outside; coming back ends the wait',
   `
   in 9            | -       |  20 | 10 | 0   | exitDelay=60 | - | in leaving 0  | -            | exitWithheld delayed
   in 9 leaving 59 | -       |  20 | 10 | 0   | exitDelay=60 | - | in leaving 59 | -            | exitWithheld delayed
@@ -66,8 +66,10 @@ rows(
   in 9 leaving 30 | -       |  11 | 10 | 0   | exitDelay=60 bufferExits | - | in leaving 30 | - | exitWithheld delayed
   in 9 leaving 90 | -       |   1 | 10 | 0.4 | exitDelay=60 minimum=2 | - | in  | -            | exitWithheld lowConfidence
   in 9 leaving 60 | -       |   5 | 10 | 0   | exitDelay=60 minimum=2 | - | out | exited 2 9min | exited
-  in 9            | dwell=5 |  20 | 10 | 0   | exitDelay=60 dwellEvents | - | dwelled leaving 0 | dwelled 1 | dwelled
-  in 9 leaving 30 | dwell=5 |  20 | 10 | 0   | exitDelay=60 dwellEvents | - | dwelled leaving 30 | dwelled 1 | dwelled
+  in 9            | dwell=5 |  20 | 10 | 0   | exitDelay=60 dwellEvents | - | in leaving 0 | -       | exitWithheld delayed
+  in 9 leaving 30 | dwell=5 |  20 | 10 | 0   | exitDelay=60 dwellEvents | - | in leaving 30 | -      | exitWithheld delayed
+  in 9 leaving 30 | dwell=5 |   9 | 10 | 0.1 | exitDelay=60 dwellEvents bufferEntries | - | dwelled | dwelled 1 | dwelled
+  in 9 leaving 30 | dwell=5 |  -1 | 10 | 1   | exitDelay=60 dwellEvents | - | dwelled | dwelled 2   | dwelled
   in 9 dwelled leaving 30 | dwell=5 | 20 | 10 | 0 | exitDelay=60 dwellEvents | - | dwelled leaving 30 | - | exitWithheld delayed
   in 9 dwelled leaving 30 | dwell=5 | -1 | 10 | 1 | exitDelay=60 dwellEvents | - | dwelled | - | inside
   in 9 leaving 60 | dwell=5 |  20 | 10 | 0   | exitDelay=60 dwellEvents | - | out | exited 3 9min | exited

@@ -161,6 +161,19 @@ const THEMES: Readonly<Record<string, Theme>> = {
     pace: (random) => random.pick([1000, 10_000, 30_000, 60_000]),
     hits: 0.1,
   },
+  'dwells that are due while exits are held back': {
+    settings: {
+      dwellEvents: true,
+      dwellThreshold: 0.5,
+      bufferEntries: false,
+      bufferExits: true,
+      exitDelaySeconds: 60,
+      minimumConfidence: 1,
+    },
+    change: (random, habits) => ({ ...habits, accuracy: random.magnitude(1, 500) }),
+    pace: (random) => random.pick([1000, 10_000, 30_000]),
+    hits: 0.1,
+  },
   'hours and dates': {
     settings: { restrictToOperatingHours: true, dwellEvents: true },
     geofences: (random, now) => ({

@@ -436,6 +436,18 @@ t.test('why: each sentence', async (t) => {
 
   await api.settings({ bufferExits: true })
   t.match(await why('plain', {}, at(here, 103)), /^inside: .*exits are buffered: still inside\.$/)
+  const outsideLate = { ...minute(11), ...at(here, 103) }
+  t.match(
+    await why('dwell', minute(0), outsideLate),
+    /^inside: .*exits are buffered: still inside\. A dwell event is due, but needs a location that lies inside\.$/,
+  )
+  t.match(await why('dwell', minute(0), outsideLate, minute(12)), /^dwelled: /)
+  await api.settings({ bufferExits: false, exitDelaySeconds: 60 })
+  t.match(
+    await why('dwell', minute(0), outsideLate),
+    /^exitWithheld: .*\(exitDelaySeconds\): no exit yet\. A dwell event is due, but needs a location that lies inside\.$/,
+  )
+  await api.settings({ exitDelaySeconds: 0 })
   await api.settings({ bufferExits: false, bufferEntries: true })
   t.match(await why('plain', at(here, 108)), /^outside: .*more than the accuracy of 5\.0 m: no entry\.$/)
   await api.settings({ bufferEntries: false, dwellEvents: false })

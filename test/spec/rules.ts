@@ -55,7 +55,7 @@ no hours | always open | registry/rules.test.ts: times in both formats, days in 
 formats | h:mm aa and HH:mm, days full or short in any case | registry/rules.test.ts: times in both formats, days in both spellings
 
 # Dwell
-dwell | first update after longer than the threshold inside | actor/step.test.ts: dwell: whose threshold, strictly longer, once per visit; e2e/geofences.test.ts: dwell
+dwell | first update after longer than the threshold inside | actor/step.test.ts: dwell: whose threshold, strictly longer, once per visit, where the update would also enter; e2e/geofences.test.ts: dwell
 
 # Beacons
 1 | those within 1 km are synced on each update | registry/beaconStore.test.ts: nearbyBeacons: enabled ones within 1 km, nearest first, at most 100
@@ -98,7 +98,7 @@ fraud | booleans and dates
 # States: user and geofence
 outside, inside with confidence | entered | actor/step.test.ts: entry and its confidence
 inside, outside with confidence | exited | actor/step.test.ts: exit and its confidence
-inside longer than dwellThreshold | dwelled, stays inside | actor/step.test.ts: dwell: whose threshold, strictly longer, once per visit
+inside longer than dwellThreshold | dwelled, stays inside | actor/step.test.ts: dwell: whose threshold, strictly longer, once per visit, where the update would also enter
 second entry without an exit | no event | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
 
 # States: geofence
