@@ -3,6 +3,7 @@
  * deliveries in Montevideo, which is the sample region.
  * Every operation of the reference that answers JSON occurs; the first example of each is the one that it opens with.
  */
+import { EXAMPLE } from '../../src/ops/welcome.ts'
 import type { ServerOptions } from '../../test/kit/server.ts'
 import { Receiver } from './receiver.ts'
 import type { Recording } from './recording.ts'
@@ -201,6 +202,29 @@ async function context({ show }: Recording): Promise<void> {
   })
 }
 
+/**
+ * What a reader tries first: it must come out on a new server as it does here, so it uses the geofence that a first start makes.
+ * The page gives the device a name of its own each time that it is opened (reference.js), so that it is never inside already.
+ */
+async function firstCalls({ show }: Recording): Promise<void> {
+  const { tag, externalId, description, center, radius } = EXAMPLE
+  await show('PUT /v1/geofences/:tag/:externalId', 'The example geofence of a new server', {
+    params: { tag, externalId },
+    body: { description, type: 'circle', coordinates: center, radius },
+  })
+  const [longitude, latitude] = center
+  const device = { deviceId: 'docs-visitor', accuracy: 20 }
+  const key = 'publishable'
+  await show('POST /v1/track', 'A new device enters the example geofence', {
+    key,
+    body: { ...device, latitude, longitude },
+  })
+  await show('POST /v1/track', 'The device leaves it again', {
+    key,
+    body: { ...device, latitude: 40.692, longitude: -74.035 },
+  })
+}
+
 async function tracking(recording: Recording): Promise<void> {
   const { show } = recording
   const update = (place: { latitude: number; longitude: number }) => ({
@@ -215,7 +239,8 @@ async function tracking(recording: Recording): Promise<void> {
     updatedAt: new Date(recording.now()).toISOString(),
   })
   const key = 'publishable'
-  await show('POST /v1/track', 'Enters a geofence', { key, body: update(INSIDE) })
+  await firstCalls(recording)
+  await show('POST /v1/track', 'Enters a geofence, with all that an app knows', { key, body: update(INSIDE) })
   await show('POST /v1/track', 'Stays inside', {
     key,
     body: update({ latitude: 52.522, longitude: 13.4133 }),

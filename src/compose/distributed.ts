@@ -85,7 +85,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
       const url = await listen(server, { ...options, port: waiting.port })
       const listening = () => logger.info({ url, roles: ROLES.filter(isIn) }, 'listening')
       if (front === undefined) listening()
-      else await welcome(registry, url, listening)
+      else await welcome(registry, url, options, listening)
     },
     stop: () => server.close(),
   })

@@ -212,7 +212,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     name: 'http',
     start: async () => {
       const url = await listen(server, options)
-      await welcome(registry, url, () => {
+      await welcome(registry, url, options, () => {
         const { users: devices } = host
         const { durability } = options
         logger.info({ url, devices, framesReplayed: recovered.frames, durability }, 'listening')

@@ -1,5 +1,5 @@
 /** What users face, whichever engine is behind it: the HTTP API, streams, and what operators look at. A part of the composition roots. */
-import type { Options } from '../../config/options.ts'
+import { OPTIONS, type Options } from '../../config/options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { KeyWatch } from '../api/keyWatch.ts'
 import { withLimits } from '../api/limits.ts'
@@ -24,7 +24,7 @@ import { scopeId } from '../model/scope.ts'
 import { registerFrontMetrics, registerServerMetrics } from '../ops/engineMetrics.ts'
 import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
-import { EXAMPLE, firstStartText } from '../ops/welcome.ts'
+import { EXAMPLE, firstStartText, laterStartText } from '../ops/welcome.ts'
 import { referenceRoutes } from '../reference/referenceRoutes.ts'
 import { referenceTexts } from '../reference/texts.ts'
 import { beaconRoutes } from '../registry/beaconRoutes.ts'
@@ -212,14 +212,20 @@ export async function listen(server: Server, { host, port: wanted }: Options): P
 }
 
 /**
- * Makes the first project, where there is none, and shows its keys. Not before the port is ours: the keys of a start that fails
- * would be lost.
+ * Makes the first project, where there is none, and shows its keys; else says where the reference and the keys are. Not before
+ * the port is ours: the keys of a start that fails would be lost.
  */
-export async function welcome(registry: Registry, url: string, listening: () => void): Promise<void> {
+export async function welcome(
+  registry: Registry,
+  url: string,
+  { data }: Options,
+  listening: () => void,
+): Promise<void> {
   const newKeys = await registry.edit(() => registry.createFirstProject())
   listening()
-  if (newKeys === undefined) return
-  console.log(firstStartText(newKeys, url))
+  const flags = data === OPTIONS.data.default ? '' : ` --data ${JSON.stringify(data)}`
+  if (newKeys === undefined) return console.log(laterStartText(url, flags))
+  console.log(firstStartText(newKeys, url, flags))
   const { center, radius, ...definition } = EXAMPLE
   const shape = { kind: 'circle', center, radius } as const
   await registry.edit(() =>

@@ -9,8 +9,11 @@ export const EXAMPLE = {
   radius: 300,
 }
 
-/** The text of a first start: the keys, shown this once, and a first call. */
-export function firstStartText(keys: FirstKeys, url: string): string {
+/**
+ * The text of a first start: the keys, shown this once, and a first call.
+ * @param flags what operator's commands need behind them to find this server's data folder
+ */
+export function firstStartText(keys: FirstKeys, url: string, flags: string): string {
   const [longitude, latitude] = EXAMPLE.center
   return `
 Four keys were made for the first project. They are kept hashed: this is the only time you see them.
@@ -20,21 +23,30 @@ Four keys were made for the first project. They are kept hashed: this is the onl
   test secret        ${keys.testSecret}
   live secret        ${keys.liveSecret}
 
-Publishable keys go into apps, secret keys stay on servers. "npm run keys -- rotate testSecret" replaces one that
-was lost.
+Publishable keys go into apps, secret keys stay on servers. To replace a key that was lost:
+npm run keys -- rotate testSecret${flags}
 
 The test environment has an example geofence around ${EXAMPLE.description}. Send a location in it:
 
   curl ${url}/v1/track -H "Authorization: ${keys.testPublishable}" \\
     -d "deviceId=phone-$(date +%s)" -d latitude=${latitude} -d longitude=${longitude} -d accuracy=20
 
-The answer is the user and the event user.entered_geofence. Go on in a browser:
+The answer contains the user and the event user.entered_geofence. Continue in a browser:
 
-  ${url}/docs           every call, with examples, to be tried with a key
-  ${url}/docs/routes    directions drawn, once the sample city is there (some seconds)
-  ${url}/docs/guides    quickstart, geofences, events and confidence, routing, …
+  ${url}/docs           the API reference; paste the test publishable key at the top and try each call
+  ${url}/docs/routes    directions on a map of the sample city, which is ready some seconds after the start
+  ${url}/docs/guides    quickstart, geofences, events and confidence, routing, and more
 
 Ctrl-C stops the server.
+`
+}
+
+/** The text of every later start; `flags` as of {@link firstStartText}. */
+export function laterStartText(url: string, flags: string): string {
+  return `
+API reference and guides: ${url}/docs
+Keys, by their last four characters: npm run keys -- list${flags}
+A key that was lost is replaced by a new one: npm run keys -- rotate testSecret${flags}
 `
 }
 

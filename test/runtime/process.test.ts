@@ -54,6 +54,17 @@ t.test('a first start that cannot listen keeps no keys from the next one', async
   await new Promise((resolve) => taken.close(resolve))
   const shown = await run(['--data', data, '--port', port], {}, /Ctrl-C stops the server/)
   t.match(shown, { code: 0, stdout: /prj_test_pk_\w{40}[^]*prj_live_sk_\w{40}[^]*curl http/ })
+
+  t.comment('the next start says where the reference is, and by which command the keys are seen')
+  const next = await run(['--data', data, '--port', port], {}, /npm run keys -- rotate/)
+  t.match(next, { code: 0, stdout: `http://127.0.0.1:${port}/docs\n` })
+  t.notMatch(next.stdout, /prj_/)
+  const [, line] = /npm run (keys -- list .*)/.exec(next.stdout)!
+  const command = line!.replace(' -- ', ' ').split(' ')
+  t.match(await run(command.map((word) => (word.startsWith('"') ? JSON.parse(word) : word))), {
+    code: 0,
+    stdout: /^Project 1: default\n {2}testPublishable/,
+  })
 })
 
 t.test('one data folder: its updates survive, its second process does not', async (t) => {

@@ -38,11 +38,21 @@ function withScrollPadding() {
   return { statePlugins: { layout: { wrapActions: { scrollToElement } } } }
 }
 
+/**
+ * Gives the device of the first examples a name of its own each time that the page is opened: a device that is inside a geofence
+ * already does not enter it.
+ */
+function withNewDevice() {
+  const name = `docs-visitor-${Math.random().toString(36).slice(2, 8)}`
+  const updateSpec = (original) => (text) => original(text.replaceAll('docs-visitor', name))
+  return { statePlugins: { spec: { wrapActions: { updateSpec } } } }
+}
+
 window.SwaggerUIBundle({
   url: '/v1/openapi.json',
   domNode: document.getElementById('reference'),
   presets: [window.SwaggerUIBundle.presets.apis],
-  plugins: [withoutDialogs, withoutTrialsOfStreams, withScrollPadding],
+  plugins: [withoutDialogs, withoutTrialsOfStreams, withScrollPadding, withNewDevice],
   deepLinking: true,
   defaultModelsExpandDepth: 0,
   defaultModelExpandDepth: 3,
