@@ -1,7 +1,8 @@
 import { IsArray, IsObject, IsRecord, IsUnion, IsUnknown, type TSchema } from 'typebox'
 import { decimalOf, MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
-import { badParam } from '../runtime/errors.ts'
+import { ApiError, badParam } from '../runtime/errors.ts'
 import { checkKey, cleanValue, pathText } from './jsonBody.ts'
+import { beginTexts, parseOneOfTexts } from './jsonStructure.ts'
 import { isTexts, splitPairs, type PairBranch, type PairNode } from './pairs.ts'
 
 type Kind = 'string' | 'number' | 'boolean' | 'array' | 'object'
@@ -37,6 +38,7 @@ export function readForm(
   others: 'drop' | 'keep',
   nullable: ReadonlySet<string> = new Set(),
 ): Record<string, unknown> {
+  beginTexts()
   const fields: Record<string, unknown> = {}
   const pairs = splitPairs(text, (name) => Object.hasOwn(properties, name))
   for (const [name, node] of pairs.wanted) {
@@ -139,19 +141,20 @@ function fromText(text: string, schema: TSchema | undefined, path: readonly stri
   }
   if (!kinds.has('object') && !kinds.has('array')) return text
   if (text === '[object Object]') return undefined
-  const parsed = fromJsonText(text)
+  const parsed = fromJsonText(text, path)
   if (parsed !== undefined) return fitted(parsed, schema)
   // A list of one.
   return kinds.has('array') && kinds.size === 1 ? [fromText(text, itemSchema(schema), path)] : text
 }
 
 /** The list or object that a text holds as JSON. */
-function fromJsonText(text: string): unknown {
+function fromJsonText(text: string, path: readonly string[]): unknown {
   const first = text.trimStart()[0]
   if (first !== '{' && first !== '[') return undefined
   try {
-    return JSON.parse(text)
-  } catch {
+    return parseOneOfTexts(text, pathText(path))
+  } catch (error) {
+    if (error instanceof ApiError) throw error
     return undefined
   }
 }

@@ -1,7 +1,6 @@
 import { ApiError, badParam } from '../runtime/errors.ts'
-
-/** Deeper JSON than this is refused: nothing in the interface needs more than a few levels. */
-const MAX_DEPTH = 64
+import { parseJson } from './jsonStructure.ts'
+import { MAX_DEPTH } from './structure.ts'
 
 /** Objects with more members are refused: the interface's largest have a few dozen, and each costs a check. */
 const MAX_MEMBERS = 1000
@@ -36,8 +35,9 @@ export function decodeText(bytes: Uint8Array): string | undefined {
 export function parseJsonObject(text: string, nullable: ReadonlySet<string>): Record<string, unknown> {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseJson(text, 'body')
   } catch (cause) {
+    if (cause instanceof ApiError) throw cause
     throw badParam('body', syntaxSentence(text, (cause as Error).message))
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -1,7 +1,8 @@
 import { cleanValue } from '../api/jsonBody.ts'
+import { parseJson } from '../api/jsonStructure.ts'
 import { parseDate } from '../api/schemas.ts'
 import { decimalOf, MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
-import { badParam, outOfRange } from '../runtime/errors.ts'
+import { ApiError, badParam, outOfRange } from '../runtime/errors.ts'
 
 /**
  * Readers of single fields of a body or query, for definitions that come as JSON, as a form or from a file: a number or
@@ -127,8 +128,9 @@ function jsonField(fields: Fields, name: string): unknown {
 export function parseJsonText(name: string, text: string, what: string): unknown {
   let value: unknown
   try {
-    value = JSON.parse(text)
-  } catch {
+    value = parseJson(text, name)
+  } catch (error) {
+    if (error instanceof ApiError) throw error
     throw badParam(name, `Invalid ${name}. It must be ${what}.`)
   }
   cleanValue(value, [name], text.includes('\\u'))
@@ -150,7 +152,7 @@ export function textsField(
   if (typeof value !== 'string' && !Array.isArray(value)) {
     throw badParam(name, `Invalid ${name}. It must be a list or a comma-separated string.`)
   }
-  const given: readonly unknown[] = typeof value === 'string' ? splitTexts(value) : value
+  const given: readonly unknown[] = typeof value === 'string' ? splitTexts(name, value) : value
   const texts = new Set<string>()
   for (const item of given) {
     const text = checkText(name, item, maxLength).trim()
@@ -161,12 +163,13 @@ export function textsField(
 }
 
 /** A text with a comma of its own can only be given in JSON; what is no JSON list may begin with a bracket all the same. */
-function splitTexts(text: string): readonly unknown[] {
+function splitTexts(name: string, text: string): readonly unknown[] {
   if (text.startsWith('[')) {
     try {
-      const list: unknown = JSON.parse(text)
+      const list = parseJson(text, name)
       if (Array.isArray(list)) return list
-    } catch {
+    } catch (error) {
+      if (error instanceof ApiError) throw error
       // Comma-separated then.
     }
   }

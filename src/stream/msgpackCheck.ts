@@ -1,12 +1,13 @@
+import { MAX_DEPTH, Structure } from '../api/structure.ts'
 import { badParam } from '../runtime/errors.ts'
 
-/** Deeper nesting than this is refused, as in JSON. */
-const MAX_DEPTH = 64
+/** Of one message after the other. */
+const structure = new Structure()
 
 /**
  * Checks that bytes are one MessagePack value, before a decoder that allocates what lengths promise looks at them: every
  * length must fit into what is there, maps have texts as keys, and extension types, which stand for objects of another
- * program, do not occur. Nothing is allocated.
+ * program, do not occur. There is no more than {@link Structure} allows, as in JSON. Nothing is allocated.
  * @throws ApiError 400
  */
 export function checkMsgpack(bytes: Uint8Array): void {
@@ -17,18 +18,24 @@ export function checkMsgpack(bytes: Uint8Array): void {
   let depth = 0
   left[0] = 1
   let at = 0
+  structure.begin()
   for (;;) {
     while (depth > 0 && left[depth] === 0) depth--
     if (left[depth] === 0) break
     if (at >= end) throw badParam('message', 'Invalid MessagePack: it is incomplete.')
     const byte = bytes[at]!
-    if (isMap[depth] === 1 && left[depth]! % 2 === 0 && !isText(byte))
-      throw badParam('message', 'Invalid MessagePack: keys must be strings.')
+    const isKey = isMap[depth] === 1 && left[depth]! % 2 === 0
+    if (isKey && !isText(byte)) throw badParam('message', 'Invalid MessagePack: keys must be strings.')
     left[depth]! -= 1
     at++
     const items = itemsOf(bytes, at, byte)
-    at += headBytes(byte) + contentBytes(bytes, at, byte)
+    const contents = at + headBytes(byte)
+    at = contents + contentBytes(bytes, at, byte)
     if (at > end) throw badParam('message', 'Invalid MessagePack: it is incomplete.')
+    if (isKey) structure.name(hashOf(bytes, contents, at))
+    else structure.value()
+    if (isContainerHead(byte)) structure.container()
+    if (structure.excess !== undefined) throw badParam('message', structure.excess)
     if (items === 0) continue
     if (items > end - at) throw badParam('message', 'Invalid MessagePack: it is incomplete.')
     if (depth === MAX_DEPTH) throw badParam('message', `Must not be nested deeper than ${MAX_DEPTH} levels.`)
@@ -40,6 +47,16 @@ export function checkMsgpack(bytes: Uint8Array): void {
 
 function isText(byte: number): boolean {
   return (byte >= 0xa0 && byte <= 0xbf) || (byte >= 0xd9 && byte <= 0xdb)
+}
+
+function isContainerHead(byte: number): boolean {
+  return (byte >= 0x80 && byte <= 0x9f) || (byte >= 0xdc && byte <= 0xdf)
+}
+
+function hashOf(bytes: Uint8Array, from: number, to: number): number {
+  let hash = structure.seed
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193)
+  return hash
 }
 
 function isMapHead(byte: number): boolean {

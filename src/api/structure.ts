@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto'
+
+/** Deeper nesting than this is refused: nothing in the interface needs more than a few levels. */
+export const MAX_DEPTH = 64
+/** Of objects and lists in all: a thousand updates have some ten thousand, a ring of the most positions two. */
+const MAX_CONTAINERS = 20_000
+/** Values in all, whatever they are; of JSON, where a million bytes of them take five milliseconds, nobody counts them. */
+const MAX_VALUES = 200_000
+/** Names of members in all: a thousand updates with all their fields, and metadata, have some fifty thousand. */
+const MAX_NAMES = 100_000
+/** Different names in all: each is made and remembered anew, which costs many times what a known one does. */
+const MAX_DIFFERENT_NAMES = 5_000
+
+const BITS = 16
+
+/**
+ * Counts what a text or bytes hold, as they are read. Names that are different are counted by their hashes, some too few.
+ * Reused for the next: begin with {@link begin}.
+ */
+export class Structure {
+  /** What is too much, in a sentence; undefined: nothing is yet. */
+  excess: string | undefined
+  /** To begin hashes with, so that nobody knows names of one hash. */
+  readonly seed = randomBytes(4).readInt32LE()
+  #depth = 0
+  #containers = 0
+  #values = 0
+  #names = 0
+  #differentNames = 0
+  readonly #seen = new Uint8Array(1 << BITS)
+
+  begin(): void {
+    this.excess = undefined
+    this.#depth = this.#containers = this.#values = this.#names = 0
+    if (this.#differentNames > 0) this.#seen.fill(0)
+    this.#differentNames = 0
+  }
+
+  /** Another text of the same begins. */
+  beginText(): void {
+    this.#depth = 0
+  }
+
+  /** An object or list begins. */
+  open(): void {
+    if (++this.#depth > MAX_DEPTH) this.excess = `Must not be nested deeper than ${MAX_DEPTH} levels.`
+    else this.container()
+  }
+
+  close(): void {
+    this.#depth--
+  }
+
+  /** There is an object or list, of which somebody else counts the depth. */
+  container(): void {
+    if (++this.#containers <= MAX_CONTAINERS) return
+    this.excess = `Must have at most ${MAX_CONTAINERS} objects and lists in all. Send less at a time.`
+  }
+
+  /** There is a value of any kind. */
+  value(): void {
+    if (++this.#values > MAX_VALUES)
+      this.excess = `Must have at most ${MAX_VALUES} values in all. Send less at a time.`
+  }
+
+  /** A member has a name of that hash. */
+  name(hash: number): void {
+    if (++this.#names > MAX_NAMES)
+      this.excess = `Must have at most ${MAX_NAMES} keys in all. Send less at a time.`
+    const place = (hash ^ (hash >>> BITS)) & ((1 << BITS) - 1)
+    if (this.#seen[place] === 1) return
+    this.#seen[place] = 1
+    if (++this.#differentNames > MAX_DIFFERENT_NAMES)
+      this.excess = `Must have at most ${MAX_DIFFERENT_NAMES} different keys in all. Send less at a time.`
+  }
+}
