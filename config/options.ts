@@ -63,6 +63,8 @@ interface RatesOption extends OptionBase {
 type Option = IntegerOption | TextOption | ChoiceOption | SwitchOption | ListOption | RatesOption
 
 const MIB = 1024 * 1024
+/** Characters of a wrong value that messages repeat. */
+const MAX_SHOWN_LENGTH = 200
 
 /** What a process of the distributed engine may do. */
 export const ROLES = ['gateway', 'actors', 'delivery'] as const
@@ -707,7 +709,7 @@ function parseRates(option: RatesOption, raw: unknown, source: string): Record<s
   const rates: Record<string, number> = {}
   for (const [name, value] of ratePairs(raw, source)) {
     if (!option.names.includes(name)) {
-      throw new OptionError(`${source} has no ${JSON.stringify(name)}; it knows ${option.names.join(', ')}`)
+      throw new OptionError(`${source} has no ${shown(name)}; it knows ${option.names.join(', ')}`)
     }
     const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
     if (number === 'off') rates[name] = Infinity
@@ -729,8 +731,14 @@ function ratePairs(raw: unknown, source: string): (readonly [name: string, value
   })
 }
 
+/** A value as messages show it: the beginning of what is very long. */
+function shown(raw: unknown): string {
+  const text = JSON.stringify(raw) ?? String(raw)
+  return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH).toWellFormed()}…` : text
+}
+
 function bad(source: string, sentence: string, raw: unknown): OptionError {
-  return new OptionError(`${source} ${sentence}, not ${JSON.stringify(raw)}`)
+  return new OptionError(`${source} ${sentence}, not ${shown(raw)}`)
 }
 
 /** Number and order of the keys; the registry checks each when it installs them. */
@@ -785,7 +793,7 @@ function proxiesProblem(ranges: readonly string[]): string | undefined {
     const [address = '', prefix] = range.split('/', 2)
     const bits = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
     const valid = bits > 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits))
-    if (!valid) return `must hold addresses or CIDR ranges, not ${JSON.stringify(range)}`
+    if (!valid) return `must hold addresses or CIDR ranges, not ${shown(range)}`
   }
   return undefined
 }

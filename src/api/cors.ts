@@ -12,7 +12,9 @@ const ALLOWED_METHODS = 'GET, POST, PUT, PATCH, DELETE, OPTIONS'
 const MAX_AGE = '86400'
 const ALWAYS_ALLOWED =
   'Authorization, Content-Type, X-Radar-Device-Type, X-Radar-SDK-Version, X-Radar-Product'
-const NAME = /^(?:authorization|content-type|x-radar-[a-z0-9-]+)$/i
+const NAME = /^(?:authorization|content-type|x-radar-[a-z0-9-]{1,64})$/i
+/** More than any client sends; an answer does not repeat a header of any length. */
+const MAX_NAMES = 32
 
 /**
  * The headers of a preflight's answer, as lines joined by CRLF.
@@ -23,6 +25,7 @@ export function preflightHeaders(requested: string): string {
     .split(',')
     .map((name) => name.trim())
     .filter((name) => NAME.test(name))
+    .slice(0, MAX_NAMES)
   const allowed = names.length > 0 ? names.join(', ') : ALWAYS_ALLOWED
   return (
     `Access-Control-Allow-Methods: ${ALLOWED_METHODS}\r\nAccess-Control-Allow-Headers: ${allowed}\r\n` +

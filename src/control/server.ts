@@ -7,6 +7,9 @@ import type { Logger } from '../runtime/logger.ts'
 import { controlAddress } from './address.ts'
 import type { ControlReply, ControlRequest } from './protocol.ts'
 
+/** More than a command line may have. */
+const MAX_LINE_LENGTH = 4 * 1024 * 1024
+
 export interface ControlParts {
   readonly dataFolder: string
   /** Runs a command; answers its exit code. */
@@ -105,7 +108,9 @@ function firstLine(socket: Socket): Promise<ControlRequest | undefined> {
     let text = ''
     socket.setEncoding('utf8').on('data', (part: string) => {
       text += part
-      if (!text.includes('\n')) return
+      if (text.length > MAX_LINE_LENGTH) socket.destroy(new Error('The command is too long.'))
+      // Not in the whole text, which would be looked through again with each part.
+      if (!part.includes('\n')) return
       try {
         resolve(requestIn(text))
       } catch (error) {

@@ -44,23 +44,25 @@ export function matchesIp(ranges: IpRanges, ip: string): boolean {
 }
 
 function parseRange(item: string): IpRange {
-  const broken = new IpRangesError(
-    `${JSON.stringify(item.slice(0, 60))} is not an IP address, a wildcard such as 203.0.113.* or a CIDR range.`,
-  )
   const wildcard = /^(.*[.:])\*$/.exec(item)
   const cidr = /^(.*)\/(\d{1,3})$/.exec(item)
   const text = wildcard === null ? (cidr?.[1] ?? item) : `${wildcard[1]}0`
   const given = parseExact(text)
-  if (given === undefined) throw broken
+  if (given === undefined) throw brokenRange(item)
   const isV4 = given instanceof ipaddr.IPv4
   const size = isV4 ? 32 : 128
   let bits = size
   if (wildcard !== null) bits = size - (text.includes('.') ? 8 : 16)
   else if (cidr !== null) bits = Number(cidr[2])
-  if (bits > size) throw broken
+  if (bits > size) throw brokenRange(item)
   if (!isV4 && given.isIPv4MappedAddress() && bits >= 96)
     return { base: given.toIPv4Address(), bits: bits - 96 }
   return { base: given, bits }
+}
+
+function brokenRange(item: string): IpRangesError {
+  const shown = JSON.stringify(item.slice(0, 60))
+  return new IpRangesError(`${shown} is not an IP address, a wildcard such as 203.0.113.* or a CIDR range.`)
 }
 
 /** IPv4 in four decimal parts only (no octal, no short forms), or IPv6 without a zone. */

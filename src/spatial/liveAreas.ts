@@ -42,6 +42,8 @@ interface Entry<K> {
   readonly pieces: readonly Piece<K>[]
   /** Boxes that hold all of it. */
   readonly bounds: readonly Bounds[]
+  /** The number of the last search that found it. */
+  foundBy: number
 }
 
 interface Piece<K> {
@@ -55,6 +57,7 @@ export class LiveAreas<K> {
   readonly #probe = new Probe()
   readonly #found: number[] = []
   #pieces = 0
+  #searches = 0
 
   get size(): number {
     return this.#entries.size
@@ -68,7 +71,7 @@ export class LiveAreas<K> {
     const box = area.kind === 'box' ? area : undefined
     const shapes = area.kind === 'box' ? piecesOf(area) : [area]
     const pieces: (Piece<K> & { readonly shape: Shape })[] = []
-    const entry: Entry<K> = { key, box, pieces, bounds: boundsOf(shapes) }
+    const entry: Entry<K> = { key, box, pieces, bounds: boundsOf(shapes), foundBy: 0 }
     for (const shape of shapes) pieces.push({ id: String(this.#pieces++), shape, entry })
     this.remove(key)
     this.#entries.set(key, entry)
@@ -85,15 +88,19 @@ export class LiveAreas<K> {
   holding(latitude: number, longitude: number, out: K[]): void {
     const probe = this.#probe.set(latitude, longitude)
     const found = this.#found
+    const search = ++this.#searches
     found.length = 0
     this.#index.candidates(probe, 0, found)
     for (let i = 0; i < found.length; i++) {
       const slot = found[i]!
-      const { key, box, pieces } = this.#index.geofence(slot).entry
+      const { entry } = this.#index.geofence(slot)
+      const { key, box } = entry
+      // The pieces of a box meet at their edges.
+      if (entry.foundBy === search) continue
       if (box === undefined ? this.#index.distance(slot, probe) > 0 : !isInBox(box, latitude, longitude))
         continue
-      // The pieces of a box meet at their edges.
-      if (pieces.length === 1 || !out.includes(key)) out.push(key)
+      entry.foundBy = search
+      out.push(key)
     }
   }
 

@@ -120,10 +120,12 @@ export class Tile38Cells implements GeofenceIndex {
       const slot = this.#memory.slotOf(id)
       if (slot >= 0) out.push(slot)
     }
+    let known: Set<number> | undefined
     for (const [id, revision] of this.#changes) {
       if (revision <= cell.revision) continue
       const slot = this.#memory.slotOf(id)
-      if (slot >= 0 && !out.includes(slot, from)) out.push(slot)
+      known ??= new Set(out.slice(from))
+      if (slot >= 0 && !known.has(slot)) out.push(slot)
     }
     const { latitude, longitude, cosLatitude } = probe
     const edge = edgeMeters(latitude, longitude, cosLatitude, LEVEL, row, 1, column, 1)
