@@ -2539,7 +2539,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 3310c60fd7f1131271c4f8bd */
+                /** @example b09b50f3c46c489f562896fb */
                 id: string;
             };
             cookie?: never;
@@ -2608,7 +2608,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 7684f17012f852d58c41b4f8
+                 * @example 926c77c831f0510fa3fa7ede
                  */
                 id: string;
             };
@@ -2640,7 +2640,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example ab6302f69f41149fbfdc78bd
+                 * @example 97be15954ec5a9297c36714a
                  */
                 id: string;
             };
@@ -2670,7 +2670,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 3b87bfbb725974e9eb01dc31
+                 * @example 5845b027518e720e18a63014
                  */
                 id: string;
             };
@@ -2893,7 +2893,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example cb4aec889ac858d52812a44c */
+                /** @example 3310c60fd7f1131271c4f8bd */
                 id: string;
             };
             cookie?: never;
@@ -2922,7 +2922,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example cb4aec889ac858d52812a44c */
+                /** @example 3310c60fd7f1131271c4f8bd */
                 id: string;
             };
             cookie?: never;
@@ -2956,7 +2956,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example cb4aec889ac858d52812a44c */
+                /** @example 3310c60fd7f1131271c4f8bd */
                 id: string;
             };
             cookie?: never;
@@ -2993,7 +2993,7 @@ export interface operations {
                 limit?: number;
                 /** @description Metres; absent: unbounded. */
                 radius?: number;
-                /** @description Comma-separated; geofences with any of these tags. */
+                /** @description Comma-separated; records with any of these tags. */
                 tags?: string;
                 /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
                 metadata?: {
@@ -3208,7 +3208,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example b09b50f3c46c489f562896fb */
+                /** @example d8fb3b5f55a1c8529b592c20 */
                 id: string;
             };
             cookie?: never;
@@ -3237,7 +3237,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example b09b50f3c46c489f562896fb */
+                /** @example d8fb3b5f55a1c8529b592c20 */
                 id: string;
             };
             cookie?: never;
@@ -3271,7 +3271,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example b09b50f3c46c489f562896fb */
+                /** @example d8fb3b5f55a1c8529b592c20 */
                 id: string;
             };
             cookie?: never;
@@ -3311,7 +3311,7 @@ export interface operations {
                  * @example 10
                  */
                 limit?: number;
-                /** @description Comma-separated; beacons with any of these tags. */
+                /** @description Comma-separated; records with any of these tags. */
                 tags?: string;
                 /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
                 metadata?: {
@@ -3431,7 +3431,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example d8fb3b5f55a1c8529b592c20 */
+                /** @example 19c79ca7b1d40237c62b300c */
                 id: string;
             };
             cookie?: never;
@@ -3537,7 +3537,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 19c79ca7b1d40237c62b300c */
+                /** @example 444ea32551988dfe69897e93 */
                 id: string;
             };
             cookie?: never;
@@ -3809,7 +3809,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 4823a8704f113eee573c7c4a */
+                /** @example 307d69607f9f6f6b75899513 */
                 id: string;
             };
             cookie?: never;
@@ -3838,7 +3838,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 4823a8704f113eee573c7c4a */
+                /** @example 307d69607f9f6f6b75899513 */
                 id: string;
             };
             cookie?: never;
@@ -3865,7 +3865,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 4823a8704f113eee573c7c4a */
+                /** @example 307d69607f9f6f6b75899513 */
                 id: string;
             };
             cookie?: never;
@@ -3899,7 +3899,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 4823a8704f113eee573c7c4a */
+                /** @example 307d69607f9f6f6b75899513 */
                 id: string;
             };
             cookie?: never;
@@ -3928,7 +3928,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 4823a8704f113eee573c7c4a */
+                /** @example 307d69607f9f6f6b75899513 */
                 id: string;
             };
             cookie?: never;
@@ -3957,7 +3957,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 4823a8704f113eee573c7c4a */
+                /** @example 307d69607f9f6f6b75899513 */
                 id: string;
             };
             cookie?: never;
@@ -4013,7 +4013,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 4823a8704f113eee573c7c4a */
+                /** @example 307d69607f9f6f6b75899513 */
                 id: string;
             };
             cookie?: never;
@@ -4044,7 +4044,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 4823a8704f113eee573c7c4a */
+                /** @example 307d69607f9f6f6b75899513 */
                 id: string;
             };
             cookie?: never;

@@ -42,7 +42,7 @@ export function splitPairs(text: string, isWanted: (name: string) => boolean): P
   const others = new Map<string, string>()
   if (text === '') return { wanted, others }
   const pairs = text.split('&', MAX_PAIRS + 1)
-  if (pairs.length > MAX_PAIRS) throw new ApiError(400, 'Too many parameters.')
+  if (pairs.length > MAX_PAIRS) throw new ApiError(400, `Too many parameters: at most ${MAX_PAIRS}.`)
   for (const pair of pairs) {
     const equals = pair.indexOf('=')
     const rawName = equals < 0 ? pair : pair.slice(0, equals)

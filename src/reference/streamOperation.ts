@@ -20,7 +20,7 @@ A plain HTTP request gets the status with which a stream would be refused, such 
         required: false,
         description:
           'Instead of the header. A secret key is refused here (403), because URLs end up in logs.',
-        schema: { type: 'string' },
+        schema: { type: 'string', maxLength: 128 },
       },
       {
         name: 'Sec-WebSocket-Protocol',

@@ -14,7 +14,7 @@ import type { Fields } from './fields.ts'
 import { present } from './fields.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
 import { refusingTaken, scopeOf } from './recordHandlers.ts'
-import { Id, Nothing, PairParams, tagSet } from './recordSchemas.ts'
+import { Id, Nothing, PairParams, TagsFilter, tagSet } from './recordSchemas.ts'
 import type { Registry } from './registry.ts'
 
 const OneBeacon = Type.Object({ beacon: BeaconRecord })
@@ -212,7 +212,7 @@ function searchRoute(registry: Registry): Route {
         }),
       ),
       limit: Type.Optional(limitOf(100, 100)),
-      tags: Type.Optional(Type.String({ description: 'Comma-separated; beacons with any of these tags.' })),
+      tags: Type.Optional(TagsFilter),
       metadata: Type.Optional(MetadataFilter),
     }),
     meta: RangedByAll,

@@ -18,7 +18,7 @@ import { isActiveAt } from './geofenceRow.ts'
 import { parseGeofence } from './geofenceSchema.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
 import { refusingTaken, scopeOf } from './recordHandlers.ts'
-import { Id, Nothing, PairParams, tagSet } from './recordSchemas.ts'
+import { Id, Nothing, PairParams, TagsFilter, tagSet } from './recordSchemas.ts'
 import type { Registry } from './registry.ts'
 import type { ScopeStore } from './scopeStore.ts'
 
@@ -206,7 +206,7 @@ function searchRoute(registry: Registry): Route {
       near: CoordinatesText,
       limit: Type.Optional(limitOf(100, 1000)),
       radius: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Metres; absent: unbounded.' })),
-      tags: Type.Optional(Type.String({ description: 'Comma-separated; geofences with any of these tags.' })),
+      tags: Type.Optional(TagsFilter),
       metadata: Type.Optional(MetadataFilter),
       includeGeometry: Type.Optional(
         Type.Boolean({ default: true, description: 'Must be false for more than 100 results.' }),

@@ -23,6 +23,7 @@ import type { Pair } from './recordFields.ts'
 import {
   checkPoint,
   checkPosition,
+  MAX_ADDRESS_LENGTH,
   MAX_DESCRIPTION_LENGTH,
   MAX_ID_LENGTH,
   metadataField,
@@ -30,7 +31,6 @@ import {
   withoutUndefined,
 } from './recordFields.ts'
 
-const MAX_ADDRESS_LENGTH = 1000
 const MAX_USER_IDS = 10_000
 const MAX_IP_LENGTH = 45 + 4
 const MAX_IPS = 1000

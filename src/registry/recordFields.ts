@@ -10,6 +10,9 @@ import { checkNumber, checkText, dictionaryField, textField } from './fields.ts'
 /** Characters of a tag, externalId, userId or placeId. */
 export const MAX_ID_LENGTH = 256
 export const MAX_DESCRIPTION_LENGTH = 1000
+export const MAX_ADDRESS_LENGTH = 1000
+/** Characters of what is one of some words: more than any of them has. */
+export const MAX_WORD_LENGTH = 64
 const MAX_METADATA_KEY_LENGTH = 256
 
 /** Tag and externalId of a record. */

@@ -1,5 +1,6 @@
 import Type, { IsArray } from 'typebox'
 import type { TSchema } from 'typebox'
+import { MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
 import { DEFAULT_SETTINGS } from '../model/settings.ts'
 import type { Settings } from '../model/settings.ts'
 import { badParam } from '../runtime/errors.ts'
@@ -12,8 +13,9 @@ const MAX_DELAY_SECONDS = 86_400
 const MAX_IDENTIFIERS = 100
 
 const Flag = (description: string) => Type.Boolean({ description })
+const Identifier = Type.String({ maxLength: MAX_IDENTIFIER_LENGTH })
 const Identifiers = (description: string) =>
-  Type.Array(Type.String(), { maxItems: MAX_IDENTIFIERS, description })
+  Type.Array(Identifier, { maxItems: MAX_IDENTIFIERS, description })
 
 /** The settings of an environment, for the reference. */
 export const SettingsRecord = Type.Object(
@@ -56,8 +58,9 @@ export const SettingsChange = Type.Object(
       Object.entries<TSchema>(SettingsRecord.properties).map(([name, setting]) => {
         const { description } = setting as { description?: string }
         const forms = 'anyOf' in setting ? (setting.anyOf as TSchema[]) : [setting]
-        const given = IsArray(setting) ? [Type.Array(Type.String()), Type.Null()] : forms
-        return [name, Type.Union([...given, Type.String()], { ...(description && { description }) })]
+        const given = IsArray(setting) ? [Type.Array(Identifier), Type.Null()] : forms
+        const text = Type.String(IsArray(setting) ? {} : { maxLength: MAX_DECIMAL_LENGTH })
+        return [name, Type.Union([...given, text], { ...(description && { description }) })]
       }),
     ),
   ),

@@ -1,10 +1,11 @@
 import Type from 'typebox'
+import { Text } from '../api/schemas.ts'
 import type { Webhook } from '../model/webhook.ts'
 import { badParam } from '../runtime/errors.ts'
 import type { Fields } from './fields.ts'
 import { booleanField, choiceField, required, textField, textsField } from './fields.ts'
 import { MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH, withoutUndefined } from './recordFields.ts'
-import { BooleanOrText, optional, Text, TextsOrText } from './recordSchemas.ts'
+import { BooleanOrText, optional, TextsOrText } from './recordSchemas.ts'
 
 /** A webhook without what the registry gives it. */
 export type WebhookDefinition = Pick<Webhook, 'url' | 'description' | 'enabled' | 'mode' | 'types' | 'tags'>
@@ -20,8 +21,8 @@ const MAX_FILTER_ITEMS = 100
 const REMOVABLE = ['description', 'types', 'tags'] as const
 
 const FIELDS = {
-  url: Text('http or https; required at creation.'),
-  description: Text('For people.'),
+  url: Text(MAX_URL_LENGTH, 'http or https; required at creation.'),
+  description: Text(MAX_DESCRIPTION_LENGTH, 'For people.'),
   enabled: BooleanOrText(
     'Default true. While it is false, events are not sent, and they are not sent later either.',
   ),

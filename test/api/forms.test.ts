@@ -156,7 +156,7 @@ t.test('what is refused', (t) => {
     ['beacons[0][type]=%00', 'beacons.0.type: Must not contain NUL characters.'],
     ['other=%00', 'other: Must not contain NUL characters.'],
     ['name=%zz', 'name: Invalid escape sequence.'],
-    ['a&'.repeat(10_001), 'Too many parameters.'],
+    ['a&'.repeat(10_001), 'Too many parameters: at most 10000.'],
     [
       `metadata[${'k'.repeat(100_000)}]=${encodeURIComponent('\u0000')}`,
       `metadata.${'k'.repeat(64)}…: Must not contain NUL characters.`,
