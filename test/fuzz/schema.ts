@@ -185,6 +185,9 @@ export const HOSTILE_TEXTS: readonly string[] = [
   'ibeacon',
   'x'.repeat(300),
   'x'.repeat(5000),
+  `${'1'.repeat(12_000)}x`,
+  `1.${'0'.repeat(12_000)}x`,
+  'a,'.repeat(6000),
 ]
 
 /** JSON texts of values that are wrong for most fields; some are no JSON at all. */

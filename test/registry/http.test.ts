@@ -569,7 +569,7 @@ t.test(
     )
     clearImmediate(last)
     t.ok(turns > 3, `${turns} turns`)
-    const { geofences } = JSON.parse(`{${answer.json}}`)
+    const { geofences } = JSON.parse(`{${answer.pieces.join('')}}`)
     t.same(
       geofences.map(({ _id }: Json) => _id),
       ids.slice(0, -1),
