@@ -54,6 +54,8 @@ calls that you try here then use it. The key stays in this browser tab.
   \`coordinates[]=13.4&coordinates[]=52.5\`). \`null\`, or an empty value in a form, means that the
   field is absent; where null removes a value, an empty value does too. Unknown fields are ignored.
 - Every JSON response has \`meta.code\`, the HTTP status, and every response has the header \`X-Radar-Request-Id\`.
+- A number, boolean, date or pair of coordinates that is sent as text has at most 128 characters; other texts have the \`maxLength\` of
+  their parameter. A longer text gets a 400 with the limit.
 - Dates in responses are ISO 8601 in UTC with milliseconds. In requests, ISO 8601, the date format of JavaScript, and Unix times are accepted.
 - A pair of coordinates is \`[longitude, latitude]\` in definitions and in GeoJSON, and \`latitude,longitude\` in queries.
 - Lists are sorted newest first and have up to \`limit\` records. \`meta.hasMore\` says whether there are more: for the next page, set \`before\` to the
