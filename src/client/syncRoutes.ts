@@ -1,14 +1,17 @@
 import Type from 'typebox'
+import { listPieces } from '../api/answerText.ts'
 import { route, type Route } from '../api/route.ts'
 import { Latitude, Longitude, Text } from '../api/schemas.ts'
 import { isMeantFor } from '../events/transitions.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { Beacon } from '../model/beacon.ts'
-import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import { BeaconRecord, beaconRecord } from '../registry/beaconRecord.ts'
 import { GeofenceRecord, geofenceRecord } from '../registry/geofenceRecord.ts'
 import { isActiveAt } from '../registry/geofenceRow.ts'
 import type { RegistryView, ScopeView } from '../registry/port.ts'
+import { mapInTurns } from '../runtime/slices.ts'
+import { Turns } from '../runtime/turns.ts'
 
 /** A larger region is never answered: a client asks again long before its edge. */
 const MAX_RADIUS_METERS = 10_000
@@ -16,6 +19,9 @@ const MAX_RADIUS_METERS = 10_000
 const MAX_RECORDS = 100
 /** Where so many geofences are of others, or disabled, the region ends where looking at them did. */
 const MOST_LOOKED_AT = 5000
+
+/** Large answers that are made at one time: each is held in memory until it is out. */
+const ANSWERS_AT_ONCE = 8
 
 /** Clients measure on a sphere, which is half a percent off. */
 const SPHERE_MARGIN_METERS = 100
@@ -26,6 +32,7 @@ const BEACON_RANGE_METERS = 100
 
 /** POST /v1/sync/region: all that can happen around a client, so that it calls only when something does. */
 export function syncRoutes(registry: RegistryView): Route[] {
+  const turns = new Turns(ANSWERS_AT_ONCE)
   return [
     route({
       method: 'POST',
@@ -54,27 +61,35 @@ export function syncRoutes(registry: RegistryView): Route[] {
           }),
         }),
       },
-      handler: ({ body, credentials, receivedAt }) => {
+      handler: async ({ body, credentials, receivedAt }) => {
         const { latitude, longitude } = body
         const view = registry.scope(credentials!.scope)
         const accept = (geofence: GeofenceProperties) =>
           isMeantFor(geofence, body.userId || undefined) && isActiveAt(geofence, receivedAt)
         const { geofences, beacons, radiusMeters } = around(view, latitude, longitude, accept)
-        return {
-          body: {
-            geofences: geofences.map((geofence) => geofenceRecord(geofence)),
-            places: [],
-            beacons: beacons.map((beacon) => beaconRecord(beacon)),
-            region: { latitude, longitude, radius: radiusMeters },
-          },
-        }
+        const texts = await turns.take(() => textsInTurns(view, geofences))
+        const rest = JSON.stringify({
+          places: [],
+          beacons: beacons.map((beacon) => beaconRecord(beacon)),
+          region: { latitude, longitude, radius: radiusMeters },
+        })
+        return { pieces: listPieces('"geofences":', texts, `,${rest.slice(1, -1)}`) }
       },
     }),
   ]
 }
 
+/** What is deleted meanwhile is left out. */
+function textsInTurns({ index }: ScopeView, geofences: readonly GeofenceProperties[]): Promise<string[]> {
+  return mapInTurns(geofences, ({ id }) => {
+    const slot = index.slotOf(id)
+    if (slot < 0) return undefined
+    return JSON.stringify(geofenceRecord({ ...index.geofence(slot), shape: index.shape(slot) }))
+  })
+}
+
 interface Surroundings {
-  readonly geofences: readonly Geofence[]
+  readonly geofences: readonly GeofenceProperties[]
   readonly beacons: readonly Beacon[]
   /** Whoever stays this close to the point can meet no other geofence or beacon than these. */
   readonly radiusMeters: number
@@ -99,9 +114,7 @@ function around(
   const nextGeofence = (geofences[MAX_RECORDS]?.distance ?? search.radiusMeters) - margin
   const nextBeacon = (beacons[MAX_RECORDS]?.distance ?? Infinity) - beaconMargin
   return {
-    geofences: geofences
-      .slice(0, MAX_RECORDS)
-      .map(({ geofence, slot }) => ({ ...geofence, shape: view.index.shape(slot) })),
+    geofences: geofences.slice(0, MAX_RECORDS).map(({ geofence }) => geofence),
     beacons: beacons.slice(0, MAX_RECORDS).map(({ beacon }) => beacon),
     radiusMeters: Math.max(0, Math.min(MAX_RADIUS_METERS, nextGeofence, nextBeacon)),
   }

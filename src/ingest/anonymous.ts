@@ -15,6 +15,7 @@ import type { ScopeView } from '../registry/port.ts'
 import { newId } from '../registry/recordList.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { ApiError } from '../runtime/errors.ts'
+import { Slice } from '../runtime/slices.ts'
 
 /**
  * Anonymous tracking: an update of the deviceId `anonymous` is evaluated by the rules for every device, against the
@@ -88,18 +89,20 @@ export async function trackAnonymously(
 }
 
 /**
- * The finished JSON of each event of one update.
+ * The finished JSON of each event of one update, made in turns with other requests.
  * @throws ApiError 400 where they would be over {@link MAX_EVENT_CHARACTERS} together, as for every device
  */
-export function anonymousEvents(transitions: readonly Transition[], update: Update): string[] {
+export function anonymousEvents(transitions: readonly Transition[], update: Update): Promise<string[]> {
   return bounded(transitions, (transition) => anonymousEvent(transition, update))
 }
 
 /** @throws ApiError 400 where the texts would be over {@link MAX_EVENT_CHARACTERS} together */
-function bounded<T>(items: readonly T[], textOf: (item: T) => string): string[] {
+async function bounded<T>(items: readonly T[], textOf: (item: T) => string): Promise<string[]> {
+  const slice = new Slice()
   const texts: string[] = []
   let characters = 0
   for (const item of items) {
+    if (slice.isOver) await slice.next()
     const text = textOf(item)
     characters += text.length
     if (characters > MAX_EVENT_CHARACTERS) throw tooMuchAround()
@@ -139,10 +142,12 @@ function anonymousEvent(transition: Transition, update: Update): string {
  * The user after an update, as finished JSON.
  * @throws ApiError 400 where the geofences would be over {@link MAX_EVENT_CHARACTERS}: a client may name any
  */
-export function anonymousUser(stays: AnonymousStays, update: Update, view: ScopeView): string {
+export async function anonymousUser(stays: AnonymousStays, update: Update, view: ScopeView): Promise<string> {
   const createdAt = isoDate(timeOf(update))
-  const geofences = bounded(currentGeofences(stays, view, update.receivedAt), (one) => JSON.stringify(one))
-  const beacons = bounded(currentBeacons(stays, view), (one) => JSON.stringify(one))
+  const geofences = await bounded(currentGeofences(stays, view, update.receivedAt), (one) =>
+    JSON.stringify(one),
+  )
+  const beacons = await bounded(currentBeacons(stays, view), (one) => JSON.stringify(one))
   const rest = JSON.stringify({
     _id: ANONYMOUS,
     live: isLive(update.scope),

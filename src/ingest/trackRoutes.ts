@@ -14,7 +14,7 @@ import { badParam, type ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
 import { Turns } from '../runtime/turns.ts'
 import { ANONYMOUS, anonymousEvents, anonymousStays, anonymousUser, trackAnonymously } from './anonymous.ts'
-import { nearbyGeofencesJson } from './nearby.ts'
+import { nearbyGeofences } from './nearby.ts'
 import { checkReplay, MAX_MEETINGS } from './replayBound.ts'
 import { trackAnswer } from './trackAnswer.ts'
 import { UserSchema } from './userSchema.ts'
@@ -26,6 +26,12 @@ const MAX_REPLAYS = 1000
 /** Anonymous devices share their id, so they are limited by address; behind one of those may be many. */
 const ANONYMOUS_PER_SECOND = 10
 
+/** Answers with geofences around an update that are made at one time: each is held in memory until it is out. */
+const NEARBY_AT_ONCE = 8
+const nearbyTurns = new Turns(NEARBY_AT_ONCE)
+
+/** Anonymous updates that come one by one are evaluated so many at one time. */
+const ANONYMOUS_TRACKS_AT_ONCE = 8
 /** Anonymous replays are evaluated so many at one time: each may hold {@link MAX_EVENT_CHARACTERS} until it is answered. */
 const ANONYMOUS_AT_ONCE = 2
 /** More of them are refused. */
@@ -55,6 +61,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
     return LATER
   }
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
+  const anonymousTracks = new Turns(ANONYMOUS_TRACKS_AT_ONCE)
   const anonymousTurns = new Turns(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
   const answers = {
     200: Type.Object({
@@ -96,7 +103,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         const update = updateFrom(call.body, stampOf(call))
         if (update.deviceId === ANONYMOUS) {
           anonymousLimit?.take(call.ip, call.receivedAt)
-          return answerAnonymously(parts, [{ body: call.body, update }])
+          return anonymousTracks.take(() => answerAnonymously(parts, [{ body: call.body, update }]))
         }
         return track(update, nearbyGeofencesLimit(call.body), call.headers, reply)
       },
@@ -196,8 +203,7 @@ class TrackExchange implements Submitter {
       this.reply.send({ bytes: { contentType: JSON_CONTENT_TYPE, content } })
       return
     }
-    const around = aroundJson(this.registry, update, this.nearby)
-    this.reply.send({ pieces: listPieces('"events":', events, `,"user":${outcome.user}${around}`) })
+    void answer(this.reply, events, outcome.user, around(this.registry, update, this.nearby))
   }
 
   private beaconsAround({ scope, latitude, longitude }: Update): string {
@@ -222,8 +228,10 @@ class ReplayExchange implements Submitter {
   private readonly places: Map<Update, number>
   /** Of the updates by their time. */
   private readonly events: (readonly string[])[] = []
-  /** The user and what is around it, of the latest update. */
+  /** Of the latest update. */
   private user = ''
+  /** What is around it, as {@link around} has it. */
+  private around: Promise<string[]> | undefined
   private open: number
   private characters = 0
   private omitted = 0
@@ -246,10 +254,11 @@ class ReplayExchange implements Submitter {
     const fits = this.characters <= MAX_EVENT_CHARACTERS
     if (!fits) this.omitted += events.length
     this.events[place] = fits ? events : []
-    if (place === this.places.size - 1) this.user = user + aroundJson(this.registry, update, this.nearby)
-    if (--this.open > 0) return
-    const pieces = listPieces('"events":', this.events.flat(), `,"user":${this.user}`)
-    this.reply.send(this.omitted === 0 ? { pieces } : { meta: { omittedEvents: this.omitted }, pieces })
+    if (place === this.places.size - 1) {
+      this.user = user
+      this.around = around(this.registry, update, this.nearby)
+    }
+    if (--this.open === 0) void answer(this.reply, this.events.flat(), this.user, this.around!, this.omitted)
   }
 
   refused(error: ApiError): void {
@@ -275,23 +284,48 @@ async function answerAnonymously(
     if (slice.isOver) await slice.next()
     const result = await trackAnonymously(stays, update, registry.scope(update.scope), measurer)
     stays = result
-    const texts = characters > MAX_EVENT_CHARACTERS ? [] : anonymousEvents(result.transitions, update)
+    const texts = characters > MAX_EVENT_CHARACTERS ? [] : await anonymousEvents(result.transitions, update)
     for (const text of texts) characters += text.length
     if (characters > MAX_EVENT_CHARACTERS) omitted += result.transitions.length
     else for (const text of texts) events.push(text)
   }
-  const user = anonymousUser(stays, last.update, registry.scope(last.update.scope))
-  const around = aroundJson(registry, last.update, nearbyGeofencesLimit(last.body))
-  const pieces = listPieces('"events":', events, `,"user":${user}${around}`)
+  const user = await anonymousUser(stays, last.update, registry.scope(last.update.scope))
+  return answerOf(events, user, await around(registry, last.update, nearbyGeofencesLimit(last.body)), omitted)
+}
+
+/** Sends what an update, or several, came to. Never rejects. */
+async function answer(
+  reply: Reply,
+  events: readonly string[],
+  user: string,
+  surroundings: Promise<readonly string[]>,
+  omitted = 0,
+): Promise<void> {
+  try {
+    reply.send(answerOf(events, user, await surroundings, omitted))
+  } catch (error) {
+    reply.fail(error as Error)
+  }
+}
+
+/** @param omitted how many events are left out */
+function answerOf(
+  events: readonly string[],
+  user: string,
+  surroundings: readonly string[],
+  omitted: number,
+): Answer {
+  const pieces = [...listPieces('"events":', events, `,"user":${user}`), ...surroundings]
   return omitted === 0 ? { pieces } : { meta: { omittedEvents: omitted }, pieces }
 }
 
 /** What the answer says of the surroundings of an update, to be put behind another member. */
-function aroundJson(registry: RegistryView, update: Update, nearbyGeofences: number): string {
+async function around(registry: RegistryView, update: Update, geofences: number): Promise<string[]> {
   const view = registry.scope(update.scope)
   const beacons = `,"nearbyBeacons":${nearbyBeaconsJson(view, update.latitude, update.longitude)}`
-  if (nearbyGeofences === 0) return beacons
-  return `${beacons},"nearbyGeofences":${nearbyGeofencesJson(view, update, nearbyGeofences)}`
+  if (geofences === 0) return [beacons]
+  const texts = await nearbyTurns.take(() => nearbyGeofences(view, update, geofences))
+  return listPieces(`${beacons},"nearbyGeofences":`, texts)
 }
 
 /** Epoch milliseconds. */

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
 import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
@@ -11,10 +10,11 @@ import { asOf } from './geofenceRow.ts'
 import { BEACON_COLUMNS, GEOFENCE_COLUMNS } from './importKinds.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
 import type { Referenced } from './recordList.ts'
+import { Slice } from '../runtime/slices.ts'
 import type { Registry } from './registry.ts'
 
-/** Records looked at before others have their turn. */
-const RECORDS_PER_TURN = 500
+/** Records of a page, at most. */
+const PAGE_RECORDS = 500
 
 const TAG = 'Import and export'
 
@@ -28,6 +28,13 @@ interface ExportKind<T extends Referenced> {
   readonly records: (scope: ScopeId) => Iterable<T>
   /** As it stands at that time, epoch milliseconds; undefined: it is not there any more. */
   readonly asOf: (record: T, time: number) => T | undefined
+}
+
+/** Which of the records are exported, and as they stand when: epoch milliseconds. */
+interface ExportWish {
+  readonly scope: ScopeId
+  readonly time: number
+  readonly tag: string | undefined
 }
 
 /** Export of all records of an environment, as a file to be imported again or for a map (secret keys). */
@@ -73,62 +80,56 @@ function routeOf<T extends Referenced>(kind: ExportKind<T>): Route {
     handler: (call) => {
       const { format = 'csv', tag } = call.query
       const { scope } = call.credentials!
-      const records = pages(kind, scope, call.receivedAt, tag)
+      const wish = { scope, time: call.receivedAt, tag }
       const environment = isLive(scope) ? 'live' : 'test'
       return {
         stream: {
           contentType: format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/geo+json',
           fileName: `${name}-${environment}.${format}`,
-          chunks: format === 'csv' ? csvText(kind, records) : geoJsonText(kind, records),
+          chunks: format === 'csv' ? csvText(kind, wish) : geoJsonText(kind, wish),
         },
       }
     },
   })
 }
 
-/** The wanted records, some at a time, so that an export of any size delays nobody else. */
+/** What is written of the wanted records, some at a time, so that an export of any size delays nobody else. */
 async function* pages<T extends Referenced>(
   { records, asOf: recordAsOf }: ExportKind<T>,
-  scope: ScopeId,
-  time: number,
-  tag: string | undefined,
-): AsyncGenerator<T[]> {
-  let page: T[] = []
-  let looked = 0
+  { scope, time, tag }: ExportWish,
+  write: (record: T) => string,
+): AsyncGenerator<string[]> {
+  const slice = new Slice()
+  let page: string[] = []
   for (const stored of records(scope)) {
     const record = tag === undefined || stored.tag === tag ? recordAsOf(stored, time) : undefined
-    if (record !== undefined) page.push(record)
-    if (++looked % RECORDS_PER_TURN > 0) continue
-    yield page
+    if (record !== undefined) page.push(write(record))
+    if (page.length < PAGE_RECORDS && !slice.isOver) continue
+    if (page.length > 0) yield page
     page = []
-    await nextTurn()
+    await slice.next()
   }
-  yield page
+  if (page.length > 0) yield page
 }
 
-async function* csvText<T extends Referenced>(
-  { columns, cells }: ExportKind<T>,
-  records: AsyncIterable<readonly T[]>,
-): AsyncGenerator<string> {
+async function* csvText<T extends Referenced>(kind: ExportKind<T>, wish: ExportWish): AsyncGenerator<string> {
+  const { columns, cells } = kind
   yield csvLine(columns)
-  for await (const page of records) {
-    const lines = page.map((record) => {
-      const row = cells(record)
-      return csvLine(columns.map((column) => row[column]))
-    })
-    yield lines.join('')
+  const line = (record: T) => {
+    const row = cells(record)
+    return csvLine(columns.map((column) => row[column]))
   }
+  for await (const page of pages(kind, wish, line)) yield page.join('')
 }
 
 async function* geoJsonText<T extends Referenced>(
-  { feature }: ExportKind<T>,
-  records: AsyncIterable<readonly T[]>,
+  kind: ExportKind<T>,
+  wish: ExportWish,
 ): AsyncGenerator<string> {
   yield '{"type":"FeatureCollection","features":['
   let separator = '\n'
-  for await (const page of records) {
-    if (page.length === 0) continue
-    yield separator + page.map((record) => JSON.stringify(feature(record))).join(',\n')
+  for await (const page of pages(kind, wish, (record) => JSON.stringify(kind.feature(record)))) {
+    yield separator + page.join(',\n')
     separator = ',\n'
   }
   yield '\n]}\n'

@@ -9,7 +9,9 @@ import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
 import { metadataMatcher } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
-import { Slice } from '../runtime/slices.ts'
+import { inTurns, mapInTurns } from '../runtime/slices.ts'
+import { Turns } from '../runtime/turns.ts'
+import type { GeofenceIndex } from '../spatial/port.ts'
 import type { Fields } from './fields.ts'
 import { present } from './fields.ts'
 import { GeofenceBody } from './geofenceBody.ts'
@@ -27,12 +29,20 @@ const Geofences = Type.Object({ geofences: Type.Array(GeofenceRecord) })
 const Conflict = Type.Object({}, { description: 'Conflict: another geofence has the tag and externalId.' })
 
 const TAG = 'Geofences'
+/** Large answers that are made at one time: each is held in memory until it is out. */
+const ANSWERS_AT_ONCE = 8
 /** More than this with geometry is refused: the interface's rule. */
 const MAX_WITH_GEOMETRY = 100
 
 /** Management of geofences (secret keys) and the search near a point (any key). */
 export function geofenceRoutes(registry: Registry): Route[] {
-  return [...editRoutes(registry), ...readRoutes(registry), ...deleteRoutes(registry), searchRoute(registry)]
+  const turns = new Turns(ANSWERS_AT_ONCE)
+  return [
+    ...editRoutes(registry),
+    ...readRoutes(registry, turns),
+    ...deleteRoutes(registry),
+    searchRoute(registry, turns),
+  ]
 }
 
 function editRoutes(registry: Registry): Route[] {
@@ -97,7 +107,7 @@ function editRoutes(registry: Registry): Route[] {
   ]
 }
 
-function readRoutes(registry: Registry): Route[] {
+function readRoutes(registry: Registry, turns: Turns): Route[] {
   return [
     route({
       method: 'GET',
@@ -117,13 +127,16 @@ function readRoutes(registry: Registry): Route[] {
         const { tag, externalId, metadata } = call.query
         const isWanted = metadata && metadataMatcher(metadata)
         const store = registry.scope(scopeOf(call))
-        const { geofences, hasMore } = store.list({
+        const wanted = {
           tag,
           externalId,
           ...recordPage(call.query, (id) => store.records.has(id)),
-          accept: isWanted && ((geofence) => isWanted(geofence.metadata)),
+          accept: isWanted && ((geofence: GeofenceProperties) => isWanted(geofence.metadata)),
+        }
+        return turns.take(async () => {
+          const { records, hasMore } = await inTurns(store.listSteps(wanted))
+          return { meta: { hasMore }, pieces: listPieces('"geofences":', await textsInTurns(store, records)) }
         })
-        return { meta: { hasMore }, pieces: listPieces('"geofences":', await textsInTurns(store, geofences)) }
       },
     }),
     route({
@@ -193,8 +206,7 @@ function deleteRoutes(registry: Registry): Route[] {
   ]
 }
 
-function searchRoute(registry: Registry): Route {
-  const probe = new Probe()
+function searchRoute(registry: Registry, turns: Turns): Route {
   return route({
     method: 'GET',
     path: '/v1/search/geofences',
@@ -227,32 +239,43 @@ function searchRoute(registry: Registry): Route {
         (tags === undefined || tags.has(geofence.tag)) &&
         isWanted(geofence.metadata)
       const { index } = registry.scope(scopeOf(call))
-      const { found: nearest } = index.nearest(probe.set(latitude, longitude), limit, radius, accept)
-      return {
-        body: {
-          geofences: nearest.map(({ geofence, slot, distance }) => ({
-            ...geofenceRecord({ ...geofence, shape: index.shape(slot) }, { geometry: includeGeometry }),
-            distance,
-          })),
-        },
-      }
+      const probe = new Probe().set(latitude, longitude)
+      return turns.take(() => nearestAnswer(index, probe, { limit, radius, accept, includeGeometry }))
     },
   })
+}
+
+/** What is wanted of a search. */
+interface NearestWish {
+  readonly limit: number
+  /** Metres; undefined: unbounded. */
+  readonly radius: number | undefined
+  readonly accept: (geofence: GeofenceProperties) => boolean
+  readonly includeGeometry: boolean
+}
+
+/** Both the search, which may look at all geofences, and the records have their turns with other requests. */
+async function nearestAnswer(index: GeofenceIndex, probe: Probe, wish: NearestWish) {
+  const { limit, radius, accept, includeGeometry } = wish
+  const { found: nearest } = await inTurns(index.nearestSteps(probe, limit, radius, accept))
+  const texts = await mapInTurns(nearest, ({ geofence, distance }) => {
+    const slot = index.slotOf(geofence.id)
+    if (slot < 0) return undefined
+    const record = geofenceRecord({ ...geofence, shape: index.shape(slot) }, { geometry: includeGeometry })
+    return JSON.stringify({ ...record, distance })
+  })
+  return { pieces: listPieces('"geofences":', texts) }
 }
 
 /**
  * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write: between
  * them every other request has its turn. Each is told as it is by then, and left out where it was deleted meanwhile.
  */
-async function textsInTurns(store: ScopeStore, geofences: readonly GeofenceProperties[]): Promise<string[]> {
-  const texts: string[] = []
-  const slice = new Slice()
-  for (const { id } of geofences) {
-    if (slice.isOver) await slice.next()
+function textsInTurns(store: ScopeStore, geofences: readonly GeofenceProperties[]): Promise<string[]> {
+  return mapInTurns(geofences, ({ id }) => {
     const geofence = store.geofence(id)
-    if (geofence !== undefined) texts.push(JSON.stringify(geofenceRecord(store.withShape(geofence))))
-  }
-  return texts
+    return geofence && JSON.stringify(geofenceRecord(store.withShape(geofence)))
+  })
 }
 
 function answer(geofence: Geofence) {

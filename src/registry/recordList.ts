@@ -34,6 +34,12 @@ export interface RecordQuery<T> {
   readonly limit: number
 }
 
+/** What a query finds. */
+export interface RecordPage<T> {
+  readonly records: T[]
+  readonly hasMore: boolean
+}
+
 /** What a put will leave behind. */
 export interface Draft<T> {
   readonly record: T
@@ -100,14 +106,23 @@ export class RecordList<T extends Listed> {
     return entry < 0 ? undefined : this.#shelf.get(this.#byPair.row(entry))
   }
 
+  /** As {@link listSteps}, in one go. */
+  list(query: RecordQuery<T>): RecordPage<T> {
+    const steps = this.listSteps(query)
+    for (;;) {
+      const step = steps.next()
+      if (step.done) return step.value
+    }
+  }
+
   /**
-   * Newest first.
+   * Newest first, some records a step; of what changes between steps, new ones are left out.
    * @param asOf what a record stands for now; undefined: it is not there any more
    */
-  list(
+  *listSteps(
     query: RecordQuery<T>,
     asOf: (record: T) => T | undefined = (record) => record,
-  ): { records: T[]; hasMore: boolean } {
+  ): Generator<void, RecordPage<T>> {
     const { createdBefore = Infinity, createdAfter = -Infinity } = query
     const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
     const shelf = this.#shelf
@@ -115,6 +130,7 @@ export class RecordList<T extends Listed> {
     const records: T[] = []
     const last = query.before === undefined ? end : this.#positionOf(query.before)
     for (let i = last - 1; i >= 0; i--) {
+      if (i % LOOKS_A_STEP === 0) yield
       const slot = slots[i]!
       if (this.#places[slot] !== places[i]) continue
       const createdAt = shelf.createdAt(slot)
@@ -230,6 +246,8 @@ export class RecordList<T extends Listed> {
 }
 
 const FIRST_ENTRIES = 64
+/** Records that a list looks at in one step. */
+const LOOKS_A_STEP = 128
 
 /** Slots in the order of creation, each with the place that it had; the places rise. */
 class Order {

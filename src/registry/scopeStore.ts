@@ -7,7 +7,7 @@ import type { GeofenceIndex } from '../spatial/port.ts'
 import { BeaconStore } from './beaconStore.ts'
 import { asOf, dueAt } from './geofenceRow.ts'
 import type { ScopeDirectory } from './port.ts'
-import type { RecordQuery, RecordShelf } from './recordList.ts'
+import type { RecordPage, RecordQuery, RecordShelf } from './recordList.ts'
 import { RecordList } from './recordList.ts'
 
 /**
@@ -57,11 +57,10 @@ export class ScopeStore implements ScopeDirectory {
     return this.beacons.records.byPair(tag, externalId)
   }
 
-  /** Newest first by createdAt. */
-  list(query: RecordQuery<GeofenceProperties>): { geofences: GeofenceProperties[]; hasMore: boolean } {
+  /** Newest first by createdAt, some a step. */
+  listSteps(query: RecordQuery<GeofenceProperties>): Generator<void, RecordPage<GeofenceProperties>> {
     const now = this.#clock.now()
-    const { records, hasMore } = this.records.list(query, (geofence) => asOf(geofence, now))
-    return { geofences: records, hasMore }
+    return this.records.listSteps(query, (geofence) => asOf(geofence, now))
   }
 
   /** All that are there when they are reached, oldest first, as they are written down. */

@@ -41,3 +41,25 @@ export class Slice {
     this.#began = performance.now()
   }
 }
+
+/** Does one step after the other; what the last one returns. Between two slices of them others may change what they look at. */
+export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+  const slice = new Slice()
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+    if (slice.isOver) await slice.next()
+  }
+}
+
+/** What is made of each, in their order, without those of which nothing is. */
+export async function mapInTurns<T, R>(items: Iterable<T>, make: (item: T) => R | undefined): Promise<R[]> {
+  const slice = new Slice()
+  const made: R[] = []
+  for (const item of items) {
+    if (slice.isOver) await slice.next()
+    const one = make(item)
+    if (one !== undefined) made.push(one)
+  }
+  return made
+}

@@ -25,6 +25,8 @@ const KERNEL_ERROR_METERS = 0.01
 const FIRST_RADIUS_METERS = 250
 /** Metres, from which on a search for the nearest asks the R-tree. */
 const WIDE_RADIUS_METERS = 2000
+/** Geofences that a search looks at in one step: a fraction of a millisecond. */
+const LOOKS_A_STEP = 128
 /** Geofences, at least, that are looked at step by step; and four times as many as in the step before. */
 const CROWD = 1000
 /** Metres, how well the edge is to be known. */
@@ -66,7 +68,6 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
   readonly #box: Box = { west: 0, south: 0, east: 0, north: 0 }
   readonly #range: CellRange = { level: 0, row: 0, rows: 0, column: 0, columns: 0 }
   readonly #ranges: CellRange[] = []
-  readonly #found: number[] = []
   readonly #marks = new SlotMarks()
 
   constructor(shelf: S) {
@@ -182,10 +183,24 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
     limit: number,
     radiusMeters: number | undefined,
     accept: (geofence: T) => boolean,
-    mostLookedAt = Infinity,
+    mostLookedAt?: number,
   ): Nearest<T> {
+    const steps = this.nearestSteps(probe, limit, radiusMeters, accept, mostLookedAt)
+    for (;;) {
+      const step = steps.next()
+      if (step.done) return step.value
+    }
+  }
+
+  *nearestSteps(
+    probe: Probe,
+    limit: number,
+    radiusMeters: number | undefined,
+    accept: (geofence: T) => boolean,
+    mostLookedAt = Infinity,
+  ): Generator<void, Nearest<T>> {
     const last = Math.min(radiusMeters ?? Infinity, HALF_GLOBE_METERS)
-    const found = this.#found
+    const found: number[] = []
     let radius = Math.min(last, FIRST_RADIUS_METERS)
     let lookedAt = 0
     for (;;) {
@@ -198,6 +213,7 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
       const count = all ? this.shelf.end : found.length
       if (all) radius = last
       for (let i = 0; i < count; i++) {
+        if (i % LOOKS_A_STEP === LOOKS_A_STEP - 1) yield
         const slot = all ? i : found[i]!
         if (!this.shelf.has(slot)) continue
         const geofence = this.shelf.get(slot)

@@ -66,6 +66,14 @@ export interface ShapeIndex<T extends Named> {
     accept: (geofence: T) => boolean,
     mostLookedAt?: number,
   ): Nearest<T>
+  /** As {@link nearest}, some geofences a step; between steps they may be edited, and are found as they were or are. */
+  nearestSteps(
+    probe: Probe,
+    limit: number,
+    radiusMeters: number | undefined,
+    accept: (geofence: T) => boolean,
+    mostLookedAt?: number,
+  ): Generator<void, Nearest<T>>
 }
 
 /**

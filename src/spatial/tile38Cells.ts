@@ -216,6 +216,16 @@ export class Tile38Cells implements GeofenceIndex {
     return this.#memory.nearest(probe, limit, radiusMeters, accept, mostLookedAt)
   }
 
+  nearestSteps(
+    probe: Probe,
+    limit: number,
+    radiusMeters: number | undefined,
+    accept: (geofence: GeofenceProperties) => boolean,
+    mostLookedAt?: number,
+  ): Generator<void, Nearest<GeofenceProperties>> {
+    return this.#memory.nearestSteps(probe, limit, radiusMeters, accept, mostLookedAt)
+  }
+
   isUnrestricted(slot: number): boolean {
     return this.#memory.isUnrestricted(slot)
   }

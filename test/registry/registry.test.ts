@@ -8,14 +8,17 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import type { Test } from 'tap'
 import { Probe } from '../../src/geometry/probe.ts'
+import type { GeofenceProperties } from '../../src/model/geofence.ts'
 import { parseOperatingHours } from '../../src/model/operatingHours.ts'
 import { scopeId } from '../../src/model/scope.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import { REGISTRY_FILE } from '../../src/registry/database.ts'
 import type { GeofenceDefinition } from '../../src/registry/geofenceRow.ts'
 import { generateKeys, KEY_KINDS, type KeySet, parseKeys } from '../../src/registry/keys.ts'
+import type { RecordQuery } from '../../src/registry/recordList.ts'
 import type { Registry, RegistryOptions } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
+import type { ScopeStore } from '../../src/registry/scopeStore.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 
@@ -64,9 +67,18 @@ function open(t: Test, options: Partial<RegistryOptions> = {}): Opened {
 }
 
 /** All that can be read of a scope. */
+/** What a list of geofences has in the end. */
+function listed(store: ScopeStore, query: RecordQuery<GeofenceProperties>) {
+  const steps = store.listSteps(query)
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return { geofences: step.value.records, hasMore: step.value.hasMore }
+  }
+}
+
 function contents(registry: Registry, scope: number) {
   const store = registry.scope(scope)
-  const { geofences } = store.list({ limit: 1000 })
+  const { geofences } = listed(store, { limit: 1000 })
   const whole = geofences.map((geofence) => store.withShape(geofence))
   return { geofences: whole, settings: store.settings, size: store.size }
 }
@@ -207,7 +219,7 @@ t.test('dates act by themselves, to the millisecond, and are written down by the
   ).geofence
   const later = registry.putGeofence(TEST, circle('2', { disableAfter: START + 2000 })).geofence
   const store = registry.scope(TEST)
-  const enabled = () => store.list({ limit: 9 }).geofences.map((one) => `${one.externalId} ${one.enabled}`)
+  const enabled = () => listed(store, { limit: 9 }).geofences.map((one) => `${one.externalId} ${one.enabled}`)
 
   clock.advance(999)
   registry.sweep()
@@ -258,7 +270,7 @@ t.test('the timer fires for due dates, and not for those months away', async (t)
   registry.putGeofence(TEST, circle('soon', { deleteAfter: now + 30 }))
   registry.putGeofence(TEST, circle('past', { deleteAfter: now - 1 }))
   while (registry.scope(TEST).size > 1) await new Promise((resolve) => setTimeout(resolve, 5))
-  t.equal(registry.scope(TEST).list({ limit: 9 }).geofences[0]!.externalId, 'far')
+  t.equal(listed(registry.scope(TEST), { limit: 9 }).geofences[0]!.externalId, 'far')
   t.strictSame(warnings, [], 'no timer overflowed')
 })
 
@@ -270,14 +282,14 @@ t.test('lists: newest first, filters, bounds exclusive, pages without loss', asy
     Array.from({ length: 25 }, (_, i) => circle(`${i}`, { tag: i % 2 === 0 ? 'even' : 'odd' })),
   )
   t.ok(
-    store.list({ limit: 99 }).geofences.every(({ createdAt }) => createdAt === clock.now()),
+    listed(store, { limit: 99 }).geofences.every(({ createdAt }) => createdAt === clock.now()),
     'created now, all of them',
   )
   clock.advance(1)
   for (let i = 25; i < 30; i++) registry.putGeofence(TEST, circle(`${i}`, { tag: 'late' }))
   const seen: string[] = []
   for (let before: string | undefined; ;) {
-    const { geofences, hasMore } = store.list({ limit: 7, before })
+    const { geofences, hasMore } = listed(store, { limit: 7, before })
     seen.push(...geofences.map((one) => one.externalId))
     before = geofences.at(-1)!.id
     if (!hasMore) break
@@ -286,29 +298,29 @@ t.test('lists: newest first, filters, bounds exclusive, pages without loss', asy
     seen,
     Array.from({ length: 30 }, (_, i) => `${29 - i}`),
   )
-  t.equal(store.list({ limit: 30 }).hasMore, false)
-  t.equal(store.list({ limit: 29 }).hasMore, true)
-  t.equal(store.list({ limit: 99, tag: 'odd' }).geofences.length, 12)
-  t.strictSame(store.list({ limit: 99, tag: 'odd', externalId: '4' }).geofences, [])
-  t.equal(store.list({ limit: 1, externalId: '4' }).geofences[0]!.externalId, '4')
+  t.equal(listed(store, { limit: 30 }).hasMore, false)
+  t.equal(listed(store, { limit: 29 }).hasMore, true)
+  t.equal(listed(store, { limit: 99, tag: 'odd' }).geofences.length, 12)
+  t.strictSame(listed(store, { limit: 99, tag: 'odd', externalId: '4' }).geofences, [])
+  t.equal(listed(store, { limit: 1, externalId: '4' }).geofences[0]!.externalId, '4')
   const seventh = store.geofenceByPair('even', '6')!.createdAt
-  t.equal(store.list({ limit: 99, createdAfter: seventh }).geofences.length, 5)
-  t.equal(store.list({ limit: 99, createdBefore: seventh + 1 }).geofences.length, 25)
-  t.equal(store.list({ limit: 99, createdBefore: seventh }).geofences.length, 0)
+  t.equal(listed(store, { limit: 99, createdAfter: seventh }).geofences.length, 5)
+  t.equal(listed(store, { limit: 99, createdBefore: seventh + 1 }).geofences.length, 25)
+  t.equal(listed(store, { limit: 99, createdBefore: seventh }).geofences.length, 0)
   clock.advance(60_000)
   registry.putGeofence(TEST, circle('3', { tag: 'odd' }))
   t.strictSame(
-    store.list({ limit: 99, updatedAfter: clock.now() - 1 }).geofences.map((one) => one.externalId),
+    listed(store, { limit: 99, updatedAfter: clock.now() - 1 }).geofences.map((one) => one.externalId),
     ['3'],
   )
-  t.equal(store.list({ limit: 99, updatedBefore: clock.now() }).geofences.length, 29)
+  t.equal(listed(store, { limit: 99, updatedBefore: clock.now() }).geofences.length, 29)
   for (let i = 0; i < 200; i++) {
     registry.deleteGeofence(TEST, registry.putGeofence(TEST, circle('x')).geofence.id)
   }
-  t.equal(store.list({ limit: 99 }).geofences.length, 30, 'after many deletions')
+  t.equal(listed(store, { limit: 99 }).geofences.length, 30, 'after many deletions')
   const { id } = store.geofenceByPair('even', '6')!
   t.strictSame(
-    store.list({ limit: 3, before: id }).geofences.map((one) => one.externalId),
+    listed(store, { limit: 3, before: id }).geofences.map((one) => one.externalId),
     ['5', '4', '3'],
     'whatever was packed',
   )
@@ -342,10 +354,9 @@ t.test(
       const last = Number(acknowledged.trim().split('\n').at(-1))
       const { registry } = open(t, { folder })
       const generations = new Set(
-        registry
-          .scope(TEST)
-          .list({ limit: 1000 })
-          .geofences.map((one) => one.metadata!['generation'] as number),
+        listed(registry.scope(TEST), { limit: 1000 }).geofences.map(
+          (one) => one.metadata!['generation'] as number,
+        ),
       )
       t.equal(registry.scope(TEST).size, 50)
       t.equal(generations.size, 1, 'one generation')
