@@ -568,8 +568,8 @@ export function loadOptions(sources: OptionSources): LoadedOptions {
 export function helpText(): string {
   const lines = [
     'Usage: npm start -- [options]                 run the server',
-    '       npm run keys -- <command>              list and rotate API keys, add projects',
-    '       npm run projects -- <command>          disable projects, give them a monthly quota',
+    '       npm run keys -- <command>              list and rotate API keys',
+    '       npm run projects -- <command>          create and disable projects, give them a monthly quota',
     '       npm run import -- KIND FILE.csv        import geofences or beacons into a running server',
     '       npm run region -- <command>            make regions of OpenStreetMap extracts',
     '       npm run backup -- FOLDER               copy the data folder, while the server runs',

@@ -18,6 +18,7 @@ export const STORY_SERVER: ServerOptions = {
   },
 }
 
+const WEEK = 7 * 86_400_000
 const STORE = { tag: 'store', externalId: 'alexanderplatz' }
 const VISITOR = 'b7e1f2a4-6d0c-4a53-9f0e-51d1c7a2e9aa'
 const INSIDE = { latitude: 52.5219, longitude: 13.4132 }
@@ -444,6 +445,13 @@ async function farewell(recording: Recording): Promise<void> {
   })
   const { key } = await show('POST /v1/keys/:kind/rotate', 'The secret key', { params: { kind: 'secret' } })
   recording.useKey('secret', key.key)
+  // The server wants a date that is ahead; in the examples it is a week after the request.
+  const [weekAhead, shown] = [Date.now(), recording.now()].map((now) => new Date(now + WEEK).toISOString())
+  recording.alias(weekAhead!, shown!)
+  await show('POST /v1/keys/:kind/rotate', 'The old key stays valid for a week', {
+    params: { kind: 'publishable' },
+    body: { oldKeyValidUntil: weekAhead },
+  })
 }
 
 async function refusals({ refused }: Recording): Promise<void> {

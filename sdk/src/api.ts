@@ -3701,6 +3701,11 @@ export interface operations {
                             lastFour: string;
                             /** Format: date-time */
                             createdAt: string;
+                            /**
+                             * Format: date-time
+                             * @description When the key becomes invalid; only for a key that was replaced.
+                             */
+                            validUntil?: string;
                             /** @description The whole key; only in the response to a rotation. */
                             key?: string;
                         }[];
@@ -3719,7 +3724,24 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description When the old key becomes invalid: at most 90 days from now. If it is absent, at once. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    oldKeyValidUntil?: string | number;
+                };
+                "application/x-www-form-urlencoded": {
+                    /**
+                     * @description When the old key becomes invalid: at most 90 days from now. If it is absent, at once. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    oldKeyValidUntil?: string | number;
+                };
+            };
+        };
         responses: {
             /** @description Success. */
             200: {
@@ -3739,6 +3761,26 @@ export interface operations {
                             lastFour: string;
                             /** Format: date-time */
                             createdAt: string;
+                            /**
+                             * Format: date-time
+                             * @description When the key becomes invalid; only for a key that was replaced.
+                             */
+                            validUntil?: string;
+                            /** @description The whole key; only in the response to a rotation. */
+                            key?: string;
+                        };
+                        oldKey?: {
+                            /** @enum {string} */
+                            kind: "publishable" | "secret";
+                            live: boolean;
+                            lastFour: string;
+                            /** Format: date-time */
+                            createdAt: string;
+                            /**
+                             * Format: date-time
+                             * @description When the key becomes invalid; only for a key that was replaced.
+                             */
+                            validUntil?: string;
                             /** @description The whole key; only in the response to a rotation. */
                             key?: string;
                         };

@@ -1,32 +1,35 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseDate } from '../api/schemas.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { REGISTRY_FILE, RegistryDatabase, RegistryElsewhere } from './database.ts'
 import type { EditLog } from './editLog.ts'
 import { RegistryImage } from './image.ts'
 import { LocalEdits } from './localEdits.ts'
-import type { KeyKind } from './keys.ts'
-import { KEY_KINDS, Keys } from './keys.ts'
+import type { KeyKind, Rotation } from './keys.ts'
+import { KEY_KINDS, Keys, OverlapRefused } from './keys.ts'
 import { Projects } from './projects.ts'
 
 export const KEYS_USAGE = `Usage: npm run keys -- <command>
 
-  list                            every project's keys, by their last four characters
-  rotate <kind> [project number]  replace a key; the old one is invalid at once
-  create-project <name>           another project, with four keys of its own
+  list                                           the keys of every project, by their last four characters
+  rotate <kind> [project number]                 replace a key; all earlier keys of that kind become invalid at once
+  rotate <kind> [project number] until <date>    replace a key; the old key stays valid until the date
 
-Kinds: ${KEY_KINDS.join(', ')}.
-It works while the server runs and while it is stopped.`
+Kinds: ${KEY_KINDS.join(', ')}. Without a number, the project is 1.
+A date is, for example, 2026-12-24 (00:00 UTC) or 2026-12-24T18:00:00Z, at most 90 days from now.
+The commands work while the server runs and while it is stopped.`
 
 export const PROJECTS_USAGE = `Usage: npm run projects -- <command>
 
-  list                              every project, its requests of this month and its quota
-  usage <project number>            its requests by month (UTC)
-  disable <project number>          answer its requests with 402
-  enable <project number>           and no longer
-  quota <project number> <requests> as many a month, what is more is answered with 402; none takes the quota away
+  list                               every project, its requests of this month and its quota
+  create <name>                      make another project, and show its four keys once
+  usage <project number>             the project's requests by month (UTC)
+  disable <project number>           answer the project's requests with 402
+  enable <project number>            end that
+  quota <project number> <requests>  the most requests a month; further ones are answered with 402. none: no quota
 
-It works while the server runs and while it is stopped.`
+The commands work while the server runs and while it is stopped.`
 
 /** What the commands work on: the registry of the running server, or that of a folder without one. */
 export interface OperatedRegistry {
@@ -125,18 +128,13 @@ function keysCommand(command: string, rest: readonly string[]): RegistryCommand 
       noMoreThan(0, command, rest)
       return listKeys
     case 'rotate': {
-      noMoreThan(2, command, rest)
-      const kind = KEY_KINDS.find((one) => one === rest[0])
+      const { words, until } = untilOf(command, rest)
+      noMoreThan(2, command, words)
+      const kind = KEY_KINDS.find((one) => one === words[0])
       if (kind === undefined)
-        throw new WrongCommand(`rotate needs the kind of a key, not ${quoted(rest[0])}.`)
-      const project = rest[1] === undefined ? 1 : projectNumber(command, rest[1])
-      return ({ keys }, print) => rotate(keys, print, project, kind)
-    }
-    case 'create-project': {
-      if (rest.length > 1) throw new WrongCommand(`Put the name into quotes: "${rest.join(' ')}".`)
-      const name = rest[0]?.trim()
-      if (!name) throw new WrongCommand('create-project needs a name.')
-      return ({ keys }, print) => createProject(keys, print, name)
+        throw new WrongCommand(`rotate needs the kind of a key, not ${quoted(words[0])}.`)
+      const project = words[1] === undefined ? 1 : projectNumber(command, words[1])
+      return ({ keys }, print) => rotate(keys, print, project, kind, until)
     }
     default:
       throw new WrongCommand(`Unknown command ${quoted(command)}.`)
@@ -148,8 +146,9 @@ function listKeys({ keys }: OperatedRegistry, print: Print): number {
   if (projects.length === 0) print(NO_PROJECT)
   for (const { id, name } of projects) {
     print(`Project ${id}: ${name}`)
-    for (const { kind, lastFour, createdAt } of keys.list(id)) {
-      print(`  ${kind.padEnd(15)}  …${lastFour}  since ${new Date(createdAt).toISOString()}`)
+    for (const { kind, lastFour, createdAt, validUntil } of keys.list(id)) {
+      const end = validUntil === null ? '' : `  replaced, valid until ${new Date(validUntil).toISOString()}`
+      print(`  ${kind.padEnd(15)}  …${lastFour}  since ${new Date(createdAt).toISOString()}${end}`)
     }
   }
   return 0
@@ -157,11 +156,23 @@ function listKeys({ keys }: OperatedRegistry, print: Print): number {
 
 const NO_PROJECT = 'There is no project yet. The first start of the server creates one and shows its keys.'
 
-function rotate(keys: Keys, print: Print, project: number, kind: KeyKind): number {
-  const rotated = keys.rotate(project, kind)
+function rotate(keys: Keys, print: Print, project: number, kind: KeyKind, until: number | undefined): number {
+  let rotated: Rotation | undefined
+  try {
+    rotated = keys.rotate(project, kind, until)
+  } catch (error) {
+    if (!(error instanceof OverlapRefused)) throw error
+    print(`Nothing was changed. ${error.message}`)
+    return 2
+  }
   if (rotated === undefined) return noProject(project, print)
   print(`The new ${kind} key of project ${project}, shown only now:`)
   print(`  ${rotated.key}`)
+  print(
+    until === undefined
+      ? 'The old key is no longer valid.'
+      : `The old key stays valid until ${new Date(until).toISOString()}.`,
+  )
   return 0
 }
 
@@ -184,6 +195,12 @@ function projectsCommand(command: string, rest: readonly string[]): RegistryComm
     case 'list':
       noMoreThan(0, command, rest)
       return listProjects
+    case 'create': {
+      if (rest.length > 1) throw new WrongCommand(`Put the name into quotes: "${rest.join(' ')}".`)
+      const name = rest[0]?.trim()
+      if (!name) throw new WrongCommand('create needs a name.')
+      return ({ keys }, print) => createProject(keys, print, name)
+    }
     case 'usage': {
       noMoreThan(1, command, rest)
       const project = projectNumber(command, rest[0])
@@ -215,6 +232,22 @@ function projectsCommand(command: string, rest: readonly string[]): RegistryComm
     }
     default:
       throw new WrongCommand(`Unknown command ${quoted(command)}.`)
+  }
+}
+
+/**
+ * What stands before the word "until", and the date after it, in epoch milliseconds.
+ * @throws {WrongCommand}
+ */
+function untilOf(command: string, rest: readonly string[]): { words: readonly string[]; until?: number } {
+  const place = rest.indexOf('until')
+  if (place < 0) return { words: rest }
+  const [date, ...more] = rest.slice(place + 1)
+  noMoreThan(0, command, more)
+  try {
+    return { words: rest.slice(0, place), until: parseDate('until', date ?? '') }
+  } catch {
+    throw new WrongCommand(`${command} needs a date such as 2026-12-24 after "until", not ${quoted(date)}.`)
   }
 }
 

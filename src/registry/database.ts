@@ -9,7 +9,7 @@ export const REGISTRY_FILE = 'registry.sqlite'
 /** `RFNC` in the SQLite header: tells our file from anybody else's. */
 const APPLICATION_ID = 0x52464e43
 /** Raised with every change of the tables below; older files are brought up by {@link MIGRATIONS}. */
-const SCHEMA_VERSION = 4
+const SCHEMA_VERSION = 5
 /** How long a start waits for the process before it to let go of the file. */
 const LOCK_WAIT_MS = 500
 /** Pages in the write-ahead log at which it is folded into the file; SQLite's default. */
@@ -92,6 +92,18 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
   4: `
     CREATE TABLE origin (id TEXT NOT NULL, isFollowed INTEGER NOT NULL);
     CREATE TABLE unreadable (entry TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+  `,
+  // Keys that were replaced and stay valid for a while beside those that replaced them.
+  5: `
+    CREATE TABLE oldKeys (
+      digest BLOB PRIMARY KEY,
+      project INTEGER NOT NULL REFERENCES projects (id),
+      kind TEXT NOT NULL,
+      lastFour TEXT NOT NULL,
+      createdAt INTEGER NOT NULL,
+      validUntil INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX oldKeysByKind ON oldKeys (project, kind);
   `,
 }
 

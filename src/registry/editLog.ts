@@ -4,7 +4,16 @@
  */
 
 /** What the registry keeps, in an order in which each kind refers to those before it only. */
-export const KINDS = ['projects', 'keys', 'settings', 'geofences', 'beacons', 'webhooks', 'imports'] as const
+export const KINDS = [
+  'projects',
+  'keys',
+  'oldKeys',
+  'settings',
+  'geofences',
+  'beacons',
+  'webhooks',
+  'imports',
+] as const
 export type Kind = (typeof KINDS)[number]
 
 /** What becomes of one row. */

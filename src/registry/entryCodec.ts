@@ -69,6 +69,7 @@ function checkFurther(kind: Kind, row: object): void {
 const JSON_COLUMNS: Readonly<Record<Kind, readonly string[]>> = {
   projects: [],
   keys: [],
+  oldKeys: [],
   settings: ['definition'],
   geofences: ['definition'],
   beacons: ['definition'],
@@ -80,6 +81,7 @@ const JSON_COLUMNS: Readonly<Record<Kind, readonly string[]>> = {
 const NAMES: Readonly<Record<Kind, readonly string[]>> = {
   projects: ['id'],
   keys: ['project', 'kind'],
+  oldKeys: ['project', 'kind', 'digest'],
   settings: ['scope'],
   geofences: ['scope', 'id'],
   beacons: ['scope', 'id'],
@@ -148,6 +150,14 @@ const WebhookDefinition = Type.Object({
   tags: Type.Optional(Texts),
 })
 
+const KeyColumns = {
+  project: Type.Integer({ minimum: 1 }),
+  kind: Type.Enum(['testPublishable', 'livePublishable', 'testSecret', 'liveSecret']),
+  digest: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  lastFour: Text,
+  createdAt: Time,
+}
+
 const SCHEMAS: Readonly<Record<Kind, TSchema>> = {
   projects: Type.Object({
     id: Type.Integer({ minimum: 1 }),
@@ -156,13 +166,8 @@ const SCHEMAS: Readonly<Record<Kind, TSchema>> = {
     disabled: Type.Integer(),
     quota: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
   }),
-  keys: Type.Object({
-    project: Type.Integer({ minimum: 1 }),
-    kind: Type.Enum(['testPublishable', 'livePublishable', 'testSecret', 'liveSecret']),
-    digest: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-    lastFour: Text,
-    createdAt: Time,
-  }),
+  keys: Type.Object(KeyColumns),
+  oldKeys: Type.Object({ ...KeyColumns, validUntil: Time }),
   settings: Type.Object({ scope: Scope, definition: Type.Object({}) }),
   geofences: Type.Object({
     id: Id,

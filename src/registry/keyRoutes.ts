@@ -1,10 +1,12 @@
 import Type from 'typebox'
 import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
+import { dateText } from '../api/schemas.ts'
 import { isLive, projectOf } from '../model/scope.ts'
-import { notFound } from '../runtime/errors.ts'
+import { badParam, notFound } from '../runtime/errors.ts'
+import { dateField, type Fields } from './fields.ts'
 import type { KeyRecord } from './keys.ts'
-import { keyKind } from './keys.ts'
+import { keyKind, OverlapRefused } from './keys.ts'
 import type { Registry } from './registry.ts'
 
 const Level = Type.Union([Type.Literal('publishable'), Type.Literal('secret')])
@@ -13,9 +15,25 @@ const KeyAnswer = Type.Object({
   live: Type.Boolean(),
   lastFour: Type.String(),
   createdAt: Type.String({ format: 'date-time' }),
+  validUntil: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'When the key becomes invalid; only for a key that was replaced.',
+    }),
+  ),
   key: Type.Optional(Type.String({ description: 'The whole key; only in the response to a rotation.' })),
 })
 const TAG = 'Keys'
+const OVERLAP = 'oldKeyValidUntil'
+/** Strict: with a name that is mistyped, the old key would be invalid at once. */
+const Rotation = Type.Object(
+  {
+    [OVERLAP]: Type.Optional(
+      dateText('When the old key becomes invalid: at most 90 days from now. If it is absent, at once.'),
+    ),
+  },
+  { additionalProperties: false },
+)
 
 /** The two keys of the caller's own project and environment: a test key learns nothing of the live ones. */
 export function keyRoutes(registry: Registry): Route[] {
@@ -39,25 +57,35 @@ export function keyRoutes(registry: Registry): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Replace a key',
-      description: 'The old key becomes invalid at once. Only this response contains the new key.',
+      description:
+        'Without `oldKeyValidUntil`, all earlier keys of this kind become invalid at once. With it, the old key stays valid beside ' +
+        'the new one until that time; open streams with the old key end then. Only this response contains the new key.',
       params: Type.Object({ kind: Level }),
-      answers: { 200: Type.Object({ key: KeyAnswer }) },
+      body: Rotation,
+      answers: { 200: Type.Object({ key: KeyAnswer, oldKey: Type.Optional(KeyAnswer) }) },
       handler: async (call) => {
         const { scope } = call.credentials!
         const kind = keyKind(isLive(scope), call.params.kind)
-        const rotated = await registry.edit(() => registry.keys.rotate(projectOf(scope), kind))
+        const until = dateField(call.body as Fields, OVERLAP)
+        const rotated = await registry
+          .edit(() => registry.keys.rotate(projectOf(scope), kind, until))
+          .catch((error: Error) => {
+            throw error instanceof OverlapRefused ? badParam(OVERLAP, error.message, error) : error
+          })
         if (rotated === undefined) throw notFound('Key')
-        return { body: { key: { ...keyAnswer(rotated.record), key: rotated.key } } }
+        const { key, record, old } = rotated
+        return { body: { key: { ...keyAnswer(record), key }, ...(old && { oldKey: keyAnswer(old) }) } }
       },
     }),
   ]
 }
 
-function keyAnswer({ kind, lastFour, createdAt }: KeyRecord) {
+function keyAnswer({ kind, lastFour, createdAt, validUntil }: KeyRecord) {
   return {
     kind: kind.endsWith('Secret') ? 'secret' : 'publishable',
     live: kind.startsWith('live'),
     lastFour,
     createdAt: new Date(createdAt).toISOString(),
+    ...(validUntil !== null && { validUntil: new Date(validUntil).toISOString() }),
   }
 }

@@ -20,6 +20,8 @@ export interface KeyRecord {
   readonly lastFour: string
   /** Epoch milliseconds. */
   readonly createdAt: number
+  /** Epoch milliseconds from which a key that was replaced is invalid; null: it was not replaced. */
+  readonly validUntil: number | null
 }
 
 export interface Project {
@@ -34,6 +36,11 @@ class InvalidKeys extends Error {
   override name = 'InvalidKeys'
 }
 
+/** An old key cannot stay valid as long as that, or no further one can; the message says why. */
+export class OverlapRefused extends Error {
+  override name = 'OverlapRefused'
+}
+
 const PREFIXES: KeySet = {
   testPublishable: 'prj_test_pk_',
   livePublishable: 'prj_live_pk_',
@@ -42,73 +49,105 @@ const PREFIXES: KeySet = {
 }
 const RANDOM_BYTES = 20
 const MAX_KEY_LENGTH = 128
+/** How long a key that was replaced may stay valid. */
+const MAX_OVERLAP_DAYS = 90
+const DAY_MILLISECONDS = 86_400_000
+/** Of one kind, keys that were replaced and are still valid. */
+const MAX_OLD_KEYS = 10
 
 interface Entry {
   readonly digest: Buffer
   readonly credentials: Credentials
+  /** Epoch milliseconds; Infinity for a key that was not replaced. */
+  validUntil: number
+  /** The key that its row has in the edit log. */
+  named: string
 }
 
 /** A row of the table `keys`. */
-interface KeyRow extends KeyRecord {
+interface KeyRow extends Omit<KeyRecord, 'validUntil'> {
   /** In hex. */
   readonly digest: string
 }
 
+/** A row of the table `oldKeys`. */
+interface OldKeyRow extends KeyRow {
+  readonly validUntil: number
+}
+
+const KEY_COLUMNS = 'project, kind, lower(hex(digest)) AS digest, lastFour, createdAt'
+
 /**
  * Projects and their keys. A key is kept as its SHA-256 only: 160 random bits need no slow hash, and the look-up by
  * digest tells an attacker's clock nothing about the key.
+ *
+ * A key that is replaced may stay valid until a date: it is then an old key, with the credentials that it had, so that what
+ * was opened with it stays open until then.
  */
 export class Keys {
   readonly #database: RegistryDatabase
   readonly #edits: EditLog
   readonly #clock: Clock
   readonly #byDigest = new Map<string, Entry>()
-  /** By the key that rows have in the edit log: the digest that is good. */
+  /** By the key that rows have in the edit log: their digest. */
   readonly #digests = new Map<string, string>()
-  readonly #current = new Set<Credentials>()
+  readonly #byCredentials = new Map<Credentials, Entry>()
 
   constructor(image: RegistryImage, edits: EditLog, clock: Clock) {
     this.#database = image.database
     this.#edits = edits
     this.#clock = clock
-    const all = this.#database.prepare(
-      'SELECT project, kind, lower(hex(digest)) AS digest, lastFour, createdAt FROM keys',
-    )
-    for (const row of this.#database.read(() => all.all()) as KeyRow[]) this.#remember(row)
+    const all = this.#database.prepare(`SELECT ${KEY_COLUMNS} FROM keys`)
+    const old = this.#database.prepare(`SELECT ${KEY_COLUMNS}, validUntil FROM oldKeys`)
+    for (const row of this.#database.read(() => all.all()) as KeyRow[]) this.#remember(rowKey(row), row)
+    for (const row of this.#database.read(() => old.all()) as OldKeyRow[])
+      this.#remember(oldRowKey(row), row, row.validUntil)
     image.keep<KeyRow, KeyRow>('keys', {
       recordOf: (row) => row,
-      put: (row) => {
-        this.#forget(rowKey(row))
-        this.#remember(row)
-      },
+      put: (row) => this.#remember(rowKey(row), row),
+      remove: (key) => this.#forget(key),
+    })
+    image.keep<OldKeyRow, OldKeyRow>('oldKeys', {
+      recordOf: (row) => row,
+      put: (row) => this.#remember(oldRowKey(row), row, row.validUntil),
       remove: (key) => this.#forget(key),
     })
   }
 
-  /** Whose key it is; undefined for an unknown one. About a microsecond. */
+  /** Whose key it is; undefined for an unknown one, and for one that is no longer valid. About a microsecond. */
   authenticate(key: string): Credentials | undefined {
     if (key.length > MAX_KEY_LENGTH) return undefined
     const digest = hash('sha256', key, 'hex')
     const entry = this.#byDigest.get(digest)
     if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(digest, 'hex'))) return undefined
-    return entry.credentials
+    return this.#isValid(entry) ? entry.credentials : undefined
   }
 
   /** Whether the key that {@link authenticate} gave these credentials for, this very object, is still good. */
   isCurrent(credentials: Credentials): boolean {
-    return this.#current.has(credentials)
+    const entry = this.#byCredentials.get(credentials)
+    return entry !== undefined && this.#isValid(entry)
   }
 
   projects(): Project[] {
     return this.#database.prepare('SELECT id, name, createdAt FROM projects ORDER BY id').all() as Project[]
   }
 
-  /** The keys of one project in the order of {@link KEY_KINDS}; empty when there is no such project. */
+  /**
+   * The valid keys of one project in the order of {@link KEY_KINDS}, the newest of a kind first; empty when there is no such
+   * project.
+   */
   list(project: number): KeyRecord[] {
     const rows = this.#database
-      .prepare('SELECT project, kind, lastFour, createdAt FROM keys WHERE project = ?')
-      .all(project) as KeyRecord[]
-    return rows.toSorted((a, b) => KEY_KINDS.indexOf(a.kind) - KEY_KINDS.indexOf(b.kind))
+      .prepare(
+        `SELECT project, kind, lastFour, createdAt, NULL AS validUntil FROM keys WHERE project = @project
+         UNION ALL
+         SELECT project, kind, lastFour, createdAt, validUntil FROM oldKeys WHERE project = @project AND validUntil > @now`,
+      )
+      .all({ project, now: this.#clock.now() }) as KeyRecord[]
+    const order = ({ kind }: KeyRecord) => KEY_KINDS.indexOf(kind)
+    const until = ({ validUntil }: KeyRecord) => validUntil ?? Number.MAX_VALUE
+    return rows.toSorted((a, b) => order(a) - order(b) || b.createdAt - a.createdAt || until(b) - until(a))
   }
 
   /** A new project with the given keys, or with generated ones. */
@@ -128,40 +167,100 @@ export class Keys {
   }
 
   /**
-   * Replaces one key by a generated one; the old one is invalid from now on.
-   * Undefined when there is no such project.
+   * Replaces one key by a generated one. Undefined when there is no such project.
+   * @param oldKeyValidUntil epoch milliseconds until which the old key stays valid beside the new one, and keys that were
+   *   replaced before it until their own dates; absent: all earlier keys of this kind are invalid from now on
+   * @returns the new key, and what is kept of both; `old` where it stays valid
+   * @throws {OverlapRefused}
    */
-  rotate(project: number, kind: KeyKind): { key: string; record: KeyRecord } | undefined {
-    if (!this.#digests.has(rowKey({ project, kind }))) return undefined
+  rotate(project: number, kind: KeyKind, oldKeyValidUntil?: number): Rotation | undefined {
+    const replaced = this.#database
+      .prepare(`SELECT ${KEY_COLUMNS} FROM keys WHERE project = ? AND kind = ?`)
+      .get(project, kind) as KeyRow | undefined
+    if (replaced === undefined) return undefined
+    const now = this.#clock.now()
+    const before = this.#database
+      .prepare(`SELECT ${KEY_COLUMNS}, validUntil FROM oldKeys WHERE project = ? AND kind = ?`)
+      .all(project, kind) as OldKeyRow[]
+    const ended = oldKeyValidUntil === undefined ? before : before.filter((row) => row.validUntil <= now)
+    if (oldKeyValidUntil !== undefined) checkOverlap(oldKeyValidUntil, now, before.length - ended.length)
     const key = generateKey(kind)
-    const row = keyRow(project, kind, key, this.#clock.now())
-    this.#edits.commit([putOf(row)])
-    const { digest: _, ...record } = row
-    return { key, record }
+    const row = keyRow(project, kind, key, now)
+    const old = oldKeyValidUntil === undefined ? undefined : { ...replaced, validUntil: oldKeyValidUntil }
+    // The old key first, so that it is never unknown in between.
+    this.#edits.commit([
+      ...ended.map((gone): Change => ({ kind: 'oldKeys', key: oldRowKey(gone), row: undefined })),
+      ...(old === undefined ? [] : [putOfOld(old)]),
+      putOf(row),
+    ])
+    return { key, record: recordOf(row, null), old: old && recordOf(old, old.validUntil) }
+  }
+
+  #isValid({ validUntil }: Entry): boolean {
+    return validUntil === Infinity || this.#clock.now() < validUntil
   }
 
   #forget(named: string): void {
     const digest = this.#digests.get(named)
     if (digest === undefined) return
     this.#digests.delete(named)
-    const replaced = this.#byDigest.get(digest)
+    const entry = this.#byDigest.get(digest)
+    // It may have become an old key, which has another name.
+    if (entry === undefined || entry.named !== named) return
     this.#byDigest.delete(digest)
-    if (replaced !== undefined) this.#current.delete(replaced.credentials)
+    this.#byCredentials.delete(entry.credentials)
   }
 
-  #remember(row: KeyRow): void {
+  /** @param named the key that the row has in the edit log; what had it before is forgotten */
+  #remember(named: string, row: KeyRow, validUntil = Infinity): void {
+    if (this.#digests.get(named) !== row.digest) this.#forget(named)
+    this.#digests.set(named, row.digest)
+    const known = this.#byDigest.get(row.digest)
+    if (known !== undefined) {
+      known.named = named
+      known.validUntil = validUntil
+      return
+    }
     const live = row.kind.startsWith('live')
     const level = row.kind.endsWith('Secret') ? 'secret' : 'publishable'
     const keyId = `${row.project}:${live ? 'live' : 'test'}:${level}:${row.lastFour}`
     const credentials: Credentials = { scope: scopeId(row.project, live), level, keyId }
-    this.#digests.set(rowKey(row), row.digest)
-    this.#byDigest.set(row.digest, { digest: Buffer.from(row.digest, 'hex'), credentials })
-    this.#current.add(credentials)
+    const entry = { digest: Buffer.from(row.digest, 'hex'), credentials, validUntil, named }
+    this.#byDigest.set(row.digest, entry)
+    this.#byCredentials.set(credentials, entry)
   }
+}
+
+/** What a rotation has made. */
+export interface Rotation {
+  /** In full: seen once. */
+  readonly key: string
+  readonly record: KeyRecord
+  /** The key that was replaced, where it stays valid for a while. */
+  readonly old: KeyRecord | undefined
+}
+
+/** @throws {OverlapRefused} */
+function checkOverlap(validUntil: number, now: number, oldKeys: number): void {
+  if (!(validUntil > now)) throw new OverlapRefused('The date must be in the future.')
+  if (validUntil > now + MAX_OVERLAP_DAYS * DAY_MILLISECONDS)
+    throw new OverlapRefused(`The date must be at most ${MAX_OVERLAP_DAYS} days from now.`)
+  if (oldKeys >= MAX_OLD_KEYS)
+    throw new OverlapRefused(
+      `${MAX_OLD_KEYS} old keys of this kind are still valid, which is the most. A rotation without a date ends them all.`,
+    )
+}
+
+function recordOf({ project, kind, lastFour, createdAt }: KeyRow, validUntil: number | null): KeyRecord {
+  return { project, kind, lastFour, createdAt, validUntil }
 }
 
 function rowKey({ project, kind }: Pick<KeyRow, 'project' | 'kind'>): string {
   return `${project}.${kind}`
+}
+
+function oldRowKey(row: KeyRow): string {
+  return `${rowKey(row)}.${row.digest}`
 }
 
 function keyRow(project: number, kind: KeyKind, key: string, createdAt: number): KeyRow {
@@ -170,6 +269,10 @@ function keyRow(project: number, kind: KeyKind, key: string, createdAt: number):
 
 function putOf(row: KeyRow): Change {
   return { kind: 'keys', key: rowKey(row), row, record: row }
+}
+
+function putOfOld(row: OldKeyRow): Change {
+  return { kind: 'oldKeys', key: oldRowKey(row), row, record: row }
 }
 
 /** The kind of a key in one environment. */

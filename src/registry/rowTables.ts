@@ -24,6 +24,12 @@ export function rowTables(database: RegistryDatabase): RowTables {
   return {
     projects: table('projects', ['id', 'name', 'createdAt', 'disabled', 'quota'], ['id']),
     keys: table('keys', ['project', 'kind', 'digest', 'lastFour', 'createdAt'], ['project', 'kind']),
+    oldKeys: table(
+      'oldKeys',
+      ['project', 'kind', 'digest', 'lastFour', 'createdAt', 'validUntil'],
+      ['project', 'kind', 'digest'],
+      ['digest'],
+    ),
     settings: table('settings', ['scope', 'definition'], ['scope']),
     geofences: records('geofences', ['tag', 'externalId']),
     beacons: records('beacons', ['tag', 'externalId']),
@@ -59,7 +65,7 @@ class Table implements RowTable {
     this.#kind = kind
     this.#key = key
     this.#names = names
-    const values = columns.map((column) => (column === DIGEST ? `unhex(@${DIGEST})` : `@${column}`))
+    const values = columns.map((column) => written(column, `@${column}`))
     const changed = columns.filter((column) => !names.includes(column))
     const row = `${kind} (${columns.join(', ')}) VALUES (${values.join(', ')})`
     this.#put = database.prepare(
@@ -69,7 +75,7 @@ class Table implements RowTable {
         : `INSERT OR REPLACE INTO ${row}`,
     )
     this.#remove = database.prepare(
-      `DELETE FROM ${kind} WHERE ${names.map((column) => `${column} = ?`).join(' AND ')}`,
+      `DELETE FROM ${kind} WHERE ${names.map((column) => `${column} = ${written(column, '?')}`).join(' AND ')}`,
     )
     const read = columns.map((column) => (column === DIGEST ? `lower(hex(${DIGEST})) AS ${DIGEST}` : column))
     this.#all = database.prepare(`SELECT ${read.join(', ')} FROM ${kind}`)
@@ -92,3 +98,8 @@ class Table implements RowTable {
 
 /** A blob, which JSON has not: in changes it is hex. */
 const DIGEST = 'digest'
+
+/** @param value the parameter that stands for the column's value in a statement */
+function written(column: string, value: string): string {
+  return column === DIGEST ? `unhex(${value})` : value
+}

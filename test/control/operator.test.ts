@@ -60,10 +60,10 @@ t.test('commands do the same on a running server and on a stopped one', async (t
     const list = await run(data, 'keys', 'list')
     t.match(list, { code: 0, output: /^Project 1: default\n {2}testPublishable {2}…1111 {2}since 2/ })
     t.notMatch(list.output, /prj_/, 'no key is shown')
-    const made = await run(data, 'keys', 'create-project', name)
+    const made = await run(data, 'projects', 'create', name)
     t.match(made, { code: 0, output: `Project ${second}: ${name}. Its keys, shown only now:` })
     const old = /prj_test_sk_[0-9a-f]{40}/.exec(made.output)![0]
-    t.match(await run(data, 'keys', 'create-project', name), {
+    t.match(await run(data, 'projects', 'create', name), {
       code: 2,
       output: `Project ${second} has the name ${name} already`,
     })
@@ -73,6 +73,22 @@ t.test('commands do the same on a running server and on a stopped one', async (t
     })
     const rotated = await run(data, 'keys', 'rotate', 'testSecret', second)
     const fresh = /prj_test_sk_[0-9a-f]{40}/.exec(rotated.output)![0]
+    const soon = new Date(Date.now() + 3_600_000).toISOString()
+    const overlapping = await run(data, 'keys', 'rotate', 'testSecret', second, 'until', soon)
+    t.match(overlapping, { code: 0, output: `The old key stays valid until ${soon}.` })
+    t.match(await run(data, 'keys', 'list'), {
+      code: 0,
+      output: new RegExp(
+        `testSecret .*\\n {2}testSecret .*…${fresh.slice(-4)} .* replaced, valid until ${soon}`,
+      ),
+    })
+    for (const [date, sentence] of [
+      ['2020-01-01', 'Nothing was changed. The date must be in the future.'],
+      ['2099-01-01', 'Nothing was changed. The date must be at most 90 days from now.'],
+    ] as const) {
+      const refused = await run(data, 'keys', 'rotate', 'testSecret', second, 'until', date)
+      t.strictSame(refused, { code: 2, output: sentence })
+    }
     t.match(await run(data, 'projects', 'quota', second, '1'), { code: 0, output: 'may make 1 a month' })
     t.match(await run(data, 'projects', 'disable', second), { code: 0, output: `${second} is disabled` })
     t.match(await run(data, 'projects', 'list'), {
@@ -109,9 +125,21 @@ t.test('a command that is wrong is told which there are, whatever the folder', a
     [['keys', 'rotate', 'secret'], 'rotate needs the kind of a key, not "secret".'],
     [['keys', 'rotate', 'liveSecret', 'x'], 'rotate needs the number of a project, not "x".'],
     [['keys', 'rotate', 'liveSecret', '1', '2'], 'rotate does not accept the argument "2".'],
+    [
+      ['keys', 'rotate', 'liveSecret', 'until'],
+      'rotate needs a date such as 2026-12-24 after "until", not nothing.',
+    ],
+    [
+      ['keys', 'rotate', 'liveSecret', '1', 'until', '2026-02-30'],
+      'rotate needs a date such as 2026-12-24 after "until", not "2026-02-30".',
+    ],
+    [
+      ['keys', 'rotate', 'liveSecret', 'until', '2099-01-01', '2'],
+      'rotate does not accept the argument "2".',
+    ],
     [['keys', 'list', 'x'], 'list does not accept the argument "x".'],
-    [['keys', 'create-project', ' '], 'create-project needs a name.'],
-    [['keys', 'create-project', 'Second', 'shop'], 'Put the name into quotes: "Second shop".'],
+    [['projects', 'create', ' '], 'create needs a name.'],
+    [['projects', 'create', 'Second', 'shop'], 'Put the name into quotes: "Second shop".'],
     [['keys', 'frob'], 'Unknown command "frob".'],
     [['projects', 'help'], 'Unknown command "help".'],
     [['projects', 'disable'], 'disable needs the number of a project, not nothing.'],

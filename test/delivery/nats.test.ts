@@ -83,7 +83,7 @@ t.test('events of all scopes come in the order of the log, as the API has them',
   const server = await withBridge(t, nats)
   const printed: string[] = []
   const { options } = loadOptions({ argv: ['--data', server.data], env: {}, readFile: () => '' })
-  await operate(['keys', 'create-project', 'Second'], options, (line) => printed.push(line))
+  await operate(['projects', 'create', 'Second'], options, (line) => printed.push(line))
   const second = /prj_live_sk_[0-9a-f]{40}/.exec(printed.join('\n'))![0]
 
   const made = [await event(server, { deviceId: 'a.b', metadata: { n: 1 } })]

@@ -3,6 +3,7 @@ import t from 'tap'
 import { command } from '../backup/command.ts'
 import { EventSource } from '../kit/eventSource.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
+import { Stream } from '../kit/stream.ts'
 
 t.setTimeout(60_000)
 
@@ -226,6 +227,21 @@ t.test(
     await until(async () => (await metric(own, 'event_readers')) === 0)
   },
 )
+
+t.test('a stream of a key that was replaced ends when that key expires, not before', async (t) => {
+  const own = await startServer(t)
+  const source = await EventSource.open(own)
+  const socket = await Stream.open(own)
+  const oldKeyValidUntil = Date.now() + 4000
+  const { body } = await own.api('POST', '/v1/keys/secret/rotate', { oldKeyValidUntil })
+  const event = await own.api('POST', '/v1/events', { name: 'on', deviceId: 'd' }, body.key.key)
+  t.equal((await source.next())?.id, event.body.event._id)
+  t.equal(await source.end(), 'whole')
+  t.match(source.lastComment, /^ The key is no longer valid/)
+  t.match(await socket.closed, { code: 4401 })
+  t.ok(Date.now() >= oldKeyValidUntil, 'both stayed until then')
+  t.equal((await own.api('GET', '/v1/keys')).status, 401)
+})
 
 t.test('a reader that stalls keeps some kilobytes waiting, and gets the rest when it reads', async (t) => {
   const own = await startServer(t)

@@ -713,6 +713,53 @@ t.test('keys: levels, environments, rotation', async (t) => {
   })
 })
 
+t.test('a key that is replaced stays valid until a date', async (t) => {
+  const { call, clock, keys } = await serve(t)
+  const rotate = '/v1/keys/secret/rotate'
+  const day = 86_400_000
+  const at = (days: number) => new Date(clock.now() + days * day).toISOString()
+  for (const [body, param, message] of [
+    [{ oldKeyValidUntil: at(0) }, 'oldKeyValidUntil', /must be in the future/],
+    [{ oldKeyValidUntil: at(90.01) }, 'oldKeyValidUntil', /at most 90 days from now/],
+    [{ oldKeyValidUntil: 'tomorrow' }, 'oldKeyValidUntil', /date/],
+    [{ oldKeyValidUntil: true }, 'oldKeyValidUntil', /./],
+    [{ validUntil: at(1) }, 'validUntil', /No such field/],
+  ] as const) {
+    t.match(
+      await call('POST', rotate, body),
+      { status: 400, body: { meta: { param, message } } },
+      JSON.stringify(body),
+    )
+  }
+  t.equal((await call('GET', '/v1/keys')).body.keys.length, 2, 'a refusal replaces nothing')
+
+  const rotated = await call('POST', rotate, `oldKeyValidUntil=${at(1)}`)
+  t.match(rotated, {
+    status: 200,
+    body: {
+      key: { kind: 'secret', live: false, key: /^prj_test_sk_/, validUntil: undefined },
+      oldKey: { kind: 'secret', lastFour: keys.testSecret.slice(-4), validUntil: at(1), key: undefined },
+    },
+  })
+  const fresh = rotated.body.key.key as string
+  const list = await call('GET', '/v1/keys', undefined, fresh)
+  t.strictSame(
+    list.body.keys.map(({ kind, lastFour, validUntil }: Json) => [kind, lastFour, validUntil]),
+    [
+      ['publishable', keys.testPublishable.slice(-4), undefined],
+      ['secret', fresh.slice(-4), undefined],
+      ['secret', keys.testSecret.slice(-4), at(1)],
+    ],
+  )
+  t.equal(JSON.stringify(list.body).includes('prj_'), false)
+  t.equal((await call('GET', '/v1/keys', undefined, keys.liveSecret)).body.keys.length, 2, 'G8')
+  clock.advance(day - 1)
+  t.equal((await call('GET', '/v1/keys')).status, 200, 'both are valid')
+  clock.advance(1)
+  t.equal((await call('GET', '/v1/keys')).status, 401, 'the old one has expired')
+  t.equal((await call('GET', '/v1/keys', undefined, fresh)).body.keys.length, 2)
+})
+
 t.test('the reference describes all of it', async (t) => {
   const { routes } = await serve(t)
   const { paths, components } = openApiDocument(routes, '1.0.0') as Json
