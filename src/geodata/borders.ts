@@ -10,7 +10,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { boundaryExtract, countriesIn, zones, type Country } from './boundaries.ts'
+import { boundaryExtract, countriesIn, zones, type Country, type ZoneAt } from './boundaries.ts'
 import type { Coverage } from './coverage.ts'
 import { writeOsmPbf } from './osmPbfWriter.ts'
 import type { Bounds } from './port.ts'
@@ -28,14 +28,18 @@ const ZONE = 'zone '
  * @throws {ValhallaMissing} {@link ToolFailed}
  */
 export async function buildBorders(
-  { bounds, coverage }: { readonly bounds: Bounds; readonly coverage: Coverage },
+  {
+    bounds,
+    coverage,
+    zoneAt,
+  }: { readonly bounds: Bounds; readonly coverage: Coverage; readonly zoneAt: ZoneAt },
   path: string,
   folder: string,
   signal: AbortSignal,
 ): Promise<void> {
   const extract = join(folder, 'borders.osm.pbf')
   const countries = countriesIn(bounds)
-  writeOsmPbf(extract, boundaryExtract([...countries, ...zones(coverage, (zone) => ZONE + zone)]))
+  writeOsmPbf(extract, boundaryExtract([...countries, ...zones(coverage, zoneAt, ZONE)]))
   rmSync(path, { force: true })
   const logging = { type: 'std_out', color: false }
   const config = { mjolnir: { admin: path, id_table_size: NODE_IDS, logging } }

@@ -1,4 +1,3 @@
-import tzLookup from '@photostructure/tz-lookup'
 import { borders } from '@rapideditor/country-coder'
 import type { Position } from '../model/geofence.ts'
 import type { Coverage } from './coverage.ts'
@@ -60,24 +59,22 @@ export function countriesIn(bounds: Bounds): Country[] {
   })
 }
 
-/** The time zones of the cells that have nodes, as tz-lookup has them at the middle of the cell: right but for 2 km along
- * borders. @param nameOf what they are to be called */
-export function zones(coverage: Coverage, nameOf: (zone: string) => string): Boundary[] {
-  const runs = coverage.runs((longitude, latitude) => tzLookup(latitude, longitude))
-  return Array.from(runs, ({ kind, bounds: [west, south, east, north] }) => ({
-    tags: { ...COUNTRY_TAGS, name: nameOf(kind) },
-    polygons: [
-      [
-        [
-          [west, south],
-          [east, south],
-          [east, north],
-          [west, north],
-          [west, south],
-        ],
-      ],
-    ],
-  }))
+/** @returns the name of the time zone at a place, in degrees; undefined where it has none that the builder knows */
+export type ZoneAt = (longitude: number, latitude: number) => string | undefined
+
+/** The time zones of the cells that have nodes, as they are at the middle of the cell. @param prefix of their names */
+export function zones(coverage: Coverage, zoneAt: ZoneAt, prefix: string): Boundary[] {
+  return Array.from(coverage.runs(zoneAt)).flatMap(({ kind: zone, bounds: [west, south, east, north] }) => {
+    if (zone === undefined) return []
+    const ring: Position[] = [
+      [west, south],
+      [east, south],
+      [east, north],
+      [west, north],
+      [west, south],
+    ]
+    return [{ tags: { ...COUNTRY_TAGS, name: prefix + zone }, polygons: [[ring]] }]
+  })
 }
 
 /** Boundaries as an extract of boundary relations, one each, with nothing else in it. */

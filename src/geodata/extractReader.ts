@@ -75,6 +75,11 @@ function readHeader(block: Uint8Array, path: string): number | undefined {
     const tag = reader.uint32()
     if (tag >>> 3 === 4) {
       const feature = reader.string()
+      if (feature === 'HistoricalInformation') {
+        throw new ExtractRefused(
+          `${path} has every version of each object. Import an extract of the current data; \`osmium time-filter\` makes one.`,
+        )
+      }
       if (!KNOWN_FEATURES.has(feature)) throw new ExtractRefused(`${path} needs "${feature}" of its reader.`)
     } else if (tag >>> 3 === 32) dataOf = Number(reader.int64()) * 1000
     else reader.skipType(tag & 7)

@@ -30,6 +30,7 @@ import {
   type StageRecord,
 } from './regionFiles.ts'
 import { buildTiles } from './routingTiles.ts'
+import { timeZoneAt } from './timeZones.ts'
 import { valhallaVersion } from './valhallaTools.ts'
 
 /** The stages as they are told, in their order. */
@@ -53,6 +54,8 @@ export interface RegionImport {
   readonly now: () => number
   readonly signal: AbortSignal
   readonly onProgress: ImportProgress
+  /** Told, in a sentence, what of the extract the region is without. */
+  readonly onNote: (sentence: string) => void
 }
 
 /** There is not enough room on the disk. */
@@ -212,7 +215,7 @@ async function buildRouting(
   build: string,
   { engine, facts }: Progress,
 ): Promise<StageRecord> {
-  const { path, threads, signal, now, onProgress } = job
+  const { path, threads, signal, now, onProgress, onNote } = job
   const began = now()
   for (const left of fs.readdirSync(build).filter((name) => name.startsWith('routing')))
     fs.rmSync(join(build, left), { recursive: true })
@@ -220,11 +223,12 @@ async function buildRouting(
   const folder = fs.mkdtempSync(join(build, 'routing-'))
   await buildTiles({
     extract: path,
-    facts: { bounds: facts.bounds, coverage: readCoverage(build) },
+    facts: { bounds: facts.bounds, coverage: readCoverage(build), zoneAt: timeZoneAt },
     folder,
     threads,
     signal,
     onProgress: (share) => onProgress('building routing tiles', share),
+    onNote,
   })
   const record = { engine, seconds: Math.round((now() - began) / 100) / 10, bytes: sizeOfTree(folder) }
   fs.renameSync(folder, stageFolder(build, 'routing'))

@@ -43,9 +43,9 @@ export function listRegions(folder: string, print: Print): void {
 /** Imports the extract, and says what has come of it. */
 export async function runImport(
   { folder, withoutServer, print }: RegionCommands,
-  job: Omit<RegionImport, 'folder' | 'isSample'>,
+  job: Omit<RegionImport, 'folder' | 'isSample' | 'onNote'>,
 ): Promise<void> {
-  const record = await importRegion({ ...job, folder, isSample: false })
+  const record = await importRegion({ ...job, folder, isSample: false, onNote: print })
   await withoutServer(() => sweepBuilds(folder))
   print(`The region ${record.name} is ready. A running server uses it within a second:`)
   for (const line of described(record)) print(line)

@@ -45,6 +45,7 @@ export async function importSample(dataFolder: string, lock: (folder: string) =>
         now: Date.now,
         signal: new AbortController().signal,
         onProgress: (stage, share) => tell({ stage, share }),
+        onNote: () => {},
       }).finally(() => fs.rmSync(path, { force: true }))
     } finally {
       release()

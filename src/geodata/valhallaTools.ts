@@ -71,11 +71,20 @@ export async function runTool(
         `${tool} was killed (SIGKILL), most likely because memory ran out. It needs less with --threads 1.`,
       )
     }
-    if (code !== 0) throw new ToolFailed(`${tool} ended by ${by ?? `exit code ${code}`}:\n${last.join('\n')}`)
+    if (code !== 0) throw new ToolFailed(`${tool} ended by ${by ?? `exit code ${code}`}: ${causeIn(last)}`)
   } finally {
     signal.removeEventListener('abort', kill)
     process.off('exit', kill)
   }
+}
+
+/** What a tool's last lines say went wrong, in a sentence: its last error, else what it says of the exception that ended it. */
+function causeIn(lines: readonly string[]): string {
+  const error = lines.findLast((line) => /^\[(ERROR|FATAL)\]/.test(line))
+  const exception = lines.findLast((line) => /^\s*what\(\): /.test(line))
+  const cause = error ?? exception ?? lines.findLast((line) => line.trim() !== '')
+  if (cause === undefined) return 'it did not say why.'
+  return `${cause.replace(/^\s*(\[\w+\]|what\(\):) */, '').replace(/\.$/, '')}.`
 }
 
 /** The version of the package, e.g. `3.6.1`. @throws {ValhallaMissing} */

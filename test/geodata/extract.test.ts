@@ -117,8 +117,9 @@ t.test('what is no extract is refused in a sentence', async (t) => {
   await refused(readFileSync(path), /the time of its data is not a valid time\.$/)
   await refused(
     blob('OSMHeader', protobufText(4, 'HistoricalInformation')),
-    /needs "HistoricalInformation" of its reader\.$/,
+    /has every version of each object\. Import an extract of the current data/,
   )
+  await refused(blob('OSMHeader', protobufText(4, 'Unheard-Of')), /needs "Unheard-Of" of its reader\.$/)
   await refused(
     blob('OSMHeader', protobufText(4, 'DenseNodes'), 6),
     /compressed with another method than zlib\.$/,

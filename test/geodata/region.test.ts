@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { memoryShortage } from '../../src/geodata/importNeeds.ts'
 import { readManifest, readRecord, regionsFolder, writeManifest } from '../../src/geodata/regionFiles.ts'
+import { writeOsmPbf } from '../../src/geodata/osmPbfWriter.ts'
 import { RegionStore } from '../../src/geodata/regionStore.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { lockStore } from '../../src/log/store.ts'
@@ -103,6 +104,22 @@ t.test('what cannot be done is said in a sentence, and leaves nothing behind', a
   const bad = join(folder, 'bad.osm.pbf')
   writeFileSync(bad, readFileSync(streets).subarray(0, -10))
   mkdirSync(join(folder, 'a-folder'))
+  const corner = [1, 2].map((id) => ({ id, longitude: id / 1000, latitude: 47, tags: {} }))
+  const road = { id: 1, nodes: [1, 2], tags: { highway: 'residential' } }
+  const unsorted = join(folder, 'unsorted.osm.pbf')
+  writeOsmPbf(unsorted, { nodes: corner.toReversed(), ways: [road], relations: [] })
+  const planned = join(folder, 'planned.osm.pbf')
+  writeOsmPbf(planned, {
+    nodes: corner,
+    ways: [{ ...road, tags: { highway: 'proposed' } }],
+    relations: [],
+  })
+  const wordy = join(folder, 'wordy.osm.pbf')
+  writeOsmPbf(wordy, {
+    nodes: corner,
+    ways: [{ ...road, tags: { highway: 'residential', name: 'x'.repeat(2000) } }],
+    relations: [],
+  })
   const refusals: readonly (readonly [code: number, sentence: RegExp, ...args: string[]])[] = [
     [
       1,
@@ -113,6 +130,9 @@ t.test('what cannot be done is said in a sentence, and leaves nothing behind', a
     [1, /a-folder is not a file\./, 'import', join(folder, 'a-folder')],
     [1, /bad\.osm\.pbf is incomplete: it ends in the middle\./, 'import', bad],
     [1, /kit\.ts is not an OpenStreetMap PBF file\./, 'import', join(import.meta.dirname, 'kit.ts')],
+    [1, /^(?!.*SIG).*unsorted\.osm\.pbf is not sorted by type and id\./ms, 'import', unsorted],
+    [1, /^(?!.*SIG).*planned\.osm\.pbf has no roads that the routing engine can use/ms, 'import', planned],
+    [1, /^(?!.*SIG).*wordy\.osm\.pbf has a key or a value of more than/ms, 'import', wordy],
     [1, /There is no region nowhere\./, 'use', 'nowhere'],
     [1, /There is no region \.\.\/\.\.\./, 'remove', '../..'],
     [2, /must contain a letter or a digit/, 'import', streets, '--name', '../..'],

@@ -50,6 +50,7 @@ async function makeRegions(): Promise<string> {
       now: Date.now,
       signal: new AbortController().signal,
       onProgress() {},
+      onNote() {},
     })
     rmSync(path)
     for (const old of readdirSync(CACHE)) {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readExtract } from '../../src/geodata/extractReader.ts'
+import { timeZoneAt } from '../../src/geodata/timeZones.ts'
 import { writeOsmPbf } from '../../src/geodata/osmPbfWriter.ts'
 import { tilesIn } from '../../src/geodata/regionFiles.ts'
 import { buildTiles } from '../../src/geodata/routingTiles.ts'
@@ -24,11 +25,12 @@ export async function buildCityTiles(
   mkdirSync(build)
   await buildTiles({
     extract,
-    facts: await readExtract(extract, () => {}),
+    facts: { ...(await readExtract(extract, () => {})), zoneAt: timeZoneAt },
     folder: build,
     threads: 1,
     signal: new AbortController().signal,
     onProgress() {},
+    onNote() {},
   })
   return { tiles: tilesIn(build), remove: () => rmSync(folder, { recursive: true }) }
 }
