@@ -1,7 +1,8 @@
 import type { ActorHost } from '../actor/host.ts'
 import { locateUserRecord } from '../events/ids.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { answerOf, mergeAnswers, type AnswerParts } from '../users/userAnswers.ts'
+import { Slice } from '../runtime/slices.ts'
+import { answerSteps, mergeAnswers, type AnswerParts } from '../users/userAnswers.ts'
 import { findUserRecord } from '../users/userQueries.ts'
 import type { UserAnswer, UserQuestion, Users } from './port.ts'
 
@@ -17,7 +18,7 @@ export class HostUsers implements Users {
   }
 
   async ask(question: UserQuestion): Promise<UserAnswer> {
-    const answers = this.#hosts().map((host) => host.read(() => answerOf(host, question, this.#parts)))
+    const answers = this.#hosts().map((host) => answerInTurns(host, answerSteps(host, question, this.#parts)))
     return mergeAnswers(question, await Promise.all(answers))
   }
 
@@ -30,5 +31,20 @@ export class HostUsers implements Users {
     if (host === undefined) return false
     const found = await host.read(() => findUserRecord(host, salt, scope, recordId))
     return found !== undefined && host.remove(found.partition, found.row, recordId)
+  }
+}
+
+/** Some steps between two batches, then others have their turn. */
+async function answerInTurns(host: ActorHost, steps: Generator<void, UserAnswer>): Promise<UserAnswer> {
+  const slice = new Slice()
+  for (;;) {
+    const step = await host.read(() => {
+      slice.resume()
+      let next = steps.next()
+      while (!next.done && !slice.isOver) next = steps.next()
+      return next
+    })
+    if (step.done) return step.value
+    await slice.next()
   }
 }

@@ -9,6 +9,7 @@ import {
   findUser,
   findUserRecord,
   isBefore,
+  isThere,
   lastMovedFirst,
   lastOfUser,
   latestFirst,
@@ -30,6 +31,9 @@ import {
  * The tests of it: test/actor/users.test.ts.
  */
 
+/** Users that are written in one step. */
+const USERS_A_STEP = 16
+
 /** What answers are made with. */
 export interface AnswerParts {
   readonly salt: StoreSalt
@@ -37,43 +41,52 @@ export interface AnswerParts {
   readonly clock: Clock
 }
 
-/** To be called between batches (`ActorHost.read`). */
-export function answerOf(devices: Devices, question: UserQuestion, parts: AnswerParts): UserAnswer {
+/** Each step is to be taken between batches (`ActorHost.read`); between two of them there may be some. */
+export function* answerSteps(
+  devices: Devices,
+  question: UserQuestion,
+  parts: AnswerParts,
+): Generator<void, UserAnswer> {
   const { scope } = question
   const { salt } = parts
   switch (question.ask) {
     case 'record':
-      return written(lone(findUserRecord(devices, salt, scope, question.id)), newestFirst, scope, parts)
+      return yield* written(
+        lone(findUserRecord(devices, salt, scope, question.id)),
+        newestFirst,
+        scope,
+        parts,
+      )
     case 'records': {
       const users = question.ids.flatMap((id) => lone(findUserRecord(devices, salt, scope, id)).users)
-      return written({ users, hasMore: false }, newestFirst, scope, parts)
+      return yield* written({ users, hasMore: false }, newestFirst, scope, parts)
     }
     case 'user':
-      return written(lone(findUser(devices, salt, scope, question.id)), latestFirst, scope, parts)
+      return yield* written(lone(findUser(devices, salt, scope, question.id)), latestFirst, scope, parts)
     case 'explained': {
       const found = findUser(devices, salt, scope, question.id)
-      const answer = written(lone(found), latestFirst, scope, parts)
+      const answer = yield* written(lone(found), latestFirst, scope, parts)
       if (found === undefined) return answer
       const why = explainUser(found.partition, found.row, parts.registry.scope(scope))
       return { ...answer, users: [{ ...answer.users[0]!, explanation: JSON.stringify(why) }] }
     }
     case 'lastDevice':
-      return written(lone(lastOfUser(devices, scope, question.userId)), latestFirst, scope, parts)
+      return yield* written(lone(lastOfUser(devices, scope, question.userId)), latestFirst, scope, parts)
     case 'list':
-      return written(listUsers(devices, scope, question.list), newestFirst, scope, parts)
+      return yield* written(yield* listUsers(devices, scope, question.list), newestFirst, scope, parts)
     case 'near': {
       const { near } = question
-      return written(usersNear(devices, scope, near), (user) => nearestFirst(near, user), scope, parts)
+      const page = yield* usersNear(devices, scope, near)
+      return yield* written(page, (user) => nearestFirst(near, user), scope, parts)
     }
-    case 'inside':
-      return written(usersIn(devices, scope, question.geofence, question.limit), lastMovedFirst, scope, parts)
-    case 'inRange':
-      return written(
-        usersInRange(devices, scope, question.beaconId, question.limit),
-        lastMovedFirst,
-        scope,
-        parts,
-      )
+    case 'inside': {
+      const page = yield* usersIn(devices, scope, question.geofence, question.limit)
+      return yield* written(page, lastMovedFirst, scope, parts)
+    }
+    case 'inRange': {
+      const page = yield* usersInRange(devices, scope, question.beaconId, question.limit)
+      return yield* written(page, lastMovedFirst, scope, parts)
+    }
   }
 }
 
@@ -113,25 +126,30 @@ function lone(found: UserRow | undefined): UserPage {
   return { users: found === undefined ? [] : [found], hasMore: false }
 }
 
-/** The users of a page, the first of them where all would be more than an answer should be. */
-function written(
+/**
+ * The users of a page, the first of them where all would be more than an answer should be. They are written as they are by
+ * then; whose row is of somebody else by then, or of nobody, is left out.
+ */
+function* written(
   { users, hasMore }: UserPage,
   orderOf: (user: UserRow) => readonly number[],
   scope: ScopeId,
   { registry, clock }: AnswerParts,
-): UserAnswer {
+): Generator<void, UserAnswer> {
   const view = registry.scope(scope)
   const now = clock.now()
   const found: FoundUser[] = []
   let characters = 0
-  for (const row of users) {
-    if (characters >= PAGE_CHARACTERS) break
+  for (const [i, row] of users.entries()) {
+    if (characters >= PAGE_CHARACTERS) return { users: found, hasMore: true }
+    if (i % USERS_A_STEP === USERS_A_STEP - 1) yield
+    if (!isThere(row)) continue
     const { id, deviceId } = row.partition.table.peek(row.row)
     const user = row.partition.userOf(row.row, view, now)
     found.push({ order: orderOf(row), id, deviceId, user, explanation: '' })
     characters += user.length
   }
-  return { users: found, hasMore: hasMore || found.length < users.length }
+  return { users: found, hasMore }
 }
 
 /** As many as one answer has; those of one host end there already. */

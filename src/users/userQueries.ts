@@ -16,7 +16,8 @@ import { Lowest } from './lowest.ts'
  * changes a second for a few questions a minute. A scan of the columns looks at a million devices in milliseconds and
  * costs an update nothing.
  *
- * To be called between batches (`ActorHost.read`), so that they see committed state.
+ * To be called between batches (`ActorHost.read`), so that they see committed state. Scans go in steps, between which there
+ * may be batches: a record that moves meanwhile is found where it was or where it is.
  */
 
 /** Partitions of one host, ascending by number: all there are, or some. */
@@ -30,6 +31,25 @@ export interface Devices {
 export interface UserRow {
   readonly partition: Partition
   readonly row: number
+  /** Epoch milliseconds: tells by itself, later on, whether the row still is of this record. */
+  readonly createdAt: number
+}
+
+function userRow(partition: Partition, row: number): UserRow {
+  return { partition, row, createdAt: partition.table.createdAt(row) }
+}
+
+/** Whether the row is of the record that it was of. */
+export function isThere({ partition, row, createdAt }: UserRow): boolean {
+  return partition.table.exists(row) && partition.table.createdAt(row) === createdAt
+}
+
+/** Rows that a scan looks at in one step: a fraction of a millisecond. */
+const ROWS_A_STEP = 512
+
+/** Where a scan pauses. */
+function isStep(row: number): boolean {
+  return row % ROWS_A_STEP === ROWS_A_STEP - 1
 }
 
 /** Rows of one answer, and whether there are more. */
@@ -48,14 +68,14 @@ export function findUserRecord(
   const place = locateUserRecord(salt, id)
   const partition = place && devices.partitions.find(({ number }) => number === place.partition)
   if (!partition?.table.exists(place!.row) || partition.table.scope(place!.row) !== scope) return undefined
-  return partition.table.peek(place!.row).id === id ? { partition, row: place!.row } : undefined
+  return partition.table.peek(place!.row).id === id ? userRow(partition, place!.row) : undefined
 }
 
 /** The record with this `_id`, userId or deviceId; of several, the first by {@link latestFirst}. */
 export function findUser(devices: Devices, salt: StoreSalt, scope: ScopeId, id: string): UserRow | undefined {
   let found: UserRow | undefined
   const consider = (partition: Partition, row: number) => {
-    found = later(found, { partition, row })
+    found = later(found, userRow(partition, row))
   }
   const record = findUserRecord(devices, salt, scope, id)
   if (record !== undefined) consider(record.partition, record.row)
@@ -70,7 +90,7 @@ export function findUser(devices: Devices, salt: StoreSalt, scope: ScopeId, id: 
 export function lastOfUser(devices: Devices, scope: ScopeId, userId: string): UserRow | undefined {
   let found: UserRow | undefined
   for (const partition of devices.partitions)
-    for (const row of partition.table.rowsOfUser(scope, userId)) found = later(found, { partition, row })
+    for (const row of partition.table.rowsOfUser(scope, userId)) found = later(found, userRow(partition, row))
   return found
 }
 
@@ -111,7 +131,7 @@ export function isBefore(one: readonly number[], other: readonly number[]): bool
 }
 
 /** Records by {@link newestFirst}. */
-export function listUsers(devices: Devices, scope: ScopeId, query: UserList): UserPage {
+export function* listUsers(devices: Devices, scope: ScopeId, query: UserList): Generator<void, UserPage> {
   const { userId, deviceId, after } = query
   const { createdBefore = Infinity, createdAfter = -Infinity } = query
   const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
@@ -127,12 +147,15 @@ export function listUsers(devices: Devices, scope: ScopeId, query: UserList): Us
       if (number < afterPartition || (number === afterPartition && row <= afterRow)) return
     }
     if (updatedAt >= updatedBefore || updatedAt <= updatedAfter) return
-    if (page.wants(-createdAt)) page.offer(-createdAt, { partition, row })
+    if (page.wants(-createdAt)) page.offer(-createdAt, userRow(partition, row))
   }
   for (const partition of devices.partitions) {
     const { table } = partition
     if (userId === undefined && deviceId === undefined) {
-      for (let row = 0; row < table.length; row++) consider(partition, row)
+      for (let row = 0; row < table.length; row++) {
+        if (isStep(row)) yield
+        consider(partition, row)
+      }
     } else {
       for (const row of rowsNamed(table, scope, userId, deviceId)) consider(partition, row)
     }
@@ -163,7 +186,7 @@ function rowsNamed(
 const SHORTEST_DEGREE_METERS = 110_500
 
 /** Records whose last location lies within the radius, by {@link nearestFirst}. */
-export function usersNear(devices: Devices, scope: ScopeId, near: UsersNear): UserPage {
+export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Generator<void, UserPage> {
   const { latitude, longitude, radiusMeters, metadata, limit } = near
   const page = new Lowest<UserRow>(limit + 1)
   const isWanted = metadata && metadataMatcher(metadata)
@@ -177,6 +200,7 @@ export function usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Us
   for (const partition of devices.partitions) {
     const { table } = partition
     for (let row = 0; row < table.length; row++) {
+      if (isStep(row)) yield
       if (table.scope(row) !== scope) continue
       const lat = table.latitude(row)
       if (lat < low || lat > high) continue
@@ -185,7 +209,7 @@ export function usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Us
       const distance = pointDistance(latitude, longitude, lat, table.longitude(row))
       if (distance > radiusMeters || !page.wants(distance)) continue
       if (isWanted !== undefined && !isWanted(table.peek(row).metadata)) continue
-      page.offer(distance, { partition, row })
+      page.offer(distance, userRow(partition, row))
     }
   }
   const users = page.items()
@@ -193,7 +217,12 @@ export function usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Us
 }
 
 /** Records that are in the geofence now, by {@link lastMovedFirst}. */
-export function usersIn(devices: Devices, scope: ScopeId, geofence: InsideGeofence, limit: number): UserPage {
+export function usersIn(
+  devices: Devices,
+  scope: ScopeId,
+  geofence: InsideGeofence,
+  limit: number,
+): Generator<void, UserPage> {
   return latestUsers(
     devices,
     scope,
@@ -205,28 +234,34 @@ export function usersIn(devices: Devices, scope: ScopeId, geofence: InsideGeofen
 }
 
 /** Records that are in range of the beacon now, by {@link lastMovedFirst}. */
-export function usersInRange(devices: Devices, scope: ScopeId, beaconId: string, limit: number): UserPage {
+export function usersInRange(
+  devices: Devices,
+  scope: ScopeId,
+  beaconId: string,
+  limit: number,
+): Generator<void, UserPage> {
   return latestUsers(devices, scope, beaconId, limit, ({ beacons }) =>
     beacons.some((visit) => visit.beaconId === beaconId),
   )
 }
 
 /** Records that name the id and are accepted, by {@link lastMovedFirst}. */
-function latestUsers(
+function* latestUsers(
   devices: Devices,
   scope: ScopeId,
   id: string,
   limit: number,
   accept: (profile: Profile) => boolean,
-): UserPage {
+): Generator<void, UserPage> {
   const page = new Lowest<UserRow>(limit + 1)
   const bytes = Buffer.from(id)
   for (const partition of devices.partitions) {
     const { table } = partition
     for (let row = 0; row < table.length; row++) {
+      if (isStep(row)) yield
       const key = -table.updatedAt(row)
       if (table.scope(row) !== scope || !page.wants(key)) continue
-      if (table.mayMention(row, bytes) && accept(table.peek(row))) page.offer(key, { partition, row })
+      if (table.mayMention(row, bytes) && accept(table.peek(row))) page.offer(key, userRow(partition, row))
     }
   }
   const rows = page.items()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
 import type { FoundUser, UserAnswer, UserQuestion } from '../../src/engine/port.ts'
-import { answerOf, mergeAnswers } from '../../src/users/userAnswers.ts'
+import { answerSteps, mergeAnswers } from '../../src/users/userAnswers.ts'
 import { findUser, findUserRecord, type Devices } from '../../src/users/userQueries.ts'
 import fc from '../kit/fastCheck.ts'
 import { aBeacon, aGeofence, applied, Engine, runs, SALT, TIMEOUT } from './kit.ts'
@@ -85,6 +85,15 @@ function idsOf(users: readonly FoundUser[]): string[] {
 }
 
 type Asked<Q> = Q extends UserQuestion ? Omit<Q, 'scope'> : never
+
+/** What the steps come to. */
+function answerOf(...asked: Parameters<typeof answerSteps>): UserAnswer {
+  const steps = answerSteps(...asked)
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
 
 /** What one host answers; hosts that share its partitions in any way answer the same. */
 function ask({ engine, random }: Crowd, asked: Asked<UserQuestion>, scope = 0): UserAnswer {
@@ -268,3 +277,38 @@ property(
     }
   },
 )
+
+t.test('scans go in steps; a row that is of somebody else by then is left out', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  const devices = Array.from({ length: 2000 }, (_, i) => `device-${i}`)
+  await Promise.all(
+    devices.map((deviceId) => engine.track(engine.update({ deviceId, latitude: 0, longitude: 0 }))),
+  )
+  const [partition] = engine.partitions
+  const parts = { salt: SALT, registry: engine.world, clock: engine.clock }
+  for (const asked of [
+    { ask: 'list', list: { limit: 1000 } },
+    { ask: 'near', near: { latitude: 0, longitude: 0, radiusMeters: 100, limit: 1000 } },
+  ] as const) {
+    const steps = answerSteps(engine.host, { scope: 0, ...asked }, parts)
+    let count = 0
+    let answer: UserAnswer | undefined
+    let removed: string | undefined
+    while (answer === undefined) {
+      const step = steps.next()
+      if (step.done) answer = step.value
+      else if (++count === 4) {
+        // It has been found by now, and its row is taken by somebody else.
+        const { id, deviceId } = partition!.table.peek(900)
+        removed = id
+        await engine.host.remove(partition!, 900, id)
+        engine.clock.advance(120_000)
+        const newcomer = engine.update({ deviceId: `${deviceId} again`, latitude: 0, longitude: 0 })
+        await engine.track(newcomer)
+      }
+    }
+    t.ok(count >= 2000 / 512 + 1000 / 16 - 2, `${count} steps`)
+    t.notOk(idsOf(answer.users).includes(removed!))
+    t.ok(answer.users.length >= 999, `${answer.users.length} of the others`)
+  }
+})
