@@ -232,6 +232,17 @@ export const OPTIONS = {
     value: 'NUMBER',
     help: 'Upper limit of open WebSocket streams per key; further ones are answered 429.',
   },
+  subscriptionBytes: {
+    type: 'integer',
+    default: 256 * MIB,
+    low: MIB,
+    high: 16384 * MIB,
+    env: 'RINGFENCE_SUBSCRIPTION_BYTES',
+    value: 'BYTES',
+    help:
+      'Upper limit of the memory for the filters and areas of streams and server-sent events. The connections of one ' +
+      'key may take half of it, and one connection a 64th.',
+  },
   streamIdleSeconds: {
     type: 'integer',
     default: 120,

@@ -43,3 +43,8 @@ function keyOf(authorization: string): string {
   if (space < 0) return authorization
   return authorization.slice(0, space).toLowerCase() === 'bearer' ? authorization.slice(space + 1).trim() : ''
 }
+
+/** What a key is counted by, without the key itself. */
+export function keyName({ scope, keyId }: Credentials): string {
+  return `${scope} ${keyId}`
+}

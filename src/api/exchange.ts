@@ -1,11 +1,12 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { ApiError } from '../runtime/errors.ts'
 import type { Credentials } from '../registry/port.ts'
-import { authenticate } from './authenticate.ts'
+import { authenticate, keyName } from './authenticate.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
 import { errorAnswer, shuttingDown, tooLarge } from './errors.ts'
 import { readHeaders, readProxyHeaders } from './requestHeaders.ts'
 import { LATER, type Answer, type AnswerStream, type Call, type Reply } from './route.ts'
+import type { BodyHolder } from './bodyRoom.ts'
 import type { Shared } from './shared.ts'
 import { StreamOut } from './streamOut.ts'
 import { Upload, UPLOAD_MEMORY_BYTES } from './upload.ts'
@@ -22,6 +23,8 @@ const WHOLE_CHARACTERS = 256 * 1024
 
 /** A started buffer has room for a usual body, and grows by doubling. */
 const FIRST_BUFFER_BYTES = 4096
+/** A body that came in one piece, and is no longer, is not counted: it is gone when its handler returns, or small. */
+const SMALL_BODY_BYTES = 16 * 1024
 
 /**
  * One request and its answer: the only object made for it. It is the handler's {@link Call} and its {@link Reply}.
@@ -32,7 +35,7 @@ const FIRST_BUFFER_BYTES = 4096
  * 2. After that `res` is not touched: uWebSockets.js throws where it is.
  * 3. `req` is not kept: it lives during the first callback only.
  */
-export class Exchange implements Reply {
+export class Exchange implements Reply, BodyHolder {
   params: unknown = undefined
   query: unknown = undefined
   body: unknown = undefined
@@ -137,7 +140,7 @@ export class Exchange implements Reply {
   #caller(): string {
     const credentials = this.credentials
     if (credentials === undefined || this.#endpoint.route.limit?.by === 'address') return this.ip
-    return `${credentials.scope} ${credentials.keyId}`
+    return keyName(credentials)
   }
 
   #receive(chunk: ArrayBuffer, isLast: boolean): void {
@@ -146,6 +149,7 @@ export class Exchange implements Reply {
       const maxBodyBytes = this.#maxBodyBytes
       if (this.#length + chunk.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes)
       if (this.#buffer === undefined && isLast) {
+        if (chunk.byteLength > SMALL_BODY_BYTES) this.#hold(chunk.byteLength)
         this.#complete(Buffer.from(chunk))
         return
       }
@@ -160,18 +164,35 @@ export class Exchange implements Reply {
   #openUpload(maxBytes: number): void {
     const upload = new Upload(this.#res, maxBytes)
     this.upload = upload
-    this.#shared.uploads.add(this)
+    this.#shared.bodies.arriving.add(this)
     this.#res.onData((chunk, isLast) => {
       upload.receive(chunk, isLast)
-      if (isLast) this.#shared.uploads.delete(this)
+      if (isLast) this.#shared.bodies.arriving.delete(this)
     })
   }
 
-  /** The server shuts down and the body is not whole. */
+  /** The body is not whole, and no more of it is wanted. */
   cutOff(error: ApiError): void {
+    // What is left of it still comes.
+    this.#isLast = true
+    this.#release()
     // The handler is told first: it has begun, and what it made of the part is its own to say.
     if (this.upload === undefined) this.fail(error)
     else this.upload.destroy(error)
+  }
+
+  get keyName(): string {
+    return this.credentials === undefined ? '' : keyName(this.credentials)
+  }
+
+  get ageMs(): number {
+    return performance.now() - this.#startedAt
+  }
+
+  get arrivalRate(): number {
+    const { upload } = this
+    if (upload === undefined) return this.#length / this.ageMs
+    return upload.isWaiting ? Infinity : upload.received / (this.ageMs - upload.waitedMs)
   }
 
   get #maxBodyBytes(): number {
@@ -187,7 +208,7 @@ export class Exchange implements Reply {
       const grown = Buffer.allocUnsafeSlow(this.#held)
       this.#buffer?.copy(grown, 0, 0, this.#length)
       this.#buffer = grown
-      this.#shared.uploads.add(this)
+      this.#shared.bodies.arriving.add(this)
     }
     this.#buffer.set(new Uint8Array(chunk), this.#length)
     this.#length = needed
@@ -198,28 +219,26 @@ export class Exchange implements Reply {
    * @throws ApiError 503 where all of them would take too much
    */
   #hold(bytes: number): void {
-    const shared = this.#shared
-    if (shared.heldBytes + bytes - this.#held > shared.maxHeldBytes) {
-      throw new ApiError(503, 'Too many uploads at once.', { retryAfter: 1 })
-    }
-    shared.heldBytes += bytes - this.#held
+    this.#shared.bodies.acquire(this, bytes - this.#held)
     this.#held = bytes
   }
 
   #complete(bytes: Buffer): void {
     if (this.#shared.draining) throw shuttingDown()
+    if (this.#held > 0) this.#shared.bodies.arriving.delete(this)
     this.#begin()
     const { route } = this.#endpoint
     if (this.#format === 'json' && route.handleBytes !== undefined) {
       const result = route.handleBytes(bytes, this as unknown as Call<undefined, undefined, undefined>, this)
       if (result !== undefined) {
-        this.#release()
+        this.#buffer = undefined
         if (result !== LATER) this.send(result)
         return
       }
     }
     const body = this.#endpoint.readBody(bytes, this.#format)
-    this.#release()
+    // What was made of it takes its place, until the answer.
+    this.#buffer = undefined
     this.body = body
     this.fromSdk ||= typeof body?.sdkVersion === 'string'
     this.#handle()
@@ -228,9 +247,9 @@ export class Exchange implements Reply {
   /** Gives back the body's memory. */
   #release(): void {
     if (this.#held === 0) return
-    this.#shared.heldBytes -= this.#held
+    this.#shared.bodies.release(this, this.#held)
     this.#held = 0
-    this.#shared.uploads.delete(this)
+    this.#shared.bodies.arriving.delete(this)
     this.#buffer = undefined
   }
 
@@ -438,7 +457,9 @@ export class Exchange implements Reply {
     this.aborted = true
     this.upload?.detach(new ApiError(400, 'body: The connection closed before its end.', { param: 'body' }))
     this.#streamOut?.abort()
-    this.#release()
+    // A handler that is under way still has the body.
+    if (this.#running === 0) this.#release()
+    else this.#shared.bodies.arriving.delete(this)
     this.#settle(CLIENT_CLOSED)
   }
 
@@ -456,6 +477,7 @@ export class Exchange implements Reply {
   /** Nothing of the request goes on any more, once it is settled and its promises are. */
   #leave(): void {
     if (!this.#settled || !this.#handling || this.#running > 0) return
+    this.#release()
     this.#handling = false
     if (--this.#shared.handling === 0) this.#shared.onIdle?.()
   }

@@ -7,6 +7,7 @@ import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { KeyLookup, RequestQuotas } from './authenticate.ts'
+import { BodyRoom } from './bodyRoom.ts'
 import { ClientAddress, Peers } from './clientAddress.ts'
 import { Connections, connectionsOf, type Refusal } from './connections.ts'
 import { preflightHeaders } from './cors.ts'
@@ -33,7 +34,7 @@ export interface ServerOptions {
   readonly trustedProxies: readonly string[]
   /** Bytes of a request's body; default 1 MiB. */
   readonly maxBodyBytes?: number
-  /** Bytes of all bodies that are being collected at one time; default 64 MiB. */
+  /** Bytes of all bodies that are arriving or being handled; default 64 MiB. A key may have half, an address a quarter. */
   readonly maxHeldBytes?: number
   /** Bytes of all answers that clients are slow to read; default 64 MiB. Past it the slowest are cut off. */
   readonly maxUnreadBytes?: number
@@ -65,8 +66,10 @@ export interface Server {
   close(graceMilliseconds?: number): Promise<void>
   /** Requests that have not been answered yet, those included whose body is still arriving. */
   readonly inFlight: number
-  /** Bytes of buffers that hold bodies still arriving. */
+  /** Bytes of bodies that are arriving or being handled. */
   readonly heldBytes: number
+  /** Bodies refused because they arrived more slowly than others that needed their room. */
+  readonly slowBodies: number
   /** Bytes of answers that clients have not read whole. */
   readonly unreadBytes: number
   /** Open connections. */
@@ -109,14 +112,12 @@ export function createServer(options: ServerOptions): Server {
     clock: options.clock,
     log: options.logger,
     maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
-    maxHeldBytes: options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
     maxUnreadBytes: options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES,
-    heldBytes: 0,
+    bodies: new BodyRoom(options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES),
     unreadBytes: 0,
     readers: new Set(),
     inFlight: 0,
     handling: 0,
-    uploads: new Set(),
     draining: false,
     onIdle: undefined,
   }
@@ -248,7 +249,7 @@ export function createServer(options: ServerOptions): Server {
     if (listenSocket !== undefined) uWS.us_listen_socket_close(listenSocket)
     listenSocket = undefined
     shared.draining = true
-    for (const upload of shared.uploads) upload.cutOff(shuttingDown())
+    for (const arriving of shared.bodies.arriving) arriving.cutOff(shuttingDown())
     if (shared.handling > 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, graceMilliseconds)
@@ -268,7 +269,10 @@ export function createServer(options: ServerOptions): Server {
       return shared.inFlight
     },
     get heldBytes() {
-      return shared.heldBytes
+      return shared.bodies.used
+    },
+    get slowBodies() {
+      return shared.bodies.slow
     },
     get unreadBytes() {
       return shared.unreadBytes

@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
 import type { KeyLookup, RequestQuotas } from './authenticate.ts'
+import type { BodyRoom } from './bodyRoom.ts'
 import type { ClientAddress, Peers } from './clientAddress.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -13,10 +14,9 @@ export interface Shared {
   readonly clock: Clock
   readonly log: ErrorLog | undefined
   readonly maxBodyBytes: number
-  readonly maxHeldBytes: number
   readonly maxUnreadBytes: number
-  /** Bytes of buffers in which bodies are being collected, or that uploads may fill. */
-  heldBytes: number
+  /** For bodies that are arriving or being handled. */
+  readonly bodies: BodyRoom
   /** Bytes of answers that their clients have not read whole. */
   unreadBytes: number
   /** The requests of those answers, the longest waiting first. */
@@ -28,8 +28,6 @@ export interface Shared {
    * has gone: a drain waits for these.
    */
   handling: number
-  /** Requests whose body came in more than one piece, or goes to a handler as it comes, and is not yet whole. */
-  readonly uploads: Set<Exchange>
   draining: boolean
   /** Called when nothing is being handled any more; set while the server drains. */
   onIdle: (() => void) | undefined

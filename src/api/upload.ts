@@ -22,7 +22,9 @@ export class Upload extends Readable {
   readonly #res: HttpResponse
   readonly #maxBytes: number
   #received = 0
-  #waiting = false
+  /** The socket was asked to wait, since then, of `performance.now()`. */
+  #waitingSince: number | undefined
+  #waitedMs = 0
   #isWhole = false
   /** `res` must not be touched any more. */
   #detached = false
@@ -33,6 +35,21 @@ export class Upload extends Readable {
     this.#maxBytes = maxBytes
     // Without a listener the error of an upload that nobody reads would end the process.
     this.on('error', () => undefined)
+  }
+
+  /** Bytes so far. */
+  get received(): number {
+    return this.#received
+  }
+
+  /** The socket waits for the reader here. */
+  get isWaiting(): boolean {
+    return this.#waitingSince !== undefined
+  }
+
+  /** How long it has waited before, milliseconds. */
+  get waitedMs(): number {
+    return this.#waitedMs
   }
 
   /** @param chunk memory of the socket: it is copied */
@@ -50,7 +67,7 @@ export class Upload extends Readable {
     } else if (!wantsMore) {
       // Told again for each piece: a turn of the socket goes on reading after the first, and each piece sets the time
       // limit anew, which would end an upload whose reader is busy for longer with what it has.
-      this.#waiting = true
+      this.#waitingSince ??= performance.now()
       this.#res.pause()
     }
   }
@@ -76,8 +93,9 @@ export class Upload extends Readable {
   }
 
   #resume(): void {
-    if (!this.#waiting || this.#detached) return
-    this.#waiting = false
+    if (this.#waitingSince === undefined || this.#detached) return
+    this.#waitedMs += performance.now() - this.#waitingSince
+    this.#waitingSince = undefined
     this.#res.resume()
   }
 }

@@ -36,6 +36,7 @@ import type { Registry } from '../registry/registry.ts'
 import type { Roads } from './roads.ts'
 import { settingsRoutes } from '../registry/settingsRoutes.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
+import { KeyedBound, type Bounds } from '../runtime/keyedBound.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { connectionRoom, openFileLimit } from '../runtime/openFiles.ts'
@@ -86,7 +87,8 @@ export function openFront(parts: FrontParts): Front {
     clock,
   })
   const audiences = new Audiences(feed)
-  const eventStreams = new ServerSentEvents(feed, audiences, keyWatch)
+  const kept = new KeyedBound('Filters and areas', boundsOf(options.subscriptionBytes))
+  const eventStreams = new ServerSentEvents(feed, audiences, keyWatch, kept)
   const definitions = [
     ...trackRoutes({ intake, registry, rateLimits: options.rateLimits, measurer, scan: scanJsonUpdate }),
     ...conversionRoutes({ intake, users }),
@@ -114,6 +116,7 @@ export function openFront(parts: FrontParts): Front {
     intake,
     features: [subscriptions, watches],
     keyWatch,
+    kept,
     quotas: registry.projects,
     streamDeviceLimit: options.rateLimits && options.streamDeviceLimit,
     clock,
@@ -137,8 +140,14 @@ export function openFront(parts: FrontParts): Front {
     eventReaders: eventStreams,
     subscriptions,
     watches,
+    kept,
   })
   return { server, keyWatch, eventStreams, streamServer }
+}
+
+/** One key may take half of all, and one connection a sixty-fourth. */
+function boundsOf(all: number): Bounds {
+  return { connection: Math.floor(all / 64), key: Math.floor(all / 2), all }
 }
 
 /** The webhooks of all projects, sent from this process. */

@@ -1,17 +1,21 @@
 import Type from 'typebox'
+import { keyName } from '../api/authenticate.ts'
 import type { KeyHolder, KeyWatch } from '../api/keyWatch.ts'
 import { route, type Route } from '../api/route.ts'
 import { Text } from '../api/schemas.ts'
 import type { Audiences, Encoded, Outlet } from '../events/audience.ts'
 import { EventReader } from '../events/eventReader.ts'
 import type { EventFeed } from '../events/feed.ts'
-import type { EventFilter } from '../events/filter.ts'
+import { filterBytes, LISTS, type EventFilter } from '../events/filter.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { Credentials } from '../registry/port.ts'
 import { notFound } from '../runtime/errors.ts'
+import type { KeyedBound } from '../runtime/keyedBound.ts'
 
 /** A reader that has left that much unread gets no more until it has read all. */
 const MAX_UNREAD_BYTES = 64 * 1024
+/** What a reader takes in memory beside its filter, about: what waits for it included, which others mostly share. */
+const READER_BYTES = 8 * 1024
 /** A comment that often tells proxies, and us, that the other side is still there. */
 const HEARTBEAT_MS = 15_000
 
@@ -47,13 +51,16 @@ export class ServerSentEvents {
   readonly #feed: EventFeed
   readonly #audiences: Audiences
   readonly #keyWatch: KeyWatch
+  readonly #kept: KeyedBound
   readonly #open = new Set<AbortController>()
   #stopped = false
 
-  constructor(feed: EventFeed, audiences: Audiences, keyWatch: KeyWatch) {
+  /** @param kept bound of what readers and their filters take in memory, together with those of streams */
+  constructor(feed: EventFeed, audiences: Audiences, keyWatch: KeyWatch, kept: KeyedBound) {
     this.#feed = feed
     this.#audiences = audiences
     this.#keyWatch = keyWatch
+    this.#kept = kept
   }
 
   /** How many readers are connected. */
@@ -134,6 +141,9 @@ export class ServerSentEvents {
     ended: AbortController,
   ): AsyncGenerator<Encoded, undefined> {
     // Not before the first piece is asked for: until then nobody may ever come to read, and nothing below would run.
+    const share = this.#kept.share(keyName(credentials))
+    const listed = LISTS.find(([list]) => filter[list] !== undefined)
+    share.acquire(READER_BYTES + filterBytes(filter), listed?.[0])
     this.#open.add(ended)
     if (this.#stopped) ended.abort()
     const outlet = new PieceOutlet(ended.signal)
@@ -159,6 +169,7 @@ export class ServerSentEvents {
       ended.abort()
       this.#open.delete(ended)
       this.#keyWatch.remove(credentials, holder)
+      share.release(share.used)
     }
   }
 }

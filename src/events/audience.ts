@@ -1,6 +1,7 @@
 import type { ScopeId } from '../model/scope.ts'
 import type { EventFeed } from './feed.ts'
-import { wants, type EventFilter } from './filter.ts'
+import { nameHash } from '../runtime/nameHash.ts'
+import { isSameFilter, LISTS, wants, type EventFilter } from './filter.ts'
 import type { PlacedEvent, StoredEvent, Stretch } from './port.ts'
 
 /**
@@ -24,6 +25,8 @@ const STRETCH = 200
 export const PART_BYTES = 64 * 1024
 /** Connections that are sent to between two breaths of the process. */
 const SENDS_PER_TURN = 1000
+/** Groups, and items of their filters, that are looked at between two breaths. */
+const LOOKS_PER_TURN = 100_000
 
 /** Successive events as one group gets them. */
 export interface Part {
@@ -60,20 +63,12 @@ export interface Member {
   fail(error: unknown): void
 }
 
-/** What a filter lists, the most telling list first, and where an event has the like. */
-const LISTS = [
-  ['deviceIds', 'deviceId'],
-  ['userIds', 'userId'],
-  ['externalIds', 'externalId'],
-  ['tags', 'tag'],
-  ['types', 'type'],
-] as const
-
 class Audience {
   /** Members have got, or are getting, what is up to here: who joins must have that already. */
   place: number
   readonly #ended = new AbortController()
-  readonly #groups = new Map<string, Group>()
+  /** By {@link hashOf}; who sends filters cannot choose which meet. A text of the whole filter as the key would hold it twice. */
+  readonly #groups = new Map<number, Group[]>()
   /** By the first list of their filters: the groups that each of its items may concern. */
   readonly #listed = LISTS.map(() => new Map<string, Set<Group>>())
   /** Groups whose filters have no list. */
@@ -84,7 +79,8 @@ class Audience {
     this.place = feed.lastPlace
     this.#follow(feed.follow(scope, this.place, STRETCH, this.#ended.signal)).catch((error: unknown) => {
       if (this.#ended.signal.aborted) return
-      for (const { members } of this.#groups.values()) for (const member of members) member.fail(error)
+      const groups = [...this.#groups.values()].flat()
+      for (const { members } of groups) for (const member of members) member.fail(error)
     })
   }
 
@@ -92,23 +88,28 @@ class Audience {
     return this.#groups.size === 0
   }
 
-  /** @param member its place is that of the audience, or ahead of it */
-  add(member: Member): void {
-    const key = keyOf(member)
-    let group = this.#groups.get(key)
+  /**
+   * @param member its place is that of the audience, or ahead of it
+   * @returns what {@link remove} takes
+   */
+  add(member: Member): Group {
+    const hash = hashOf(member)
+    const alike = this.#groups.get(hash) ?? []
+    let group = alike.find((other) => other.suits(member))
     if (group === undefined) {
-      group = new Group(member)
-      this.#groups.set(key, group)
+      group = new Group(member, hash)
+      if (alike.push(group) === 1) this.#groups.set(hash, alike)
       for (const groups of this.#homes(group)) groups.add(group)
     }
     group.members.add(member)
+    return group
   }
 
-  remove(member: Member): void {
-    const key = keyOf(member)
-    const group = this.#groups.get(key)
-    if (group === undefined || !group.members.delete(member) || group.members.size > 0) return
-    this.#groups.delete(key)
+  remove(member: Member, group: Group): void {
+    if (!group.members.delete(member) || group.members.size > 0) return
+    const alike = this.#groups.get(group.hash)!.filter((other) => other !== group)
+    if (alike.length === 0) this.#groups.delete(group.hash)
+    else this.#groups.set(group.hash, alike)
     const at = homeOf(group.filter)
     if (at < 0) this.#unlisted.delete(group)
     else {
@@ -134,12 +135,20 @@ class Audience {
 
   async #deliver(events: readonly PlacedEvent[]): Promise<void> {
     const concerned = new Set<Group>()
+    let looks = 0
     for (const placed of events) {
-      this.#groupsOf(placed.event, (group) => {
-        if (!wants(group.filter, placed.event)) return
-        group.collect(placed)
-        concerned.add(group)
-      })
+      for (const groups of this.#groupsOf(placed.event)) {
+        for (const group of groups) {
+          // Who leaves while others have their turn is not told; who joins has this event already.
+          if ((looks += group.looks) >= LOOKS_PER_TURN) {
+            looks = 0
+            await turn()
+          }
+          if (!wants(group.filter, placed.event)) continue
+          group.collect(placed)
+          concerned.add(group)
+        }
+      }
     }
     let sends = 0
     for (const group of concerned) {
@@ -152,13 +161,14 @@ class Audience {
     }
   }
 
-  #groupsOf(event: StoredEvent, visit: (group: Group) => void): void {
-    for (const group of this.#unlisted) visit(group)
+  /** Sets that hold all groups that may want the event; no group is in two of them. */
+  *#groupsOf(event: StoredEvent): Generator<ReadonlySet<Group>> {
+    yield this.#unlisted
     for (let i = 0; i < LISTS.length; i++) {
       const listed = this.#listed[i]!
       const value = listed.size === 0 ? undefined : event[LISTS[i]![1]]
       const groups = value === undefined ? undefined : listed.get(value)
-      if (groups !== undefined) for (const group of groups) visit(group)
+      if (groups !== undefined) yield groups
     }
   }
 
@@ -172,6 +182,12 @@ class Audience {
       return groups
     })
   }
+}
+
+/** Where a member is. */
+export interface Seat {
+  readonly audience: Audience
+  readonly group: Group
 }
 
 /** The audiences of all scopes, as long as they have members. */
@@ -189,19 +205,18 @@ export class Audiences {
   }
 
   /** Makes it a member; undefined while it is behind. */
-  join(scope: ScopeId, member: Member): Audience | undefined {
+  join(scope: ScopeId, member: Member): Seat | undefined {
     let audience = this.#audiences.get(scope)
     if (member.place < (audience?.place ?? this.#feed.lastPlace)) return undefined
     if (audience === undefined) {
       audience = new Audience(this.#feed, scope)
       this.#audiences.set(scope, audience)
     }
-    audience.add(member)
-    return audience
+    return { audience, group: audience.add(member) }
   }
 
-  leave(scope: ScopeId, member: Member, audience: Audience): void {
-    audience.remove(member)
+  leave(scope: ScopeId, member: Member, { audience, group }: Seat): void {
+    audience.remove(member, group)
     if (!audience.isEmpty) return
     audience.end()
     this.#audiences.delete(scope)
@@ -211,14 +226,26 @@ export class Audiences {
 /** Members that get the same bytes. */
 class Group {
   readonly filter: EventFilter
+  readonly hash: number
+  /** What it costs at most to look whether it wants an event: itself and the items of its filter. */
+  readonly looks: number
   readonly members = new Set<Member>()
+  readonly #format: string
   readonly #encode: (event: StoredEvent) => Encoded
   #parts: { places: number[]; messages: Encoded[] }[] = []
   #bytes = 0
 
-  constructor({ filter, outlet }: Member) {
+  constructor({ filter, outlet }: Member, hash: number) {
     this.filter = filter
+    this.hash = hash
+    this.looks = LISTS.reduce((sum, [list]) => sum + (filter[list]?.length ?? 0), 1)
+    this.#format = outlet.format
     this.#encode = (event) => outlet.encode(event)
+  }
+
+  /** Whether the member is to get the very bytes that this group gets. */
+  suits({ filter, outlet }: Member): boolean {
+    return outlet.format === this.#format && isSameFilter(filter, this.filter)
   }
 
   collect({ place, event }: PlacedEvent): void {
@@ -246,8 +273,14 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-function keyOf({ filter, outlet }: Member): string {
-  return JSON.stringify([outlet.format, LISTS.map(([list]) => filter[list])])
+/** Of what makes a group; keyed, so that nobody can choose filters whose hashes are alike. */
+function hashOf({ filter, outlet }: Member): number {
+  let hash = nameHash(0, outlet.format)
+  for (const [list] of LISTS) {
+    hash = nameHash(hash, list)
+    for (const item of filter[list] ?? []) hash = nameHash(hash, item)
+  }
+  return hash
 }
 
 /** The number of the first list of a filter; −1 where it has none. */

@@ -7,6 +7,7 @@ import {
   type Member,
   type Outlet,
   type Part,
+  type Seat,
 } from './audience.ts'
 import { wants, type EventFilter } from './filter.ts'
 import type { PlacedEvent } from './port.ts'
@@ -26,7 +27,7 @@ export class EventReader implements Member {
   readonly #scope: ScopeId
   readonly #audiences: Audiences
   /** While it is a member. */
-  #audience: ReturnType<Audiences['join']>
+  #seat: Seat | undefined
   #isReading = false
   #isEnded = false
 
@@ -55,7 +56,7 @@ export class EventReader implements Member {
 
   /** Goes on where it is behind: at the start, and whenever the client has read what was sent. */
   advance(): void {
-    if (this.#isReading || this.#isEnded || this.#audience !== undefined) return
+    if (this.#isReading || this.#isEnded || this.#seat !== undefined) return
     this.#catchUp().catch((error: unknown) => this.fail(error))
   }
 
@@ -72,8 +73,8 @@ export class EventReader implements Member {
   async #catchUp(): Promise<void> {
     this.#isReading = true
     while (!this.#isEnded && !this.outlet.isBehind) {
-      this.#audience = this.#audiences.join(this.#scope, this)
-      if (this.#audience !== undefined) break
+      this.#seat = this.#audiences.join(this.#scope, this)
+      if (this.#seat !== undefined) break
       const { events, place } = await this.#audiences.read(this.#scope, this.place)
       if (!this.#isEnded && this.#sendAll(events)) this.place = place
       await turn()
@@ -101,9 +102,9 @@ export class EventReader implements Member {
   }
 
   #leave(): void {
-    const audience = this.#audience
-    if (audience === undefined) return
-    this.#audience = undefined
-    this.#audiences.leave(this.#scope, this, audience)
+    const seat = this.#seat
+    if (seat === undefined) return
+    this.#seat = undefined
+    this.#audiences.leave(this.#scope, this, seat)
   }
 }

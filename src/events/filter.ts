@@ -10,6 +10,35 @@ export interface EventFilter {
   readonly deviceIds?: readonly string[] | undefined
 }
 
+/** The lists of a filter, the most telling first, and where an event has the like. */
+export const LISTS = [
+  ['deviceIds', 'deviceId'],
+  ['userIds', 'userId'],
+  ['externalIds', 'externalId'],
+  ['tags', 'tag'],
+  ['types', 'type'],
+] as const
+
+/** What an item of a filter takes in memory beside its characters: its string, its places in a list and in an index. */
+const ITEM_BYTES = 400
+
+/** Bytes, about, that a reader with this filter holds for it. */
+export function filterBytes(filter: EventFilter): number {
+  let bytes = 0
+  for (const [list] of LISTS) for (const item of filter[list] ?? []) bytes += ITEM_BYTES + 2 * item.length
+  return bytes
+}
+
+/** Whether two filters have the same lists, in the same order. */
+export function isSameFilter(one: EventFilter, other: EventFilter): boolean {
+  return LISTS.every(([list]) => {
+    const items = one[list]
+    const others = other[list]
+    if (items === undefined || others === undefined) return items === others
+    return items.length === others.length && items.every((item, i) => item === others[i])
+  })
+}
+
 /** Whether the filter wants the event. */
 export function wants(filter: EventFilter, event: StoredEvent): boolean {
   return (

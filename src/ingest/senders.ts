@@ -21,6 +21,11 @@ export const SENDER_FIELDS =
 const SETS = 1 << 17
 const WAYS = 4
 
+/** Bytes, about, of all senders that are kept: half a million usual ones. Texts may be long, and senders choose them. */
+const MAX_KEPT_BYTES = 256 * 1024 * 1024
+/** What one takes beside the characters of its texts, about. */
+const SENDER_BYTES = 320
+
 /** Places of a sender's texts, as a shift: one for each bit of {@link FIELD}. */
 const PLACES = 4
 /** Updates whose texts are held at once. */
@@ -86,7 +91,10 @@ type Origin = Pick<Stamp, 'scope' | 'ip'>
  * step by step, and the waits of a step overlap, because none of its loads hangs on another or on a branch that is taken
  * by what was loaded.
  */
-class Senders {
+export class Senders {
+  readonly #maxBytes: number
+  /** Of those that are kept, about. */
+  #bytes = 0
   readonly #hashes = new Int32Array(SETS * WAYS)
   readonly #kept: (Sender | undefined)[] = []
   /** By set: the place that is given away next. */
@@ -96,6 +104,15 @@ class Senders {
   readonly #places = new Int32Array(MAX_UPDATES)
   /** Of no meaning: what is loaded for the cache alone goes here, or the compiler would leave the loads out. */
   touched = 0
+
+  constructor(maxBytes = MAX_KEPT_BYTES) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Bytes, about, that are kept. */
+  get bytes(): number {
+    return this.#bytes
+  }
 
   /** Gives each update the sender that says just this; false where the texts of one are no sender's. */
   findAll(texts: SenderTexts, origin: Origin, updates: readonly { sender: Sender }[]): boolean {
@@ -128,6 +145,12 @@ class Senders {
     const place = first + (this.#oldest[set]!++ & (WAYS - 1))
     // A list of which each place is filled in turn has no holes to look through.
     while (this.#kept.length <= place) this.#kept.push(undefined)
+    this.#bytes += bytesOf(made) - bytesOf(this.#kept[place])
+    if (this.#bytes > this.#maxBytes) {
+      // To begin anew costs each sender as much as its first update did.
+      this.#kept.fill(undefined)
+      this.#bytes = bytesOf(made)
+    }
     this.#hashes[place] = hash
     this.#kept[place] = made
     return made
@@ -185,6 +208,15 @@ function setOf(hash: number): number {
 /** 1 for zero and 0 for all else, without a branch. */
 function isZero(word: number): number {
   return ((word | -word) >>> 31) ^ 1
+}
+
+function bytesOf(sender: Sender | undefined): number {
+  if (sender === undefined) return 0
+  const { deviceId, userId, installId, deviceType, deviceOS, deviceMake, deviceModel } = sender
+  let bytes = SENDER_BYTES + deviceId.length
+  for (const text of [userId, installId, deviceType, deviceOS, deviceMake, deviceModel])
+    if (text !== undefined) bytes += text.length
+  return bytes
 }
 
 function isOf({ scope, ip }: Sender, origin: Origin): boolean {

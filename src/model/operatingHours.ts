@@ -147,7 +147,9 @@ interface ZoneClock {
   readonly offsets: Map<number, number>
 }
 
+/** By name, which has as many spellings as cases of its letters; bounded by beginning anew. */
 const zones = new Map<string, ZoneClock>()
+const MAX_ZONES = 1024
 
 /** Whole minutes since Sunday 00:00 on the zone's wall clock, 0 to 10079. */
 function localWeekMinute(timeZone: string, timeMs: number): number {
@@ -171,6 +173,7 @@ export function offsetMs(timeZone: string, timeMs: number): number {
       second: 'numeric',
     })
     zone = { format, offsets: new Map() }
+    if (zones.size === MAX_ZONES) zones.clear()
     zones.set(timeZone, zone)
   }
   const quarter = Math.floor(timeMs / QUARTER_MS)

@@ -4,6 +4,7 @@ import type { EventIndex } from '../events/port.ts'
 import type { CommitLog } from '../log/port.ts'
 import type { RegistryView } from '../registry/port.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
+import type { KeyedBound } from '../runtime/keyedBound.ts'
 import { HostTotals } from './hostTotals.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -80,13 +81,23 @@ export function registerServerMetrics(
   server: {
     readonly inFlight: number
     readonly heldBytes: number
+    readonly slowBodies: number
     readonly unreadBytes: number
     readonly connections: number
     readonly refusedConnections: number
   },
 ): void {
   metrics.gauge('http_in_flight', 'Requests without an answer yet.', () => server.inFlight)
-  metrics.gauge('http_held_bytes', 'Bytes of bodies that are still arriving.', () => server.heldBytes)
+  metrics.gauge(
+    'http_held_bytes',
+    'Bytes of bodies that are arriving or being handled.',
+    () => server.heldBytes,
+  )
+  metrics.total(
+    'http_slow_bodies_total',
+    'Bodies refused because they arrived more slowly than others that needed their room.',
+    () => server.slowBodies,
+  )
   metrics.gauge(
     'http_unread_bytes',
     'Bytes of responses that clients have not read yet.',
@@ -114,14 +125,17 @@ export function registerFrontMetrics(
         readonly inFlight: number
       }
       readonly closedByCode: ReadonlyMap<number, number>
+      readonly unreadBytes: number
     }
     /** Of server-sent events. */
     readonly eventReaders: { readonly readers: number }
     readonly subscriptions: { readonly count: number }
-    readonly watches: { readonly count: number }
+    readonly watches: { readonly count: number; readonly devicesBytes: number }
+    /** What subscriptions, watches and server-sent events keep. */
+    readonly kept: KeyedBound
   },
 ): void {
-  const { streams, eventReaders, subscriptions, watches } = parts
+  const { streams, eventReaders, subscriptions, watches, kept } = parts
   metrics.gauge('stream_connections', 'Open streams.', () => streams.connections)
   metrics.total('stream_frames_total', 'Frames of updates taken in.', () => streams.counters.frames)
   metrics.total('stream_updates_total', 'Updates in those frames.', () => streams.counters.updates)
@@ -140,6 +154,26 @@ export function registerFrontMetrics(
   metrics.gauge('stream_subscriptions', 'Subscriptions to events.', () => subscriptions.count)
   metrics.gauge('stream_watches', 'Watched areas.', () => watches.count)
   metrics.gauge('event_readers', 'Readers of server-sent events.', () => eventReaders.readers)
+  metrics.gauge(
+    'stream_unread_bytes',
+    'Bytes of messages that clients of streams have not read yet.',
+    () => streams.unreadBytes,
+  )
+  metrics.gauge(
+    'subscription_bytes',
+    'Memory that the filters and areas of streams and server-sent events take, about.',
+    () => kept.used,
+  )
+  metrics.gauge(
+    'subscription_limit_bytes',
+    'Limit of that memory; beyond it, subscriptions are refused.',
+    () => kept.bounds.all,
+  )
+  metrics.gauge(
+    'watched_devices_bytes',
+    'Memory that the devices in watched areas take, about.',
+    () => watches.devicesBytes,
+  )
 }
 
 /** What an operator watches of any process. */

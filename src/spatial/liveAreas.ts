@@ -27,6 +27,15 @@ export interface AreaBox {
 /** A circle of any radius, a polygon, or a box. */
 export type LiveArea = Shape | AreaBox
 
+/** What an area takes in memory, about: the watch and its place in the index, and each corner of its outline. */
+const AREA_BYTES = 4096
+const CORNER_BYTES = 64
+
+/** Bytes, about, that an area takes in memory while it is watched. */
+export function areaBytes(area: LiveArea): number {
+  return AREA_BYTES + CORNER_BYTES * (area.kind === 'polygon' ? area.ring.length : 0)
+}
+
 /** An area too small or too crooked to hold anything. */
 export class AreaError extends Error {
   override name = 'AreaError'

@@ -1,6 +1,6 @@
 import type { Encoded } from '../events/audience.ts'
 import type { Intake } from '../engine/port.ts'
-import type { RequestQuotas } from '../api/authenticate.ts'
+import { keyName, type RequestQuotas } from '../api/authenticate.ts'
 import type { KeyHolder } from '../api/keyWatch.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
 import type { Socket, SocketReceiver, SocketRequest } from '../api/socket.ts'
@@ -10,6 +10,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Credentials } from '../registry/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
+import type { KeyedBound, Share } from '../runtime/keyedBound.ts'
 import { CLOSE } from './closeCodes.ts'
 import type { AckMessage, ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
 import type { Codec, StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
@@ -32,10 +33,12 @@ import { letAnotherBegin } from './turns.ts'
 const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024
 /** What a frame takes beside its bytes. */
 const FRAME_OVERHEAD_BYTES = 512
-/** A client that has left that much unread gets no more. */
+/** A client that has left that much unread gets no more. One message may be larger. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024
 /** Seconds. */
 const BUSY_RETRY = 1
+/** How long a client that is to be told why the stream ends may take to read what comes before. */
+const FAREWELL_MS = 10_000
 
 /** What all connections of a server share. */
 export interface ConnectionParts {
@@ -49,9 +52,15 @@ export interface ConnectionParts {
   /** By type of message. */
   readonly features: ReadonlyMap<string, FeatureEntry>
   readonly counters: StreamCounters
+  /** What subscriptions and watches keep. */
+  readonly kept: KeyedBound
+  /** What clients have left unread. */
+  readonly unread: KeyedBound
   /** Calls {@link Connection.flush} when all that became durable together has been told. */
   flushSoon(connection: Connection): void
-  closed(connection: Connection, code: number): void
+  /** It takes and sends no more; its socket may stay for {@link FAREWELL_MS}, and is told of then. */
+  ended(code: number): void
+  closed(connection: Connection): void
 }
 
 export interface FeatureEntry {
@@ -79,11 +88,18 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   readonly isSecret: boolean
   readonly rateLimited: boolean
   readonly key: string
+  readonly keyName: string
+  readonly kept: Share
   readonly #parts: ConnectionParts
+  readonly #unread: Share
   readonly #request: SocketRequest
   readonly #features = new Map<StreamFeatureKind, StreamFeature>()
   #socket: Socket | undefined
   #stopped = false
+  /** Nothing is sent any more. */
+  #ended = false
+  /** Sent once the client has read what is before it. */
+  #farewell: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | undefined
   /** The reader is behind. */
   #waits = false
   /** Of the frame that comes next. */
@@ -106,6 +122,9 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.isSecret = request.credentials.level === 'secret'
     this.rateLimited = parts.rateLimited
     this.key = request.key
+    this.keyName = keyName(request.credentials)
+    this.kept = parts.kept.share(this.keyName)
+    this.#unread = parts.unread.share(this.keyName)
   }
 
   get bufferedBytes(): number {
@@ -226,7 +245,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
       }
     }
     // To tell what is wrong with it was one message too many for a slow reader: nobody waits for it any more.
-    if (this.#socket === undefined) return true
+    if (this.#ended) return true
     this.#nextId = id + 1
     this.#busy = false
     this.#frames.push(receipt)
@@ -256,7 +275,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   }
 
   frameDone(): void {
-    if (this.#flushes || this.#socket === undefined) return
+    if (this.#flushes || this.#ended) return
     this.#flushes = true
     this.#parts.flushSoon(this)
   }
@@ -302,35 +321,63 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   }
 
   send(message: ServerMessage): void {
-    if (this.#socket !== undefined && this.#mayHold()) this.#sendOne(this.codec.encode(message))
+    if (!this.#maySend()) return
+    this.#sendOne(this.codec.encode(message))
+    this.#countUnread()
   }
 
   sendEncoded(messages: readonly Encoded[]): void {
-    if (this.#socket === undefined || !this.#mayHold()) return
+    if (!this.#maySend()) return
     if (messages.length === 1) this.#sendOne(messages[0]!)
     else
-      this.#socket.cork(() => {
+      this.#socket!.cork(() => {
         for (const message of messages) this.#sendOne(message)
       })
+    this.#countUnread()
   }
 
   #sendOne(message: Encoded): void {
     if (this.#socket!.send(message, this.codec.isBinary) === 0) this.#waits = true
   }
 
-  /** Whether more may wait for the reader; if not, that was the end of the connection. */
-  #mayHold(): boolean {
+  /** Whether more may wait for the reader; if not, that was the end of the stream. */
+  #maySend(): boolean {
+    if (this.#ended) return false
     if (!this.#waits || this.#socket!.getBufferedAmount() <= MAX_UNREAD_BYTES) return true
     this.close(CLOSE.slowReader, 'The client does not read what is sent.')
     return false
   }
 
+  /** Counts what waits for the reader; where all clients together leave too much, or those of one key, it is cut. */
+  #countUnread(): void {
+    if (!this.#waits) return
+    const unread = this.#unread
+    const bytes = this.#socket!.getBufferedAmount() - unread.used
+    if (bytes <= 0) unread.release(-bytes)
+    else if (unread.tryAcquire(bytes) !== undefined) this.#socket!.close()
+  }
+
+  /**
+   * Ends the stream. uWebSockets.js keeps what is not read, and the close frame behind it, for as long as the peer likes; so
+   * the socket is ended when that has been read, and cut when it takes too long.
+   */
   close(code: number, reason: string): void {
-    this.#socket?.end(code, reason)
+    const socket = this.#socket
+    if (this.#ended || socket === undefined) return
+    this.#end(code)
+    if (socket.getBufferedAmount() === 0) socket.end(code, reason)
+    else this.#farewell = { code, reason, timer: setTimeout(() => socket.close(), FAREWELL_MS) }
   }
 
   drained(): void {
-    if (this.#socket === undefined || this.#socket.getBufferedAmount() > 0) return
+    const socket = this.#socket
+    if (socket === undefined) return
+    if (this.#farewell !== undefined) {
+      if (socket.getBufferedAmount() === 0) socket.end(this.#farewell.code, this.#farewell.reason)
+      return
+    }
+    this.#countUnread()
+    if (this.#unread.used > 0) return
     this.#waits = false
     // Not at once: a message of more than 16 KB that is sent from within uWebSockets.js's drain call, and does not fit
     // again, is never drained (us_socket_write2 of uSockets does not note that it failed, so polling is stopped).
@@ -341,14 +388,23 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   }
 
   closed(code: number): void {
+    this.#end(code)
+    clearTimeout(this.#farewell?.timer)
     this.#socket = undefined
-    this.#stopped = true
+    this.#unread.release(this.#unread.used)
+    this.#parts.closed(this)
+  }
+
+  /** Takes and sends no more. */
+  #end(code: number): void {
+    if (this.#ended) return
+    this.#ended = this.#stopped = true
     // What is in flight goes on; nobody is there to be told.
     this.#parts.counters.inFlight -= this.#frames.length - this.#first
     this.#frames = []
     this.#first = 0
     for (const feature of this.#features.values()) feature.closed()
-    this.#parts.closed(this, code)
+    this.#parts.ended(code)
   }
 }
 

@@ -2,6 +2,7 @@ import type { TObject } from 'typebox'
 import type { Encoded } from '../events/audience.ts'
 import type { Stamp } from '../ingest/trackSchema.ts'
 import type { ScopeId } from '../model/scope.ts'
+import type { Share } from '../runtime/keyedBound.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
 import type { TrackFrame } from './trackFrame.ts'
 
@@ -31,6 +32,10 @@ export interface StreamConnection {
   /** Authenticated by a secret key. */
   readonly isSecret: boolean
   readonly codec: Codec
+  /** What its key is counted by. */
+  readonly keyName: string
+  /** What its filters and areas take in memory, counted until they are given up. */
+  readonly kept: Share
   /** Bytes that were sent and that the client has not read yet. */
   readonly bufferedBytes: number
   send(message: ServerMessage): void

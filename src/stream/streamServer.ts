@@ -6,6 +6,7 @@ import type { ErrorLog } from '../runtime/logger.ts'
 import type { Socket, SocketHandler, SocketRequest } from '../api/socket.ts'
 import { Validator } from '../api/validate.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { KeyedBound } from '../runtime/keyedBound.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { CLOSE } from './closeCodes.ts'
 import { Connection, type ConnectionParts, type FeatureEntry, type StreamCounters } from './connection.ts'
@@ -18,6 +19,8 @@ export interface StreamOptions {
   readonly intake: Pick<Intake, 'submit'>
   readonly features: readonly StreamFeatureKind[]
   readonly keyWatch: KeyWatch
+  /** Of what subscriptions and watches keep. */
+  readonly kept: KeyedBound
   readonly quotas: RequestQuotas
   /** Whether the limit of POST /v1/track per device holds for streams too. */
   readonly streamDeviceLimit: boolean
@@ -35,6 +38,10 @@ export interface StreamOptions {
 const TOLD_SHARE = 2
 /** How long a shutdown waits for readers that are behind. */
 const UNREAD_WAIT_MS = 2000
+
+const MIB = 1024 * 1024
+/** Bytes that clients have left unread. What one connection may leave is 4 MB and a message (connection.ts). */
+const UNREAD_BOUNDS = { connection: 64 * MIB, key: 64 * MIB, all: 128 * MIB }
 
 const CODECS: readonly Codec[] = [jsonCodec, msgpackCodec, protobufCodec]
 
@@ -59,6 +66,7 @@ export class StreamServer implements SocketHandler {
   readonly closedByCode = new Map<number, number>()
   readonly #options: StreamOptions
   readonly #parts: ConnectionParts
+  readonly #unread = new KeyedBound('Unread messages', UNREAD_BOUNDS)
   readonly #byKey = new Map<string, Set<Connection>>()
   #toFlush: Connection[] = []
   #draining = false
@@ -76,10 +84,13 @@ export class StreamServer implements SocketHandler {
       rateLimited: options.streamDeviceLimit,
       features: entriesOf(options.features),
       counters: this.counters,
+      kept: options.kept,
+      unread: this.#unread,
       flushSoon: (connection) => {
         if (this.#toFlush.push(connection) === 1) queueMicrotask(this.#flush)
       },
-      closed: (connection, code) => this.#closed(connection, code),
+      ended: (code) => void this.closedByCode.set(code, (this.closedByCode.get(code) ?? 0) + 1),
+      closed: (connection) => this.#closed(connection),
     }
   }
 
@@ -88,6 +99,11 @@ export class StreamServer implements SocketHandler {
     let count = 0
     for (const connections of this.#byKey.values()) count += connections.size
     return count
+  }
+
+  /** Bytes that clients have not read. */
+  get unreadBytes(): number {
+    return this.#unread.used
   }
 
   admit(key: string): void {
@@ -125,8 +141,7 @@ export class StreamServer implements SocketHandler {
     for (const connection of connections) connection.flush()
   }
 
-  #closed(connection: Connection, code: number): void {
-    this.closedByCode.set(code, (this.closedByCode.get(code) ?? 0) + 1)
+  #closed(connection: Connection): void {
     this.#options.keyWatch.remove(connection.credentials, connection)
     const connections = this.#byKey.get(connection.key)!
     connections.delete(connection)

@@ -4,6 +4,7 @@ import type { ErrorLog } from '../runtime/logger.ts'
 import type { Audiences, Encoded, Outlet } from '../events/audience.ts'
 import { EventReader } from '../events/eventReader.ts'
 import type { EventFeed } from '../events/feed.ts'
+import { filterBytes, LISTS, type EventFilter } from '../events/filter.ts'
 import type { StoredEvent } from '../events/port.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
 import { CLOSE } from './closeCodes.ts'
@@ -17,6 +18,8 @@ const MAX_SUBSCRIPTIONS = 100
 /** Items of one list of a filter. */
 const MAX_ITEMS = 1000
 const MAX_ID_LENGTH = 64
+/** What a subscription takes in memory beside its filter, about. */
+const SUBSCRIPTION_BYTES = 2048
 
 const Items = Type.Optional(Type.Array(Name(256), { minItems: 1, maxItems: MAX_ITEMS }))
 
@@ -106,14 +109,22 @@ class SubscriptionOutlet implements Outlet {
   }
 }
 
+/** One subscription of a connection. */
+interface Subscription {
+  /** That are counted for it. */
+  readonly bytes: number
+  /** Undefined while the place where it is to begin is looked for. */
+  reader: EventReader | undefined
+  isEnded: boolean
+}
+
 /** The subscriptions of one connection. */
 class ConnectionSubscriptions implements StreamFeature {
   readonly #connection: StreamConnection
   readonly #feed: EventFeed
   readonly #all: Subscriptions
   readonly #patience: Patience
-  /** By id: its reader, or the search for the place where it is to begin. */
-  readonly #subscriptions = new Map<string, EventReader | Promise<number | undefined>>()
+  readonly #subscriptions = new Map<string, Subscription>()
 
   constructor(connection: StreamConnection, feed: EventFeed, all: Subscriptions) {
     this.#connection = connection
@@ -129,8 +140,7 @@ class ConnectionSubscriptions implements StreamFeature {
 
   drained(): void {
     this.#patience.restore()
-    for (const subscription of this.#subscriptions.values())
-      if (subscription instanceof EventReader) subscription.advance()
+    for (const { reader } of this.#subscriptions.values()) reader?.advance()
   }
 
   closed(): void {
@@ -148,48 +158,48 @@ class ConnectionSubscriptions implements StreamFeature {
       throw new ApiError(403, 'filter: A publishable key must name deviceIds or userIds.', {
         param: 'filter',
       })
-    if (from === 'now') {
-      this.#begin(message, this.#feed.lastPlace)
-      return
+    const bytes = SUBSCRIPTION_BYTES + filterBytes(filter)
+    this.#connection.kept.acquire(bytes, 'filter')
+    const subscription: Subscription = { bytes, reader: undefined, isEnded: false }
+    this.#subscriptions.set(id, subscription)
+    const kept = keptFilter(filter)
+    const place = from === 'now' ? this.#feed.lastPlace : this.#all.tokens.open(this.#connection.scope, from)
+    if (place === undefined) void this.#beginAfter(id, kept, subscription, from)
+    else this.#begin(id, kept, subscription, Math.min(place, this.#feed.lastPlace))
+  }
+
+  async #beginAfter(
+    id: string,
+    filter: EventFilter,
+    subscription: Subscription,
+    eventId: string,
+  ): Promise<void> {
+    let refusal = new ApiError(404, 'from: No event has this `_id`, or it has been deleted.', {
+      param: 'from',
+    })
+    let place: number | undefined
+    try {
+      place = await this.#feed.placeOf(this.#connection.scope, eventId)
+    } catch (error) {
+      this.#all.failed(error)
+      refusal = new ApiError(500, 'Internal server error.')
     }
-    const place = this.#all.tokens.open(this.#connection.scope, from)
-    if (place === undefined) this.#beginAfter(message, from)
-    else this.#begin(message, Math.min(place, this.#feed.lastPlace))
+    // What it takes counts until here, or who subscribes and unsubscribes over and over would fill the index's queue.
+    if (subscription.isEnded) this.#connection.kept.release(subscription.bytes)
+    else if (place !== undefined) this.#begin(id, filter, subscription, place)
+    else {
+      this.#subscriptions.delete(id)
+      this.#connection.kept.release(subscription.bytes)
+      const { code, param, message } = refusal
+      this.#connection.send({ type: 'error', subscription: id, code, param, message })
+    }
   }
 
-  #beginAfter(message: SubscribeMessage, eventId: string): void {
-    const { id } = message
-    const search = this.#feed.placeOf(this.#connection.scope, eventId)
-    this.#subscriptions.set(id, search)
-    const isWanted = () => this.#subscriptions.get(id) === search
-    search.then(
-      (place) => {
-        if (!isWanted()) return
-        if (place !== undefined) this.#begin(message, place)
-        else
-          this.#refuse(
-            id,
-            new ApiError(404, 'from: No event has this `_id`, or it has been deleted.', { param: 'from' }),
-          )
-      },
-      (error: unknown) => {
-        if (!isWanted()) return
-        this.#all.failed(error)
-        this.#refuse(id, new ApiError(500, 'Internal server error.'))
-      },
-    )
-  }
-
-  #refuse(id: string, { code, param, message }: ApiError): void {
-    this.#subscriptions.delete(id)
-    this.#connection.send({ type: 'error', subscription: id, code, param, message })
-  }
-
-  #begin({ id, filter = {} }: SubscribeMessage, place: number): void {
+  #begin(id: string, filter: EventFilter, subscription: Subscription, place: number): void {
     const { scope } = this.#connection
     const outlet = new SubscriptionOutlet(id, this.#connection, this.#patience, this.#all)
     const reader = new EventReader(scope, filter, place, outlet, this.#all.audiences)
-    this.#subscriptions.set(id, reader)
+    subscription.reader = reader
     this.#all.count++
     this.#connection.send({ type: 'subscribed', id, from: this.#all.tokens.seal(scope, place) })
     reader.advance()
@@ -202,10 +212,27 @@ class ConnectionSubscriptions implements StreamFeature {
   }
 
   #end(id: string): void {
-    const subscription = this.#subscriptions.get(id)
+    const subscription = this.#subscriptions.get(id)!
     this.#subscriptions.delete(id)
-    if (!(subscription instanceof EventReader)) return
-    subscription.end()
+    subscription.isEnded = true
+    const { reader, bytes } = subscription
+    if (reader === undefined) return
+    reader.end()
     this.#all.count--
+    this.#connection.kept.release(bytes)
   }
+}
+
+/** The filter alone, in texts of its own: those that a decoder gives may be views of the whole message, and keep it alive. */
+function keptFilter(filter: EventFilter): EventFilter {
+  return Object.fromEntries(
+    LISTS.flatMap(([list]) => {
+      const items = filter[list]
+      return items === undefined ? [] : [[list, items.map(ownText)]]
+    }),
+  )
+}
+
+function ownText(text: string): string {
+  return text.isWellFormed() ? Buffer.from(text).toString() : text
 }

@@ -1,6 +1,7 @@
 import { isoDate } from '../model/isoDate.ts'
 import { PART_BYTES, type Encoded } from '../events/audience.ts'
 import type { ApiError } from '../runtime/errors.ts'
+import type { Share } from '../runtime/keyedBound.ts'
 import type { PositionMessage } from './messages.ts'
 import type { Patience } from './patience.ts'
 import type { StreamConnection } from './port.ts'
@@ -49,6 +50,8 @@ export interface Stay {
 export interface WatchOwner {
   readonly connection: StreamConnection
   readonly patience: Patience
+  /** What the devices in its areas take in memory. */
+  readonly devices: Share
   /** The stay is over, and the client knows. */
   forget(stay: Stay): void
   /** The watch cannot go on: it is to be ended, and the client told. */
@@ -64,6 +67,8 @@ export class Watch {
   readonly stays = new Set<Stay>()
   /** Number of the last position that was found in the area. */
   foundBy = 0
+  /** What its area takes in memory. */
+  #bytes = 0
   /** To be told, the first noted first. */
   readonly #due = new Set<Stay>()
   /** Told less than an interval ago, the first told first. */
@@ -73,6 +78,17 @@ export class Watch {
     this.id = id
     this.intervalMs = intervalMs
     this.owner = owner
+  }
+
+  /**
+   * Counts what its area takes in memory, in place of what was counted before.
+   * @throws ApiError that names the bound; then nothing is changed
+   */
+  keep(bytes: number): void {
+    const { kept } = this.owner.connection
+    if (bytes > this.#bytes) kept.acquire(bytes - this.#bytes, 'area')
+    else kept.release(this.#bytes - bytes)
+    this.#bytes = bytes
   }
 
   /** The device is in the area, and was not. */

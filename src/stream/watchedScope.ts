@@ -1,6 +1,5 @@
 import type { LivePosition } from '../engine/port.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { ByteBound } from '../runtime/byteBound.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { LiveAreas, type LiveArea } from '../spatial/liveAreas.ts'
 import type { LiveDevice, Stay, Watch } from './watch.ts'
@@ -21,14 +20,11 @@ export class WatchedScope {
   readonly scope: ScopeId
   readonly #areas = new LiveAreas<Watch>()
   readonly #devices = new Map<string, LiveDevice>()
-  readonly #bound: ByteBound
   readonly #found: Watch[] = []
   #position = 0
 
-  /** @param bound on the devices in areas of all scopes */
-  constructor(scope: ScopeId, bound: ByteBound) {
+  constructor(scope: ScopeId) {
     this.scope = scope
-    this.#bound = bound
   }
 
   get watches(): number {
@@ -99,7 +95,7 @@ export class WatchedScope {
 
   forget({ watch, device }: Stay): void {
     if (!device.stays.delete(watch)) return
-    this.#bound.release(STAY_BYTES)
+    watch.owner.devices.release(STAY_BYTES)
     if (device.stays.size === 0) this.#devices.delete(device.deviceId)
   }
 
@@ -107,13 +103,16 @@ export class WatchedScope {
     if (watch.stays.size === MAX_STAYS) {
       const sentence = `area: More than ${MAX_STAYS} devices are in it. Watch a smaller one.`
       watch.owner.failed(watch, new ApiError(400, sentence, { param: 'area' }))
-    } else if (this.#bound.tryAcquire(STAY_BYTES)) {
-      this.#devices.set(device.deviceId, device)
-      watch.enter(device)
-    } else {
-      const sentence = 'Too many devices are in watched areas. Try again, or watch smaller ones.'
-      watch.owner.failed(watch, new ApiError(503, sentence, { retryAfter: 60 }))
+      return
     }
+    try {
+      watch.owner.devices.acquire(STAY_BYTES, 'area')
+    } catch (error) {
+      watch.owner.failed(watch, error as ApiError)
+      return
+    }
+    this.#devices.set(device.deviceId, device)
+    watch.enter(device)
   }
 
   #deviceAt(live: LivePosition): LiveDevice {

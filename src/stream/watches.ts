@@ -6,10 +6,10 @@ import type { Shape } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeDirectory } from '../registry/port.ts'
 import type { Pair } from '../registry/recordFields.ts'
-import { ByteBound } from '../runtime/byteBound.ts'
+import { KeyedBound, type Share } from '../runtime/keyedBound.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
-import { AreaError, type LiveArea } from '../spatial/liveAreas.ts'
+import { areaBytes, AreaError, type LiveArea } from '../spatial/liveAreas.ts'
 import type { RawMessage, WatchMessage } from './messages.ts'
 import { Patience } from './patience.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
@@ -22,8 +22,9 @@ import { WatchedScope } from './watchedScope.ts'
 const MAX_WATCHES = 100
 const DEFAULT_INTERVAL_MS = 1000
 const MAX_INTERVAL_MS = 3_600_000
-/** Bytes, about, of the devices in all watched areas. */
-const DEVICES_BYTES = 512 * 1024 * 1024
+const MIB = 1024 * 1024
+/** Bytes, about, of the devices in watched areas. */
+const DEVICES_BOUNDS = { connection: 128 * MIB, key: 256 * MIB, all: 512 * MIB }
 /** How often moves are sent whose interval is over. */
 const TICK_MS = 100
 /** How often it is looked whether watched geofences have changed: every so many ticks. */
@@ -52,7 +53,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   readonly messages = { watch: WatchSchema, unwatch: Type.Object({ id: Id }) }
   readonly names = 'watch'
   readonly #parts: WatchesParts
-  readonly #bound = new ByteBound(DEVICES_BYTES)
+  readonly #devices = new KeyedBound('Devices in watched areas', DEVICES_BOUNDS)
   readonly #scopes = new Map<ScopeId, WatchedScope>()
   readonly #watches = new Set<Watch>()
   /** Watches of geofences: which, and its shape when it was last looked at. */
@@ -72,8 +73,14 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     return this.#watches.size
   }
 
+  /** Bytes, about, of the devices in watched areas. */
+  get devicesBytes(): number {
+    return this.#devices.used
+  }
+
   open(connection: StreamConnection): StreamFeature {
-    return new ConnectionWatches(connection, this.#scopeOf(connection.scope), this)
+    const scope = this.#scopeOf(connection.scope)
+    return new ConnectionWatches(connection, scope, this.#devices, this)
   }
 
   /**
@@ -83,9 +90,11 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   begin(watch: Watch, scope: WatchedScope, area: LiveArea | Pair): void {
     const shape = 'kind' in area ? area : this.#shapeOf(scope, area)
     if (shape === undefined) throw notFound('Geofence')
+    watch.keep(areaBytes(shape))
     try {
       scope.put(watch, shape)
     } catch (error) {
+      watch.keep(0)
       throw error instanceof AreaError ? badParam('area', error.message) : error
     }
     if (!('kind' in area)) this.#geofences.set(watch, { pair: area, shape: shape as Shape })
@@ -98,6 +107,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   end(watch: Watch, scope: WatchedScope): void {
     scope.remove(watch)
     this.#geofences.delete(watch)
+    watch.keep(0)
     if (!this.#watches.delete(watch) || this.#watches.size > 0) return
     this.#parts.positions.observer = undefined
     clearInterval(this.#beat)
@@ -162,11 +172,21 @@ export class Watches implements StreamFeatureKind, PositionObserver {
       if (shape === undefined) {
         watch.owner.failed(watch, new ApiError(404, 'The geofence was deleted.'))
       } else if (!isSameShape(shape, known.shape)) {
-        known.shape = shape
-        scope.put(watch, shape)
-        this.#look(watch, scope, shape)
+        this.#change(watch, scope, known, shape)
       }
     }
+  }
+
+  #change(watch: Watch, scope: WatchedScope, known: { shape: Shape }, shape: Shape): void {
+    try {
+      watch.keep(areaBytes(shape))
+    } catch (error) {
+      watch.owner.failed(watch, error as ApiError)
+      return
+    }
+    known.shape = shape
+    scope.put(watch, shape)
+    this.#look(watch, scope, shape)
   }
 
   #shapeOf({ scope }: WatchedScope, { tag, externalId }: Pair): Shape | undefined {
@@ -177,7 +197,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
 
   #scopeOf(scope: ScopeId): WatchedScope {
     let watched = this.#scopes.get(scope)
-    if (watched === undefined) this.#scopes.set(scope, (watched = new WatchedScope(scope, this.#bound)))
+    if (watched === undefined) this.#scopes.set(scope, (watched = new WatchedScope(scope)))
     return watched
   }
 }
@@ -186,13 +206,15 @@ export class Watches implements StreamFeatureKind, PositionObserver {
 class ConnectionWatches implements StreamFeature, WatchOwner {
   readonly connection: StreamConnection
   readonly patience: Patience
+  readonly devices: Share
   readonly #scope: WatchedScope
   readonly #all: Watches
   readonly #watches = new Map<string, Watch>()
 
-  constructor(connection: StreamConnection, scope: WatchedScope, all: Watches) {
+  constructor(connection: StreamConnection, scope: WatchedScope, devices: KeyedBound, all: Watches) {
     this.connection = connection
     this.patience = new Patience(connection)
+    this.devices = devices.share(connection.keyName)
     this.#scope = scope
     this.#all = all
   }

@@ -1,6 +1,7 @@
 /** The API of a process without partitions: HTTP and a stream, by way of the owners of partitions, and without any. */
 import { once } from 'node:events'
 import t from 'tap'
+import { roomy } from '../stream/fakeConnection.ts'
 import { WebSocket } from 'ws'
 import { KeyWatch } from '../../src/api/keyWatch.ts'
 import { createServer } from '../../src/api/server.ts'
@@ -43,6 +44,7 @@ t.test('a gateway', { skip }, async (t) => {
     intake: gateway,
     features: [],
     keyWatch: new KeyWatch({ isCurrent: () => true, quotas, clock }),
+    kept: roomy(),
     quotas,
     streamDeviceLimit: false,
     maxStreamsPerKey: 10,

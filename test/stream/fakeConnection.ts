@@ -2,12 +2,18 @@ import type { Encoded } from '../../src/events/audience.ts'
 import { jsonCodec } from '../../src/stream/jsonCodec.ts'
 import type { ServerMessage } from '../../src/stream/messages.ts'
 import type { StreamConnection } from '../../src/stream/port.ts'
+import { KeyedBound, type Share } from '../../src/runtime/keyedBound.ts'
+
+/** A bound that no test meets. */
+export const roomy = () => new KeyedBound('Filters and areas', { connection: 1e9, key: 1e9, all: 1e9 })
 
 /** A connection's twin: what is sent is kept as objects, and the test says when it has been read. */
 export class FakeConnection implements StreamConnection {
   readonly scope: number
   readonly isSecret: boolean
   readonly codec = jsonCodec
+  readonly keyName = 'key'
+  readonly kept: Share
   /** Everything that was sent, parsed. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into messages of every type
   readonly sent: any[] = []
@@ -18,7 +24,8 @@ export class FakeConnection implements StreamConnection {
   closedWith: number | undefined
   #unread = 0
 
-  constructor(scope = 0, isSecret = true) {
+  constructor(scope = 0, isSecret = true, bound = roomy()) {
+    this.kept = bound.share(this.keyName)
     this.scope = scope
     this.isSecret = isSecret
   }

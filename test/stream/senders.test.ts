@@ -1,7 +1,7 @@
 /** Senders looked for together against the obvious way: each is what the texts of its update say, whatever hashes they share. */
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { NOBODY, senders, SenderTexts } from '../../src/ingest/senders.ts'
+import { NOBODY, senders, Senders, SenderTexts } from '../../src/ingest/senders.ts'
 import { FIELD } from '../../src/ingest/updateFields.ts'
 import type { Sender } from '../../src/model/update.ts'
 import fc from '../kit/fastCheck.ts'
@@ -21,7 +21,7 @@ const sent: fc.Arbitrary<Sent> = fc.record({
   hash: fc.constantFrom(0, 1, 0x10001, 0x20002, 0x30003, 0x40004, 0x50005),
 })
 
-function find(frame: readonly Sent[], ip: string): Sender[] | undefined {
+function find(frame: readonly Sent[], ip: string, among = senders): Sender[] | undefined {
   const bytes = Buffer.from(frame.map(({ deviceId, userId }) => deviceId + (userId ?? '')).join(''))
   const texts = new SenderTexts()
   texts.beginSenders(bytes)
@@ -32,7 +32,7 @@ function find(frame: readonly Sent[], ip: string): Sender[] | undefined {
     if (userId !== undefined) texts.name(FIELD.userId, at, (at += userId.length), 0)
   }
   const updates = frame.map(() => ({ sender: NOBODY }))
-  return senders.findAll(texts, { scope: 2, ip }, updates) ? updates.map(({ sender }) => sender) : undefined
+  return among.findAll(texts, { scope: 2, ip }, updates) ? updates.map(({ sender }) => sender) : undefined
 }
 
 t.test('each update has the sender that its texts say', async () => {
@@ -73,4 +73,18 @@ t.test('a frame of which one update has nobody for a sender is left whole', asyn
     hash,
   }))
   assert.equal(find(frame, '192.0.2.4'), undefined)
+})
+
+t.test('what is kept is bounded in bytes, whatever senders call themselves', async () => {
+  const MOST = 100_000
+  const few = new Senders(MOST)
+  for (let i = 0; i < 5000; i++) {
+    const frame = [
+      { deviceId: `${i}`.padEnd(256, 'x'), userId: undefined, hash: Math.imul(i, 0x9e3779b1) & 0x7fffffff },
+    ]
+    assert.equal(find(frame, '192.0.2.1', few)![0]!.deviceId, frame[0]!.deviceId)
+    assert(few.bytes > 0 && few.bytes <= MOST)
+    const [again] = find(frame, '192.0.2.1', few)!
+    assert.equal(again, find(frame, '192.0.2.1', few)![0], 'the last one is kept')
+  }
 })

@@ -7,6 +7,7 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import type { StreamFeatureKind } from '../../src/stream/port.ts'
 import { StreamServer } from '../../src/stream/streamServer.ts'
 import { KEYS, startServer } from '../kit/server.ts'
+import { roomy } from './fakeConnection.ts'
 import { ENCODINGS, Stream, type Message, type Refused } from '../kit/stream.ts'
 
 const MAX_STREAMS = 5
@@ -305,6 +306,7 @@ function openFake(features: readonly StreamFeatureKind[] = []) {
     intake: { submit: () => undefined },
     features,
     keyWatch: { add: () => undefined, remove: () => undefined } as never,
+    kept: roomy(),
     quotas: { take: () => undefined, giveBack: () => undefined },
     streamDeviceLimit: false,
     maxStreamsPerKey: 1,
@@ -332,12 +334,16 @@ function openFake(features: readonly StreamFeatureKind[] = []) {
 }
 
 t.test('a frame whose error is one message too many for a slow reader does not stay in flight', async (t) => {
-  const { streams, state, send } = openFake()
+  const { streams, connection, state, send } = openFake()
   send({ type: 'ping' })
   state.buffered = 5_000_000
   send({ type: 'track', id: 1, updates: [] })
-  t.equal(streams.connections, 0)
   t.equal(streams.counters.inFlight, 0)
+  t.equal(streams.connections, 1, 'until it has read what comes before the reason, or its time is up')
+  state.buffered = 0
+  connection.drained()
+  t.equal(streams.connections, 0)
+  t.equal(streams.unreadBytes, 0)
   await streams.stop()
 })
 

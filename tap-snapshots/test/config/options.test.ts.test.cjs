@@ -89,6 +89,11 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Upper limit of open WebSocket streams per key; further ones are answered 429. From 1
       to 1000000, default 2000.
       RINGFENCE_MAX_STREAMS_PER_KEY
+  --subscription-bytes BYTES
+      Upper limit of the memory for the filters and areas of streams and server-sent
+      events. The connections of one key may take half of it, and one connection a 64th.
+      From 1048576 to 17179869184, default 268435456.
+      RINGFENCE_SUBSCRIPTION_BYTES
   --stream-idle-seconds SECONDS
       A stream is closed if nothing arrives from its client for this long, not even an
       answer to a ping. From 8 to 960, default 120.

@@ -1,0 +1,124 @@
+import { ApiError } from './errors.ts'
+
+/** Bytes at most, each > 0. */
+export interface Bounds {
+  /** Of one connection. */
+  readonly connection: number
+  /** Of all connections with one key. */
+  readonly key: number
+  /** Of all connections. */
+  readonly all: number
+}
+
+export type BoundName = keyof Bounds
+
+/** How a refusal ends, by the bound that was met. Only the last may be waited for without a doing of one's own. */
+const REFUSALS: Readonly<Record<BoundName, { readonly code: number; readonly of: string }>> = {
+  connection: { code: 400, of: 'one connection' },
+  key: { code: 429, of: 'all connections with one key' },
+  all: { code: 503, of: 'all clients together' },
+}
+/** Seconds. */
+const RETRY_AFTER = 60
+
+/**
+ * Memory that clients make the server keep for one purpose, bounded per connection, per key and in all (G7): what is past a
+ * bound is refused whole, and the refusal names the bound. So one key, which may be in every copy of an app, cannot take what
+ * the others need.
+ */
+export class KeyedBound {
+  readonly bounds: Bounds
+  readonly #what: string
+  #used = 0
+  /** By key, only those that hold something. */
+  readonly #byKey = new Map<string, number>()
+
+  /** @param what is kept, in the plural, as the refusal says it: `Filters and areas` */
+  constructor(what: string, bounds: Bounds) {
+    this.#what = what
+    this.bounds = bounds
+  }
+
+  /** Bytes held now. */
+  get used(): number {
+    return this.#used
+  }
+
+  /** How many keys hold something. */
+  get keys(): number {
+    return this.#byKey.size
+  }
+
+  /** What one connection holds: nothing yet. */
+  share(key: string): Share {
+    return new Share(this, key)
+  }
+
+  /** The first bound that this many bytes more would exceed; undefined: there is room. */
+  exceeded(key: string, ofConnection: number, bytes: number): BoundName | undefined {
+    if (ofConnection + bytes > this.bounds.connection) return 'connection'
+    if ((this.#byKey.get(key) ?? 0) + bytes > this.bounds.key) return 'key'
+    return this.#used + bytes > this.bounds.all ? 'all' : undefined
+  }
+
+  /** What a client is told that met the bound. */
+  refusal(bound: BoundName, param?: string): ApiError {
+    const { code, of } = REFUSALS[bound]
+    const sentence = `${this.#what} of ${of} may take ${this.bounds[bound]} bytes of the server's memory; there is no room for this one.`
+    return new ApiError(code, param === undefined ? sentence : `${param}: ${sentence}`, {
+      ...(param !== undefined && { param }),
+      ...(bound !== 'connection' && { retryAfter: RETRY_AFTER }),
+    })
+  }
+
+  /** @param bytes may be negative */
+  add(key: string, bytes: number): void {
+    this.#used += bytes
+    const ofKey = (this.#byKey.get(key) ?? 0) + bytes
+    if (ofKey === 0) this.#byKey.delete(key)
+    else this.#byKey.set(key, ofKey)
+  }
+}
+
+/** What one connection holds of a {@link KeyedBound}. */
+export class Share {
+  readonly #bound: KeyedBound
+  readonly #key: string
+  #used = 0
+
+  constructor(bound: KeyedBound, key: string) {
+    this.#bound = bound
+    this.#key = key
+  }
+
+  /** Bytes held now. */
+  get used(): number {
+    return this.#used
+  }
+
+  /** Takes the bytes, all or none of them; returns the bound that forbids it. */
+  tryAcquire(bytes: number): BoundName | undefined {
+    const exceeded = this.#bound.exceeded(this.#key, this.#used, bytes)
+    if (exceeded !== undefined) return exceeded
+    this.#used += bytes
+    this.#bound.add(this.#key, bytes)
+    return undefined
+  }
+
+  /**
+   * Takes the bytes, all or none of them.
+   * @param param that the refusal names
+   * @throws ApiError that names the bound
+   */
+  acquire(bytes: number, param?: string): void {
+    const exceeded = this.tryAcquire(bytes)
+    if (exceeded !== undefined) throw this.#bound.refusal(exceeded, param)
+  }
+
+  /** Gives back bytes of a former {@link tryAcquire}; more than is held is a programming error. */
+  release(bytes: number): void {
+    if (bytes > this.#used) throw new RangeError(`release of ${bytes} bytes while ${this.#used} are held`)
+    this.#used -= bytes
+    this.#bound.add(this.#key, -bytes)
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * What clients make the server keep is bounded per connection, per key and in all, and the refusal names the bound
+ * (issue 12; docs/operating.md, "What is kept for clients").
+ */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { EventSource } from '../kit/eventSource.ts'
+import { KEYS, startServer, type Server } from '../kit/server.ts'
+import { encode, ENCODINGS, Stream, type Encoding } from '../kit/stream.ts'
+
+const MIB = 1024 * 1024
+
+async function metric(server: Server, name: string): Promise<number> {
+  const { body } = await server.api('GET', '/metrics')
+  return Number(new RegExp(`^ringfence_${name} (.*)$`, 'm').exec(body as string)?.[1] ?? 0)
+}
+
+/** Until the metric has the value: a connection that closes counts until the server has heard of it. */
+async function becomes(server: Server, name: string, value: number): Promise<void> {
+  while ((await metric(server, name)) !== value) await sleep(20)
+}
+
+/** Resident bytes of a process. */
+function residentBytes(pid: number): number {
+  return Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) * 1024
+}
+
+/** A filter of so many texts, of which none is like another's. */
+function filterOf(items: number, length: number, salt: string) {
+  return { deviceIds: Array.from({ length: items }, (_, i) => `${salt}-${i}-`.padEnd(length, 'x')) }
+}
+
+/** The answer to one more subscription, or undefined where it was taken. */
+async function subscribe(stream: Stream, id: string, filter: object) {
+  stream.send({ type: 'subscribe', id, filter })
+  const answer = await stream.next()
+  return answer.type === 'error' ? answer : undefined
+}
+
+t.test('filters: the bounds of a connection, of a key and of all', async (t) => {
+  const server = await startServer(t, { env: { RINGFENCE_SUBSCRIPTION_BYTES: String(MIB) } })
+  const streams: Stream[] = []
+  /** Connections with the key, each filled until it is refused; the refusal of the last. */
+  const fill = async (key: string) => {
+    for (;;) {
+      const stream = await Stream.open(server, { key })
+      streams.push(stream)
+      for (let i = 0; ; i++) {
+        const refusal = await subscribe(stream, `s${i}`, { deviceIds: [`d${i}`] })
+        if (refusal === undefined) continue
+        if (refusal.code !== 400) return refusal
+        if (
+          i === 0 ||
+          refusal.param !== 'filter' ||
+          !/one connection may take 16384 bytes/.test(refusal.message)
+        )
+          t.fail('a refusal of a connection that is full', refusal)
+        break
+      }
+    }
+  }
+  const ofKey = await fill(KEYS.testPublishable)
+  t.match(ofKey, { code: 429, message: /all connections with one key may take 524288 bytes/, retryAfter: 60 })
+  const other = await Stream.open(server, { key: KEYS.livePublishable })
+  t.equal(await subscribe(other, 'a', { deviceIds: ['d'] }), undefined, 'another key has room')
+  streams.push(other)
+  await fill(KEYS.testSecret)
+  const ofAll = await fill(KEYS.liveSecret)
+  t.match(ofAll, { code: 503, message: /all clients together may take 1048576 bytes/ })
+
+  const source = await EventSource.open(server, { key: KEYS.liveSecret })
+  t.equal(source.status, 503, 'server-sent events count too')
+  streams[0]!.send({ type: 'unsubscribe', id: 's0' })
+  t.match(await streams[0]!.next(), { type: 'unsubscribed' })
+  t.equal(await subscribe(streams[0]!, 'again', { deviceIds: ['d'] }), undefined, 'what was given up is free')
+  await Promise.all(streams.map((stream) => stream.close()))
+  await becomes(server, 'stream_connections', 0)
+  t.equal(await metric(server, 'subscription_bytes'), 0)
+  const later = await EventSource.open(server)
+  t.equal(later.status, 200)
+  later.hangUp()
+  await becomes(server, 'subscription_bytes', 0)
+})
+
+t.test('areas: polygons count by their corners', async (t) => {
+  const server = await startServer(t, { env: { RINGFENCE_SUBSCRIPTION_BYTES: String(16 * MIB) } })
+  const stream = await Stream.open(server)
+  const ring = Array.from({ length: 2000 }, (_, i) => {
+    const angle = (2 * Math.PI * i) / 1999
+    return [Math.cos(angle), Math.sin(angle)]
+  })
+  ring[1999] = ring[0]!
+  let refused
+  for (let i = 0; refused === undefined; i++) {
+    stream.send({ type: 'watch', id: `w${i}`, area: { type: 'polygon', coordinates: [ring] } })
+    const answer = await stream.next()
+    if (answer.type === 'error') refused = { i, ...answer }
+  }
+  t.match(refused, { code: 400, param: 'area', message: /one connection may take 262144 bytes/ })
+  t.equal(refused.i, 1, 'there is room for one')
+  stream.send({ type: 'unwatch', id: 'w0' })
+  await stream.next()
+  t.equal(await metric(server, 'subscription_bytes'), 0)
+  await stream.close()
+})
+
+t.test('searches for the place of a subscription count until they end', async (t) => {
+  const server = await startServer(t, { env: { RINGFENCE_SUBSCRIPTION_BYTES: String(MIB) } })
+  const stream = await Stream.open(server)
+  const unknown = '0'.repeat(24)
+  for (let i = 0; i < 2000; i++) {
+    stream.send({ type: 'subscribe', id: 'a', from: unknown })
+    stream.send({ type: 'unsubscribe', id: 'a' })
+  }
+  stream.send({ type: 'ping' })
+  let full = 0
+  for (;;) {
+    const answer = await stream.next()
+    if (answer.type === 'pong') break
+    if (/one connection may take/.test(answer.message ?? '')) full++
+  }
+  t.ok(full > 0, 'the queue of searches is bounded')
+  await becomes(server, 'subscription_bytes', 0)
+  await stream.close()
+})
+
+/** Connections that have sent the head of a request and a part of its body, each from the next of these addresses. */
+async function halfSent(
+  server: Server,
+  count: number,
+  { addresses, path, key, bytes }: { addresses: number; path: string; key: string; bytes: number },
+): Promise<Socket[]> {
+  const type = path.includes('imports') ? 'text/csv' : 'application/json'
+  const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${key}\r\nContent-Type: ${type}\r\nContent-Length: 1000000\r\n\r\n`
+  return Promise.all(
+    Array.from({ length: count }, async (_, i) => {
+      const localAddress = `127.0.0.${2 + (i % addresses)}`
+      const socket = connect({ port: server.port, host: '127.0.0.1', localAddress })
+      socket.on('error', () => undefined).resume()
+      await once(socket, 'connect')
+      socket.write(head + ' '.repeat(bytes))
+      return socket
+    }),
+  )
+}
+
+const CSV = 'tag,externalId,description,type,coordinates,radius\nshop,one,One,circle,"[7,50]",100\n'
+
+const importOne = (server: Server) =>
+  server.api('POST', '/v1/imports/geofences', CSV, KEYS.testSecret, { 'content-type': 'text/csv' })
+
+t.test('half-sent bodies give way to those that come', { skip: process.platform !== 'linux' }, async (t) => {
+  const server = await startServer(t)
+  t.match(await importOne(server), { status: 200, body: { import: { created: 1 } } })
+  const held = async (attack: Parameters<typeof halfSent>[2], atLeast: number) => {
+    const sockets = await halfSent(server, 80, attack)
+    while ((await metric(server, 'http_held_bytes')) < atLeast) await sleep(20)
+    // From then on they are slow.
+    await sleep(1100)
+    return sockets
+  }
+  const track = { path: '/v1/track', key: KEYS.testPublishable, bytes: 990_000 }
+
+  const ofOne = await held({ ...track, addresses: 1 }, 14 * MIB)
+  t.ok((await metric(server, 'http_held_bytes')) <= 16 * MIB, 'one address has its bound')
+  t.equal((await importOne(server)).status, 200, 'others have room')
+  for (const socket of ofOne) socket.destroy()
+  await becomes(server, 'http_held_bytes', 0)
+
+  const ofMany = await held({ ...track, addresses: 8 }, 30 * MIB)
+  t.ok((await metric(server, 'http_held_bytes')) <= 32 * MIB, 'one key has its bound')
+  t.equal((await importOne(server)).status, 200, 'others have room')
+  const long = { deviceId: 'slow', latitude: 50, longitude: 7, accuracy: 5, pad: ' '.repeat(900_000) }
+  const tracked = await server.api('POST', '/v1/track', long, KEYS.testPublishable)
+  t.equal(tracked.status, 200, 'the same key has room for who sends faster')
+  t.ok((await metric(server, 'http_slow_bodies_total')) > 0)
+  for (const socket of ofMany) socket.destroy()
+  await becomes(server, 'http_held_bytes', 0)
+
+  const imports = { path: '/v1/imports/geofences', key: KEYS.testSecret, bytes: 10, addresses: 8 }
+  const uploads = await held(imports, 32 * MIB)
+  for (let i = 0; i < 3; i++) t.equal((await importOne(server)).status, 200, 'imports of the same key go on')
+  for (const socket of uploads) socket.destroy()
+  await becomes(server, 'http_held_bytes', 0)
+  t.equal(await metric(server, 'http_in_flight'), 1, 'the question itself')
+})
+
+t.test(
+  'a publishable key with filters of a megabyte on many streams',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const BYTES = 32 * MIB
+    const server = await startServer(t, { env: { RINGFENCE_SUBSCRIPTION_BYTES: String(BYTES) } })
+    for (const encoding of ENCODINGS) {
+      const before = residentBytes(server.pid)
+      const streams = await subscribeMuch(server, encoding)
+      const grown = residentBytes(server.pid) - before
+      const counted = await metric(server, 'subscription_bytes')
+      t.ok(counted > BYTES / 4 && counted <= BYTES / 2, `${encoding}: ${counted} bytes are counted`)
+      t.comment(`${encoding}: ${Math.round(grown / MIB)} MiB more are resident`)
+      t.ok(grown < 300 * MIB, `${encoding}: ${Math.round(grown / MIB)} MiB more are resident`)
+      await Promise.all(streams.map((stream) => stream.close()))
+      await becomes(server, 'stream_connections', 0)
+    }
+    t.equal(await metric(server, 'subscription_bytes'), 0)
+  },
+)
+
+/** Forty streams that each ask for twenty filters of the largest size. */
+async function subscribeMuch(server: Server, encoding: Encoding): Promise<Stream[]> {
+  const streams = []
+  for (let i = 0; i < 40; i++) {
+    const stream = await Stream.open(server, { key: KEYS.testPublishable, encoding })
+    streams.push(stream)
+    // Large messages are refused whole; small ones fill what is left.
+    for (const [items, length] of [
+      [1000, 256],
+      [100, 256],
+      [10, 40],
+    ] as const)
+      for (let j = 0; j < 7; j++) {
+        const message = {
+          type: 'subscribe',
+          id: `${items}-${j}`,
+          filter: filterOf(items, length, `${i}-${j}`),
+        }
+        stream.socket.send(encode(encoding, message))
+        await stream.next()
+      }
+  }
+  return streams
+}
