@@ -22,7 +22,7 @@ import type { NumberedUpdate } from './updateRows.ts'
  *    than {@link BEHIND_MS}, one at least: what comes meanwhile waits for the answer.
  * 4. What is taken in is told of: applied, refused, or 503 where it is not known in time. So is then what waits behind it:
  *    nobody waits for longer, and no later update of a device is applied before one that comes again.
- * The tests of these: test/engine/weather.test.ts, port.test.ts.
+ * The tests of these: test/engine/weather.slow.test.ts, port.test.ts.
  */
 
 /** An update that waits. */

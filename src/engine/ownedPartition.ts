@@ -26,7 +26,7 @@ import { wantedOf, type RemoteUpdate } from './updateRows.ts'
  * 2. What this owner does not know of is told apart by the numbers of its updates (G9); a conversion has none, so one that
  *    is asked again is refused, because it may be in the log.
  * 3. Nothing is evaluated with a registry older than what the gateway had (G10).
- * The tests of these: test/engine/weather.test.ts, port.test.ts.
+ * The tests of these: test/engine/weather.slow.test.ts, port.test.ts.
  */
 
 export interface OwnedParts {

@@ -3,7 +3,7 @@
  *
  * 1. Nothing that is served changes before the new build is whole and durable; then the manifest is replaced at once.
  * 2. Killed at any moment, the next import of the same file under the same name goes on after the last stage that was done; of
- *    another file it begins anew. Each test of test/geodata/regionKill.test.ts kills one.
+ *    another file it begins anew. Each test of test/geodata/regionKill.slow.test.ts kills one.
  * 3. What cannot be imported leaves nothing behind.
  */
 import { randomBytes } from 'node:crypto'

@@ -25,7 +25,7 @@ import { asked, leaderMs, retryMs, type Pause } from './retries.ts'
  * 1. What is added is durable in its log (G5), and the events of a partition are added in their order (G3).
  * 2. A batch goes on where the mark that it replaces ends (G2).
  * 3. Of events that wait, memory holds the bound and one frame per partition beyond it (G7).
- * The tests of these: test/sim/jetStreamLog.test.ts, test/log/jetStreamFaults.test.ts.
+ * The tests of these: test/sim/jetStreamLog.slow.test.ts, test/log/jetStreamFaults.slow.test.ts.
  */
 export interface PublisherOptions {
   readonly stream: EventStream

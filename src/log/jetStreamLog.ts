@@ -39,7 +39,7 @@ import { ATTEMPTS, asked, leaderMs, retryMs, type Pause } from './retries.ts'
  * 2. The stream holds each frame once, in the order of their positions (G2, G3).
  * 3. `done` means durable. A frame whose `done` was not called may be durable.
  * 4. No frame is removed before its events are published.
- * The tests of these: test/log/jetStreamFaults.test.ts, test/sim/jetStreamLog.test.ts.
+ * The tests of these: test/log/jetStreamFaults.slow.test.ts, test/sim/jetStreamLog.slow.test.ts.
  */
 export interface JetStreamLogOptions {
   readonly partition: number

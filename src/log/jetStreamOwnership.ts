@@ -17,7 +17,7 @@ import { ownerAmong } from './rendezvous.ts'
  * 2. A host that has not been able to renew its entry for a whole TTL releases everything, before it takes anything again.
  * 3. An owner that is alive is not robbed, unless it has kept a partition for {@link STUCK_TTLS} TTLs that it should have
  *    released.
- * The tests of these: test/log/jetStreamOwnership.test.ts.
+ * The tests of these: test/log/jetStreamOwnership.slow.test.ts.
  */
 export interface OwnershipOptions {
   readonly connection: NatsConnection

@@ -23,7 +23,7 @@ import type { RegistryImage } from './image.ts'
  *    not be.
  * 4. Of this process one edit is on its way at a time. What was sent without an answer is sent again as it was: of all its
  *    copies the stream can take one, since all have the same place.
- * The tests of these: test/registry/replicated.test.ts, test/registry/jetStreamRegistry.test.ts.
+ * The tests of these: test/registry/replicated.test.ts, test/registry/jetStreamRegistry.slow.test.ts.
  */
 export interface ReplicatedOptions {
   readonly image: RegistryImage

@@ -56,7 +56,7 @@ export interface CellSource {
  *
  * Owns: cells and the changes since. Does not own: shapes and distances (the index in memory).
  *
- * Invariant, held by test/spatial/tile38.test.ts: candidates are a superset (G6). Of a geofence that is there, the last
+ * Invariant, held by test/spatial/tile38.slow.test.ts: candidates are a superset (G6). Of a geofence that is there, the last
  * change is either newer than the cell's revision, then it is among the changes; or not, then it was in the answer.
  */
 export class Tile38Cells implements GeofenceIndex {

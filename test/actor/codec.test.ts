@@ -6,20 +6,7 @@ import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
 import { eventId, locateUserRecord, MAX_PARTITIONS, storeSalt, userRecordId } from '../../src/events/ids.ts'
 import type { Profile } from '../../src/model/device.ts'
 import fc from '../kit/fastCheck.ts'
-import {
-  aGeofence,
-  Engine,
-  MemoryEvents,
-  MemoryLog,
-  MINUTE,
-  NOON,
-  runs,
-  SALT,
-  stateOf,
-  TIMEOUT,
-} from './kit.ts'
-
-t.setTimeout(TIMEOUT)
+import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, SALT, stateOf } from './kit.ts'
 
 /** Well-formed text: what is not is refused at the door. */
 const text = fc.oneof(

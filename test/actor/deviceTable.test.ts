@@ -10,10 +10,8 @@ import { ProfileStore } from '../../src/actor/profileStore.ts'
 import { RowIndex } from '../../src/runtime/rowIndex.ts'
 import type { Profile } from '../../src/model/device.ts'
 import fc from '../kit/fastCheck.ts'
-import { runs, TIMEOUT } from './kit.ts'
+import { runs } from './kit.ts'
 import { Random } from './world.ts'
-
-t.setTimeout(TIMEOUT)
 
 /** Few names, so that they meet; some are no ASCII, of every length that MessagePack writes in another way. */
 const NAMES = [

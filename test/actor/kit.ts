@@ -436,6 +436,3 @@ export function kinds({ events }: Applied): string[] {
 export function runs(count: number): { numRuns: number } {
   return { numRuns: Math.max(1, Math.ceil(count * Number(process.env.RINGFENCE_TEST_RUNS ?? 1))) }
 }
-
-/** Milliseconds for a file of properties; more runs may take longer. */
-export const TIMEOUT = 60_000 * Math.max(1, Number(process.env.RINGFENCE_TEST_RUNS ?? 1))

@@ -5,10 +5,8 @@ import { Neighbours, Surroundings } from '../../src/actor/neighbours.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import fc from '../kit/fastCheck.ts'
-import { Engine, runs, TIMEOUT } from './kit.ts'
+import { Engine, runs } from './kit.ts'
 import { moved, Random, randomGeofence, randomSettings } from './world.ts'
-
-t.setTimeout(TIMEOUT)
 
 const SPREAD = 2000
 const ROW = 300

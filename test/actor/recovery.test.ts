@@ -15,12 +15,9 @@ import {
   runs,
   SALT,
   stateOf,
-  TIMEOUT,
 } from './kit.ts'
 import { Random, randomBeacon, randomEdit, randomGeofence, randomPlace, randomSettings } from './world.ts'
 import { Track } from './track.ts'
-
-t.setTimeout(TIMEOUT)
 
 interface History {
   readonly engine: Engine

@@ -5,10 +5,8 @@ import type { FoundUser, UserAnswer, UserQuestion } from '../../src/engine/port.
 import { answerSteps, mergeAnswers } from '../../src/users/userAnswers.ts'
 import { findUser, findUserRecord, type Devices } from '../../src/users/userQueries.ts'
 import fc from '../kit/fastCheck.ts'
-import { aBeacon, aGeofence, applied, Engine, runs, SALT, TIMEOUT } from './kit.ts'
+import { aBeacon, aGeofence, applied, Engine, runs, SALT } from './kit.ts'
 import { moved, Random, randomPlace } from './world.ts'
-
-t.setTimeout(TIMEOUT)
 
 /** What a test knows of a record, from the answer to its last update. */
 interface Known {

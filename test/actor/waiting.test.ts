@@ -14,11 +14,9 @@ import { BeaconStore } from '../../src/registry/beaconStore.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import type { GeofenceIndex } from '../../src/spatial/port.ts'
 import fc from '../kit/fastCheck.ts'
-import { aBeacon, aGeofence, applied, AWAY, Engine, HERE, MINUTE, NOON, runs, TIMEOUT } from './kit.ts'
+import { aBeacon, aGeofence, applied, AWAY, Engine, HERE, MINUTE, NOON, runs } from './kit.ts'
 import { circumstances, rows } from './stepTable.ts'
 import { moved, Random, randomGeofence, randomPlace } from './world.ts'
-
-t.setTimeout(TIMEOUT)
 
 /** Evaluation beyond the interface: delays and crossings. And beacons. */
 

@@ -7,7 +7,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 import fc from '../kit/fastCheck.ts'
 import { Driven, endZones, neverStill } from './driven.ts'
-import { Engine, MINUTE, runs, TIMEOUT } from './kit.ts'
+import { Engine, MINUTE, runs } from './kit.ts'
 import {
   moved,
   Random,
@@ -19,8 +19,6 @@ import {
   randomSettings,
   type Point,
 } from './world.ts'
-
-t.setTimeout(TIMEOUT)
 
 /** The first is driven with senders, the twin without. */
 function sameAnswers(one: Driven, twin: Driven, update: Update, before: () => void): Applied {

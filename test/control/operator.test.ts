@@ -23,8 +23,6 @@ import { commandHelp, operate } from '../../src/operator.ts'
 import { command, type Ended } from '../backup/command.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 
-t.setTimeout(60_000)
-
 const USAGES = { keys: KEYS_USAGE, projects: PROJECTS_USAGE }
 
 /** A short path in every environment: that of a test folder is too long for a socket. */

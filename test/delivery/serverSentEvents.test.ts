@@ -5,8 +5,6 @@ import { EventSource } from '../kit/eventSource.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 import { Stream } from '../kit/stream.ts'
 
-t.setTimeout(60_000)
-
 const server = await startServer(t)
 
 interface Made {

@@ -1,4 +1,4 @@
-/** The log over JetStream while servers and owners end, stop and come back. See jetStreamFaults.test.ts. */
+/** The log over JetStream while servers and owners end, stop and come back. See jetStreamFaults.slow.test.ts. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'

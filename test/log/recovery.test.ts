@@ -15,8 +15,6 @@ const STORE = { folder: '/store', storeId: STORE_ID }
 const MANIFEST = '/store/log/MANIFEST'
 const SEGMENT_BYTES = 4096
 
-t.setTimeout(30_000 * Math.max(1, RUNS))
-
 type Contents = ReadonlyMap<string, Buffer>
 
 function open(

@@ -3,8 +3,6 @@ import t from 'tap'
 import { drivePage, skipWithoutChromium } from '../kit/chromium.ts'
 import { startServer } from '../kit/server.ts'
 
-t.setTimeout(120_000)
-
 /** The first operation of the page. */
 const FIRST = `document.querySelector('.opblock')`
 const ANSWER = `${FIRST}.querySelector('.live-responses-table tbody .response-col_status')`

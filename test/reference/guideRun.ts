@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { marked } from 'marked'
-import { KEYS } from '../kit/server.ts'
+import { KEYS, Server } from '../kit/server.ts'
 
 /** Far longer than a guide takes; commands that hang are then found at fault. */
 const LONGEST_MILLISECONDS = 120_000
@@ -54,7 +54,7 @@ export function stepsOf(markdown: string): Step[] {
  * A folder in which the commands of guides find what the repository holds; `data` in it is the reader's own, and so is
  * the folder above.
  */
-export function readersFolder(): { readonly path: string; readonly data: string; remove(): void } {
+function readersFolder(): { readonly path: string; readonly data: string; remove(): void } {
   const above = mkdtempSync(join(tmpdir(), 'ringfence-guide-'))
   const path = join(above, 'ringfence')
   mkdirSync(path)
@@ -184,5 +184,22 @@ function readIfThere(file: string): string | undefined {
     return readFileSync(file, 'utf8')
   } catch {
     return undefined
+  }
+}
+
+export const GUIDES = new URL('../../docs/guides/', import.meta.url)
+
+export const stepsOfGuide = (name: string) => stepsOf(readFileSync(new URL(`${name}.md`, GUIDES), 'utf8'))
+
+/** Gives a reader's folder in which a server runs, with the limits that readers meet. */
+export async function withServer<T>(run: (folder: string, url: string) => Promise<T>): Promise<T> {
+  const folder = readersFolder()
+  const env = { RINGFENCE_RATE_LIMITS: 'on', RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' }
+  const server = await Server.start({ data: folder.data, env, sample: true })
+  try {
+    return await run(folder.path, server.url)
+  } finally {
+    await server.dispose()
+    folder.remove()
   }
 }

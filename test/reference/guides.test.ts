@@ -1,32 +1,11 @@
-/** The guides are true: their commands work as they stand, and answer what the guides show. */
-import { readFileSync } from 'node:fs'
+/** The quickstart is true, and a guide that is not would be found. guides.slow.test.ts runs all guides. */
 import t from 'tap'
-import { Server } from '../kit/server.ts'
-import { readersFolder, runSteps, stepsOf } from './guideRun.ts'
+import { runSteps, stepsOf, stepsOfGuide, withServer } from './guideRun.ts'
 
-const GUIDES = new URL('../../docs/guides/', import.meta.url)
-/** As in the list: `quickstart`, `../operating`. */
-const names = [...readFileSync(new URL('README.md', GUIDES), 'utf8').matchAll(/\(([./]*[a-z-]+)\.md\)/g)].map(
-  ([, name]) => name!,
-)
-const stepsOfGuide = (name: string) => stepsOf(readFileSync(new URL(`${name}.md`, GUIDES), 'utf8'))
-
-t.test('on a fresh data folder', async (t) => {
-  // They wait more than they work; the longest begin.
-  t.jobs = 4
-  t.test('all guides, one after the other', { buffered: true }, async (t) => {
-    await withServer(async (folder, url) => {
-      for (const name of names.filter((one) => !one.startsWith('../')))
-        t.strictSame(await runSteps(stepsOfGuide(name), folder, url), [], name)
-    })
-  })
-  for (const name of names.toSorted()) {
-    t.test(`${name}, alone`, { buffered: true }, async (t) => {
-      const steps = stepsOfGuide(name)
-      t.ok(steps.length > 0, 'has commands')
-      await withServer(async (folder, url) => t.strictSame(await runSteps(steps, folder, url), []))
-    })
-  }
+t.test('the quickstart, on a fresh data folder', async (t) => {
+  await withServer(async (folder, url) =>
+    t.strictSame(await runSteps(stepsOfGuide('quickstart'), folder, url), []),
+  )
 })
 
 t.test('commands that fail, and answers that differ, are found', async (t) => {
@@ -51,16 +30,3 @@ t.test('commands that fail, and answers that differ, are found', async (t) => {
     }
   })
 })
-
-/** Gives a reader's folder in which a server runs, with the limits that readers meet. */
-async function withServer<T>(run: (folder: string, url: string) => Promise<T>): Promise<T> {
-  const folder = readersFolder()
-  const env = { RINGFENCE_RATE_LIMITS: 'on', RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' }
-  const server = await Server.start({ data: folder.data, env, sample: true })
-  try {
-    return await run(folder.path, server.url)
-  } finally {
-    await server.dispose()
-    folder.remove()
-  }
-}

@@ -6,8 +6,6 @@ import { drivePage, skipWithoutChromium } from '../kit/chromium.ts'
 import { addSample } from '../kit/sampleRegion.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 
-t.setTimeout(120_000)
-
 const server = await startServer(t)
 
 /** Bound in the page: what the expressions below are written with. */

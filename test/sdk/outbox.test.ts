@@ -3,10 +3,8 @@ import t from 'tap'
 import { StreamFullError } from '../../sdk/src/errors.ts'
 import { Outbox } from '../../sdk/src/stream/outbox.ts'
 import type { TrackMessage } from '../../sdk/src/stream/messages.ts'
-import { runs, TIMEOUT } from '../actor/kit.ts'
+import { runs } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
-
-t.setTimeout(TIMEOUT)
 
 const Action = fc.oneof(
   {

@@ -11,7 +11,7 @@ bodies | application/json or application/x-www-form-urlencoded | e2e/badInput.te
 
 # Capabilities
 geofences | circle and polygon | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
-geofences | their number is unlimited | e2e/hostile.test.ts: 10,000 geofences on one point
+geofences | their number is unlimited | e2e/hostile.slow.test.ts: 10,000 geofences on one point
 geofences | temporary, by operating hours, users, IP ranges | e2e/geofences.test.ts: disableAfter and deleteAfter act by themselves; e2e/geofences.test.ts: operating hours; e2e/geofences.test.ts: only for these users; actor/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
 beacons | ibeacon and eddystone, ranged by the client | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
 environments | test and live data are separate | e2e/records.test.ts: test, live and another project never meet (G8)
@@ -224,7 +224,7 @@ GET /v1/route/optimize | 10 | e2e/limits.test.ts: rate limits are the table, cha
 geofence metadata | up to 16 keys | spec/conformance.test.ts: parameters
 beacon metadata | up to 16 keys | spec/conformance.test.ts: parameters
 user metadata | up to 32 keys | spec/conformance.test.ts: parameters
-polygon ring | 4 to 2,000 coordinates | spec/conformance.test.ts: parameters; e2e/hostile.test.ts: a polygon of 2,000 points, the device on a vertex
+polygon ring | 4 to 2,000 coordinates | spec/conformance.test.ts: parameters; e2e/hostile.slow.test.ts: a polygon of 2,000 points, the device on a vertex
 circle radius | 10 to 10000 m | spec/conformance.test.ts: parameters
 beacon sync distance | 1 km | registry/beaconStore.test.ts: nearbyBeacons: enabled ones within 1 km, nearest first, at most 100
 search users | limit 1 to 100, radius 100 to 10000 | spec/conformance.test.ts: parameters

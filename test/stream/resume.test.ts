@@ -8,8 +8,6 @@ import { Stream, type Message } from '../kit/stream.ts'
 
 const ROUNDS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 3)
 
-t.setTimeout(60_000 * Math.max(1, Number(process.env.RINGFENCE_TEST_RUNS ?? 1)))
-
 t.test('property: over kills and reconnections, each event once and in order', async (t) => {
   const own = await startServer(t)
   await own.api('PUT', '/v1/geofences/store/one', {

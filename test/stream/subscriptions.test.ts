@@ -8,12 +8,10 @@ import { CLOSE } from '../../src/stream/closeCodes.ts'
 import { Patience } from '../../src/stream/patience.ts'
 import { PlaceTokens } from '../../src/stream/placeTokens.ts'
 import { Subscriptions } from '../../src/stream/subscriptions.ts'
-import { MemoryEvents, runs, TIMEOUT } from '../actor/kit.ts'
+import { MemoryEvents, runs } from '../actor/kit.ts'
 import { whole } from '../events/contract.ts'
 import fc from '../kit/fastCheck.ts'
 import { FakeConnection } from './fakeConnection.ts'
-
-t.setTimeout(TIMEOUT)
 
 const tokens = new PlaceTokens('0123456789abcdef')
 

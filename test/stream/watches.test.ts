@@ -6,11 +6,9 @@ import type { Positions } from '../../src/engine/port.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'
 import { Watches } from '../../src/stream/watches.ts'
-import { aGeofence, applied, Engine, runs, TIMEOUT } from '../actor/kit.ts'
+import { aGeofence, applied, Engine, runs } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
 import { FakeConnection } from './fakeConnection.ts'
-
-t.setTimeout(TIMEOUT)
 
 const PARTITIONS = 4
 

@@ -1,7 +1,7 @@
 /**
  * Backups of a server under load, restored: what they hold is the state of one moment of the backup's time.
  *
- *     RINGFENCE_SEED=123 node test/backup/backup.test.ts     the same draws again
+ *     RINGFENCE_SEED=123 node test/backup/backup.slow.test.ts     the same draws again
  */
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,8 +15,6 @@ import { Seeded } from '../fault/seeded.ts'
 import { command } from './command.ts'
 
 const seed = Number(process.env['RINGFENCE_SEED'] ?? Date.now() % 1e9)
-
-t.setTimeout(120_000)
 
 /** What was known at one moment. */
 interface Moment {

@@ -14,8 +14,6 @@ import {
 import { KEYS, startServer } from '../kit/server.ts'
 import { ENCODINGS, sdkEncoding } from '../kit/stream.ts'
 
-t.setTimeout(120_000)
-
 const CENTER = [13.4, 52.5] as const
 
 /** One update in, the next out: each makes an event, and one that is lost or comes twice makes another number. */

@@ -199,7 +199,6 @@ async function allowed(
 }
 
 // Three servers and five processes share the machine with other tests.
-t.setTimeout(120_000)
 
 t.test('each role does what it has to, and is refused the rest', { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-permissions-'))

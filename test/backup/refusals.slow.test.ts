@@ -26,8 +26,6 @@ import { command } from './command.ts'
 const RUNS = Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 const LIVE = new AbortController().signal
 
-t.setTimeout(120_000)
-
 function folder(t: Pick<Test, 'teardown'>): string {
   const path = mkdtempSync(join(tmpdir(), 'ringfence-refused-'))
   t.teardown(() => rmSync(path, { recursive: true, force: true }))

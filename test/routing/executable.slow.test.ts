@@ -20,7 +20,6 @@ const MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike
 /** Montevideo as far as it is built up; some of it is water. */
 const [WEST, SOUTH, EAST, NORTH] = [-56.22, -34.915, -56.1, -34.83]
 
-t.setTimeout(240_000 * Math.max(1, runs))
 const skip = await skipUnless(valhallaServer)
 
 t.test(

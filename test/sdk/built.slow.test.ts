@@ -24,8 +24,6 @@ import { openPage, skipWithoutChromium } from '../kit/chromium.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 import type { Checks } from './scenario.ts'
 
-t.setTimeout(120_000)
-
 const run = promisify(execFile)
 const SDK = fileURLToPath(new URL('../../sdk/', import.meta.url))
 

@@ -24,8 +24,6 @@ const seed = Number(process.env['RINGFENCE_SEED'] ?? Date.now() % 1e9)
 const random = new Seeded(seed)
 const skip = noTrace()
 
-t.setTimeout(60_000 + runs * 20_000)
-
 /** Starts a server that dies in its `count`th of the calls, at the latest when it listens. */
 async function killedStart(data: string, count: number): Promise<void> {
   const options = [

@@ -250,7 +250,6 @@ function drawer(seed: number): () => number {
   }
 }
 
-t.setTimeout(60_000 * Math.max(1, RUNS))
 t.test(`${STORES} lives of a store, from seed ${FIRST_SEED} on`, async (t) => {
   for (let seed = FIRST_SEED; seed < FIRST_SEED + STORES; seed++) {
     try {

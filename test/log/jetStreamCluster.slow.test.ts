@@ -1,4 +1,4 @@
-/** The log over JetStream in a cluster whose leaders change. See jetStreamFaults.test.ts. */
+/** The log over JetStream in a cluster whose leaders change. See jetStreamFaults.slow.test.ts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openStreams } from '../../src/log/jetStreamStreams.ts'

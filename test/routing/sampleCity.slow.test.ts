@@ -55,7 +55,6 @@ async function reachable(): Promise<LonLat> {
 const text = (places: readonly LonLat[]) => places.map(([lon, lat]) => `${lat},${lon}`).join('|')
 const located = ([lon, lat]: LonLat) => ({ lat, lon, search_cutoff: SNAP_METERS })
 
-t.setTimeout(240_000 * Math.max(1, runs))
 const tiles = await sampleTiles()
 const binding = (await import('@valhallajs/valhallajs')) as unknown as {
   Actor: new (config: string) => Actor

@@ -24,8 +24,6 @@ const ANSWER_MS = 10_000
 const SHOP = { latitude: 52.5, longitude: 13.4 }
 const STREET = { latitude: 52.6, longitude: 13.4 }
 
-t.setTimeout(120_000)
-
 interface StreamCopy {
   readonly config: object
   readonly state: object

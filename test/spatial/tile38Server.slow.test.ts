@@ -3,8 +3,6 @@ import { deviceOf } from '../../src/spatial/tile38Texts.ts'
 import { startServer } from '../kit/server.ts'
 import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
 
-t.setTimeout(60_000)
-
 t.test(`${TILE38_NAME}: a server copies its geofences and positions, and goes on without`, async (t) => {
   const tile38 = await tile38Server(t, 'open sesame')
   const server = await startServer(t, {

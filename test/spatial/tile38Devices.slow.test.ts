@@ -24,8 +24,6 @@ import fc from '../kit/fastCheck.ts'
 import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
 import { place } from './contract.ts'
 
-t.setTimeout(120_000)
-
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 60)
 const HERE = { latitude: 52.5, longitude: 13.4 }
 const STORE = 'a store'

@@ -10,8 +10,6 @@ import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { KEYS } from '../kit/server.ts'
 import { TILE38_NAME, tile38Command, until } from '../kit/tile38.ts'
 
-t.setTimeout(120_000)
-
 const skip = await skipWithout(NATS_SERVER)
 const DEVICES = 30
 const [LATITUDE, LONGITUDE] = [52.5, 13.4]

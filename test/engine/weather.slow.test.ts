@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { HostUsers } from '../../src/engine/hostUsers.ts'
 import type { FencedOut } from '../../src/log/errors.ts'
-import { aGeofence, Engine, HERE, MINUTE, runs, SALT, TIMEOUT, type World } from '../actor/kit.ts'
+import { aGeofence, Engine, HERE, MINUTE, runs, SALT, type World } from '../actor/kit.ts'
 import { Track } from '../actor/track.ts'
 import {
   Random,
@@ -34,8 +34,6 @@ import {
   SimulatedCalls,
   track,
 } from './kit.ts'
-
-t.setTimeout(TIMEOUT)
 
 const DEVICES = 12
 const ROUNDS = 12

@@ -88,9 +88,6 @@ function setVersion(file: string, version: number): void {
   database.close()
 }
 
-// Plain node ends a test file after 30 s; each refused start is a process, and the machine may be shared.
-t.setTimeout(240_000)
-
 const folder = t.testdir({ data: {} })
 const data = join(folder, 'data')
 const segments = () =>

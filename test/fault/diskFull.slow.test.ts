@@ -21,8 +21,6 @@ import { Server } from '../kit/server.ts'
 const CLIENTS = 8
 const ENV = { RINGFENCE_SEGMENT_BYTES: '65536', RINGFENCE_SNAPSHOT_BYTES: '65536' }
 
-t.setTimeout(120_000)
-
 /** What clients were told before the server went away. */
 interface Told {
   /** Longitude of each device's last acknowledged update. */

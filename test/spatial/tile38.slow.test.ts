@@ -12,8 +12,6 @@ import fc from '../kit/fastCheck.ts'
 import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
 import { fence, place, shape } from './contract.ts'
 
-t.setTimeout(120_000)
-
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 40)
 const logger = pino({ level: 'silent' })
 const CITY: Position = [13.4, 52.5]

@@ -1,0 +1,27 @@
+/** The guides are true: their commands work as they stand, and answer what the guides show. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { GUIDES, runSteps, stepsOfGuide, withServer } from './guideRun.ts'
+
+/** As in the list: `quickstart`, `../operating`. */
+const names = [...readFileSync(new URL('README.md', GUIDES), 'utf8').matchAll(/\(([./]*[a-z-]+)\.md\)/g)].map(
+  ([, name]) => name!,
+)
+
+t.test('on a fresh data folder', async (t) => {
+  // They wait more than they work; the longest begin.
+  t.jobs = 4
+  t.test('all guides, one after the other', { buffered: true }, async (t) => {
+    await withServer(async (folder, url) => {
+      for (const name of names.filter((one) => !one.startsWith('../')))
+        t.strictSame(await runSteps(stepsOfGuide(name), folder, url), [], name)
+    })
+  })
+  for (const name of names.toSorted()) {
+    t.test(`${name}, alone`, { buffered: true }, async (t) => {
+      const steps = stepsOfGuide(name)
+      t.ok(steps.length > 0, 'has commands')
+      await withServer(async (folder, url) => t.strictSame(await runSteps(steps, folder, url), []))
+    })
+  }
+})
