@@ -26,7 +26,7 @@ t.test('the first trial has the event of its title', { skip: skipWithoutChromium
         await run(`${FIRST}.querySelector('button.execute').click()`)
         await until(`${ANSWER} !== null`)
         t.match(await run(`${ANSWER}.textContent`), /^401/)
-        t.equal(await run(`document.getElementById('kind').textContent`), 'no key: calls are refused')
+        t.equal(await run(`document.getElementById('kind').textContent`), 'no key: calls will be refused')
         await run(`${FIRST}.querySelector('button.btn-clear').click()`)
         await until(`${ANSWER} === null`)
       }
