@@ -77,6 +77,8 @@ export interface HostCounters {
 
 /** A frame is closed when it has grown this large; what is left waits for the next. */
 const FRAME_BYTES = 4 * 1024 * 1024
+/** To evaluate what makes such a frame takes milliseconds, and to write it some more: others have their turn between the two. */
+const LARGE_FRAME_BYTES = 1024 * 1024
 /**
  * A batch that has taken this long is closed too: an update amid thousands of geofences takes milliseconds, and others
  * must have their turn.
@@ -317,6 +319,11 @@ export class ActorHost implements Intake {
     this.flushing = true
     this.counters.frames++
     this.counters.frameBytes += this.batchBytes
+    if (this.batchBytes < LARGE_FRAME_BYTES) this.append()
+    else setImmediate(this.append)
+  }
+
+  private readonly append = (): void => {
     this.parts.log.append([this.writer.take()], this.committed, this.batchEvents)
   }
 

@@ -6,7 +6,7 @@ import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import { eventId, userRecordId, type StoreSalt } from '../events/ids.ts'
-import { conversionJson, eventJson, type EventContext } from '../events/record.ts'
+import { conversionJson, EventTexts } from '../events/record.ts'
 import { NO_RECORD, type StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../registry/port.ts'
 import type { FrameWriter } from './commitCodec.ts'
@@ -348,7 +348,7 @@ export class Partition {
     const first = this.newEvents.length
     const firstIndex = this.eventIndex
     let characters = 0
-    const context: EventContext = {
+    const written = new EventTexts({
       live: isLive(update.scope),
       user: profile,
       latitude: update.latitude,
@@ -359,11 +359,11 @@ export class Partition {
       replayed: update.replayed,
       time,
       receivedAt: update.receivedAt,
-    }
+    })
     const texts: string[] = []
     for (const transition of transitions) {
       const id = this.nextEventId()
-      const json = eventJson(id, transition, context)
+      const json = written.json(id, transition)
       characters += json.length
       if (characters > MAX_EVENT_CHARACTERS) {
         this.newEvents.length = first

@@ -97,6 +97,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   /** Batches that the thread has not stored yet. */
   #underWay = 0
   #timer: NodeJS.Timeout | undefined
+  #soon: NodeJS.Immediate | undefined
   readonly #calls = new Map<number, Pending>()
   /** Of the copy under way: one at a time. */
   #copyProgress: CopyOptions['progress'] | undefined
@@ -228,13 +229,16 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   }
 
   #gather(): void {
-    if (this.#batches.length > 1 || this.#batches[0]!.bytes >= BATCH_BYTES) this.#send()
-    else this.#timer ??= setTimeout(() => this.#send(), GATHER)
+    if (this.#batches.length > 1 || this.#batches[0]!.bytes >= BATCH_BYTES) {
+      // To hand much over takes milliseconds: not in the turn that told of it.
+      this.#soon ??= setImmediate(() => this.#send())
+    } else this.#timer ??= setTimeout(() => this.#send(), GATHER)
   }
 
   #send(): void {
     clearTimeout(this.#timer)
-    this.#timer = undefined
+    clearImmediate(this.#soon)
+    this.#timer = this.#soon = undefined
     for (const batch of this.#batches) {
       this.#underWay++
       this.#worker.postMessage({ do: 'add', ...batch } satisfies EventRequest)
@@ -246,6 +250,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     const unexpected = this.#ended === undefined
     this.#ended ??= error
     clearTimeout(this.#timer)
+    clearImmediate(this.#soon)
     this.#batches = []
     for (const { reject } of this.#calls.values()) reject(this.#ended)
     this.#calls.clear()

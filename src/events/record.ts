@@ -58,6 +58,47 @@ export function eventJson(id: string, transition: Transition, context: EventCont
   })
 }
 
+/**
+ * The event records of one update as JSON texts: as {@link eventJson}, but what they have in common is written once. An update
+ * that enters thousands of geofences is mostly that.
+ */
+export class EventTexts {
+  readonly #context: EventContext
+  readonly #first: string
+  readonly #middle: string
+  readonly #last: string
+
+  constructor(context: EventContext) {
+    const { accuracy, latitude, longitude } = context
+    const { id: _id, userId, deviceId, metadata } = context.user
+    this.#context = context
+    this.#first =
+      `","createdAt":"${isoDate(context.time)}","actualCreatedAt":"${isoDate(context.receivedAt)}",` +
+      `"live":${context.live},"user":${JSON.stringify({ _id, userId, deviceId, metadata })}`
+    this.#middle =
+      `,"location":{"type":"Point","coordinates":[${longitude},${latitude}]},` +
+      (accuracy === undefined ? '' : `"locationAccuracy":${accuracy},`) +
+      '"confidence":'
+    this.#last = `,"replayed":${context.replayed},"foreground":${context.foreground},"stopped":${context.stopped}}`
+  }
+
+  /** The event record of one of its transitions. */
+  json(id: string, transition: Transition): string {
+    const { geofence, beacon, type, confidence, duration } = transition
+    // A crossing has a time and a place of its own.
+    if (geofence !== undefined && transition.at !== undefined) return eventJson(id, transition, this.#context)
+    const what =
+      geofence === undefined
+        ? `,"beacon":${JSON.stringify(beaconContext(beacon))}`
+        : `,"geofence":${JSON.stringify(geofenceContext(geofence))}`
+    let more = ''
+    if (geofence !== undefined && transition.currentlyOperating !== undefined)
+      more = `,"currentlyOperating":${transition.currentlyOperating}`
+    if (duration !== undefined) more += `,"duration":${duration}`
+    return `{"_id":"${id}","type":"${type}${this.#first}${what}${this.#middle}${confidence}${more}${this.#last}`
+  }
+}
+
 /** Where a user was last. */
 export interface LastPlace {
   readonly latitude: number
