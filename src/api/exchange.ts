@@ -4,7 +4,7 @@ import type { Credentials } from '../registry/port.ts'
 import { authenticate, keyName } from './authenticate.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
 import { errorAnswer, shuttingDown, tooLarge } from './errors.ts'
-import { readHeaders, readProxyHeaders } from './requestHeaders.ts'
+import { readHeaders } from './requestHeaders.ts'
 import { LATER, type Answer, type AnswerStream, type Call, type Reply } from './route.ts'
 import type { BodyHolder } from './bodyRoom.ts'
 import type { Shared } from './shared.ts'
@@ -14,7 +14,7 @@ import { JSON_CONTENT_TYPE, successBytes, successText } from './answerText.ts'
 import { endHead, hasVersion, headerLines, isLarge, writeHead, writeLarge } from './wire.ts'
 
 /** Status under which a request counts whose client hung up before the answer. */
-const CLIENT_CLOSED = 499
+export const CLIENT_CLOSED = 499
 
 const NO_HEADERS: Readonly<Record<string, string>> = {}
 
@@ -54,8 +54,15 @@ export class Exchange implements Reply, BodyHolder {
   readonly #isHead: boolean
   #format: BodyFormat = 'json'
   #ifNoneMatch = ''
-  /** The connection is closed after the answer. */
+  /** The connection is closed after the answer: where the request ends is not certain, or no more of it is wanted. */
   #isLast = false
+  #isCutOff = false
+  /** The end of the body is there, or none is read. */
+  #isWhole = true
+  /** Ends the answer; set where there was one before the body was whole, until it is. */
+  #endAnswer: (() => void) | undefined = undefined
+  /** Bytes of the body that came after such an answer. */
+  #dropped = 0
   /** As a request of its project. */
   #counted = false
   #answered = false
@@ -84,16 +91,15 @@ export class Exchange implements Reply, BodyHolder {
     try {
       this.#admit(req, segments)
     } catch (error) {
-      if (this.#isLast) {
-        // While it waits for its answer, uWebSockets.js cuts off who sends another request: so nothing after it is read.
-        res.onAborted(() => this.#abort())
-        setImmediate(() => this.fail(error))
-      } else this.fail(error)
+      if (this.#isLast) res.onAborted(() => this.#abort())
+      this.fail(error)
       return
     }
     res.onAborted(() => this.#abort())
-    if (this.#endpoint.takesBody) res.onData((chunk, isLast) => this.#receive(chunk, isLast))
-    else {
+    if (this.#endpoint.takesBody) {
+      this.#isWhole = false
+      res.onData((chunk, isLast) => this.#receive(chunk, isLast))
+    } else {
       if (this.#endpoint.route.upload !== undefined) this.#openUpload(this.#endpoint.route.upload.maxBytes)
       this.#begin()
       this.#handle()
@@ -104,36 +110,30 @@ export class Exchange implements Reply, BodyHolder {
   #admit(req: HttpRequest, segments: readonly string[]): void {
     const shared = this.#shared
     const endpoint = this.#endpoint
-    const { auth } = endpoint.route
+    const { auth, method } = endpoint.route
+    const headers = shared.headers.read(req)
+    const fault = headers.fault(method !== 'GET')
+    this.#isLast = fault !== undefined || headers.isChunked
+    if (fault !== undefined) throw fault
     if (shared.draining) throw shuttingDown()
     if (auth !== 'none') {
-      this.credentials = authenticate(req.getHeader('authorization'), auth, shared.keys)
+      this.credentials = authenticate(headers.authorization, auth, shared.keys)
       shared.quotas?.take(this.credentials.scope, shared.clock.now())
       this.#counted = true
     }
     const peer = shared.peers.sole ?? shared.addresses.peer(this.#res.getRemoteAddress())
-    this.ip = shared.addresses.trustsAnybody ? this.#requester(req, peer) : peer
+    this.ip = shared.addresses.trustsAnybody ? shared.addresses.requester(peer, headers.forwardedFor) : peer
     if (endpoint.limiter !== undefined) endpoint.limiter.take(this.#caller(), shared.clock.now())
-    this.fromSdk = req.getHeader('x-radar-sdk-version') !== ''
+    this.fromSdk = headers.sdkVersion !== ''
     if (endpoint.route.headers !== undefined) this.headers = readHeaders(req, endpoint.route.headers)
     if (!endpoint.isFixed) this.params = endpoint.readParams(segments)
     if (endpoint.takesQuery) this.query = endpoint.readQuery(req.getQuery() ?? '')
-    if (endpoint.takesBody) this.#format = bodyFormat(req.getHeader('content-type'))
+    if (endpoint.takesBody) this.#format = bodyFormat(headers.contentType)
     else if (endpoint.route.upload !== undefined) {
-      checkUpload(endpoint.route.upload, req.getHeader('content-type'), req.getHeader('content-length'))
+      checkUpload(endpoint.route.upload, headers.contentType, headers.contentLength)
       this.#hold(UPLOAD_MEMORY_BYTES)
     }
-    if (endpoint.route.method === 'GET') this.#ifNoneMatch = req.getHeader('if-none-match')
-  }
-
-  /** @throws ApiError 400 where nobody knows how long the request is; then nothing after it can be trusted */
-  #requester(req: HttpRequest, peer: string): string {
-    const { forwardedFor, isAmbiguous } = readProxyHeaders(req)
-    if (isAmbiguous) {
-      this.#isLast = true
-      throw new ApiError(400, 'There are Content-Length headers that differ.')
-    }
-    return this.#shared.addresses.requester(peer, forwardedFor)
+    if (method === 'GET') this.#ifNoneMatch = headers.ifNoneMatch
   }
 
   /** Whom the rate limit counts for. */
@@ -144,7 +144,11 @@ export class Exchange implements Reply, BodyHolder {
   }
 
   #receive(chunk: ArrayBuffer, isLast: boolean): void {
-    if (this.#answered || this.aborted) return
+    this.#isWhole = isLast
+    if (this.#answered || this.aborted) {
+      this.#drop(chunk, isLast)
+      return
+    }
     try {
       const maxBodyBytes = this.#maxBodyBytes
       if (this.#length + chunk.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes)
@@ -165,16 +169,32 @@ export class Exchange implements Reply, BodyHolder {
     const upload = new Upload(this.#res, maxBytes)
     this.upload = upload
     this.#shared.bodies.arriving.add(this)
+    this.#isWhole = false
     this.#res.onData((chunk, isLast) => {
+      this.#isWhole = isLast
       upload.receive(chunk, isLast)
       if (isLast) this.#shared.bodies.arriving.delete(this)
+      if (this.#answered) this.#drop(chunk, isLast)
     })
+  }
+
+  /** Of a body that was answered before it was whole. */
+  #drop(chunk: ArrayBuffer, isLast: boolean): void {
+    const end = this.#endAnswer
+    if (end === undefined || this.aborted) return
+    this.#dropped += chunk.byteLength
+    const mostBytes = this.#endpoint.route.upload?.maxBytes ?? this.#maxBodyBytes
+    if (this.#dropped > mostBytes) this.#res.close()
+    else if (isLast) {
+      this.#endAnswer = undefined
+      end()
+    }
   }
 
   /** The body is not whole, and no more of it is wanted. */
   cutOff(error: ApiError): void {
     // What is left of it still comes.
-    this.#isLast = true
+    this.#isLast = this.#isCutOff = true
     this.#release()
     // The handler is told first: it has begun, and what it made of the part is its own to say.
     if (this.upload === undefined) this.fail(error)
@@ -423,15 +443,39 @@ export class Exchange implements Reply, BodyHolder {
     content: string | Uint8Array,
     headers: string | undefined,
   ): void {
-    const res = this.#res
     this.#beginAnswer()
+    const write = (): void => this.#writeNow(status, contentType, content, headers)
+    if (!this.#isLast) write()
+    // While it waits for its answer, uWebSockets.js cuts off who sends another request: so nothing after it is read.
+    else if (this.#isWhole || this.#isCutOff || status === 413 || this.#shared.draining) setImmediate(write)
+    // Not begun before the end of the body: an answer that has begun cannot close the connection.
+    else this.#endAnswer = () => setImmediate(write)
+  }
+
+  #writeNow(
+    status: number,
+    contentType: string,
+    content: string | Uint8Array,
+    headers: string | undefined,
+  ): void {
+    if (this.aborted) return
+    const res = this.#res
     // After a refused upload the rest of it is still coming: the connection is of no more use.
     const close = status === 413 || this.#isLast || this.#shared.draining
     let unread = 0
     res.cork(() => {
       writeHead(res, status, contentType, this.requestId, headers)
-      if (this.#isHead) endHead(res, content)
-      else if (isLarge(content)) unread = writeLarge(res, content, () => this.#settle(status))
+      if (!this.#isWhole && !close) {
+        // Where the answer ends before the body, uWebSockets.js lets the connection be idle without a time limit.
+        res.write(content)
+        this.#endAnswer = () => res.cork(() => res.end())
+        return
+      }
+      // Only the end of an answer with a body closes.
+      if (this.#isHead && this.#isLast) res.end('', true)
+      else if (this.#isHead) endHead(res, content)
+      else if (isLarge(content) && !this.#isLast)
+        unread = writeLarge(res, content, () => this.#settle(status))
       else res.end(content, close)
     })
     if (unread === 0) this.#settle(status)

@@ -13,12 +13,13 @@ import { Connections, connectionsOf, type Refusal } from './connections.ts'
 import { preflightHeaders } from './cors.ts'
 import { Endpoint, type RequestObserver } from './endpoint.ts'
 import { errorAnswer, shuttingDown } from './errors.ts'
-import { Exchange } from './exchange.ts'
+import { CLIENT_CLOSED, Exchange } from './exchange.ts'
 import type { Method, Route } from './route.ts'
 import { Router } from './router.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
 import type { Shared } from './shared.ts'
 import type { SocketHandler } from './socket.ts'
+import { RequestHeaders } from './requestHeaders.ts'
 import { refusalOf, serveSockets, UPGRADE_HEADERS } from './upgrade.ts'
 import { JSON_CONTENT_TYPE } from './answerText.ts'
 import { endHead, writeHead } from './wire.ts'
@@ -92,6 +93,9 @@ const API_PREFIX = '/api'
 
 const NATIVE = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
 
+/** A body of theirs means nothing. */
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
 const ignore: RequestObserver = () => undefined
 
 /**
@@ -109,6 +113,7 @@ export function createServer(options: ServerOptions): Server {
     quotas: options.quotas,
     addresses: new ClientAddress(options.trustedProxies),
     peers: new Peers(),
+    headers: new RequestHeaders(),
     clock: options.clock,
     log: options.logger,
     maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
@@ -125,6 +130,7 @@ export function createServer(options: ServerOptions): Server {
   const observeUnknown = options.observe?.(undefined) ?? ignore
   const nextRequestId = requestIds()
   const router = new Router<Endpoint>()
+  withoutMark()
   const app = uWS.App()
   let listenSocket: us_listen_socket | undefined
   let localPort = 0
@@ -143,7 +149,7 @@ export function createServer(options: ServerOptions): Server {
   for (const handler of options.sockets ?? []) {
     for (const path of [handler.path, API_PREFIX + handler.path]) {
       const answer = (res: HttpResponse, error: unknown) => refuse(res, false, error, undefined)
-      serveSockets(app, path, handler, shared, answer, disconnected)
+      serveSockets(app, path, handler, shared, hasFault, answer, disconnected)
     }
     socketHandlers.set(handler.path, handler)
   }
@@ -174,14 +180,19 @@ export function createServer(options: ServerOptions): Server {
 
   function dispatch(res: HttpResponse, req: HttpRequest): void {
     const method = req.getCaseSensitiveMethod()
-    if (method === 'OPTIONS') {
-      preflight(res, req)
-      return
-    }
     const url = req.getUrl()
     const path = url.startsWith(`${API_PREFIX}/v1/`) ? url.slice(API_PREFIX.length) : url
     const isHead = method === 'HEAD'
     const match = router.match((isHead ? 'GET' : method) as Method, path)
+    if (match?.value !== undefined) {
+      new Exchange(shared, match.value, res, nextRequestId(), isHead).start(req, match.segments)
+      return
+    }
+    if (hasFault(res, req, !BODILESS.has(method))) return
+    if (method === 'OPTIONS') {
+      preflight(res, req)
+      return
+    }
     const sockets = socketHandlers.get(path)
     if (match === undefined && sockets !== undefined) {
       // A GET is answered by them.
@@ -189,11 +200,14 @@ export function createServer(options: ServerOptions): Server {
       else refuseMethod(res, ['GET'])
     } else if (match === undefined) {
       refuse(res, isHead, shared.draining ? shuttingDown() : elsewhere, undefined)
-    } else if (match.value === undefined) {
-      refuseMethod(res, match.allowed, isHead)
-    } else {
-      new Exchange(shared, match.value, res, nextRequestId(), isHead).start(req, match.segments)
-    }
+    } else refuseMethod(res, match.allowed, isHead)
+  }
+
+  /** Reads the headers of a request that no endpoint takes. Where they are at fault it is answered here. */
+  function hasFault(res: HttpResponse, req: HttpRequest, mayHaveBody: boolean): boolean {
+    const fault = shared.headers.read(req).fault(mayHaveBody)
+    if (fault !== undefined) refuseLast(res, req.getCaseSensitiveMethod() === 'HEAD', fault, undefined)
+    return fault !== undefined
   }
 
   function refuseMethod(res: HttpResponse, methods: readonly Method[], isHead = false): void {
@@ -210,12 +224,36 @@ export function createServer(options: ServerOptions): Server {
   }
 
   function refuse(res: HttpResponse, isHead: boolean, error: unknown, headers: string | undefined): void {
+    if (shared.headers.isChunked) refuseLast(res, isHead, error, headers)
+    else writeRefusal(res, isHead, error, headers, shared.draining)
+  }
+
+  /**
+   * Answers a request of which it is not certain where it ends, and closes the connection. While it waits for its
+   * answer, uWebSockets.js cuts off who sends another request: so nothing after it is read.
+   */
+  function refuseLast(res: HttpResponse, isHead: boolean, error: unknown, headers: string | undefined): void {
+    let isGone = false
+    res.onAborted(() => (isGone = true))
+    setImmediate(() => {
+      if (isGone) observeUnknown(CLIENT_CLOSED, 0)
+      else res.cork(() => writeRefusal(res, isHead, error, headers, true))
+    })
+  }
+
+  function writeRefusal(
+    res: HttpResponse,
+    isHead: boolean,
+    error: unknown,
+    headers: string | undefined,
+    isLast: boolean,
+  ): void {
     const { status, json, retryAfter } = errorAnswer(error)
     const usual = status === 426 ? UPGRADE_HEADERS : headers
     const lines = retryAfter === undefined ? usual : `Retry-After: ${retryAfter}`
     writeHead(res, status, JSON_CONTENT_TYPE, nextRequestId(), lines)
-    if (isHead) endHead(res, json)
-    else res.end(json, shared.draining)
+    if (isHead && !isLast) endHead(res, json)
+    else res.end(isHead ? '' : json, isLast)
     observeUnknown(status, 0)
   }
 
@@ -284,6 +322,11 @@ export function createServer(options: ServerOptions): Server {
       return connections.refusals
     },
   }
+}
+
+/** Keeps uWebSockets.js from naming itself and its version in a header of each answer. The typings lack this. */
+function withoutMark(): void {
+  ;(uWS as unknown as { _cfg(setting: 'silent'): void })._cfg('silent')
 }
 
 /** Ids that are unique over processes by a random prefix and within one by a counter. */

@@ -4,6 +4,7 @@ import type { KeyLookup, RequestQuotas } from './authenticate.ts'
 import type { BodyRoom } from './bodyRoom.ts'
 import type { ClientAddress, Peers } from './clientAddress.ts'
 import type { Exchange } from './exchange.ts'
+import type { RequestHeaders } from './requestHeaders.ts'
 
 /** What all requests of a server share. */
 export interface Shared {
@@ -11,6 +12,8 @@ export interface Shared {
   readonly quotas: RequestQuotas | undefined
   readonly addresses: ClientAddress
   readonly peers: Peers
+  /** Of the request whose first callback runs. */
+  readonly headers: RequestHeaders
   readonly clock: Clock
   readonly log: ErrorLog | undefined
   readonly maxBodyBytes: number

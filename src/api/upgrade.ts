@@ -2,7 +2,6 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t } fro
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { authenticate } from './authenticate.ts'
 import { shuttingDown } from './errors.ts'
-import { readProxyHeaders } from './requestHeaders.ts'
 import type { Shared } from './shared.ts'
 import type { SocketHandler, SocketReceiver, SocketRequest } from './socket.ts'
 
@@ -29,6 +28,7 @@ export const UPGRADE_HEADERS = `Upgrade: websocket\r\nConnection: Upgrade\r\nSec
  * uWebSockets.js answers pings, sends its own when a connection is silent for long, closes on text that is not UTF-8
  * and on messages over the limit. Its bound on what waits for a reader is off: the handler looks at it before it sends.
  *
+ * @param hasFault reads the headers, and answers the request where they are at fault
  * @param refuse answers the request with an error
  * @param left told of each socket that has gone: the app's own filter is not
  */
@@ -37,15 +37,19 @@ export function serveSockets(
   path: string,
   handler: SocketHandler,
   shared: Shared,
+  hasFault: (res: HttpResponse, req: HttpRequest, mayHaveBody: boolean) => boolean,
   refuse: (res: HttpResponse, error: unknown) => void,
   left: () => void,
 ): void {
-  app.get(path, (res, req) => refuse(res, refusalOf(res, req, handler, shared)))
+  app.get(path, (res, req) => {
+    if (!hasFault(res, req, false)) refuse(res, refusalOf(res, req, handler, shared))
+  })
   app.ws<UserData>(path, {
     maxPayloadLength: handler.maxMessageBytes,
     idleTimeout: handler.idleSeconds,
     maxBackpressure: 0,
     upgrade(res, req, context) {
+      if (hasFault(res, req, false)) return
       try {
         upgrade(res, req, context, handler, shared)
       } catch (error) {
@@ -69,7 +73,7 @@ export function serveSockets(
   })
 }
 
-/** What a request is answered that asks for no upgrade. */
+/** What a request is answered that asks for no upgrade, once its headers were read. */
 export function refusalOf(
   res: HttpResponse,
   req: HttpRequest,
@@ -114,7 +118,8 @@ function admitted(
   isHandshake: boolean,
 ): SocketRequest {
   if (shared.draining) throw shuttingDown()
-  const authorization = req.getHeader('authorization') || publishableKey(req.getQuery('publishableKey'))
+  const { headers } = shared
+  const authorization = headers.authorization || publishableKey(req.getQuery('publishableKey'))
   const credentials = authenticate(authorization, 'publishable', shared.keys)
   shared.quotas?.take(credentials.scope, shared.clock.now())
   try {
@@ -129,8 +134,8 @@ function admitted(
     return {
       credentials,
       key,
-      ip: requester(res, req, shared),
-      fromSdk: req.getHeader('x-radar-sdk-version') !== '',
+      ip: requester(res, shared),
+      fromSdk: headers.sdkVersion !== '',
       protocol,
     }
   } catch (error) {
@@ -156,8 +161,8 @@ function chosenProtocol(offered: string, protocols: SocketHandler['protocols']):
   return chosen
 }
 
-function requester(res: HttpResponse, req: HttpRequest, shared: Shared): string {
+function requester(res: HttpResponse, shared: Shared): string {
   const peer = shared.peers.sole ?? shared.addresses.peer(res.getRemoteAddress())
   if (!shared.addresses.trustsAnybody) return peer
-  return shared.addresses.requester(peer, readProxyHeaders(req).forwardedFor)
+  return shared.addresses.requester(peer, shared.headers.forwardedFor)
 }

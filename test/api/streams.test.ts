@@ -511,3 +511,34 @@ t.test('the reference tells of uploads', (t) => {
   t.ok(['413', '415'].every((status) => status in responses))
   t.end()
 })
+
+t.test('a connection whose upload was answered early is given up like any other idle one', async (t) => {
+  t.setTimeout(120_000)
+  const { toy } = await start(t)
+  const post = (more: string) =>
+    `POST /first-line HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\n${more}\r\n`
+  const whole = await RawConnection.open(t, toy.port)
+  whole.write(`${post('Content-Length: 2000\r\n')}bad\n`)
+  await whole.answers(1)
+  whole.write('x'.repeat(1996))
+  const chunked = await RawConnection.open(t, toy.port)
+  chunked.write(`${post('Transfer-Encoding: chunked\r\n')}4\r\nbad\n\r\n`)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  chunked.write('0\r\n\r\n')
+  const half = await RawConnection.open(t, toy.port)
+  half.write(`${post('Content-Length: 2000\r\n')}bad\n`)
+  await half.answers(1)
+  await Promise.all([whole.end(), chunked.end(), half.end()])
+  t.match(whole.received, /^HTTP\/1.1 400 [^]*"param":"header"[^]*\r\n0\r\n\r\n$/)
+  t.match(chunked.received, /^HTTP\/1.1 400 [^]*\r\nConnection: close\r\n[^]*"param":"header"/)
+  t.match(half.received, /^HTTP\/1.1 400 [^]*"param":"header"/)
+  t.strictSame([toy.server.connections, toy.server.inFlight, toy.server.heldBytes], [0, 0, 0])
+
+  const endless = await RawConnection.open(t, toy.port)
+  endless.write(`${post('Transfer-Encoding: chunked\r\n')}4\r\nbad\n\r\n`)
+  const piece = `10000\r\n${'x'.repeat(65_536)}\r\n`
+  const timer = setInterval(() => endless.write(piece.repeat(32)), 5)
+  t.teardown(() => clearInterval(timer))
+  await endless.end()
+  t.pass('what is dropped has the bound of an upload')
+})
