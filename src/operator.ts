@@ -66,16 +66,26 @@ export async function operate(line: readonly string[], options: Options, print: 
   const [command, folder] = line
   if (isRegistryCommand(command)) return registry(line, options, print)
   if (command === 'backup') {
-    if (line.length === 2 && folder !== '') return backup(resolve(folder!), options, print)
-    print(BACKUP_USAGE)
+    const problem = folderProblem(line)
+    if (problem === undefined) return backup(resolve(folder!), options, print)
+    print(`${problem}\n\n${BACKUP_USAGE}`)
     return 2
   }
   if (command === 'restore') {
-    if (line.length === 2 && folder !== '') return restore(resolve(folder!), resolve(options.data), print)
-    print(RESTORE_USAGE)
+    const problem = folderProblem(line)
+    if (problem === undefined) return restore(resolve(folder!), resolve(options.data), print)
+    print(`${problem}\n\n${RESTORE_USAGE}`)
     return 2
   }
-  throw new OptionError(`unknown command ${command}; --help lists them`)
+  throw new OptionError(
+    `unknown command ${JSON.stringify(command)}; settings are written as --name value, and --help lists both`,
+  )
+}
+
+/** What is wrong with a command that takes one folder. */
+function folderProblem([command, folder, ...more]: readonly string[]): string | undefined {
+  if (folder === undefined || folder === '') return `${command} needs a folder.`
+  return more.length === 0 ? undefined : `${command} does not accept the argument ${JSON.stringify(more[0])}.`
 }
 
 async function registry(line: readonly string[], { data }: Options, print: Print): Promise<number> {

@@ -261,11 +261,7 @@ export function createServer(options: ServerOptions): Server {
     return new Promise((resolve, reject) => {
       const listening = (socket: us_listen_socket | false): void => {
         if (socket === false) {
-          reject(
-            new Error(
-              `Cannot listen on ${host}:${port}: the port is in use, or below 1024 and not allowed to this user, or the address does not belong to this machine.`,
-            ),
-          )
+          reject(new Error(`Cannot listen on ${host}:${port}`))
           return
         }
         listenSocket = socket

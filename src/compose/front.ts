@@ -41,6 +41,7 @@ import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { connectionRoom, openFileLimit } from '../runtime/openFiles.ts'
 import type { Outgoing } from '../runtime/outgoing.ts'
+import { whyNotListening } from '../runtime/portProbe.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { scanJsonUpdate } from '../stream/jsonScanner.ts'
 import { PlaceTokens } from '../stream/placeTokens.ts'
@@ -213,9 +214,8 @@ function roomFor(options: Options, logger: Logger): number {
  * @throws Error where it cannot
  */
 export async function listen(server: Server, { host, port: wanted }: Options): Promise<string> {
-  const port = await server.listen(host, wanted).catch((cause: Error) => {
-    const others = 'Choose others with --port (RINGFENCE_PORT) and --host (RINGFENCE_HOST).'
-    throw new Error(`${cause.message} ${others}`, { cause })
+  const port = await server.listen(host, wanted).catch(async (cause: Error) => {
+    throw new Error(`${cause.message}: ${await whyNotListening(host, wanted)}`, { cause })
   })
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -124,13 +124,10 @@ export async function openGround(
 
 /** Connects, as long as it takes, and says in the log what happens to the connection. */
 async function openNats(way: NodeConnectionOptions, logger: Logger): Promise<NatsLink> {
-  const unreachable = ({ name, message: reason }: Error) =>
-    logger.warn(
-      { reason },
-      name === 'AuthorizationError'
-        ? 'NATS refuses the credentials; retrying'
-        : 'NATS cannot be reached; retrying',
-    )
+  const { tell } = new Troubles(clock, ({ message: reason }) =>
+    logger.warn({ reason }, 'cannot connect to NATS; retrying'),
+  )
+  const unreachable = (reason: string) => tell(new Error(reason))
   const changed = (isUp: boolean) =>
     isUp ? logger.info('connected to NATS again') : logger.warn('lost the connection to NATS')
   const { tell: refused } = new Troubles(clock, ({ message: reason }) =>

@@ -5,7 +5,10 @@ export type Role = (typeof ROLES)[number]
 
 /** @throws {OptionError} for settings that the engine cannot do with */
 export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: Role) => boolean {
-  if (natsUrl.length === 0) throw new OptionError('engine distributed needs natsUrl')
+  if (natsUrl.length === 0)
+    throw new OptionError(
+      'the distributed engine needs NATS servers: --nats-url nats://HOST:PORT (RINGFENCE_NATS_URL)',
+    )
   if (natsFormat !== 'json') throw new OptionError('natsFormat must be json where engine is distributed')
   return (role) => roles.includes('all') || roles.includes(role)
 }

@@ -4,7 +4,14 @@ import type { EventFeed } from '../events/feed.ts'
 import type { PlacedEvent, StoredEvent } from '../events/port.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { NatsPlace } from './natsPlace.ts'
-import { BATCH_MESSAGES, NatsStream, type NatsMessage } from './natsStream.ts'
+import {
+  BATCH_MESSAGES,
+  BatchRefused,
+  NatsStream,
+  NatsUnreachable,
+  StreamUnfit,
+  type NatsMessage,
+} from './natsStream.ts'
 import { addressOf, subjectOf } from '../model/eventSubject.ts'
 
 /** Bytes of one batch, about; all that is held of the backlog besides one stretch of the feed. */
@@ -212,10 +219,12 @@ export class NatsBridge {
     return { subject: subjectOf(event), id: event.id, data: this.#encode(event.json) }
   }
 
-  /** Logs a reason once, not at each attempt. */
+  /** Logs a reason once, not at each attempt; where it lies outside of this process, without a stack. */
   #tell(error: Error): void {
-    if (error.message !== this.#reason)
-      this.#logger.warn({ err: error }, 'events cannot be published to NATS')
-    this.#reason = error.message
+    const { message: reason } = error
+    const isOutside = [NatsUnreachable, StreamUnfit, BatchRefused].some((kind) => error instanceof kind)
+    if (reason !== this.#reason)
+      this.#logger.warn(isOutside ? { reason } : { err: error }, 'cannot publish events to NATS; retrying')
+    this.#reason = reason
   }
 }

@@ -2,7 +2,7 @@ import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
 import { connect, headers, nuid } from '@nats-io/transport-node'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
-import { unreachableBy } from '../log/errors.ts'
+import { natsTrouble } from '../log/natsTrouble.ts'
 import { EVERY_SUBJECT } from '../model/eventSubject.ts'
 
 const STREAM = 'EVENTS'
@@ -92,7 +92,7 @@ export class NatsStream {
     try {
       connection = await connect({ ...options, reconnect: false })
     } catch (cause) {
-      throw new NatsUnreachable(unreachableBy(cause as Error, options).message, { cause })
+      throw new NatsUnreachable(natsTrouble(cause as Error, options), { cause })
     }
     try {
       const manager = await jetstreamManager(connection, { timeout: ANSWER_MS })

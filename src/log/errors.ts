@@ -47,19 +47,3 @@ export class LogUnavailable extends Error {
     this.name = 'LogUnavailable'
   }
 }
-
-/**
- * Why there is no connection to NATS, as the client library says it, and more where it says too little. In TLS 1.3 a server
- * looks for our certificate once we are connected; its reason (an alert) is lost where the system learns of the end first.
- * @param options that the library was given
- */
-export function unreachableBy(
-  error: Error,
-  { tls }: { readonly tls?: { readonly certFile?: string } | null },
-): Error {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (!tls || tls.certFile || (code !== 'ECONNRESET' && code !== 'EPIPE')) return error
-  return new Error(`${message}: the server may require a client certificate (natsTlsCertificate)`, {
-    cause: error,
-  })
-}

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
-import { unreachableBy } from './errors.ts'
+import { natsTrouble } from './natsTrouble.ts'
 
 /** Between two attempts, growing from the first to the second. */
 const RETRY_MS = 250
@@ -19,13 +19,13 @@ export class NatsLink {
 
   /**
    * Waits for the servers as long as it takes.
-   * @param unreachable told of each attempt that failed, until there is a connection
+   * @param unreachable told why, in a line, of each attempt that failed, until there is a connection
    * @param changed told when the connection is lost, and when there is one again
    * @param refused told when a server does not know us any more, or does not let us use a subject
    */
   static async open(
     options: NodeConnectionOptions,
-    unreachable: (error: Error) => void,
+    unreachable: (reason: string) => void,
     changed: (isUp: boolean) => void,
     refused: (error: Error) => void,
   ): Promise<NatsLink> {
@@ -43,7 +43,7 @@ export class NatsLink {
     const link = new NatsLink(
       await persistently(
         () => connect(lasting),
-        (error) => unreachable(unreachableBy(error, options)),
+        (error) => unreachable(natsTrouble(error, options)),
       ),
     )
     void link.#watch(changed, refused)

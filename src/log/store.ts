@@ -77,6 +77,8 @@ export function openStore(folder: string, options: { partitions: number }): Stor
   }
 }
 
+const ANOTHER_FOLDER = '. Choose another one with --data (RINGFENCE_DATA).'
+
 /**
  * Takes the data folder for this process, and makes it where it is not there, as {@link openStore} does; whether there is a
  * store in it is not looked at.
@@ -86,7 +88,7 @@ export function takeFolder(folder: string): () => void {
   try {
     makeFolder(resolve(folder))
   } catch (error) {
-    throw new StoreRefused(folder, `the data folder cannot be made: ${systemReason(error)}`)
+    throw new StoreRefused(folder, `the data folder cannot be made: ${systemReason(error)}${ANOTHER_FOLDER}`)
   }
   return lockStore(folder)
 }
@@ -111,7 +113,10 @@ export function lockStore(folder: string): () => void {
     fs.accessSync(folder, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
     database = new Database(join(folder, 'lock'), { timeout: LOCK_WAIT })
   } catch (error) {
-    throw new StoreRefused(folder, `the data folder cannot be read and written: ${systemReason(error)}`)
+    throw new StoreRefused(
+      folder,
+      `the data folder cannot be read and written: ${systemReason(error)}${ANOTHER_FOLDER}`,
+    )
   }
   try {
     database.pragma('journal_mode = MEMORY')

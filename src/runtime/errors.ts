@@ -52,19 +52,26 @@ export function notFound(what: string): ApiError {
   return new ApiError(404, `${what} not found.`)
 }
 
-/** By error code of a system call: what it means to the one who named the file. */
+/** By error code of a system call: what it means to the one who named the file or the address. */
 const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not',
+  EAI_AGAIN: 'the host name cannot be resolved',
+  ECONNREFUSED: 'connection refused; check that the server runs and listens there',
+  ECONNRESET: 'the other side has ended the connection',
   EEXIST: 'a file is in its place',
+  EHOSTUNREACH: 'the host cannot be reached',
   EISDIR: 'it is a folder',
+  ENETUNREACH: 'the network cannot be reached',
   ENOENT: 'there is no such file or folder',
   ENOSPC: 'the disk is full',
+  ENOTFOUND: 'the host name cannot be resolved',
   ENOTDIR: 'a part of its path is not a folder',
   EPERM: 'the system does not allow it',
   EROFS: 'the file system is read-only',
+  ETIMEDOUT: 'no answer in time',
 }
 
-/** Why a system call failed, in words for the user who named the file; other errors in their own. */
+/** Why a system call failed, in words for the user who named the file or the address; other errors in their own. */
 export function systemReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return SYSTEM_REASONS[code ?? ''] ?? message ?? String(error)

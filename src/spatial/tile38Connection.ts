@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, type RedisClientType } from '@redis/client'
+import { systemReason } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import {
   Tile38Refused,
@@ -120,10 +121,16 @@ export class Tile38Connection implements Tile38 {
     }
   }
 
-  /** Logs a reason once, not at each attempt. */
+  /** Logs a reason once, not at each attempt; where it lies outside of this process, without a stack. */
   #tell(error: Error): void {
-    if (error.message !== this.#reason) this.#logger.warn({ err: error }, 'Tile38 cannot be reached')
-    this.#reason = error.message
+    const { message: reason } = error
+    const isOutside = error instanceof Tile38Unreachable || error instanceof Tile38Refused
+    if (reason !== this.#reason)
+      this.#logger.warn(
+        { url: this.#address.url, ...(isOutside ? { reason } : { err: error }) },
+        'cannot connect to Tile38; retrying',
+      )
+    this.#reason = reason
   }
 }
 
@@ -149,7 +156,8 @@ class Session {
       await session.send([ALIVE])
     } catch (error) {
       session.#end(error as Error)
-      throw error
+      // What ended it first is the cause; what the client says of its own end is not.
+      throw await session.ended
     }
     void session.#watch()
     return session
@@ -265,7 +273,11 @@ function unreachable(error: Error): Tile38Unreachable {
   if (error instanceof Tile38Unreachable) return error
   // A host with several addresses fails with one error for each, and an empty message.
   const [first = error] = error instanceof AggregateError ? (error.errors as Error[]) : []
-  return new Tile38Unreachable(first.message, { cause: error })
+  // The parser's word for a server of another kind.
+  const reason = /RESP type/.test(first.message)
+    ? 'it does not answer as Tile38 does; check the port'
+    : systemReason(first)
+  return new Tile38Unreachable(reason, { cause: error })
 }
 
 function destroy(client: Client): void {

@@ -162,9 +162,15 @@ t.test('a command that is wrong is told which there are, whatever the folder', a
     code: 2,
     output: /^quota needs a whole number of requests, or none, not "-5"\./,
   })
-  t.match(await run(data, 'backup'), { code: 2, output: /^Usage: npm run backup/ })
-  t.match(await run(data, 'restore', 'a', 'b'), { code: 2, output: /^Usage: npm run restore/ })
-  t.match(await command(['keyz', '--data', data]), { code: 2, output: /unknown command keyz/ })
+  t.match(await run(data, 'backup'), {
+    code: 2,
+    output: /^backup needs a folder\.\n\nUsage: npm run backup/,
+  })
+  t.match(await run(data, 'restore', 'a', 'b'), {
+    code: 2,
+    output: /^restore does not accept the argument "b"\.\n\nUsage: npm run restore/,
+  })
+  t.match(await command(['keyz', '--data', data]), { code: 2, output: /unknown command "keyz"/ })
   const unusable = /: the data folder cannot be (?:made|read and written): /
   writeFileSync(join(data, 'file'), '')
   mkdirSync(join(data, 'odd', 'lock'), { recursive: true })

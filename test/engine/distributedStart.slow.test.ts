@@ -50,7 +50,7 @@ t.test('processes that cannot begin', { skip }, async (t) => {
   }
   const without = run('a', {})
   t.equal(await without.ended, 2)
-  t.match(without.told.text, /engine distributed needs natsUrl/)
+  t.match(without.told.text, /the distributed engine needs NATS servers: --nats-url/)
 
   const nobody = run('a', {
     RINGFENCE_NATS_URL: 'nats://a',
@@ -70,7 +70,7 @@ t.test('processes that cannot begin', { skip }, async (t) => {
   await until(async () => (await readyz())?.status === 503)
   const early = await fetch(`http://127.0.0.1:${port}/v1/track`, { method: 'POST' })
   t.match([early.status, early.headers.get('retry-after')], [503, '1'], 'no path is unknown yet')
-  await until(() => waits.told.text.includes('NATS cannot be reached; retrying'))
+  await until(() => waits.told.text.includes('cannot connect to NATS; retrying'))
   await nats.start()
   await until(async () => (await readyz())?.status === 200)
 

@@ -1,0 +1,121 @@
+/** What keeps a start from succeeding is told in one or two lines that name what to change, never in a stack. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { lockStore } from '../../src/log/store.ts'
+import { freePort } from '../kit/server.ts'
+
+t.setTimeout(120_000)
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+/** A process of `npm start`, which ends by itself or by the test's end. */
+function start(t: Test, args: readonly string[]) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, RINGFENCE_SAMPLE_REGION: 'off' },
+  })
+  const told = { text: '' }
+  const more = new EventTarget()
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    told.text += text
+    more.dispatchEvent(new Event('text'))
+  })
+  const closed = once(child, 'close')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await closed
+  })
+  const until = async (pattern: RegExp): Promise<string> => {
+    while (!pattern.test(told.text)) await once(more, 'text')
+    return told.text
+  }
+  return { told, until, ended: closed.then(() => child.exitCode) }
+}
+
+async function listening(t: Test, server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+t.test('a start that ends says in a line what to change', async (t) => {
+  const data = t.testdir({
+    file: '',
+    'broken.json': '{"port":',
+    'list.json': '[]',
+    'wrong.json': '{"prot":1}',
+  })
+  const taken = await listening(t, createServer())
+  const locked = join(data, 'locked')
+  mkdirSync(locked)
+  t.teardown(lockStore(locked))
+  writeFileSync(join(data, 'seed'), 'none')
+  const nats = ['--nats-url', 'nats://127.0.0.1:1']
+  const free = join(data, 'free')
+  const CASES: readonly (readonly [args: readonly string[], code: number, sentence: RegExp])[] = [
+    [['--port', taken.split(':')[1]!], 1, /another program uses the port\. .*--port \(RINGFENCE_PORT\)/],
+    [['--host', '203.0.113.1'], 1, /does not belong to this machine\. .*--host \(RINGFENCE_HOST\)/],
+    [['--host', 'no-such-host.invalid'], 1, /Cannot listen on .*--host \(RINGFENCE_HOST\)/],
+    [['--data', join(data, 'file')], 1, /a file is in its place\. .*--data \(RINGFENCE_DATA\)/],
+    [
+      ['--data', join(data, 'file', 'below')],
+      1,
+      /the data folder cannot be made: .*--data \(RINGFENCE_DATA\)/,
+    ],
+    [['--data', locked], 1, /in use by another process/],
+    [['--data', locked, '--engine', 'distributed', ...nats], 1, /in use by another process/],
+    [['--config', join(data, 'none.json')], 2, /none\.json: cannot be read: there is no such file or folder/],
+    [['--config', join(data, 'broken.json')], 2, /broken\.json: cannot be read as JSON/],
+    [['--config', join(data, 'list.json')], 2, /list\.json: must hold a JSON object of settings/],
+    [['--config', join(data, 'wrong.json')], 2, /wrong\.json: unknown setting "prot"/],
+    [['8081'], 2, /unknown command "8081"; settings are written as --name value/],
+    [['--port'], 2, /--port needs a value/],
+    [['--engine', 'distributed'], 2, /--nats-url nats:\/\/HOST:PORT \(RINGFENCE_NATS_URL\)/],
+    [[...nats, '--nats-credentials', join(data, 'absent')], 2, /natsCredentials: .*absent cannot be read/],
+    [[...nats, '--nats-credentials', join(data, 'seed')], 2, /natsCredentials: .*must hold credentials/],
+    [[...nats, '--nats-tls-ca', join(data, 'seed')], 2, /are for tls:\/\/ in natsUrl/],
+  ]
+  for (const [args, code, sentence] of CASES) {
+    const { told, ended } = start(t, ['--data', free, '--port', '0', ...args])
+    t.equal(await ended, code, args.join(' '))
+    t.match(told.text, sentence)
+    t.match(told.text, /^ringfence: [^\n]*\n$/, 'one line')
+  }
+})
+
+t.test('a start that waits for another server says in a line why', async (t) => {
+  const http = await listening(t, createHttpServer())
+  const data = t.testdir()
+  const nobody = `127.0.0.1:${await freePort()}`
+  const nats = (way: string) => ['--nats-url', way]
+  const distributed = (way: string) => [...nats(way), '--engine', 'distributed']
+  const refused = /"reason":"127\.0\.0\.1:\d+: connection refused; check that the server runs/
+  const notNats = /"reason":"[^"]*: no NATS server has answered; check the port/
+  const unknown = /"reason":"no-such-host\.invalid:4222: the host name cannot be resolved"/
+  const CASES: readonly (readonly [args: readonly string[], line: RegExp])[] = [
+    [nats(`nats://someone:secret-word@${nobody}`), refused],
+    [nats(`nats://${http}`), notNats],
+    [nats(`tls://${http.replace('127.0.0.1', 'localhost')}`), notNats],
+    [nats('nats://no-such-host.invalid'), unknown],
+    [distributed(`nats://someone:secret-word@${nobody}`), refused],
+    [distributed(`nats://${http}`), notNats],
+    [distributed('nats://no-such-host.invalid'), unknown],
+    [['--tile38-url', `tile38://${nobody}`], /"reason":"connection refused; check that the server runs/],
+    [['--tile38-url', `tile38://${http}`], /"reason":"it does not answer as Tile38 does; check the port"/],
+  ]
+  await Promise.all(
+    CASES.map(async ([args, line], i) => {
+      const text = await start(t, ['--data', join(data, `${i}`), '--port', '0', ...args]).until(line)
+      t.match(text, /"level":"warn"[^\n]*cannot (?:connect|publish)[^\n]*; retrying"/, args.join(' '))
+      t.notMatch(text, /"stack"|\bat .*\.[jt]s:\d/, 'no stack')
+      t.notMatch(text, 'secret-word')
+    }),
+  )
+})
