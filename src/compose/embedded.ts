@@ -42,15 +42,13 @@ import { openRoads } from './roads.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import { DRAIN_MILLISECONDS, Lifecycle } from '../runtime/lifecycle.ts'
-import type { Logger } from '../runtime/logger.ts'
+import { progressLog, type Logger } from '../runtime/logger.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
 import { MeasuringPool } from '../spatial/measuringPool.ts'
 import { encodeEvent } from '../stream/protobufCodec.ts'
 import { geofencesOf, openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
-/** How often a long start tells how far it is. */
-const PROGRESS_MILLISECONDS = 2000
 /** The event index is copied at 60 MB a second at most: the disk is the commit log's. */
 const BACKUP_PAUSE_MILLISECONDS = 4
 
@@ -77,6 +75,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     clock,
     createIndex: () => tile38?.index(createGeofenceIndex()) ?? createGeofenceIndex(),
     firstKeys,
+    onProgress: progressLog(logger, clock, 'reading geofences'),
     onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; retrying'),
   })
   // However the process ends: a write-ahead log left by a refused start would be played into a restored registry.
@@ -85,15 +84,10 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   const snapshots = openSnapshots(options.data, store.storeId, (file, reason) =>
     logger.error({ file, reason }, 'skipped a damaged snapshot'),
   )
-  let reportAt = clock.now() + PROGRESS_MILLISECONDS
   const events = await openEventIndex({
     file: join(options.data, 'events.sqlite'),
     failed: fatal,
-    upgrading(done, places) {
-      if (clock.now() < reportAt) return
-      reportAt = clock.now() + PROGRESS_MILLISECONDS
-      logger.info({ done, places }, 'bringing the event index up to date')
-    },
+    upgrading: progressLog(logger, clock, 'bringing the event index up to date'),
   })
 
   // The device actors, as they were when the last frame became durable.
@@ -102,11 +96,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     { length: store.partitions },
     (_, number) => new Partition(number, salt, updatesPerSecond),
   )
-  const recovered = recover(partitions, log, snapshots, events, clock.now(), (position, last) => {
-    if (clock.now() < reportAt) return
-    reportAt = clock.now() + PROGRESS_MILLISECONDS
-    logger.info({ position, last }, 'reading the commit log')
-  })
+  const reading = progressLog(logger, clock, 'reading the commit log')
+  const recovered = recover(partitions, log, snapshots, events, clock.now(), reading)
   if (recovered.revision > registry.revision)
     throw new Error(
       `${join(options.data, 'registry.sqlite')} is at revision ${registry.revision}, but commits were made with ` +

@@ -18,7 +18,7 @@ import type { Registry } from '../registry/registry.ts'
 import { openReplicatedRegistry } from '../registry/replicatedRegistry.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
-import type { Logger } from '../runtime/logger.ts'
+import { progressLog, type Logger } from '../runtime/logger.ts'
 import { Troubles } from '../runtime/troubles.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
 import { MeasuringPool } from '../spatial/measuringPool.ts'
@@ -101,6 +101,7 @@ export async function openGround(
       openEditStream(connection, replicas === undefined ? undefined : { replicas, firstSequence }),
     unreadable: (entry, reason) => logger.error({ entry, reason }, 'an entry of the registry cannot be read'),
     troubled,
+    onProgress: progressLog(logger, clock, 'reading geofences'),
     onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; retrying'),
   })
   process.once('exit', () => registry.close())

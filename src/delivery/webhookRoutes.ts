@@ -249,6 +249,6 @@ function answer(webhooks: Webhooks, webhook: Webhook, secret = false) {
 function refusePrivate(outgoing: Outgoing, url: string): void {
   const refusal = outgoing.refusal(new URL(url).hostname)
   if (refusal === undefined) return
-  const sentence = `url: Invalid url. ${refusal.message}; the option webhookPrivateAddresses may allow it.`
+  const sentence = `url: Invalid url. ${refusal.message}. The server's operator can allow it with --webhook-private-addresses (RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES).`
   throw new ApiError(400, sentence, { param: 'url', cause: refusal })
 }

@@ -5,7 +5,7 @@ import { systemReason } from '../runtime/errors.ts'
 import { progressText, reportText } from './importReport.ts'
 import type { ImportAnswer } from './importReport.ts'
 import type { ImportUpload, Sent } from './importUpload.ts'
-import { NoAnswer, uploadImport } from './importUpload.ts'
+import { NoAnswer, rowsDone, uploadImport } from './importUpload.ts'
 
 const HELP = `Usage: npm run import -- geofences|beacons FILE.csv [options]
 
@@ -21,7 +21,9 @@ Exit code: 0 all rows were imported, 1 some were not, 2 nothing was done.
 
 /** How often the progress is drawn on a terminal, and written elsewhere. */
 const DRAW_MS = 100
-const WRITE_MS = 5000
+const WRITE_MS = 2000
+/** How often the server is asked how far it is. */
+const ASK_MS = 500
 
 /** What the user has to change. */
 class UsageError extends Error {}
@@ -36,10 +38,22 @@ async function main(): Promise<number> {
   }
   const startedAt = performance.now()
   const seconds = () => (performance.now() - startedAt) / 1000
-  const progress = new Progress((sent) => progressText(sent, upload.size, seconds()))
-  const { status, body } = await uploadImport(upload, (sent) => progress.show(sent)).finally(() =>
-    progress.end(),
-  )
+  let sent: Sent = { bytes: 0, lines: 0 }
+  let rows: number | undefined
+  const progress = new Progress(() => progressText(sent, rows, upload.size, seconds()))
+  let isOver = false
+  const ask = async (): Promise<void> => {
+    rows = (await rowsDone(upload)) ?? rows
+    if (!isOver) progress.show()
+  }
+  const asking = setInterval(() => void ask(), ASK_MS)
+  const { status, body } = await uploadImport(upload, (now) => {
+    sent = now
+  }).finally(() => {
+    isOver = true
+    clearInterval(asking)
+    progress.end()
+  })
   const { import: answer, meta } = (body ?? {}) as { import?: ImportAnswer; meta?: { message?: string } }
   if (answer === undefined) {
     console.error(`${upload.path}: nothing was imported (${status}). ${meta?.message ?? ''}`)
@@ -88,19 +102,19 @@ function fileSize(path: string): number {
 
 /** A line that rewrites itself on a terminal, a line now and then elsewhere; to stderr. */
 class Progress {
-  readonly #text: (sent: Sent) => string
+  readonly #text: () => string
   readonly #onTerminal = process.stderr.isTTY
   #shownAt = performance.now()
 
-  constructor(text: (sent: Sent) => string) {
+  constructor(text: () => string) {
     this.#text = text
   }
 
-  show(sent: Sent): void {
+  show(): void {
     const now = performance.now()
     if (now - this.#shownAt < (this.#onTerminal ? DRAW_MS : WRITE_MS)) return
     this.#shownAt = now
-    process.stderr.write(this.#onTerminal ? `\r\x1b[2K${this.#text(sent)}` : `${this.#text(sent)}\n`)
+    process.stderr.write(this.#onTerminal ? `\r\x1b[2K${this.#text()}` : `${this.#text()}\n`)
   }
 
   end(): void {

@@ -21,22 +21,28 @@ const MAX_VALUE_LENGTH = 32
 
 /**
  * One line about an upload under way.
+ * @param rows that the server has done; undefined where it has not said so yet: then what was sent stands for them
+ * @param size of the file, bytes
  * @param seconds since its begin
  */
 export function progressText(
   sent: { readonly bytes: number; readonly lines: number },
+  rows: number | undefined,
   size: number,
   seconds: number,
 ): string {
-  const share = size === 0 ? 1 : Math.min(1, sent.bytes / size)
+  const shareSent = size === 0 ? 1 : Math.min(1, sent.bytes / size)
+  const done = rows ?? sent.lines
+  // As many rows in the rest of the file as in what was read of it.
+  const share = rows === undefined ? shareSent : Math.min(1, (rows / Math.max(1, sent.lines)) * shareSent)
   const full = Math.round(share * BAR_CELLS)
   const bar = '█'.repeat(full) + '░'.repeat(BAR_CELLS - full)
-  const rate = seconds > 0 ? Math.round(sent.lines / seconds) : 0
+  const rate = seconds > 0 ? Math.round(done / seconds) : 0
   const left = share > 0 ? Math.ceil((seconds / share) * (1 - share)) : 0
   const parts = [
     `${String(Math.floor(share * 100)).padStart(3)} %`,
-    `${megabytes(sent.bytes)} of ${megabytes(size)} MB`,
-    `${grouped(sent.lines)} lines`,
+    `${megabytes(share * size)} of ${megabytes(size)} MB`,
+    `${grouped(done)} rows`,
     `${grouped(rate)}/s`,
     `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')} left`,
   ]

@@ -85,7 +85,7 @@ function routesOf(registry: Registry, kind: ImportKind): Route[] {
       description:
         'The first row names the columns. Each row creates a record, or replaces the definition of the one with its tag ' +
         'and externalId; a row that breaks a rule is refused, and the others are imported. If the header is invalid, ' +
-        'the file is refused (400). The response comes when the import is finished. If the upload breaks off, the rows before that point stay imported.',
+        'the file is refused (400). The response comes when the import is finished; until then, the newest entry of the history tells how many rows are done. If the upload breaks off, the rows before that point stay imported.',
       query: Type.Object({ fileName: Type.Optional(Name(256, 'For the history.')) }),
       upload: {
         contentTypes: ['text/csv'],

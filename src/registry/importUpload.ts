@@ -28,6 +28,8 @@ export interface Sent {
   readonly lines: number
 }
 
+const ASK_TIMEOUT_MS = 5000
+
 /**
  * Sends a file as the server takes it, and returns its answer: an answer that comes before the file is out ends the
  * sending.
@@ -39,7 +41,7 @@ export async function uploadImport(
   onSent: (sent: Sent) => void,
 ): Promise<{ status: number; body: unknown }> {
   const target = new URL(`/v1/imports/${kind}`, url)
-  target.searchParams.set('fileName', basename(path).slice(-256))
+  target.searchParams.set('fileName', nameOf(path))
   const request = (target.protocol === 'https:' ? httpsRequest : httpRequest)(target, {
     method: 'POST',
     headers: { Authorization: key, 'Content-Type': 'text/csv', 'Content-Length': size },
@@ -58,6 +60,34 @@ export async function uploadImport(
     file.destroy()
     request.destroy()
   }
+}
+
+/**
+ * Rows of the upload under way that the server has imported or refused so far: what was sent may wait in buffers for as long as an
+ * import takes. Undefined where the server does not say.
+ */
+export async function rowsDone({ url, kind, path, key }: ImportUpload): Promise<number | undefined> {
+  try {
+    const signal = AbortSignal.timeout(ASK_TIMEOUT_MS)
+    const list = new URL(`/v1/imports/${kind}?limit=1`, url)
+    const answer = await fetch(list, { headers: { Authorization: key }, signal })
+    const { imports } = (await answer.json()) as { imports?: readonly Running[] }
+    const newest = imports?.[0]
+    return newest?.status === 'running' && newest.fileName === nameOf(path) ? newest.rows : undefined
+  } catch {
+    return undefined
+  }
+}
+
+interface Running {
+  readonly status: string
+  readonly fileName?: string
+  readonly rows: number
+}
+
+/** As the history has it. */
+function nameOf(path: string): string {
+  return basename(path).slice(-256)
 }
 
 function counter(onSent: (sent: Sent) => void): Transform {

@@ -47,6 +47,8 @@ export interface RegistrySurroundings {
   readonly onSweepFailure?: (error: unknown) => void
   /** Where other processes count requests too. */
   readonly usage?: UsageSums
+  /** Told of a start, now and then, how many of the geofences it has read. */
+  readonly onProgress?: (read: number, total: number) => void
 }
 
 export interface RegistryOptions extends RegistrySurroundings {
@@ -62,6 +64,8 @@ interface SettingsRow {
   readonly definition: string
 }
 
+/** Geofences that are read between two words about it. */
+const PROGRESS_ROWS = 1000
 /** The longest sleep between two looks at the due dates: bounds the effect of a machine clock that jumps. */
 const MAX_SLEEP_MS = 60_000
 
@@ -109,7 +113,7 @@ export class Registry implements RegistryView {
       this.beacons = new BeaconRegistry(image, edits, this.#clock, (scope) => this.scope(scope))
       this.imports = new ImportHistory(image, edits, this.#clock)
       this.webhooks = new WebhookRegistry(image, edits, this.#clock)
-      this.#load()
+      this.#load(surroundings.onProgress ?? (() => {}))
     } catch (error) {
       this.close()
       throw error
@@ -296,18 +300,23 @@ export class Registry implements RegistryView {
       : geofence
   }
 
-  #load(): void {
+  #load(onProgress: (read: number, total: number) => void): void {
     const order = this.#database.orderOfCreation
     const counts = this.#database.prepare('SELECT scope, count(*) AS count FROM geofences GROUP BY scope')
     // By rowid, where they lie in the order of creation, they come without being sorted.
     const geofences = this.#database.prepare(`SELECT * FROM geofences ORDER BY ${order}`)
     const settings = this.#database.prepare('SELECT scope, definition FROM settings')
     this.#database.readAll(() => {
+      let total = 0
       for (const { scope, count } of counts.all() as { scope: ScopeId; count: number }[]) {
         this.scope(scope).expect(count)
+        total += count
       }
-      for (const row of geofences.iterate() as Iterable<GeofenceRow>)
+      let read = 0
+      for (const row of geofences.iterate() as Iterable<GeofenceRow>) {
         this.scope(row.scope).put(this.#decode(row))
+        if (++read % PROGRESS_ROWS === 0) onProgress(read, total)
+      }
       this.beacons.load()
       for (const row of settings.all() as SettingsRow[]) {
         this.scope(row.scope).settings = settingsOf(row)

@@ -34,6 +34,26 @@ export function createLogger(level: string, target: LogTarget = process.stderr):
   )
 }
 
+/** How often something long tells how far it is. */
+const PROGRESS_MILLISECONDS = 1000
+
+/**
+ * Tells how far something is, in whatever unit, once a second at most, from one second on: what is short says nothing.
+ * @param message what is done
+ */
+export function progressLog(
+  logger: Logger,
+  clock: { now(): number },
+  message: string,
+): (done: number, total: number) => void {
+  let next = clock.now() + PROGRESS_MILLISECONDS
+  return (done, total) => {
+    if (clock.now() < next) return
+    next = clock.now() + PROGRESS_MILLISECONDS
+    logger.info({ done, total }, message)
+  }
+}
+
 /** Replaces every API key in the text by its prefix and its last four characters. */
 export function maskKeys(text: string): string {
   return text.replace(

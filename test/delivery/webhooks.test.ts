@@ -409,6 +409,8 @@ t.test('what is wrong is said, and changes nothing', { buffered: true }, async (
       `${method} ${path} ${JSON.stringify(body)?.slice(0, 80)}`,
     )
   }
+  const refusal = await server.api('POST', '/v1/webhooks', { url: 'http://10.0.0.1/' })
+  t.match(refusal.body.meta.message, / not on the public internet\. .* --webhook-private-addresses /)
   t.equal((await server.api('GET', '/v1/webhooks', undefined, KEYS.testPublishable)).status, 403)
   t.equal((await server.api('GET', `/v1/webhooks/${_id}`, undefined, KEYS.liveSecret)).status, 404)
   const { body } = await server.api('GET', '/v1/webhooks')

@@ -228,10 +228,16 @@ t.test('the newest 1,000 imports of a kind are remembered', async (t) => {
 
 t.test('the texts of the command', async (t) => {
   t.equal(
-    progressText({ bytes: 5_000_000, lines: 20_000 }, 20_000_000, 2),
-    '██████░░░░░░░░░░░░░░░░░░  25 %  5.0 of 20.0 MB  20,000 lines  10,000/s  0:06 left',
+    progressText({ bytes: 5_000_000, lines: 20_000 }, undefined, 20_000_000, 2),
+    '██████░░░░░░░░░░░░░░░░░░  25 %  5.0 of 20.0 MB  20,000 rows  10,000/s  0:06 left',
   )
-  t.match(progressText({ bytes: 0, lines: 0 }, 0, 0), /100 %/)
+  t.equal(
+    progressText({ bytes: 20_000_000, lines: 80_000 }, 20_000, 20_000_000, 2),
+    '██████░░░░░░░░░░░░░░░░░░  25 %  5.0 of 20.0 MB  20,000 rows  10,000/s  0:06 left',
+    'what was sent is not done yet',
+  )
+  t.match(progressText({ bytes: 0, lines: 0 }, undefined, 0, 0), /100 %/)
+  t.match(progressText({ bytes: 0, lines: 0 }, 0, 10, 0), / 0 %/)
   const answer = { status: 'completed', rows: 2, created: 1, updated: 0, refused: 1, moreErrors: 7 } as const
   const errors = [{ line: 3, column: 'radius', message: 'too wide', value: `a\n\u{1B}[31m${'x'.repeat(99)}` }]
   t.equal(

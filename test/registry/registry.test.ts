@@ -425,6 +425,21 @@ t.test('locked, foreign, damaged and newer files are named', async (t) => {
   )
 })
 
+t.test('a start tells how many geofences it has read', async (t) => {
+  const told: [number, number][] = []
+  const opened = open(t, { onProgress: (read, total) => told.push([read, total]) })
+  opened.registry.putMany(
+    TEST,
+    Array.from({ length: 2500 }, (_, i) => circle(`${i}`)),
+  )
+  t.strictSame(told, [])
+  opened.reopen()
+  t.strictSame(told, [
+    [1000, 2500],
+    [2000, 2500],
+  ])
+})
+
 t.test('keys: generated, kept as digests, rotated, of several projects', async (t) => {
   const opened = open(t)
   const { registry } = opened

@@ -5,7 +5,7 @@ import { ByteBound } from '../../src/runtime/byteBound.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { ApiError, badParam, notFound, outOfRange } from '../../src/runtime/errors.ts'
 import { Lifecycle, type Service } from '../../src/runtime/lifecycle.ts'
-import { createLogger, maskKeys } from '../../src/runtime/logger.ts'
+import { createLogger, maskKeys, progressLog } from '../../src/runtime/logger.ts'
 
 /** A logger whose lines the test reads. */
 function recordingLogger({ level = 'info', isTTY = false } = {}) {
@@ -14,6 +14,20 @@ function recordingLogger({ level = 'info', isTTY = false } = {}) {
 }
 
 const SECRET = `prj_live_sk_${'0123456789abcdef'.repeat(2)}01234567`
+
+t.test('what takes long says how far it is, once a second; what is short says nothing', async (t) => {
+  const { lines, logger } = recordingLogger({ isTTY: true })
+  const clock = new ManualClock()
+  const progress = progressLog(logger, clock, 'reading')
+  for (let done = 1; done <= 30; done++) {
+    clock.advance(100)
+    progress(done, 30)
+  }
+  t.strictSame(
+    lines.map((line) => line.slice(13).trim()),
+    [10, 20, 30].map((done) => `INFO reading done=${done} total=30`),
+  )
+})
 
 t.test('logger', async (t) => {
   t.test('a line is one JSON object with time, level, message and fields', async (t) => {
