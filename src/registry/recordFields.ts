@@ -43,12 +43,15 @@ export function checkPosition(name: string, value: unknown): Position {
   return [checkNumber(name, value[0]), checkNumber(name, value[1])]
 }
 
+/** Most maps show a place the other way round. */
+const ORDER = 'A position is [longitude, latitude].'
+
 /** `[longitude, latitude]` in degrees, −180 to 180 and −90 to 90. */
 export function checkPoint(name: string, value: unknown): Position {
   const point = checkPosition(name, value)
   const [longitude, latitude] = point
-  if (Math.abs(longitude) > 180) throw badParam(name, 'Invalid longitude. Valid range: [-180, 180].')
-  if (Math.abs(latitude) > 90) throw badParam(name, 'Invalid latitude. Valid range: [-90, 90].')
+  if (Math.abs(longitude) > 180) throw badParam(name, `Invalid longitude. Valid range: [-180, 180]. ${ORDER}`)
+  if (Math.abs(latitude) > 90) throw badParam(name, `Invalid latitude. Valid range: [-90, 90]. ${ORDER}`)
   return point
 }
 

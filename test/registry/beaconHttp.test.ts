@@ -222,7 +222,11 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['coordinates', { coordinates: [1] }, /\[longitude, latitude\]/],
     ['coordinates', { coordinates: [1, 2, 3] }, /\[longitude, latitude\]/],
     ['coordinates', { coordinates: [181, 0] }, /Invalid longitude\. Valid range: \[-180, 180\]\./],
-    ['coordinates', { coordinates: [0, 90.1] }, /Invalid latitude\. Valid range: \[-90, 90\]\./],
+    [
+      'coordinates',
+      { coordinates: [0, 90.1] },
+      /Invalid latitude\. Valid range: \[-90, 90\]\. A position is \[longitude, latitude\]\./,
+    ],
     ['coordinates', { coordinates: '1,2' }, /valid JSON/],
     ['coordinates', { coordinates: { x: 1 } }, /coordinates/],
     ['enabled', { enabled: 'yes' }, /must be true or false/],
