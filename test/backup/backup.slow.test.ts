@@ -13,6 +13,7 @@ import { CrashRun } from '../fault/crashRound.ts'
 import type { Circle } from '../fault/fleet.ts'
 import { Seeded } from '../fault/seeded.ts'
 import { command } from './command.ts'
+import { until } from '../kit/waiting.ts'
 
 const seed = Number(process.env['RINGFENCE_SEED'] ?? Date.now() % 1e9)
 
@@ -115,11 +116,7 @@ async function backUp(
 /** Waits until there are snapshots; housekeeping looks every five seconds whether they are due. */
 async function snapshotsOf(run: CrashRun): Promise<void> {
   const folder = join(run.server.data, 'snapshots')
-  const deadline = Date.now() + 60_000
-  while (!readdirSync(folder).some((name) => name.endsWith('.snap'))) {
-    if (Date.now() > deadline) throw new Error('no snapshot was begun')
-    await sleep(5)
-  }
+  await until(() => readdirSync(folder).some((name) => name.endsWith('.snap')))
 }
 
 /** Finds out how far each device is on the restored server, and has its client go on from there. */

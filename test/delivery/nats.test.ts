@@ -11,7 +11,8 @@ import fc from '../kit/fastCheck.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
 import { KEYS } from '../kit/server.ts'
-import { caughtUp, detail, event, ids, metric, until, withBridge } from './natsKit.ts'
+import { caughtUp, detail, event, ids, metric, withBridge } from './natsKit.ts'
+import { until } from '../kit/waiting.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const DAY_NANOSECONDS = 86_400e9
@@ -150,7 +151,7 @@ t.test(
     t.strictSame(await ids(nats), made)
 
     await nats.kill9()
-    await until('told', async () => (await metric(server, 'nats_connected')) === 0)
+    await until(async () => (await metric(server, 'nats_connected')) === 0)
     for (let i = 0; i < 5; i++) made.push(await event(server))
     // What happened while there was no NATS is not forgotten by a stop.
     await server.stop()
@@ -168,7 +169,7 @@ t.test('a stream that is there is used as it is; one that is unfit is told of', 
   const mine = { name: 'EVENTS', subjects: ['events.>'], max_msgs: 5, description: 'mine' }
   await manager.streams.add(mine)
   const server = await withBridge(t, nats)
-  await until('told', async () => /allow_atomic/.test((await detail(server)).detail))
+  await until(async () => /allow_atomic/.test((await detail(server)).detail))
   const made: string[] = []
   for (let i = 0; i < 3; i++) made.push(await event(server))
   t.match(server.output, /The stream EVENTS must allow atomic batches/)

@@ -4,7 +4,8 @@ import t from 'tap'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsCluster } from '../kit/nats.ts'
 import { startServer } from '../kit/server.ts'
-import { caughtUp, load, logOf, until } from './natsKit.ts'
+import { caughtUp, load, logOf } from './natsKit.ts'
+import { until } from '../kit/waiting.ts'
 
 /** Kills of the leader come with the second run. */
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1))
@@ -14,7 +15,7 @@ const skip = await skipWithout(NATS_SERVER)
 t.test('the leader of the stream changes again and again: each event once, in order', { skip }, async (t) => {
   const { names, servers } = await natsCluster(t)
   const stream = { name: 'EVENTS', subjects: ['events.>'], allow_atomic: true, num_replicas: 3 }
-  await until('a cluster with the stream', async () => {
+  await until(async () => {
     try {
       await (await servers[0]!.manager()).streams.add(stream)
       return true
@@ -32,7 +33,7 @@ t.test('the leader of the stream changes again and again: each event once, in or
   const events = load(server, 6)
   const healthy = async (members: readonly number[]) => {
     let leader = -1
-    await until('a leader whose followers have all', async () => {
+    await until(async () => {
       const info = await cluster(members[0]!).catch(() => undefined)
       leader = names.indexOf(info?.leader ?? '')
       const followers = info?.replicas?.filter(({ name }) => members.includes(names.indexOf(name))) ?? []

@@ -13,7 +13,8 @@ import { natsConnectionOptions } from '../../src/log/natsConnection.ts'
 import { makeCertificates, withoutOpenssl } from '../kit/certificates.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
-import { caughtUp, event, ids, until, withBridge } from './natsKit.ts'
+import { caughtUp, event, ids, withBridge } from './natsKit.ts'
+import { until } from '../kit/waiting.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const GUIDE = readFileSync(new URL('../../docs/guides/nats.md', import.meta.url), 'utf8')
@@ -51,7 +52,7 @@ t.test('two writers cannot both append: the fence holds off the one that is behi
   for await (const { id } of third.newest(2)) seen.push(id)
   t.strictSame(seen, ['g', 'b'])
   await nats.kill9()
-  await until('told of the end', async () => third.ended.aborted)
+  await until(async () => third.ended.aborted)
   t.type(third.ended.reason, NatsUnreachable)
   await Promise.all([first, second, third].map((stream) => stream.close()))
   await t.rejects(NatsStream.open(address), NatsUnreachable)
@@ -237,7 +238,7 @@ t.test('the subscriber of the guide gets the events that it asks for', { skip },
   t.teardown(() => child.kill('SIGKILL'))
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-  await until('two lines', async () => output.split('\n').length > 2)
+  await until(async () => output.split('\n').length > 2)
   child.kill('SIGKILL')
   await once(child, 'close')
   t.equal(output, `${made[0]} signed.up van-7\n${made[2]} signed.up b c\n`)

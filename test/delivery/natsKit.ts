@@ -5,6 +5,7 @@ import Database from 'better-sqlite3'
 import type { Test } from 'tap'
 import type { NatsServer } from '../kit/nats.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
+import { until } from '../kit/waiting.ts'
 
 /** A Ringfence that publishes to that NATS. */
 export function withBridge(t: Test, nats: NatsServer, env: Record<string, string> = {}): Promise<Server> {
@@ -22,15 +23,6 @@ export async function event(
   return answer.body.event._id
 }
 
-/** Resolves once it holds; a minute is for the slowest machine. */
-export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`not within a minute: ${what}`)
-    await sleep(20)
-  }
-}
-
 /** A metric without labels. */
 export async function metric(server: Server, name: string): Promise<number> {
   const { body } = await server.api('GET', '/metrics', undefined, null)
@@ -46,7 +38,6 @@ export async function detail(server: Server): Promise<{ ok: boolean; detail: str
 /** Resolves once the stream has all events. */
 export async function caughtUp(server: Server): Promise<void> {
   await until(
-    'caught up',
     async () =>
       (await metric(server, 'nats_connected')) === 1 && (await metric(server, 'nats_lag_events')) === 0,
   )

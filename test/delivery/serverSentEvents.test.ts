@@ -4,6 +4,7 @@ import { command } from '../backup/command.ts'
 import { EventSource } from '../kit/eventSource.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 import { Stream } from '../kit/stream.ts'
+import { until } from '../kit/waiting.ts'
 
 const server = await startServer(t)
 
@@ -21,10 +22,6 @@ async function record(of: Server, name: string, deviceId = 'device', more: objec
 async function metric(of: Server, name: string): Promise<number> {
   const { body } = await of.api('GET', '/metrics', undefined, null)
   return Number(new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(body)![1])
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 t.test('events as they happen, of the key’s environment alone', async (t) => {

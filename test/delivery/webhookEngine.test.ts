@@ -7,7 +7,8 @@ import { ApiError } from '../../src/runtime/errors.ts'
 import { Outgoing } from '../../src/runtime/outgoing.ts'
 import { whole } from '../events/contract.ts'
 import fc from '../kit/fastCheck.ts'
-import { Receiver, until, World } from './webhookKit.ts'
+import { Receiver, World } from './webhookKit.ts'
+import { until } from '../kit/waiting.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 10)
 const MINUTE = 60_000

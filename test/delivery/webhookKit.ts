@@ -68,11 +68,6 @@ export class Receiver {
   }
 }
 
-/** Waits until something is so; the test's own time-out ends it. */
-export async function until(done: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await done())) await new Promise((resolve) => setTimeout(resolve, 10))
-}
-
 /** A clock whose alarms go off when it is moved past them. */
 export class SimulatedTime extends ManualClock implements Time {
   readonly #alarms = new Set<{ readonly at: number; readonly work: () => void }>()

@@ -3,7 +3,8 @@ import { createHmac } from 'node:crypto'
 import { Webhook as Verifier } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { KEYS, Server, startServer } from '../kit/server.ts'
-import { Receiver, until, type Received } from './webhookKit.ts'
+import { Receiver, type Received } from './webhookKit.ts'
+import { until } from '../kit/waiting.ts'
 
 // Each has a server of its own, and they wait more than they work.
 t.jobs = 5

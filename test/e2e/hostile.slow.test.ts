@@ -10,6 +10,7 @@ import t from 'tap'
 import { KEYS } from '../kit/server.ts'
 import { briefly, north, startApi, type Json } from './contract.ts'
 import { all, metric, MIB, settled, strictCall, unharmed } from './strict.ts'
+import { until } from '../kit/waiting.ts'
 
 const { testPublishable, livePublishable, liveSecret } = KEYS
 
@@ -196,7 +197,7 @@ t.test('clients that do not read their answers are bounded in bytes (G7)', async
   )
   // Answers are made in turns, and cut off as more are there than may wait for their readers.
   const underWay = async () => (await metric(api, 'http_in_flight')) - 1
-  for (let i = 0; i < 400 && (await underWay()) > (64 * MIB) / size; i++) await sleep(25)
+  await until(async () => (await underWay()) <= (64 * MIB) / size)
   const unread = await metric(api, 'http_unread_bytes')
   t.ok(unread > 0 && unread <= 64 * MIB, `${unread} bytes are kept for clients that do not read`)
   t.ok((await underWay()) <= (64 * MIB) / size, 'the slowest were cut off')
@@ -216,7 +217,7 @@ t.test('clients that hang up leave nothing behind', async (t) => {
       return send(head(body.length) + body)
     }),
   )
-  for (let i = 0; i < 100 && (await metric(api, 'http_held_bytes')) === 0; i++) await sleep(20)
+  await until(async () => (await metric(api, 'http_held_bytes')) > 0)
   t.ok((await metric(api, 'http_held_bytes')) > 0, 'bodies are being held')
   for (const socket of sockets) socket.destroy()
   const replays = JSON.stringify({
@@ -250,7 +251,6 @@ t.test('slow, chunked, expecting and pipelining clients are answered', async (t)
           port: server.port,
           method: 'POST',
           path: '/v1/track',
-          timeout: 20_000,
           headers: { authorization: testPublishable, 'content-type': 'application/json', ...headers },
         },
         (answer) => {
@@ -259,7 +259,6 @@ t.test('slow, chunked, expecting and pipelining clients are answered', async (t)
         },
       )
       out.on('error', reject)
-      out.on('timeout', () => reject(new Error('no answer')))
       for (let i = 0; i < bytes.length; i += 100) out.write(bytes.subarray(i, i + 100))
       out.end()
     })
@@ -270,7 +269,7 @@ t.test('slow, chunked, expecting and pipelining clients are answered', async (t)
   const pipelining = await send(get + get)
   let answers = ''
   pipelining.on('data', (chunk) => (answers += chunk))
-  for (let i = 0; i < 200 && answers.split('HTTP/1.1 200').length < 3; i++) await sleep(20)
+  await until(() => answers.split('HTTP/1.1 200').length >= 3)
   t.equal(answers.split('HTTP/1.1 200').length, 3)
   pipelining.destroy()
 

@@ -7,6 +7,7 @@ import Radar from 'radar-sdk-js'
 import t from 'tap'
 import { KEYS } from '../kit/server.ts'
 import { briefly, north, startApi, type Json } from './contract.ts'
+import { until } from '../kit/waiting.ts'
 
 const { testPublishable, livePublishable, liveSecret } = KEYS
 const ORIGIN = 'https://app.example'
@@ -256,7 +257,7 @@ t.test('the configuration, which it asks for by itself', async (t) => {
   sent.length = 0
   start()
   const isConfig = ({ url }: { url: URL }) => url.pathname === '/v1/config'
-  for (let i = 0; i < 100 && !sent.some(isConfig); i++) await new Promise((done) => setTimeout(done, 20))
+  await until(() => sent.some(isConfig))
   const { status, url } = sent.find(isConfig)!
   t.equal(status, 200)
   for (const name of ['deviceId', 'installId', 'sessionId']) t.ok(url.searchParams.get(name), name)

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { KEYS } from '../kit/server.ts'
 import { at, briefly, createOwn, iso, startApi, type Json } from './contract.ts'
+import { until } from '../kit/waiting.ts'
 
 const { testPublishable, testSecret, livePublishable, liveSecret } = KEYS
 const MINUTE = 60_000
@@ -516,9 +517,10 @@ t.test('Prefer: respond-async is answered before it is done', async (t) => {
     t.equal(answer.headers.get('preference-applied'), 'respond-async')
     t.strictSame(await answer.json(), { meta: { code: 202 } })
     let status = 404
-    for (let i = 0; i < 100 && status === 404; i++) {
+    await until(async () => {
       ;({ status } = await call('GET', `/v1/users/${deviceId}`))
-    }
+      return status !== 404
+    })
     t.equal(status, 200, 'it is applied')
   }
   t.equal((await send(device(), 'respond-asynchronously, wait=10')).status, 200)

@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { Cluster, type ClusterOptions } from '../../cluster/cluster.ts'
-import { Receiver, until } from '../delivery/webhookKit.ts'
+import { Receiver } from '../delivery/webhookKit.ts'
+import { until } from '../kit/waiting.ts'
 import { EventSource } from '../kit/eventSource.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { KEYS, startServer, type HttpAnswer } from '../kit/server.ts'
@@ -228,7 +229,7 @@ t.test('an owner is killed, another goes in peace: nothing acknowledged is lost'
       types = page.events.map(({ type }: { type: string }) => type).toReversed()
       return types.length >= count
     }
-    for (let i = 0; i < 100 && !(await list()); i++) await sleep(50)
+    await until(list)
     t.strictSame(types, expected, `${count} events of ${deviceId}, each once`)
   }
 })

@@ -15,6 +15,7 @@ import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import type { NatsServer } from '../kit/nats.ts'
 import { withStreams } from '../log/jetStreamKit.ts'
 import { allUsers, byDevice, fixedWorld, gatewayOf, outcome, PARTITIONS, track } from './kit.ts'
+import { until } from '../kit/waiting.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const DEVICES = 40
@@ -70,7 +71,7 @@ t.test('one is killed, one stands still, one goes', { skip }, async (t) => {
   for (const updates of sent) for (const update of updates) outcome(await track(engine.host, update))
   const events = async () =>
     (await server.messages('EVENTS')).filter(({ subject }) => subject.startsWith('events.'))
-  for (let i = 0; i < 50 && (await events()).length < engine.events.all.length; i++) await sleep(100)
+  await until(async () => (await events()).length >= engine.events.all.length)
   const published = (await events()).map(({ id, data }) => {
     const json = Buffer.from(data).toString()
     return { id, json, deviceId: JSON.parse(json).user.deviceId as string }

@@ -12,6 +12,7 @@ import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { openLog, publisherOf, STREAM_OPTIONS, withStreams } from '../log/jetStreamKit.ts'
 import { engineContract, update } from './contract.ts'
 import { gatewayOf, outcome, PARTITIONS, serverOf, track } from './kit.ts'
+import { until } from '../kit/waiting.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 
@@ -64,7 +65,7 @@ t.test('over NATS', { skip }, async (t) => {
     t.ok(told.length <= 40)
     const { users } = await gateway.ask({ scope: 0, ask: 'inside', geofence: inside, limit: 100 })
     t.same(users, [], 'all have left')
-    for (let i = 0; i < 100 && b.hosts.length > 0; i++) await sleep(20)
+    await until(() => b.hosts.length === 0)
     t.equal(b.hosts.length, 0, 'who was shut out has dropped the partitions')
   })
 

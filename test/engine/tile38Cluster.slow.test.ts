@@ -8,7 +8,8 @@ import { WebSocket } from 'ws'
 import { Cluster } from '../../cluster/cluster.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { KEYS } from '../kit/server.ts'
-import { TILE38_NAME, tile38Command, until } from '../kit/tile38.ts'
+import { TILE38_NAME, tile38Command } from '../kit/tile38.ts'
+import { until } from '../kit/waiting.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const DEVICES = 30

@@ -21,13 +21,11 @@ import {
 } from './fleet.ts'
 import { label, Ledger } from './ledger.ts'
 import type { Seeded } from './seeded.ts'
+import { until } from '../kit/waiting.ts'
 
 const DEVICES = 200
 const CONNECTIONS = 32
 const CIRCLES = 40
-/** Housekeeping looks every 5 s whether a snapshot is due; the rest is for a slow machine. */
-const SNAPSHOT_WAIT_MS = 60_000
-
 /** What ends a round. */
 export type End =
   /** kill -9 at any moment. */
@@ -197,11 +195,7 @@ export class CrashRun {
   async #snapshotBegins(): Promise<void> {
     const folder = join(this.#data, 'snapshots')
     const before = new Set(readdirSync(folder))
-    const deadline = Date.now() + SNAPSHOT_WAIT_MS
-    while (readdirSync(folder).every((name) => before.has(name))) {
-      if (Date.now() > deadline) return this.ledger.fault('no snapshot was begun')
-      await sleep(2)
-    }
+    await until(() => readdirSync(folder).some((name) => !before.has(name)))
   }
 
   /** A promise for each connection: every device's turn once, and if wanted on and on while the load runs. */

@@ -44,7 +44,7 @@ const MIB = 1024 * 1024
 const MAX_RESIDENT_BYTES = 1024 * MIB
 const CANARY_PAUSE_MS = 100
 /** A client that has waited this long is hung; two cores may be shared by a dozen busy processes. */
-export const PATIENCE_MS = 20_000
+export const PATIENCE_MS = 60_000
 /** How many ids of a kind and scope are kept to be named again. */
 const REMEMBERED_IDS = 40
 const UNTOUCHED_LISTS = [

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { startServer } from '../kit/server.ts'
-import { until } from '../delivery/webhookKit.ts'
+import { until } from '../kit/waiting.ts'
 import { region } from './kit.ts'
 
 const DATA = join(import.meta.dirname, '../../../shared/data')

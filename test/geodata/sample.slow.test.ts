@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { readCoverage, readManifest, readRecord, regionsFolder } from '../../src/geodata/regionFiles.ts'
-import { until } from '../delivery/webhookKit.ts'
+import { until } from '../kit/waiting.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { region } from './kit.ts'
 

@@ -93,7 +93,10 @@ async function build(server: GoServer, into: string): Promise<void> {
     renameSync(join(folder, server.name), into)
   } catch (cause) {
     const { code, stderr } = cause as { code?: unknown; stderr?: string }
-    const why = code === 'ENOENT' ? 'there is no Go toolchain to build it' : `go install failed: ${stderr}`
+    const why =
+      code === 'ENOENT'
+        ? 'there is no Go toolchain to build it: install either, then npm run servers'
+        : `go install failed: ${stderr}`
     throw new ServerMissing(`${server.name} is not on the PATH, and ${why}`, { cause })
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -11,10 +11,8 @@ import { jetstream, jetstreamManager, type JetStreamManager, type StoredMsg } fr
 import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Test } from 'tap'
 import { NATS_SERVER, serverBinary } from './goServers.ts'
+import { untilReady } from './waiting.ts'
 import { freePort } from './server.ts'
-
-/** Generous: two cores may be shared by several test files that each start servers. */
-const READY_MILLISECONDS = 30_000
 
 /** A server that the test's end kills, running unless `stopped`. */
 export async function natsServer(
@@ -92,21 +90,9 @@ export class NatsServer {
     const killWithTest = () => void child.kill('SIGKILL')
     process.once('exit', killWithTest)
     child.once('exit', () => process.off('exit', killWithTest))
-    const ready = new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error(`nats-server is not ready\n${this.output}`)),
-        READY_MILLISECONDS,
-      )
-      child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        this.output += text
-        if (this.output.includes('Server is ready', from)) resolve(clearTimeout(timer))
-      })
-      child.once('exit', (code) => {
-        clearTimeout(timer)
-        reject(new Error(`nats-server exited with ${code}\n${this.output}`))
-      })
-    })
-    await ready
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.output += text))
+    const isReady = () => this.output.includes('Server is ready', from)
+    await untilReady(child, 'nats-server', isReady, () => this.output)
   }
 
   /** Ends the process without any chance to clean up; resolves when it is gone. */

@@ -10,9 +10,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { untilReady } from './waiting.ts'
 
 /** The keys of the server's first project. */
 export const KEYS = {
@@ -179,20 +179,12 @@ export class Server {
   }
 
   async #ready(child: ChildProcess): Promise<void> {
-    const deadline = Date.now() + READY_MILLISECONDS
-    while (Date.now() < deadline) {
-      if (hasEnded(child)) {
-        throw new Error(`the server exited with ${child.exitCode ?? child.signalCode}\n${this.output}`)
-      }
-      const ready = await fetch(`${this.url}/readyz`).then(
+    const isReady = () =>
+      fetch(`${this.url}/readyz`).then(
         (answer) => answer.arrayBuffer().then(() => answer.ok),
         () => false,
       )
-      if (ready) return
-      await sleep(20)
-    }
-    child.kill('SIGKILL')
-    throw new Error(`/readyz did not answer 200 within ${READY_MILLISECONDS / 1000} s\n${this.output}`)
+    await untilReady(child, 'the server', isReady, () => this.output)
   }
 
   async #end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
@@ -206,9 +198,6 @@ export class Server {
 }
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-
-/** Generous: two cores may be shared by several test files that each start servers. */
-const READY_MILLISECONDS = 30_000
 
 function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null

@@ -12,9 +12,9 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { Tile38Connection } from '../../src/spatial/tile38Connection.ts'
 import { serverBinary, ServerMissing, TILE38_SERVER } from './goServers.ts'
+import { untilReady } from './waiting.ts'
 import { freePort } from './server.ts'
 
-const READY_MILLISECONDS = 30_000
 const STAND_IN = fileURLToPath(new URL('tile38StandInChild.ts', import.meta.url))
 
 /** Undefined where there is no real server, and the stand-in serves; said once. */
@@ -76,20 +76,11 @@ export class Tile38Server {
     const killWithTest = () => void child.kill('SIGKILL')
     process.once('exit', killWithTest)
     child.once('exit', () => process.off('exit', killWithTest))
-    await new Promise<void>((resolve, reject) => {
-      const failed = (why: string) => reject(new Error(`${TILE38_NAME} ${why}\n${this.output}`))
-      const timer = setTimeout(() => failed('is not ready'), READY_MILLISECONDS)
-      for (const stream of [child.stdout, child.stderr]) {
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          this.output += text
-          if (/[Rr]eady/.test(this.output.slice(from))) resolve(clearTimeout(timer))
-        })
-      }
-      child.once('exit', (code) => {
-        clearTimeout(timer)
-        failed(`exited with ${code}`)
-      })
-    })
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (this.output += text))
+    }
+    const isReady = () => /[Rr]eady/.test(this.output.slice(from))
+    await untilReady(child, TILE38_NAME, isReady, () => this.output)
   }
 
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
@@ -115,9 +106,4 @@ export class Tile38Server {
     t.teardown(() => connection.stop())
     return connection
   }
-}
-
-/** Resolves once it is true; the test's time-out bounds the wait. */
-export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20))
 }

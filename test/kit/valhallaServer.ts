@@ -16,15 +16,14 @@ import {
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { valhallaConfig } from '../../src/routing/valhallaConfig.ts'
+import { untilReady } from './waiting.ts'
 import { executableOnPath, ServerMissing, SERVER_CACHE } from './goServers.ts'
 
 const NAME = 'valhalla_service'
 const BINDING = new URL('../../node_modules/@valhallajs/valhallajs/package.json', import.meta.url)
-const START_MILLISECONDS = 20_000
 
 /** As pip names them; the executables need no Python, only the C library of a Linux of 2018 or newer. */
 const PLATFORMS: Partial<Record<string, string>> = {
@@ -102,16 +101,13 @@ export async function startValhalla(t: Test, tiles: string): Promise<string> {
     rmSync(folder, { recursive: true, force: true })
   })
   const url = `http://127.0.0.1:${port}`
-  const deadline = Date.now() + START_MILLISECONDS
-  while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
-    const isUp = await fetch(`${url}/status`).then(
+  const isUp = () =>
+    fetch(`${url}/status`).then(
       ({ ok }) => ok,
       () => false,
     )
-    if (isUp) return url
-    await sleep(50)
-  }
-  throw new Error(`${NAME} did not start`)
+  await untilReady(child, NAME, isUp, () => '')
+  return url
 }
 
 async function freePort(): Promise<number> {

@@ -8,6 +8,7 @@ import type {
   SnapshotStore,
 } from '../../src/log/port.ts'
 import fc from '../kit/fastCheck.ts'
+import { until } from '../kit/waiting.ts'
 
 /** How often the properties run: a multiple of a modest number. */
 export const RUNS = Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
@@ -55,14 +56,6 @@ async function payloadsOf(log: AnyLog, position: number): Promise<Buffer[]> {
 
 async function positionsOf(log: AnyLog, position: number): Promise<number[]> {
   return positions(await framesOf(log, position))
-}
-
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 1)
-    })
-  }
 }
 
 /** What every technology of {@link CommitLog} and {@link PartitionLog} does. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { Cluster } from '../../cluster/cluster.ts'
-import { until } from '../delivery/webhookKit.ts'
+import { until } from '../kit/waiting.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { KEYS } from '../kit/server.ts'
 

@@ -4,7 +4,7 @@ import t from 'tap'
 import { openStreams } from '../../src/log/jetStreamStreams.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsCluster } from '../kit/nats.ts'
-import { until } from './contract.ts'
+import { until } from '../kit/waiting.ts'
 import { compare, load, reconnecting, STREAM_OPTIONS } from './jetStreamKit.ts'
 
 /** Kills of the leader come with the second run: until the others have noticed, and EVENTS goes on, takes them half a minute. */

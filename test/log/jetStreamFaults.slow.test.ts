@@ -9,7 +9,8 @@ import { JetStreamEvents } from '../../src/log/jetStreamEvents.ts'
 import { JetStreamJournal } from '../../src/log/jetStreamJournal.ts'
 import type { PartitionLog } from '../../src/log/port.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
-import { framesOf, until } from './contract.ts'
+import { framesOf } from './contract.ts'
+import { until } from '../kit/waiting.ts'
 import {
   append,
   commit,

@@ -13,6 +13,7 @@ import { openStreams, type StreamOptions } from '../../src/log/jetStreamStreams.
 import type { LogEvent, PartitionLog } from '../../src/log/port.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
 import { framesOf } from './contract.ts'
+import { until } from '../kit/waiting.ts'
 
 export const STREAM_OPTIONS: StreamOptions = {
   partitions: 4,
@@ -196,14 +197,14 @@ export function drawer(seed: number): () => number {
   return () => (state = (state * 48_271) % 0x7fffffff) / 0x7fffffff
 }
 
-/** The ids of events in EVENTS, once there are as many as expected, or no more come. */
+/** The ids of events in EVENTS, once there are as many as expected. */
 export async function eventsOf(server: NatsServer, expected: number): Promise<string[]> {
   const found = async () => {
     // A cluster may have no leader for the moment.
     const messages = await server.messages('EVENTS').catch(() => [])
     return messages.filter(({ subject }) => subject.startsWith('events.')).map(({ id }) => id)
   }
-  for (let i = 0; i < 400 && (await found()).length < expected; i++) await sleep(200)
+  await until(async () => (await found()).length >= expected)
   // One that came twice would be the last.
   await sleep(200)
   return found()

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { Lease, makeLeases } from '../../src/log/jetStreamLease.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
-import { until } from './contract.ts'
+import { until } from '../kit/waiting.ts'
 import { reconnecting } from './jetStreamKit.ts'
 
 const skip = await skipWithout(NATS_SERVER)

@@ -9,7 +9,7 @@ import { ownerAmong } from '../../src/log/rendezvous.ts'
 import fc from '../kit/fastCheck.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
-import { until } from './contract.ts'
+import { until } from '../kit/waiting.ts'
 import { reconnecting } from './jetStreamKit.ts'
 
 const skip = await skipWithout(NATS_SERVER)

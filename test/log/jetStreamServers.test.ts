@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
-import { framesOf, until } from './contract.ts'
+import { framesOf } from './contract.ts'
+import { until } from '../kit/waiting.ts'
 import { compare, eventsIn, eventsOf, load, openOwner, SYNC_ALWAYS, withStreams } from './jetStreamKit.ts'
 
 /** Kills in a row. */

@@ -9,7 +9,8 @@ import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
 import { MemoryStream } from './memoryStream.ts'
-import { circle, contentsOf, folderOf, openOn, openReplica, SCOPE, START, until } from './replicatedKit.ts'
+import { circle, contentsOf, folderOf, openOn, openReplica, SCOPE, START } from './replicatedKit.ts'
+import { until } from '../kit/waiting.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const ROWS = 10_000

@@ -10,7 +10,8 @@ import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import fc from '../kit/fastCheck.ts'
 import { MemoryStream } from './memoryStream.ts'
-import { folderOf, openReplica, START, until } from './replicatedKit.ts'
+import { folderOf, openReplica, START } from './replicatedKit.ts'
+import { until } from '../kit/waiting.ts'
 
 t.setTimeout(120_000)
 

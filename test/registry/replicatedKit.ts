@@ -104,14 +104,3 @@ export function contentsOf(registry: Registry, scopes: readonly ScopeId[] = [SCO
     }),
   }
 }
-
-const PATIENCE_MS = 20_000
-
-/** Resolves once it is so. */
-export async function until(what: () => boolean): Promise<void> {
-  const end = performance.now() + PATIENCE_MS
-  while (!what()) {
-    if (performance.now() > end) throw new Error(`never: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}

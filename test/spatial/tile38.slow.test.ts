@@ -9,7 +9,8 @@ import { Tile38Cells } from '../../src/spatial/tile38Cells.ts'
 import { Tile38Geofences } from '../../src/spatial/tile38Geofences.ts'
 import { Tile38Refused, Tile38Unreachable, type Tile38 } from '../../src/spatial/tile38Port.ts'
 import fc from '../kit/fastCheck.ts'
-import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
+import { TILE38_NAME, tile38Server } from '../kit/tile38.ts'
+import { until } from '../kit/waiting.ts'
 import { fence, place, shape } from './contract.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 40)

@@ -21,7 +21,8 @@ import { Tile38Wholeness } from '../../src/spatial/tile38Wholeness.ts'
 import type { Tile38Connection } from '../../src/spatial/tile38Connection.ts'
 import { AREAS, inside, positionsContract, SCOPE, spots, Watcher } from '../engine/positionsContract.ts'
 import fc from '../kit/fastCheck.ts'
-import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
+import { TILE38_NAME, tile38Server } from '../kit/tile38.ts'
+import { until } from '../kit/waiting.ts'
 import { place } from './contract.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 60)

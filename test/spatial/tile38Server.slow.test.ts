@@ -1,7 +1,8 @@
 import t from 'tap'
 import { deviceOf } from '../../src/spatial/tile38Texts.ts'
 import { startServer } from '../kit/server.ts'
-import { TILE38_NAME, tile38Server, until } from '../kit/tile38.ts'
+import { TILE38_NAME, tile38Server } from '../kit/tile38.ts'
+import { until } from '../kit/waiting.ts'
 
 t.test(`${TILE38_NAME}: a server copies its geofences and positions, and goes on without`, async (t) => {
   const tile38 = await tile38Server(t, 'open sesame')

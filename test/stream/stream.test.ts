@@ -9,6 +9,7 @@ import { StreamServer } from '../../src/stream/streamServer.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { roomy } from './fakeConnection.ts'
 import { ENCODINGS, Stream, type Message, type Refused } from '../kit/stream.ts'
+import { until } from '../kit/waiting.ts'
 
 const MAX_STREAMS = 5
 
@@ -375,10 +376,10 @@ t.test('what a slow reader has made room for is not always the same one that use
 t.test('metrics', async (t) => {
   // A connection that closes counts until the server has heard of it.
   let text = ''
-  for (let i = 0; i < 100 && !/^ringfence_stream_connections 0$/m.test(text); i++) {
-    if (i > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(async () => {
     text = (await server.api('GET', '/metrics')).body as string
-  }
+    return /^ringfence_stream_connections 0$/m.test(text)
+  })
   for (const name of [
     'connections',
     'frames_total',

@@ -1,0 +1,73 @@
+/** Waiting on machines of any speed: for as long as something happens, instead of for a fixed time. */
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** At most so often is progress told. */
+const EVERY_MS = 1000
+/** So long may a process that is waited for show nothing. */
+const PATIENCE_SECONDS = 60
+
+let last = 0
+
+/**
+ * Tells the runner that this file has come further, so that it is not ended as hung. For what takes long without an
+ * assertion: a server started, a case of a property. Not for a poll whose answer has not changed.
+ */
+export function progress(): void {
+  const now = performance.now()
+  if (now - last < EVERY_MS) return
+  last = now
+  process.send?.('progress')
+}
+
+/**
+ * Resolves once it holds, and asks every 5 ms. There is no bound on it but the runner's, which ends a file that makes no progress:
+ * on a slow machine everything takes longer.
+ */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(5)
+  progress()
+}
+
+/**
+ * Resolves once a process that was started is ready. It may take as long as it writes or computes.
+ * @param output all that it has written so far
+ * @throws Error with its output, where it has ended, or has done neither for a minute
+ */
+export async function untilReady(
+  child: ChildProcess,
+  name: string,
+  isReady: () => boolean | Promise<boolean>,
+  output: () => string,
+): Promise<void> {
+  let seen = ''
+  let since = performance.now()
+  for (;;) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`${name} exited with ${child.exitCode ?? child.signalCode}\n${output()}`)
+    }
+    if (await isReady()) return progress()
+    const now = `${output().length} ${cpuTicks(child.pid!)}`
+    if (now !== seen) {
+      seen = now
+      since = performance.now()
+    } else if (performance.now() - since > PATIENCE_SECONDS * 1000) {
+      child.kill('SIGKILL')
+      throw new Error(`${name} is not ready and has done nothing for ${PATIENCE_SECONDS} s\n${output()}`)
+    }
+    await sleep(20)
+  }
+}
+
+/** The CPU time that a process has used, in whole ticks of 10 ms; nothing where the system does not tell, as outside Linux. */
+export function cpuTicks(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // Behind the name, which may have spaces: from the state, utime is the 12th field, stime the 13th.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return `${Number(fields[11]) + Number(fields[12])}`
+  } catch {
+    return ''
+  }
+}

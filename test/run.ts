@@ -1,0 +1,149 @@
+/** `npm test` and `npm run test:slow`: see {@link HELP}. */
+import { globSync, readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { runTestFile, type FileResult, type RunningFile } from './kit/testFile.ts'
+
+/** What `--slow` sets, where the environment does not. */
+const SLOW_SIZES = { RINGFENCE_TEST_RUNS: '2', RINGFENCE_CRASH_ROUNDS: '3' }
+/** In a file whose size these decide. */
+const DRAWS = /RINGFENCE_TEST_RUNS|RINGFENCE_CRASH_ROUNDS|\bruns\(|fastCheck\.ts/
+/** How often the files under way are named, where none has ended meanwhile. */
+const STILL_RUNNING_MS = 30_000
+
+/** An assertion or a test that passed: left out where a file has failed. */
+const PASSED = /^\s*ok \d/
+
+const HELP = `Usage: npm test -- [options] [PATH …]
+
+Runs the test files below test/, or those whose path contains one of PATH. Each file is a program that prints TAP and can
+also be run by itself: node test/config/options.test.ts
+
+  --slow        the files *.slow.test.ts, and those that draw, with ${SLOW_SIZES.RINGFENCE_TEST_RUNS} times the draws: what npm run test:slow does
+  --jobs N      files at a time; default 2
+  --patience S  ends a file after S seconds without any progress; default 300
+  --list        prints the files and runs none
+`
+
+function options() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      slow: { type: 'boolean', default: false },
+      jobs: { type: 'string', default: '2' },
+      patience: { type: 'string', default: '300' },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const jobs = Number(values.jobs)
+  const patience = Number(values.patience)
+  if (!Number.isInteger(jobs) || jobs < 1) throw new TypeError('--jobs: a whole number above 0')
+  if (!(patience > 0)) throw new TypeError('--patience: a number of seconds above 0')
+  const found = globSync('test/**/*.test.ts')
+    .filter((path) => positionals.length > 0 || (values.slow ? isSlow(path) || draws(path) : !isSlow(path)))
+    .filter((path) => positionals.length === 0 || positionals.some((part) => path.includes(part)))
+  if (found.length === 0) throw new TypeError('no test file has such a path')
+  // The slow ones first: at the end, one of them would run alone.
+  const files = found.toSorted((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || a.localeCompare(b, 'en'))
+  return { ...values, jobs, patience, files }
+}
+
+function isSlow(path: string): boolean {
+  return path.endsWith('.slow.test.ts')
+}
+
+function draws(path: string): boolean {
+  return DRAWS.test(readFileSync(path, 'utf8'))
+}
+
+/** Runs the files, some at a time, and prints a line for each that ends. */
+async function runAll(files: readonly string[], jobs: number, patience: number): Promise<FileResult[]> {
+  const running = new Set<RunningFile>()
+  const results: FileResult[] = []
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      for (const file of running) file.kill()
+      process.exit(1)
+    })
+  }
+  const stillRunning = setInterval(() => {
+    console.log(`         … ${[...running].map(({ path }) => path).join(', ')}`)
+  }, STILL_RUNNING_MS)
+  const waiting = [...files]
+  const worker = async () => {
+    for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+      const file = runTestFile(path, patience)
+      running.add(file)
+      const result = await file.result
+      running.delete(file)
+      results.push(result)
+      report(result, `${results.length}/${files.length}`)
+      stillRunning.refresh()
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, worker))
+  clearInterval(stillRunning)
+  return results
+}
+
+function report({ path, passed, failed, skipped, seconds, output }: FileResult, count: string): void {
+  const skips = skipped.length === 0 ? '' : `, ${skipped.length} skipped`
+  const outcome = failed === 0 ? 'ok    ' : 'FAILED'
+  console.log(`${count.padStart(7)}  ${outcome}  ${path}  ${passed} passed${skips}, ${seconds.toFixed(1)} s`)
+  if (failed === 0) return
+  const told = output.split('\n').filter((line) => !PASSED.test(line))
+  console.log(told.map((line) => `    | ${line}`).join('\n'))
+}
+
+/** One line for each reason why tests did not run. */
+function skippedLines(results: readonly FileResult[]): string[] {
+  const counts = new Map<string, number>()
+  for (const { why } of results.flatMap(({ skipped }) => skipped)) {
+    const reason = why.split('\n')[0]!
+    counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  }
+  return [...counts].map(([why, count]) => `${count} skipped: ${why || 'no reason given'}`)
+}
+
+function duration(seconds: number): string {
+  return seconds < 60
+    ? `${Math.round(seconds)} s`
+    : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+}
+
+function sum(results: readonly FileResult[], count: (result: FileResult) => number): number {
+  return results.reduce((total, result) => total + count(result), 0)
+}
+
+async function main(): Promise<boolean> {
+  const { files, jobs, patience, slow, list, help } = options()
+  if (help || list) {
+    console.log(help ? HELP : files.join('\n'))
+    return true
+  }
+  if (slow) process.env = { ...SLOW_SIZES, ...process.env }
+  const began = performance.now()
+  console.log(`${files.length} test files, ${jobs} at a time.`)
+  const results = await runAll(files, jobs, patience)
+
+  const failures = results.filter(({ failed }) => failed > 0)
+  const quietest = results.reduce((a, b) => (b.longestSilence > a.longestSilence ? b : a))
+  console.log(
+    `\nThe longest wait without progress was ${duration(quietest.longestSilence)}, in ${quietest.path}; ${patience} s are allowed.`,
+  )
+  for (const line of skippedLines(results)) console.log(line)
+  for (const { path } of failures) console.log(`FAILED: ${path}`)
+  const [passed, failed] = [sum(results, (one) => one.passed), sum(results, (one) => one.failed)]
+  const skipped = sum(results, (one) => one.skipped.length)
+  const time = duration((performance.now() - began) / 1000)
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped in ${time}`)
+  return failed === 0
+}
+
+try {
+  if (!(await main())) process.exitCode = 1
+} catch (error) {
+  if (!(error instanceof TypeError)) throw error
+  console.error(`${error.message}\n\n${HELP}`)
+  process.exitCode = 2
+}
