@@ -10,8 +10,8 @@ const DRAWS = /RINGFENCE_TEST_RUNS|RINGFENCE_CRASH_ROUNDS|\bruns\(|fastCheck\.ts
 /** How often the files under way are named, where none has ended meanwhile. */
 const STILL_RUNNING_MS = 30_000
 
-/** An assertion or a test that passed: left out where a file has failed. */
-const PASSED = /^\s*ok \d/
+/** What passed: left out where a file has failed. */
+const PASSED = /^\s*(ok \d|1\.\.\d|TAP version|$)/
 
 const HELP = `Usage: npm test -- [options] [PATH …]
 

@@ -411,7 +411,9 @@ t.test('404, 405, 413, 415 and HEAD', async (t) => {
     }
   }
   for (const one of jsonOperations.filter((each) => each.definition.requestBody !== undefined)) {
-    const { path, body } = goodOf(one)
+    const { path: found, body } = goodOf(one)
+    // A kind of key that there is: one that there is not would be refused first.
+    const path = found.replace('/keys/nobody/', '/keys/publishable/')
     for (const type of [
       'text/plain',
       'application/xml',

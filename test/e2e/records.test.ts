@@ -535,7 +535,7 @@ t.test('test, live and another project never meet (G8)', async (t) => {
   t.teardown(() => server.dispose())
   // A second project is made by the command line while the server is down.
   await server.stop()
-  const printed = execFileSync(process.execPath, [MAIN, 'keys', 'create-project', 'other'], {
+  const printed = execFileSync(process.execPath, [MAIN, 'projects', 'create', 'other'], {
     env: { ...process.env, RINGFENCE_DATA: server.data },
     encoding: 'utf8',
   })
