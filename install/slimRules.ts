@@ -1,0 +1,56 @@
+/** What `npm run slim` leaves of each package. Pure. */
+
+/** What is to run here: names as Node has them in `process`. */
+export interface Platform {
+  readonly platform: string
+  readonly arch: string
+  /** Of the binary interface of native packages, e.g. `127` for Node 22. */
+  readonly modules: string
+}
+
+/** Whether a file of a package, by its path in it, is loaded at run time. */
+type Rule = (path: string, on: Platform) => boolean
+
+const LEGAL = /(^|\/)(licen[cs]e|notice|copying|copyright)[^/]*$/i
+/** Source maps, types and prose: nothing loads them. */
+const IDLE = /\.(map|d\.[cm]?ts|md|markdown|tsbuildinfo)$|(^|\/)\.github\//i
+
+const VALHALLA_FILES = new Set(['valhalla_node.node', 'valhalla_build_tiles', 'valhalla_build_admins'])
+const SWAGGER_FILES = new Set([
+  'package.json',
+  'index.js',
+  'absolute-path.js',
+  'swagger-ui-bundle.js',
+  'swagger-ui.css',
+])
+
+/** The packages that weigh something; of all others everything stays that is not {@link IDLE}. */
+const RULES: Readonly<Record<string, Rule>> = {
+  // Node came by a package of its own, whose binary is linked into this one.
+  node: (path) => !path.startsWith('node_modules/'),
+  'uWebSockets.js': (path, { platform, arch, modules }) =>
+    !path.startsWith('dist/bin/') || path === `dist/bin/uws_${platform}_${arch}_${modules}.node`,
+  'better-sqlite3': (path, { platform, arch }) => {
+    const binary = /^prebuilds\/(.*)\.node$/.exec(path)?.[1]
+    if (binary !== undefined) return binary.replace('linuxmusl', 'linux') === `${platform}-${arch}`
+    return path === 'package.json' || path.startsWith('lib/')
+  },
+  '@valhallajs/valhallajs': (path, { platform, arch }) => {
+    const [first, second, third = ''] = path.split('/')
+    if (/^(linux|darwin|win32)$/.test(first!))
+      return first === platform && second === arch && (third === 'lib' || VALHALLA_FILES.has(third))
+    return !first!.startsWith('valhalla_')
+  },
+  '@mapbox/mvt-fixtures': (path) =>
+    path === 'package.json' || path.startsWith('real-world/osm-qa-montevideo/'),
+  'swagger-ui-dist': (path) => SWAGGER_FILES.has(path),
+}
+
+/**
+ * @param name of the package, as it is imported
+ * @param path of the file in the package, with `/`
+ */
+export function isNeeded(name: string, path: string, on: Platform): boolean {
+  if (RULES[name]?.(path, on) === false) return name !== 'node' && LEGAL.test(path)
+  return !IDLE.test(path) || LEGAL.test(path)
+}

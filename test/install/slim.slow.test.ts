@@ -1,0 +1,181 @@
+/**
+ * What users install: packages without those for development, slimmed, with and without routing; each started as they start it.
+ * npm takes the packages from its cache where it has them.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { freePort, KEYS } from '../kit/server.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** What `npm start` and its like are made of; node_modules is not. */
+const PARTS =
+  '.ci .npmrc cluster config demo docs install package-lock.json package.json sdk/package.json src test/kit workers'
+const MEGABYTE = 1e6
+/** Arguments of `env`: without the test runner's hooks, see test/kit/server.ts. */
+const UNHOOKED = ['-u', 'NODE_OPTIONS']
+const ISLAND = {
+  type: 'circle',
+  description: 'Liberty Island',
+  coordinates: [-74.0445, 40.6892],
+  radius: 200,
+}
+const VISITOR = { deviceId: 'visitor-1', latitude: 40.6892, longitude: -74.0445, accuracy: 20 }
+
+const folder = mkdtempSync(join(tmpdir(), 'ringfence-installed-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+for (const part of PARTS.split(' ')) cpSync(join(ROOT, part), join(folder, part), { recursive: true })
+
+const packages = join(folder, 'node_modules')
+const binaries = join(packages, 'uWebSockets.js', 'dist', 'bin')
+
+t.test('npm ci, the demo and the cluster without the packages for development', async (t) => {
+  await npm('ci', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund')
+  t.notOk(existsSync(join(packages, 'tap')))
+  t.ok(readdirSync(binaries).length > 20, 'binaries of all platforms')
+  const url = `http://127.0.0.1:${await freePort()}`
+  t.match(await npm('run', 'demo', '--', '--url', url, '--devices', '5', '--seconds', '2'), /events/)
+  t.match(await npm('run', 'cluster', '--', '--help'), /^Usage: npm run cluster/m)
+  t.match(await clusterOutput(), /Keys of the test environment:[\s\S]*Stopped\./)
+})
+
+t.test('slimmed, with routing and the sample: below 300 MB, a track and a distance', async (t) => {
+  const said = await npm('run', 'slim')
+  const bytes = sizeOf(packages)
+  t.ok(bytes < 300 * MEGABYTE, `${bytes} bytes`)
+  t.match(said, new RegExp(`${Math.round(bytes / MEGABYTE)} MB now`))
+  t.match(said, /\d+ MB of uWebSockets\.js/)
+  t.strictSame(readdirSync(binaries).length, 1)
+  const port = await freePort()
+  await withServer(t, port, async (call) => {
+    await trackIsAnswered(t, call)
+    while (!JSON.stringify(await call('GET', '/readyz')).includes('"detail":"montevideo"')) await sleep(200)
+    const { routes } = (await call(
+      'GET',
+      '/v1/route/distance?origin=-34.9,-56.16&destination=-34.88,-56.18&modes=car&units=metric',
+    )) as { routes: { geodesic: Distance; car: Distance } }
+    const ratio = routes.car.distance.value / routes.geodesic.distance.value
+    t.ok(ratio > 1.05 && ratio < 3, `${ratio} times the distance as the crow flies`)
+    t.match(await call('GET', '/docs'), /swagger-ui-bundle\.js/)
+    t.match(await call('GET', '/docs/assets/swagger-ui-bundle.js'), /SwaggerUIBundle/)
+  })
+})
+
+t.test('npm install restores; for tracking alone: below 180 MB, and a track', async (t) => {
+  await npm('install', '--omit=dev', '--omit=optional', '--prefer-offline', '--no-audit', '--no-fund')
+  t.ok(readdirSync(binaries).length > 20, 'binaries of all platforms are back')
+  await npm('run', 'slim')
+  const bytes = sizeOf(packages)
+  t.ok(bytes < 180 * MEGABYTE, `${bytes} bytes`)
+  const port = await freePort()
+  await withServer(t, port, async (call) => {
+    await trackIsAnswered(t, call)
+    t.match(await call('GET', '/v1/route/distance?origin=-34.9,-56.16&destination=-34.88,-56.18&modes=car'), {
+      meta: { code: 503 },
+    })
+  })
+})
+
+interface Distance {
+  readonly distance: { readonly value: number }
+}
+type Call = (method: string, path: string, body?: object) => Promise<unknown>
+
+/** As at a shell: without the Node of this test. */
+function environment(): NodeJS.ProcessEnv {
+  const { PATH = '', ...env } = process.env
+  const folders = PATH.split(delimiter).filter((one) => !one.includes('node_modules'))
+  return { ...env, RINGFENCE_SAMPLE_REGION: 'on', PATH: folders.join(delimiter) }
+}
+
+async function npm(...args: readonly string[]): Promise<string> {
+  const options = { cwd: folder, env: environment(), maxBuffer: 1 << 24 }
+  const { stdout, stderr } = await promisify(execFile)('env', [...UNHOOKED, 'npm', ...args], options)
+  return stdout + stderr
+}
+
+/** `npm start`, with a new data folder, until the work is done. */
+async function withServer(t: Test, port: number, work: (call: Call) => Promise<void>): Promise<void> {
+  const data = mkdtempSync(join(folder, 'data-'))
+  const child = spawn('env', [...UNHOOKED, 'npm', 'start'], {
+    cwd: folder,
+    env: {
+      ...environment(),
+      RINGFENCE_PORT: String(port),
+      RINGFENCE_DATA: data,
+      RINGFENCE_KEYS: Object.values(KEYS).join(','),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // `npm start` is npm, a shell and the server.
+    detached: true,
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  const closed = once(child, 'close')
+  t.teardown(() => {
+    if (!t.passing()) console.error(output)
+  })
+  try {
+    while (!output.includes('"listening"')) {
+      if (child.exitCode !== null) throw new Error(`npm start ended: ${output}`)
+      await sleep(50)
+    }
+    await work(async (method, path, body) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method,
+        headers: { Authorization: KEYS.testSecret, 'Content-Type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await answer.text()
+      return text.startsWith('{') ? JSON.parse(text) : text
+    })
+  } finally {
+    process.kill(-child.pid!, 'SIGTERM')
+    await closed
+  }
+}
+
+/** What `npm run cluster` says until it has started and been stopped; it takes the NATS server that `npm run servers` has built. */
+async function clusterOutput(): Promise<string> {
+  const built = join(ROOT, 'node_modules', '.cache', 'ringfence-servers')
+  if (existsSync(built)) cpSync(built, join(packages, '.cache', 'ringfence-servers'), { recursive: true })
+  const args = [...UNHOOKED, 'npm', 'run', 'cluster', '--', '--port', String(await freePort())]
+  const child = spawn('env', args, {
+    cwd: folder,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      if (text.includes('Ctrl-C stops all')) process.kill(-child.pid!, 'SIGINT')
+    })
+  await once(child, 'close')
+  rmSync(join(packages, '.cache'), { recursive: true, force: true })
+  return output
+}
+
+async function trackIsAnswered(t: Test, call: Call): Promise<void> {
+  await call('PUT', '/v1/geofences/island/1', ISLAND)
+  t.match(await call('POST', '/v1/track', VISITOR), {
+    events: [{ type: 'user.entered_geofence', geofence: { tag: 'island' } }],
+  })
+}
+
+/** Bytes on the disk, hard links once. */
+function sizeOf(path: string): number {
+  const sizes = new Map<number, number>()
+  for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
+    const { ino, blocks } = lstatSync(join(path, name))
+    sizes.set(ino, blocks * 512)
+  }
+  return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0)
+}
