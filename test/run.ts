@@ -13,6 +13,9 @@ const STILL_RUNNING_MS = 30_000
 /** What passed: left out where a file has failed. */
 const PASSED = /^\s*(ok \d|1\.\.\d|TAP version|$)/
 
+/** What a kit says where a server is not there. */
+const STAND_IN = /^STAND-IN .*$/gm
+
 const HELP = `Usage: npm test -- [options] [PATH …]
 
 Runs the test files below test/, or those whose path contains one of PATH. Each file is a program that prints TAP and can
@@ -95,14 +98,16 @@ function report({ path, passed, failed, skipped, seconds, output }: FileResult, 
   console.log(told.map((line) => `    | ${line}`).join('\n'))
 }
 
-/** One line for each reason why tests did not run. */
+/** One line for each reason why tests did not run, or ran against a stand-in. */
 function skippedLines(results: readonly FileResult[]): string[] {
   const counts = new Map<string, number>()
   for (const { why } of results.flatMap(({ skipped }) => skipped)) {
     const reason = why.split('\n')[0]!
     counts.set(reason, (counts.get(reason) ?? 0) + 1)
   }
-  return [...counts].map(([why, count]) => `${count} skipped: ${why || 'no reason given'}`)
+  const skips = [...counts].map(([why, count]) => `${count} skipped: ${why || 'no reason given'}`)
+  const standIns = results.flatMap(({ output }) => output.match(STAND_IN) ?? [])
+  return [...skips, ...new Set(standIns)]
 }
 
 function duration(seconds: number): string {

@@ -7,7 +7,7 @@ import { Parser } from 'tap-parser'
 export interface FileResult {
   readonly path: string
   readonly passed: number
-  /** Assertions that failed, and 1 where the file ended badly without naming one. */
+  /** Assertions that failed, and 1 where the file ended badly, or tested nothing, without naming one. */
   readonly failed: number
   readonly skipped: readonly Skipped[]
   readonly seconds: number
@@ -99,7 +99,8 @@ export function runTestFile(path: string, patience: number): RunningFile {
     kill()
     if (isHung) output += `\nended after ${patience} s without any progress\n`
     if (signal !== null) output += `\nended by ${signal}\n`
-    if (failed === 0 && (code !== 0 || isHung || !parser.ok)) failed = 1
+    const isEmpty = passed + skipped.length === 0
+    if (failed === 0 && (code !== 0 || isHung || isEmpty || !parser.ok)) failed = 1
     const seconds = (performance.now() - began) / 1000
     return { path, passed, failed, skipped, seconds, longestSilence, output }
   }

@@ -61,7 +61,7 @@ t.test(`${TILE38_NAME}: a server copies its geofences and positions, and goes on
   await until(async () => (await geofences()).length === 2)
   await until(async () => (await devices()).join() === 'bert')
   await until(async () => (await metric('tile38_waiting')) === '0')
-  t.match(await detail(), { ok: true, detail: /^connected to .*; 0 changes behind$/ })
+  t.match(await detail(), { ok: true, detail: /^connected to .*; 0 changes pending$/ })
 
   await tile38.kill9()
   tile38.wipe()

@@ -1,0 +1,95 @@
+/** The runner of test files: what it counts, and that a file may take as long as it makes progress, but no longer. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { runTestFile, type FileResult } from './testFile.ts'
+import { until } from './waiting.ts'
+
+const TAP = `import t from '${import.meta.resolve('tap')}'\n`
+const WAITING = fileURLToPath(new URL('waiting.ts', import.meta.url))
+/** A start on a loaded machine may take seconds. */
+const PATIENCE = 8
+
+/** Runs a file of this text. */
+function run(test: Test, text: string): Promise<FileResult> {
+  const folder = test.testdir({ 'one.test.ts': text })
+  return runTestFile(join(folder, 'one.test.ts'), PATIENCE).result
+}
+
+/** Ended, also where nobody has asked for its exit code yet. */
+function hasEnded(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return true
+  }
+}
+
+t.test('assertions are counted, those of nested tests too, and skips with their reasons', async (t) => {
+  const result = await run(
+    t,
+    `${TAP}t.test('outer', async (t) => {
+      t.pass()
+      t.test('inner', async (t) => { t.pass(); t.equal(1, 2, 'one is two') })
+    })
+    t.test('without a server', { skip: 'no nats-server: install it' }, async () => {})`,
+  )
+  t.match(result, {
+    passed: 2,
+    failed: 1,
+    skipped: [{ name: 'without a server', why: 'no nats-server: install it' }],
+    output: /one is two/,
+  })
+})
+
+t.test('a file that ends badly or tests nothing, without naming a failure, has failed', async (t) => {
+  const bad = [
+    'process.exit(3)',
+    'throw new Error("thrown")',
+    'process.kill(process.pid, "SIGKILL")',
+    'console.log("1..2\\nok 1")',
+    '',
+  ]
+  for (const text of bad) t.equal((await run(t, text)).failed, 1, text)
+})
+
+t.test('a file that hangs is ended, with what it started, and says in which test it was', async (t) => {
+  const result = await run(
+    t,
+    `${TAP}import { spawn } from 'node:child_process'
+    t.test('a wait without an end', async (t) => {
+      const child = spawn('sleep', ['1000'])
+      console.log('# child ' + child.pid)
+      t.pass()
+      await new Promise((resolve) => child.once('exit', resolve))
+    })`,
+  )
+  t.equal(result.failed > 0, true)
+  t.match(result.output, /a wait without an end/)
+  t.match(result.output, `ended after ${PATIENCE} s without any progress`)
+  const child = Number(/child (\d+)/.exec(result.output)![1])
+  await until(() => hasEnded(child))
+})
+
+t.test('a file that computes without an end is ended', async (t) => {
+  const result = await run(t, `console.log('ok 1')\nfor (;;);`)
+  t.equal(result.failed, 1)
+})
+
+t.test('a slow file that makes progress is not ended, however long it takes', async (t) => {
+  const result = await run(
+    t,
+    `${TAP}import { progress } from '${WAITING}'
+    import { setTimeout as sleep } from 'node:timers/promises'
+    t.test('slow', async (t) => {
+      for (let i = 0; i < 6; i++) { await sleep(${PATIENCE * 250}); progress() }
+      t.pass()
+      await sleep(${PATIENCE * 500})
+      t.pass()
+    })`,
+  )
+  t.match(result, { passed: 2, failed: 0 })
+  t.ok(result.seconds > PATIENCE, 'it took longer than a file may be silent')
+})
