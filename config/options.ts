@@ -491,6 +491,14 @@ export const OPTIONS = {
     value: 'NUMBER',
     help: 'Largest number of deliveries to keep in the log of each webhook.',
   },
+  metricsToken: {
+    type: 'text',
+    default: '',
+    problem: tokenProblem,
+    env: 'RINGFENCE_METRICS_TOKEN',
+    value: 'TOKEN',
+    help: 'What GET /metrics requires as Authorization: Bearer TOKEN. Without it anybody who reaches the port can read the metrics.',
+  },
   logLevel: {
     type: 'choice',
     default: 'info',
@@ -797,6 +805,12 @@ function routingProblem(text: string): string | undefined {
     url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.search === '' && url.hash === ''
   if (!isServer) return 'must be a URL like http://HOST:PORT'
   return url.username === '' && url.password === '' ? undefined : 'must hold no password'
+}
+
+function tokenProblem(text: string): string | undefined {
+  return /^[\x21-\x7e]{16,}$/.test(text)
+    ? undefined
+    : 'must be 16 or more printable characters without spaces'
 }
 
 function proxiesProblem(ranges: readonly string[]): string | undefined {

@@ -20,6 +20,8 @@ fi
   for name in NATS_ROUTE NATS_ACTORS NATS_GATEWAY NATS_DELIVERY NATS_SUBSCRIBER NATS_OPERATOR TILE38 GRAFANA; do
     echo "${name}_PASSWORD=p$(draw 24)"
   done
+  # What Prometheus shows to read /metrics.
+  echo "METRICS_TOKEN=$(draw 24)"
 } >.env.new
 mv .env.new .env
 echo 'Written to .env: the keys of the first project (test and live publishable, test and live secret) and a password for each part.'

@@ -104,7 +104,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
 async function openWaitingRoom(options: Options, metrics: Metrics) {
   const check = { name: 'NATS', check: () => ({ ok: false, detail: 'waiting for the servers' }) }
   const server = createServer({
-    routes: healthRoutes([check], metrics),
+    routes: healthRoutes([check], metrics, options.metricsToken),
     // Who would take 404 for an answer would not send it again.
     elsewhere: new ApiError(503, 'The server is starting. Try again.', { retryAfter: 1 }),
     authenticate: () => undefined,
@@ -135,7 +135,7 @@ function housekeeping(
 /** Probes and metrics of a process without an API. */
 function openBackServer({ options, logger, metrics }: Ground, checks: readonly ReadinessCheck[]) {
   const server = createServer({
-    routes: healthRoutes(checks, metrics),
+    routes: healthRoutes(checks, metrics, options.metricsToken),
     observe: (route) => metrics.observe(route),
     authenticate: () => undefined,
     trustedProxies: options.trustedProxies,

@@ -107,7 +107,7 @@ export function openFront(parts: FrontParts): Front {
     ...keyRoutes(registry),
     ...parts.webhooks,
     ...roads.routes,
-    ...healthRoutes([...parts.checks, ...roads.checks], metrics),
+    ...healthRoutes([...parts.checks, ...roads.checks], metrics, options.metricsToken),
   ]
   const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
   const subscriptions = new Subscriptions(feed, audiences, logger, new PlaceTokens(parts.secret))

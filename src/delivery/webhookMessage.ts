@@ -4,7 +4,7 @@ import type { PlacedEvent } from '../events/port.ts'
 import { wants } from '../events/filter.ts'
 import { MAX_WEBHOOK_EVENTS, type Webhook } from '../model/webhook.ts'
 import { newId } from '../registry/recordList.ts'
-import type { Outgoing } from '../runtime/outgoing.ts'
+import { publicReason, type Outgoing } from '../runtime/outgoing.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Delivery, Message, Outcome, Send } from './webhookPort.ts'
 
@@ -121,7 +121,7 @@ export function senderThrough(
       const retryAfter = retryAfterOf(answer.headers['retry-after'], options.clock.now())
       return { at, latency: latency(), status, error: `answered ${status}`, body, retryAfter }
     } catch (error) {
-      return { at, latency: latency(), error: sentenceOf(error as Error), body: '' }
+      return { at, latency: latency(), error: publicReason(error), body: '' }
     }
   }
 }
@@ -132,10 +132,4 @@ function retryAfterOf(value: string | string[] | undefined, now: number): number
   const text = String([value].flat()[0]).trim()
   const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
   return milliseconds > 0 ? milliseconds : undefined
-}
-
-/** What went wrong, in one line. Of several addresses that failed, Node's own message is empty. */
-function sentenceOf(error: Error & { code?: string }): string {
-  const [line = ''] = error.message.trim().split('\n')
-  return (line || error.code || error.name).slice(0, 200)
 }

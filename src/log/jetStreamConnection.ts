@@ -51,10 +51,7 @@ export class NatsLink {
   }
 
   get status(): { readonly ok: boolean; readonly detail: string } {
-    const { connection } = this
-    return this.#isUp
-      ? { ok: true, detail: `connected to ${connection.getServer()}` }
-      : { ok: false, detail: 'not connected' }
+    return { ok: this.#isUp, detail: this.#isUp ? 'connected' : 'not connected' }
   }
 
   /** Sends what is on its way, where there is a connection. */

@@ -1,5 +1,7 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import Type from 'typebox'
 import { route, type Route } from '../api/route.ts'
+import { ApiError } from '../runtime/errors.ts'
 import type { Metrics } from './metrics.ts'
 
 /** One thing that must hold before requests may come. */
@@ -13,9 +15,14 @@ const CheckResult = Type.Object({ name: Type.String(), ok: Type.Boolean(), detai
 
 /**
  * GET /healthz, /readyz and /metrics. They ask for no key, because probes and scrapers have none, and say nothing of
- * any project's data.
+ * any project's data, nor of addresses, ports and files of the inside.
+ * @param metricsToken what /metrics asks for; `''`: anybody may read it
  */
-export function healthRoutes(checks: readonly ReadinessCheck[], metrics: Metrics): Route[] {
+export function healthRoutes(
+  checks: readonly ReadinessCheck[],
+  metrics: Metrics,
+  metricsToken: string,
+): Route[] {
   return [
     route({
       method: 'GET',
@@ -50,20 +57,34 @@ export function healthRoutes(checks: readonly ReadinessCheck[], metrics: Metrics
       path: '/metrics',
       auth: 'none',
       summary: 'Metrics in the Prometheus text format',
+      description:
+        'With the option `metricsToken`, needs the header `Authorization: Bearer <token>`. API keys do not count.',
       tag: 'Operations',
+      headers: ['authorization'],
       answers: { 200: Type.Object({}, { contentType: 'text/plain' }) },
-      async handler() {
+      async handler({ headers }) {
+        if (metricsToken !== '' && !isToken(headers.authorization, metricsToken))
+          throw new ApiError(
+            401,
+            'Unauthorized. Send the token of the option metricsToken in the Authorization header.',
+          )
         return { text: { contentType: metrics.registry.contentType, content: await metrics.text() } }
       },
     }),
   ]
 }
 
+/** Takes as long however much of the token is right. */
+function isToken(authorization: string | undefined, token: string): boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(hash(authorization ?? ''), hash(`Bearer ${token}`))
+}
+
 /** A check that throws has failed: a probe is answered whatever happens. */
 function outcome(one: ReadinessCheck): { ok: boolean; detail: string } {
   try {
     return one.check()
-  } catch (error) {
-    return { ok: false, detail: error instanceof Error ? error.message : String(error) }
+  } catch {
+    return { ok: false, detail: 'the check failed' }
   }
 }

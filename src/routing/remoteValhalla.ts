@@ -62,7 +62,7 @@ export class RemoteValhalla implements Valhalla {
   }
 
   get condition(): string {
-    return `${this.#base}: ${this.#trouble ?? 'no trouble'}`
+    return this.#trouble ?? 'no trouble'
   }
 
   async call(action: RoutingAction, request: string): Promise<Buffer> {
@@ -107,7 +107,7 @@ export class RemoteValhalla implements Valhalla {
       const failure = signal.aborted
         ? new RoutingTimedOut(`The routing server did not respond within ${seconds} s.`, RETRY_SECONDS)
         : new RoutingGone('The routing server cannot be reached.', RETRY_SECONDS, cause)
-      this.#trouble = signal.aborted ? failure.message : ((cause as Error).message ?? failure.message)
+      this.#trouble = failure.message
       throw failure
     }
   }

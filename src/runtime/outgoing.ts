@@ -23,13 +23,12 @@ const MAX_HEADER_BYTES = 16 * 1024
 /** Past so much of an answer its connection is closed. */
 const READ_BYTES = 64 * 1024
 
-/** An address outside the public internet. */
+/** An address outside the public internet. Which one is not told: it may be of a name that only the inside knows. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
 
-  constructor(host: string, address: string) {
-    const where = host === address ? address : `${host} is ${address}, which`
-    super(`${where} is not on the public internet`)
+  constructor() {
+    super('The address is not on the public internet')
   }
 }
 
@@ -81,7 +80,7 @@ export class Outgoing {
         lookup(host, { all: true }, (error, addresses) => {
           const refused = addresses?.find(({ address }) => !this.#admits(address))
           if (error !== null) done(error, [])
-          else if (refused !== undefined) done(new AddressRefused(host, refused.address), [])
+          else if (refused !== undefined) done(new AddressRefused(), [])
           else if (options.all === true) done(null, addresses)
           else done(null, addresses[0]!.address, addresses[0]!.family)
         })
@@ -105,7 +104,7 @@ export class Outgoing {
   /** Why a host that is an address is not connected to; undefined for names, which are checked once resolved. */
   refusal(host: string): AddressRefused | undefined {
     const address = host.replace(/^\[|\]$/g, '')
-    return !ipaddr.isValid(address) || this.#admits(address) ? undefined : new AddressRefused(host, address)
+    return !ipaddr.isValid(address) || this.#admits(address) ? undefined : new AddressRefused()
   }
 
   /**
@@ -161,6 +160,39 @@ function isPublic(text: string): boolean {
   const address = ipaddr.parse(text)
   if (address.range() !== 'unicast') return false
   return address instanceof ipaddr.IPv6 ? address.match(GLOBAL_UNICAST, 3) : text !== METADATA
+}
+
+/** By error code. Names that nobody knows and names of the inside are not told apart: who asks would learn which there are. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was closed',
+  EPIPE: 'the connection was closed',
+  UND_ERR_SOCKET: 'the connection was closed',
+  ETIMEDOUT: 'no connection came about in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection came about in time',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the host cannot be reached',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
+}
+const NO_ADDRESS = 'there is no such host, or it is not on the public internet'
+
+/**
+ * Why a request came to nothing, for whoever named its address: without addresses, ports or anything else that the error's
+ * own message may tell of this machine's network.
+ */
+export function publicReason(error: unknown): string {
+  if (error instanceof RequestTimedOut) return error.message
+  if (error instanceof AddressRefused) return NO_ADDRESS
+  // Of several addresses that failed, the first says why.
+  const { code = '' } = (error instanceof AggregateError ? (error.errors[0] ?? error) : error) as {
+    code?: string
+  }
+  if (/^E(?:NOTFOUND|AI_)|^ENODATA$|^ESERVFAIL$/.test(code)) return NO_ADDRESS
+  const reason = REASONS[code]
+  if (reason !== undefined) return reason
+  if (/CERT|SSL|TLS|SIGNATURE|ISSUER/.test(code)) return `TLS failed (${code})`
+  if ((error as Error).name === 'HTTPParserError') return 'the answer is no HTTP'
+  return 'the request failed'
 }
 
 /** Reads to the end, so that the connection can be used again, or to a bound; an answer cut short keeps what came. */

@@ -62,7 +62,8 @@ export class Tile38Connection implements Tile38 {
   }
 
   get detail(): string {
-    return this.isConnected ? `connected to ${this.#address.url}` : `not connected: ${this.#reason}`
+    // Anybody may ask for it: where the server is is for the log.
+    return this.isConnected ? 'connected' : 'not connected; the log says why'
   }
 
   /** Begins to connect; that goes on in the background. */

@@ -14,7 +14,7 @@ t.test('healthz and readyz', async (t) => {
     { name: 'log', check: () => log },
     { name: 'registry', check: () => ({ ok: true, detail: '2 geofences' }) },
   ]
-  const toy = await toyServer(t, { routes: healthRoutes(checks, new Metrics()) })
+  const toy = await toyServer(t, { routes: healthRoutes(checks, new Metrics(), '') })
   t.strictSame((await toy.call('/healthz')).body, { meta: { code: 200 }, status: 'ok' })
   t.strictSame((await toy.call('/readyz')).body, {
     meta: { code: 200 },
@@ -38,9 +38,33 @@ t.test('healthz and readyz', async (t) => {
   const throwing = await toy.call('/readyz')
   t.strictSame(
     [throwing.status, throwing.body.checks[0].detail],
-    [503, 'gone'],
-    'a check that throws has failed',
+    [503, 'the check failed'],
+    'a check that throws has failed, and its message may tell of the inside',
   )
+})
+
+t.test('metrics with a token', async (t) => {
+  const token = '0123456789abcdef'
+  const open = await toyServer(t, { routes: healthRoutes([], new Metrics(), '') })
+  t.equal((await open.call('/metrics')).status, 200)
+  const toy = await toyServer(t, { routes: healthRoutes([], new Metrics(), token) })
+  const status = async (key?: string) => (await toy.call('/metrics', key === undefined ? {} : { key })).status
+  t.equal(await status(`Bearer ${token}`), 200)
+  const wrong = [
+    undefined,
+    '',
+    token,
+    `Bearer ${token}0`,
+    `Bearer ${token.slice(1)}`,
+    'Bearer',
+    'Bearer ',
+    'sk',
+  ]
+  for (const each of wrong) t.equal(await status(each), 401, String(each))
+  const refused = await toy.call('/metrics')
+  t.match(refused.body.meta, { code: 401, message: /metricsToken/ })
+  t.equal((await toy.call('/metrics', { method: 'HEAD' })).status, 401)
+  for (const path of ['/healthz', '/readyz']) t.equal((await toy.call(path)).status, 200, path)
 })
 
 t.test('totals over hosts that come and go never fall', async (t) => {
@@ -76,7 +100,7 @@ t.test('metrics', async (t) => {
     handler: () => ({}),
   })
   const toy = await toyServer(t, {
-    routes: [echo, ...healthRoutes([], metrics)],
+    routes: [echo, ...healthRoutes([], metrics, '')],
     observe: (of) => metrics.observe(of),
   })
   for (const id of ['a', 'b', 'long']) await toy.call(`/v1/echo/${id}`)

@@ -107,6 +107,7 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     webhookRetrySeconds: ['60', 60, 60],
     deliveriesDays: ['7', 7, 7],
     deliveriesRows: ['500', 500, 500],
+    metricsToken: ['0123456789abcdef', '0123456789abcdef'],
     logLevel: ['silent', 'silent'],
   }
   for (const [name, [text, value, json = text]] of Object.entries(VALUES)) {

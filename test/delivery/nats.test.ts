@@ -120,7 +120,7 @@ t.test('events of all scopes come in the order of the log, as the API has them',
   t.strictSame(await detail(server), {
     name: 'NATS bridge',
     ok: true,
-    detail: `connected to ${nats.address}; 0 events behind`,
+    detail: 'connected; 0 events behind',
   })
 
   const { config } = await (await nats.manager()).streams.info('EVENTS')
@@ -169,7 +169,7 @@ t.test('a stream that is there is used as it is; one that is unfit is told of', 
   const mine = { name: 'EVENTS', subjects: ['events.>'], max_msgs: 5, description: 'mine' }
   await manager.streams.add(mine)
   const server = await withBridge(t, nats)
-  await until(async () => /allow_atomic/.test((await detail(server)).detail))
+  await until(() => Promise.resolve(/allow_atomic/.test(server.output)))
   const made: string[] = []
   for (let i = 0; i < 3; i++) made.push(await event(server))
   t.match(server.output, /The stream EVENTS must allow atomic batches/)

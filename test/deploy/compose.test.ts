@@ -168,6 +168,9 @@ t.test('Prometheus asks services that are there', (t) => {
     const host = target.split(':')[0]!
     t.ok(host === '127.0.0.1' || services[host] !== undefined, target)
   }
+  const [{ authorization }] = jobs
+  t.equal(authorization.credentials_file, `/run/secrets/${services.prometheus!.secrets[0]}`)
+  t.strictSame(yaml('docker-compose.yml').secrets, { 'metrics-token': { environment: 'METRICS_TOKEN' } })
   const asked = new Set(targets.map((target) => target.split(':')[0]))
   const ours = Object.keys(services).filter((name) => services[name]!.image.startsWith('ringfence:'))
   for (const name of ours) t.ok(asked.has(name), `${name} is watched`)

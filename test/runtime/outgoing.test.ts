@@ -1,9 +1,9 @@
 /** Requests to addresses that users name reach nothing that is not public, and end in time. */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { Outgoing, type Lookup } from '../../src/runtime/outgoing.ts'
+import { Outgoing, publicReason, type Lookup } from '../../src/runtime/outgoing.ts'
 
 const REQUEST = { method: 'POST', headers: {}, body: '{}', timeout: 2000, keepBytes: 10 } as const
 
@@ -13,7 +13,7 @@ function resolver(table: Record<string, string[][]>): Lookup {
     const rows = table[host]
     const addresses = rows === undefined ? [] : rows.length > 1 ? rows.shift()! : rows[0]!
     callback(
-      rows === undefined ? new Error(`no such host ${host}`) : null,
+      rows === undefined ? Object.assign(new Error(`no such host ${host}`), { code: 'ENOTFOUND' }) : null,
       addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     )
   }
@@ -107,7 +107,7 @@ t.test('a name counts by all of its addresses, looked up once for each connectio
     for (let i = 0; i < 2; i++)
       await t.rejects(
         outgoing.request(`http://${host}:${port}/`, REQUEST),
-        { name: 'AddressRefused', message: /is .* not on the public internet/ },
+        { name: 'AddressRefused', message: 'The address is not on the public internet' },
         host,
       )
   await t.rejects(outgoing.request(`http://nowhere:${port}/`, REQUEST), /no such host/)
@@ -122,6 +122,57 @@ t.test('a name counts by all of its addresses, looked up once for each connectio
     t.match(await allowing.request(`http://rebinding:${port}/`, REQUEST), { status: 200 })
     t.equal(lookups, 1)
   })
+})
+
+t.test('what users are told of a failure says nothing of the inside', async (t) => {
+  const outgoing = new Outgoing(
+    ['127.0.0.1'],
+    resolver({ 'intranet.example': [['10.1.2.3']], six: [['fd00::7']], allowed: [['127.0.0.1']] }),
+  )
+  t.teardown(() => outgoing.close())
+  const tcp = async (bytes: string) => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.end(bytes))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    return (server.address() as AddressInfo).port
+  }
+  const closed = createTcpServer().listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const { port } = closed.address() as AddressInfo
+  await new Promise((resolve) => closed.close(resolve))
+  const silent = await listen(t, () => undefined)
+  const noAddress = 'there is no such host, or it is not on the public internet'
+  const cases: readonly (readonly [url: string, reason: string | RegExp])[] = [
+    ['http://intranet.example/', noAddress],
+    ['http://six/', noAddress],
+    ['http://nowhere/', noAddress],
+    ['http://10.1.2.3/', noAddress],
+    ['http://[fd00::7]/', noAddress],
+    [`http://allowed:${port}/`, 'the connection was refused'],
+    [`http://allowed:${await tcp('')}/`, 'the connection was closed'],
+    [`http://allowed:${await tcp('SSH-2.0-OpenSSH_9.2\r\n')}/`, 'the answer is no HTTP'],
+    [`https://allowed:${await tcp('HTTP/1.1 400 Bad Request\r\n\r\n')}/`, /^TLS failed \(\w+\)$/],
+    [`http://allowed:${silent}/`, 'no answer within 0.5 s'],
+  ]
+  for (const [url, reason] of cases) {
+    const error = await outgoing.request(url, { ...REQUEST, timeout: 500 }).then(
+      () => undefined,
+      (cause: unknown) => cause,
+    )
+    t.ok(error, url)
+    const told = publicReason(error)
+    t.match(told, reason, url)
+    t.notMatch(told, /\d\.\d+\.\d|::|:\d|intranet|allowed/, told)
+  }
+  const both = new AggregateError([
+    Object.assign(new Error('connect ECONNREFUSED ::1:9'), { code: 'ECONNREFUSED' }),
+    Object.assign(new Error('connect ETIMEDOUT 127.0.0.1:9'), { code: 'ETIMEDOUT' }),
+  ])
+  t.equal(publicReason(both), 'the connection was refused')
+  t.equal(publicReason(new Error('/etc/passwd')), 'the request failed')
 })
 
 t.test('what the operator allows is reached, what it redirects to is not', async (t) => {

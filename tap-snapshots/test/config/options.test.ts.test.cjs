@@ -204,6 +204,10 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Largest number of deliveries to keep in the log of each webhook. From 100 to
       10000000, default 100000.
       RINGFENCE_DELIVERIES_ROWS
+  --metrics-token TOKEN
+      What GET /metrics requires as Authorization: Bearer TOKEN. Without it anybody who
+      reaches the port can read the metrics. Default none.
+      RINGFENCE_METRICS_TOKEN
   --log-level LEVEL
       Least severe level of messages to log: trace, debug, info, warn, error, silent.
       Default info.
