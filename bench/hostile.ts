@@ -57,6 +57,8 @@ async function main(): Promise<number> {
   const server = await startRingfence(folder, {
     env: { LOOP_PROBE_PORT: String(probePort) },
     preloads: ['bench/load/loopProbe.ts'],
+    // One processor would have its threads wait for each other: what that costs is another question.
+    unpinned: true,
   })
   progress(`users: ${size.users}`)
   await trackUsers(server.port, BENCH_KEYS.testSecret, size.users)

@@ -169,6 +169,8 @@ export class ActorHost implements Intake {
   private readonly position = new RowPosition()
   private batchEvents: StoredEvent[] = []
   private batchBytes = 0
+  /** The last frame was of {@link LARGE_FRAME_BYTES} or more. */
+  private wasLarge = false
   /** Of `performance.now()`. */
   private evaluateUntil = 0
   /** When the clock was looked at last, of `performance.now()`. */
@@ -315,12 +317,13 @@ export class ActorHost implements Intake {
 
   private run(): void {
     this.evaluate()
+    this.wasLarge = this.batchBytes >= LARGE_FRAME_BYTES
     if (this.batchBytes === 0) return this.tell()
     this.flushing = true
     this.counters.frames++
     this.counters.frameBytes += this.batchBytes
-    if (this.batchBytes < LARGE_FRAME_BYTES) this.append()
-    else setImmediate(this.append)
+    if (this.wasLarge) setImmediate(this.append)
+    else this.append()
   }
 
   private readonly append = (): void => {
@@ -402,7 +405,8 @@ export class ActorHost implements Intake {
   /** After all others, who have had their time: what waits behind them has its own. */
   private applyBacklog(time: number): void {
     const { backlog, writer } = this
-    if (!this.hasBacklog) return
+    // To bring a large frame to the disk takes long. Those who came meanwhile get one of their own first.
+    if (!this.hasBacklog || (this.wasLarge && this.told.length > 0)) return
     this.lookedAt = performance.now()
     const until = this.lookedAt + BACKLOG_MS
     do {

@@ -10,7 +10,7 @@ import { BeaconRecord, beaconRecord } from '../registry/beaconRecord.ts'
 import { GeofenceRecord, geofenceRecord } from '../registry/geofenceRecord.ts'
 import { isActiveAt } from '../registry/geofenceRow.ts'
 import type { RegistryView, ScopeView } from '../registry/port.ts'
-import { mapInTurns } from '../runtime/slices.ts'
+import { inTurns, mapInTurns } from '../runtime/slices.ts'
 import { Turns } from '../runtime/turns.ts'
 
 /** A larger region is never answered: a client asks again long before its edge. */
@@ -66,7 +66,7 @@ export function syncRoutes(registry: RegistryView): Route[] {
         const view = registry.scope(credentials!.scope)
         const accept = (geofence: GeofenceProperties) =>
           isMeantFor(geofence, body.userId || undefined) && isActiveAt(geofence, receivedAt)
-        const { geofences, beacons, radiusMeters } = around(view, latitude, longitude, accept)
+        const { geofences, beacons, radiusMeters } = await around(view, latitude, longitude, accept)
         const texts = await turns.take(() => textsInTurns(view, geofences))
         const rest = JSON.stringify({
           places: [],
@@ -95,20 +95,20 @@ interface Surroundings {
   readonly radiusMeters: number
 }
 
-const probe = new Probe()
-
-function around(
+async function around(
   view: ScopeView,
   latitude: number,
   longitude: number,
   accept: (geofence: GeofenceProperties) => boolean,
-): Surroundings {
+): Promise<Surroundings> {
   const margin = view.settings.bufferEntries ? BUFFER_MARGIN_METERS : SPHERE_MARGIN_METERS
   const beaconMargin = BEACON_RANGE_METERS + SPHERE_MARGIN_METERS
   // One more than is told: it says where the next begins.
   const limit = MAX_RECORDS + 1
-  const at = probe.set(latitude, longitude)
-  const search = view.index.nearest(at, limit, MAX_RADIUS_METERS + margin, accept, MOST_LOOKED_AT)
+  const at = new Probe().set(latitude, longitude)
+  const search = await inTurns(
+    view.index.nearestSteps(at, limit, MAX_RADIUS_METERS + margin, accept, MOST_LOOKED_AT),
+  )
   const geofences = search.found
   const beacons = view.beacons.near(latitude, longitude, MAX_RADIUS_METERS + beaconMargin, limit)
   const nextGeofence = (geofences[MAX_RECORDS]?.distance ?? search.radiusMeters) - margin

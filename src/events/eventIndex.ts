@@ -230,20 +230,23 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
 
   #gather(): void {
     if (this.#batches.length > 1 || this.#batches[0]!.bytes >= BATCH_BYTES) {
-      // To hand much over takes milliseconds: not in the turn that told of it.
-      this.#soon ??= setImmediate(() => this.#send())
-    } else this.#timer ??= setTimeout(() => this.#send(), GATHER)
+      // To hand much over takes milliseconds: not in the turn that told of it, and one batch at a time.
+      this.#soon ??= setImmediate(() => this.#sendFirst())
+    } else this.#timer ??= setTimeout(() => this.#sendFirst(), GATHER)
   }
 
   #send(): void {
+    while (this.#batches.length > 0) this.#sendFirst()
+  }
+
+  #sendFirst(): void {
     clearTimeout(this.#timer)
     clearImmediate(this.#soon)
     this.#timer = this.#soon = undefined
-    for (const batch of this.#batches) {
-      this.#underWay++
-      this.#worker.postMessage({ do: 'add', ...batch } satisfies EventRequest)
-    }
-    this.#batches = []
+    const batch = this.#batches.shift()
+    if (batch === undefined) return
+    this.#underWay++
+    this.#worker.postMessage({ do: 'add', ...batch } satisfies EventRequest)
   }
 
   #fail(error: Error): void {

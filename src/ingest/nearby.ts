@@ -5,7 +5,7 @@ import type { Update } from '../model/update.ts'
 import { geofenceRecord } from '../registry/geofenceRecord.ts'
 import { isActiveAt } from '../registry/geofenceRow.ts'
 import type { ScopeView } from '../registry/port.ts'
-import { mapInTurns } from '../runtime/slices.ts'
+import { inTurns, mapInTurns } from '../runtime/slices.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 
 /** How far around an update geofences are looked for: farther than a device gets before its next one. */
@@ -16,23 +16,21 @@ const MOST_LOOKED_AT = 5000
 /** Characters of records that are kept, in each of two generations. */
 const KEPT_CHARACTERS = 8 * 1024 * 1024
 
-const probe = new Probe()
-
 /**
  * The JSON texts of the geofences nearest to an update, nearest first: enabled ones that are meant for its user, with
  * their geometry and the distance in metres (0 inside). What an app hands to its system to watch. Made in turns with other
  * requests; what is deleted meanwhile is left out.
  */
-export function nearbyGeofences(
+export async function nearbyGeofences(
   { index }: ScopeView,
   update: Pick<Update, 'latitude' | 'longitude' | 'userId' | 'receivedAt'>,
   limit: number,
 ): Promise<string[]> {
   const { latitude, longitude, userId, receivedAt } = update
-  const at = probe.set(latitude, longitude)
+  const at = new Probe().set(latitude, longitude)
   const accept = (geofence: GeofenceProperties) =>
     isMeantFor(geofence, userId) && isActiveAt(geofence, receivedAt)
-  const { found } = index.nearest(at, limit, MAX_NEARBY_METERS, accept, MOST_LOOKED_AT)
+  const { found } = await inTurns(index.nearestSteps(at, limit, MAX_NEARBY_METERS, accept, MOST_LOOKED_AT))
   return mapInTurns(found, ({ geofence, distance }) => {
     const slot = index.slotOf(geofence.id)
     return slot < 0 ? undefined : `${openRecord(index, geofence, slot)},"distance":${distance}}`

@@ -204,6 +204,7 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
     let radius = Math.min(last, FIRST_RADIUS_METERS)
     let lookedAt = 0
     for (;;) {
+      yield
       const results: Near<T>[] = []
       found.length = 0
       if (radius < WIDE_RADIUS_METERS) this.candidates(probe, radius, found)
