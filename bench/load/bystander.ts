@@ -35,6 +35,10 @@ function track(): void {
   const body = `{"deviceId":"bystander-${device}","latitude":${0.0001 * (next % 7)},"longitude":0,"accuracy":5}`
   const began = performance.now()
   open.add(began)
+  send(body, began)
+}
+
+function send(body: string, began: number): void {
   const outgoing = request(
     {
       port,
@@ -52,6 +56,8 @@ function track(): void {
     },
   )
   outgoing.once('error', () => {
+    // The server has just closed a connection that was idle for long.
+    if (outgoing.reusedSocket) return send(body, began)
     failed++
     settle(began)
   })
