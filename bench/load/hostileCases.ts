@@ -1,4 +1,7 @@
 /** Each kind of dear request that `bench/hostile.ts` sends, as a client may that has a key. */
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { Packr } from 'msgpackr'
 import { WebSocket } from 'ws'
 import { CROWD, FAT, FEW, RINGS, star, USERS, zigzag, type WorldSize } from './hostileWorld.ts'
@@ -21,9 +24,13 @@ const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 /** The longest body that the server takes, nearly. */
 const BODY_BYTES = 1_048_000
+const FLOOD_MS = 5000
+
+/** Longitude and latitude. */
+type Coordinates = readonly [number, number]
 
 export function hostileCases(size: WorldSize): HostileCase[] {
-  return [...tracking(size), ...bodies(), ...streams(), ...reading(), ...editing()]
+  return [...tracking(size), ...bodies(), ...streams(), ...reading(), ...editing(), ...floods()]
 }
 
 function tracking(size: WorldSize): HostileCase[] {
@@ -111,6 +118,39 @@ function bodies(): HostileCase[] {
       escapes: `description=${'%41'.repeat(BODY_BYTES / 3 - 10)}`,
     }).map(([name, text]) => send(`1 MB form: ${name}`, 'POST', '/v1/track', text, FORM_TYPE)),
   ]
+}
+
+/** Streams that send as fast as they can for some seconds, whatever they are answered. */
+function floods(): HostileCase[] {
+  const flooding = (name: string, crossing?: Coordinates): HostileCase => ({
+    name,
+    prepare: async (port) => {
+      if (crossing !== undefined) await putCircle(port, crossing)
+      return () => floodFor(port, crossing)
+    },
+  })
+  const floodFor = async (port: number, crossing: Coordinates | undefined): Promise<Answered> => {
+    const workerData = { port, streams: 6, key: testPublishable, crossing }
+    const worker = new Worker(new URL('floodThread.ts', import.meta.url), { workerData })
+    await once(worker, 'message')
+    await sleep(FLOOD_MS)
+    await worker.terminate()
+    return { status: 200, bytes: 0 }
+  }
+  return [
+    flooding('six flooding streams'),
+    flooding('six flooding streams, each update into or out of a geofence', [-60, -60]),
+  ]
+}
+
+async function putCircle(port: number, center: Coordinates): Promise<void> {
+  const body = { description: 'Crossed', type: 'circle', coordinates: center, radius: 100 }
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/geofences/flood/crossed`, {
+    method: 'PUT',
+    headers: { authorization: testSecret, 'content-type': JSON_TYPE },
+    body: JSON.stringify(body),
+  })
+  if (!answer.ok) throw new Error(`The geofence of the floods was answered ${answer.status}`)
 }
 
 function streams(): HostileCase[] {

@@ -102,6 +102,12 @@ const BACKLOG_EVENT_BYTES = EVENT_BACKLOG_BYTES / 4
 const MOST_PREPARED = 4096
 /** What a waiting update takes beside the bytes it came in. */
 const UPDATE_OVERHEAD_BYTES = 512
+/**
+ * Bytes that wait, between which more should come: about as much as the last batches could take in their time, so that who
+ * comes now waits for a batch or two.
+ */
+const LEAST_ROOM_BYTES = 256 * 1024
+const MOST_ROOM_BYTES = 4 * 1024 * 1024
 
 interface Mail {
   readonly update: Update
@@ -177,6 +183,7 @@ export class ActorHost implements Intake {
   private lookedAt = 0
   /** The batch has had its time. */
   private isLate = false
+  private roomBytes = MOST_ROOM_BYTES
 
   constructor(parts: HostParts) {
     this.parts = parts
@@ -187,6 +194,10 @@ export class ActorHost implements Intake {
   /** The partition that all updates of a device go through. */
   partitionOf(deviceId: string): Partition {
     return this.parts.partitions[deviceHash(deviceId) % this.parts.partitions.length]!
+  }
+
+  get hasRoom(): boolean {
+    return this.parts.mailbox.used <= this.roomBytes
   }
 
   submit(updates: readonly Update[], bytes: number, submitter: Submitter): void {
@@ -503,9 +514,12 @@ export class ActorHost implements Intake {
   private tell(): void {
     const { told, results, recorded, removed, observer } = this
     if (observer !== undefined) this.show(observer)
+    let bytes = 0
+    for (const mail of told) bytes += mail.bytes
+    this.parts.mailbox.release(bytes)
+    this.adaptRoom(bytes)
     for (let i = 0; i < told.length; i++) {
-      const { update, submitter, bytes } = told[i]!
-      this.parts.mailbox.release(bytes)
+      const { update, submitter } = told[i]!
       const result = results[i]!
       if (result instanceof ApiError) submitter.refused(result, update)
       else submitter.applied(result, update)
@@ -525,6 +539,12 @@ export class ActorHost implements Intake {
     for (const read of readers) read()
     if (this.hasMail) this.schedule()
     else this.backlogLater()
+  }
+
+  /** @param bytes of the batch that was told */
+  private adaptRoom(bytes: number): void {
+    if (this.isLate) this.roomBytes = Math.min(MOST_ROOM_BYTES, Math.max(LEAST_ROOM_BYTES, bytes))
+    else this.roomBytes = Math.min(MOST_ROOM_BYTES, 2 * this.roomBytes)
   }
 
   private show(observer: PositionObserver): void {

@@ -27,6 +27,9 @@ export interface GatewayOptions extends LaneParts {
 /** What waits takes beside the bytes it came in. */
 const UPDATE_OVERHEAD_BYTES = 128
 
+/** Bytes that wait for the owners, up to which more should come: a request or two to each of many partitions. */
+const ROOM_BYTES = 8 * 1024 * 1024
+
 export class Gateway implements Intake, Users {
   readonly #options: GatewayOptions
   readonly #lanes: readonly Lane[]
@@ -40,6 +43,10 @@ export class Gateway implements Intake, Users {
       { length: options.partitions },
       (_, number) => new Lane(partitionSubject(number), options, departures),
     )
+  }
+
+  get hasRoom(): boolean {
+    return this.#options.mailbox.used <= ROOM_BYTES
   }
 
   submit(updates: readonly Update[], bytes: number, submitter: Submitter): void {

@@ -61,6 +61,11 @@ export interface Submitter {
 /** Takes in what changes devices. */
 export interface Intake {
   /**
+   * Whether more should come: little waits. Who has much to hand over, and can keep it, waits for that; nobody is refused
+   * for it.
+   */
+  readonly hasRoom: boolean
+  /**
    * Takes updates in, all or none.
    * @param bytes what the updates came in with, for the bound
    * @throws {ApiError} 503 when too much waits already

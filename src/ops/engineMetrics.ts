@@ -126,6 +126,7 @@ export function registerFrontMetrics(
       }
       readonly closedByCode: ReadonlyMap<number, number>
       readonly unreadBytes: number
+      readonly waitingBytes: number
     }
     /** Of server-sent events. */
     readonly eventReaders: { readonly readers: number }
@@ -158,6 +159,11 @@ export function registerFrontMetrics(
     'stream_unread_bytes',
     'Bytes of messages that clients of streams have not read yet.',
     () => streams.unreadBytes,
+  )
+  metrics.gauge(
+    'stream_waiting_bytes',
+    'Bytes of messages of streams that wait for their turn.',
+    () => streams.waitingBytes,
   )
   metrics.gauge(
     'subscription_bytes',

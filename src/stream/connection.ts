@@ -11,6 +11,7 @@ import type { Credentials } from '../registry/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { KeyedBound, Share } from '../runtime/keyedBound.ts'
+import type { Admission, AdmissionClient, WaitingMessage } from './admission.ts'
 import { CLOSE } from './closeCodes.ts'
 import type { AckMessage, ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
 import type { Codec, StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
@@ -52,6 +53,7 @@ export interface ConnectionParts {
   /** By type of message. */
   readonly features: ReadonlyMap<string, FeatureEntry>
   readonly counters: StreamCounters
+  readonly admission: Admission
   /** What subscriptions and watches keep. */
   readonly kept: KeyedBound
   /** What clients have left unread. */
@@ -81,7 +83,7 @@ export interface StreamCounters {
 /** What an error is about. */
 type Subject = Pick<ErrorMessage, 'id' | 'subscription' | 'watch'>
 
-export class Connection implements StreamConnection, SocketReceiver, FrameOwner, KeyHolder {
+export class Connection implements StreamConnection, SocketReceiver, FrameOwner, KeyHolder, AdmissionClient {
   readonly codec: Codec
   readonly credentials: Credentials
   readonly scope: ScopeId
@@ -91,6 +93,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   readonly keyName: string
   readonly kept: Share
   readonly #parts: ConnectionParts
+  /** Messages that wait for their turn. */
+  readonly waiting: Share
   readonly #unread: Share
   readonly #request: SocketRequest
   readonly #features = new Map<StreamFeatureKind, StreamFeature>()
@@ -110,6 +114,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   #frames: FrameReceipt[] = []
   #first = 0
   #inFlightBytes = 0
+  /** Behind what waits, frames were refused. */
+  #hasGap = false
   #flushes = false
 
   constructor(socket: Socket, request: SocketRequest, codec: Codec, parts: ConnectionParts) {
@@ -124,6 +130,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.key = request.key
     this.keyName = keyName(request.credentials)
     this.kept = parts.kept.share(this.keyName)
+    this.waiting = parts.admission.share(this.keyName)
     this.#unread = parts.unread.share(this.keyName)
   }
 
@@ -150,12 +157,56 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
       this.close(CLOSE.unsupportedData, `${this.codec.protocol} is binary`)
       return
     }
-    const { scope } = this
-    const { ip, fromSdk } = this.#request
-    const stamp = { scope, ip, fromSdk, receivedAt: this.#parts.clock.now() }
+    const { admission, clock } = this.#parts
+    const receivedAt = clock.now()
     // Node's buffers make texts faster; this is another view of the same bytes.
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    const frame = this.codec.scanTrack(buffer, stamp)
+    const size = bytes.length + FRAME_OVERHEAD_BYTES
+    const held = this.#inFlightBytes + this.waiting.used
+    const fits = held === 0 || held + size <= MAX_IN_FLIGHT_BYTES
+    const isFirst = this.waiting.used === 0
+    if (fits && isFirst && admission.passes(bytes.length)) this.#read(buffer, receivedAt)
+    else if (fits && this.waiting.tryAcquire(size) === undefined)
+      admission.push(this, bytes, size, receivedAt)
+    else this.#refuseUnread(buffer)
+  }
+
+  turn({ message, receivedAt }: WaitingMessage): void {
+    if (this.#stopped) return
+    if (message !== undefined) this.#read(message, receivedAt)
+    else {
+      this.#hasGap = false
+      this.#busy = true
+    }
+  }
+
+  /** A frame for which there is no room, and that nobody is to take the time to read. */
+  #refuseUnread(bytes: Buffer): void {
+    const id = this.codec.peekTrack(bytes)
+    if (id === undefined) {
+      this.close(CLOSE.tryAgainLater, 'Too much of this stream waits. Wait for acknowledgements.')
+      return
+    }
+    if (this.waiting.used > 0 && !this.#hasGap) {
+      this.#hasGap = true
+      this.#parts.admission.push(this, undefined, 0, 0)
+    } else if (this.waiting.used === 0) {
+      try {
+        if (!this.#isTurn(id)) return
+      } catch (error) {
+        this.#tell(error, { id })
+        return
+      }
+      this.#busy = true
+    }
+    this.#refuseBusy(id, BUSY_RETRY)
+  }
+
+  #read(bytes: Buffer, receivedAt: number): void {
+    const { scope } = this
+    const { ip, fromSdk } = this.#request
+    const stamp = { scope, ip, fromSdk, receivedAt }
+    const frame = this.codec.scanTrack(bytes, stamp)
     let message: RawMessage | undefined
     try {
       if (frame !== undefined) this.#track(frame.id, bytes.length, stamp, frame)
@@ -231,6 +282,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     const bytes = frameBytes + FRAME_OVERHEAD_BYTES
     const isAlone = this.#first === this.#frames.length
     if (!isAlone && this.#inFlightBytes + bytes > MAX_IN_FLIGHT_BYTES) {
+      this.#busy = true
       this.#refuseBusy(id, BUSY_RETRY)
       return false
     }
@@ -240,6 +292,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
         intake.submit(updates, frameBytes, receipt)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 503) throw error
+        this.#busy = true
         this.#refuseBusy(id, error.retryAfter ?? BUSY_RETRY)
         return false
       }
@@ -259,7 +312,6 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   }
 
   #refuseBusy(id: number, retryAfter: number): void {
-    this.#busy = true
     this.#parts.counters.busy++
     this.send({ type: 'busy', id, retryAfter })
   }
@@ -404,6 +456,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.#frames = []
     this.#first = 0
     for (const feature of this.#features.values()) feature.closed()
+    this.#parts.admission.leave(this)
     this.#parts.ended(code)
   }
 }

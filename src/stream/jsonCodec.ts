@@ -7,6 +7,10 @@ import type { Codec } from './port.ts'
 
 const NO_NAMES: ReadonlySet<string> = new Set()
 
+/** The members that begin a frame, in either order. */
+const TRACK_HEAD = /^\{ ?"(?:type": ?"track", ?"id": ?(\d{1,15})|id": ?(\d{1,15}), ?"type": ?"track")[ ,}]/
+const PEEKED_BYTES = 64
+
 /** `ringfence.json`: a message is a JSON object, in a text frame or a binary one. */
 export const jsonCodec: Codec = {
   protocol: 'ringfence.json',
@@ -25,6 +29,11 @@ export const jsonCodec: Codec = {
   },
 
   scanTrack: scanJsonTrack,
+
+  peekTrack(bytes): number | undefined {
+    const found = TRACK_HEAD.exec(bytes.toString('latin1', 0, PEEKED_BYTES))
+    return found === null ? undefined : Number(found[1] ?? found[2])
+  },
 
   encode(message): string {
     // Records are finished JSON: they are not written again.

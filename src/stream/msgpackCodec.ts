@@ -10,6 +10,9 @@ import type { Codec } from './port.ts'
 /** Plain maps with texts as keys, which every library reads. */
 const packr = new Packr({ useRecords: false, variableMapSize: true, int64AsType: 'number' })
 
+/** `type`, `track`, `id`, each with the byte that says that it is a text and how long. */
+const TRACK_HEAD = '\xa4type\xa5track\xa2id'
+
 /** `ringfence.msgpack`: a message is a MessagePack map. */
 export const msgpackCodec: Codec = {
   protocol: 'ringfence.msgpack',
@@ -30,6 +33,20 @@ export const msgpackCodec: Codec = {
   },
 
   scanTrack: scanMsgpackTrack,
+
+  peekTrack(bytes): number | undefined {
+    // A map of few members that begins with type and id.
+    if ((bytes[0]! & 0xf0) !== 0x80 || bytes.toString('latin1', 1, 1 + TRACK_HEAD.length) !== TRACK_HEAD)
+      return undefined
+    const at = 1 + TRACK_HEAD.length
+    const tag = bytes[at]!
+    if (tag < 0x80) return tag
+    if (bytes.length < at + 9) return undefined
+    if (tag === 0xcc) return bytes[at + 1]
+    if (tag === 0xcd) return bytes.readUInt16BE(at + 1)
+    if (tag === 0xce) return bytes.readUInt32BE(at + 1)
+    return tag === 0xcf ? Number(bytes.readBigUInt64BE(at + 1)) : undefined
+  },
 
   encode(message): Uint8Array {
     return packr.pack(plain(message))

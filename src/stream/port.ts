@@ -23,6 +23,11 @@ export interface Codec {
    * to leave them to those. It does not throw.
    */
   scanTrack(bytes: Buffer, stamp: Stamp): TrackFrame | undefined
+  /**
+   * The id of a frame of updates by the first bytes of its message, as usual clients write it; undefined for all else.
+   * It costs nothing: for messages that are refused unread.
+   */
+  peekTrack(bytes: Buffer): number | undefined
   encode(message: ServerMessage): Encoded
 }
 

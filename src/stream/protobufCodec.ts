@@ -15,6 +15,10 @@ const Event = root.lookupType('ringfence.v1.Event')
 // oxlint-disable-next-line typescript/no-explicit-any -- messages as protobufjs reads them, by the schema of their file
 type Read = any
 
+/** ClientMessage.track, and Track.id, which comes first. */
+const TRACK_TAG = 0x0a
+const ID_TAG = 0x08
+
 /** `ringfence.protobuf`: a message is a ClientMessage or ServerMessage of proto/ringfence.proto. */
 export const protobufCodec: Codec = {
   protocol: 'ringfence.protobuf',
@@ -35,6 +39,13 @@ export const protobufCodec: Codec = {
   },
 
   scanTrack: scanProtobufTrack,
+
+  peekTrack(bytes): number | undefined {
+    if (bytes[0] !== TRACK_TAG) return undefined
+    const length = varint(bytes, 1)
+    if (length === undefined || bytes[length.end] !== ID_TAG) return undefined
+    return varint(bytes, length.end + 1)?.value
+  },
 
   encode(message): Uint8Array {
     const { type, ...body } = message
@@ -109,4 +120,16 @@ function wireFields(message: ServerMessage, body: Read): object {
     default:
       return body
   }
+}
+
+/** A number of up to 49 bits, and where it ends. */
+function varint(bytes: Buffer, start: number): { readonly value: number; readonly end: number } | undefined {
+  let value = 0
+  for (let i = 0; i < 7; i++) {
+    const byte = bytes[start + i]
+    if (byte === undefined) return undefined
+    value += (byte & 0x7f) * 2 ** (7 * i)
+    if (byte < 0x80) return { value, end: start + i + 1 }
+  }
+  return undefined
 }

@@ -8,6 +8,7 @@ import { Validator } from '../api/validate.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { KeyedBound } from '../runtime/keyedBound.ts'
 import { ApiError } from '../runtime/errors.ts'
+import { Admission } from './admission.ts'
 import { CLOSE } from './closeCodes.ts'
 import { Connection, type ConnectionParts, type FeatureEntry, type StreamCounters } from './connection.ts'
 import { jsonCodec } from './jsonCodec.ts'
@@ -16,7 +17,7 @@ import type { Codec, StreamFeatureKind } from './port.ts'
 import { protobufCodec } from './protobufCodec.ts'
 
 export interface StreamOptions {
-  readonly intake: Pick<Intake, 'submit'>
+  readonly intake: Pick<Intake, 'submit' | 'hasRoom'>
   readonly features: readonly StreamFeatureKind[]
   readonly keyWatch: KeyWatch
   /** Of what subscriptions and watches keep. */
@@ -43,6 +44,9 @@ const MIB = 1024 * 1024
 /** Bytes that clients have left unread. What one connection may leave is 4 MB and a message (connection.ts). */
 const UNREAD_BOUNDS = { connection: 64 * MIB, key: 64 * MIB, all: 128 * MIB }
 
+/** Bytes of messages that wait for their turn. What one connection may have is less (connection.ts). */
+const WAITING_BOUNDS = { connection: 4 * MIB, key: 64 * MIB, all: 128 * MIB }
+
 const CODECS: readonly Codec[] = [jsonCodec, msgpackCodec, protobufCodec]
 
 /**
@@ -66,6 +70,7 @@ export class StreamServer implements SocketHandler {
   readonly closedByCode = new Map<number, number>()
   readonly #options: StreamOptions
   readonly #parts: ConnectionParts
+  readonly #admission: Admission
   readonly #unread = new KeyedBound('Unread messages', UNREAD_BOUNDS)
   readonly #byKey = new Map<string, Set<Connection>>()
   #toFlush: Connection[] = []
@@ -75,6 +80,11 @@ export class StreamServer implements SocketHandler {
     this.#options = options
     this.maxMessageBytes = TOLD_SHARE * options.maxBodyBytes
     this.idleSeconds = options.streamIdleSeconds
+    const bounds = {
+      ...WAITING_BOUNDS,
+      connection: Math.max(WAITING_BOUNDS.connection, 2 * options.maxBodyBytes),
+    }
+    this.#admission = new Admission(options.intake, new KeyedBound('Waiting messages', bounds))
     this.#parts = {
       intake: options.intake,
       quotas: options.quotas,
@@ -84,6 +94,7 @@ export class StreamServer implements SocketHandler {
       rateLimited: options.streamDeviceLimit,
       features: entriesOf(options.features),
       counters: this.counters,
+      admission: this.#admission,
       kept: options.kept,
       unread: this.#unread,
       flushSoon: (connection) => {
@@ -104,6 +115,11 @@ export class StreamServer implements SocketHandler {
   /** Bytes that clients have not read. */
   get unreadBytes(): number {
     return this.#unread.used
+  }
+
+  /** Bytes of messages that wait for their turn. */
+  get waitingBytes(): number {
+    return this.#admission.waitingBytes
   }
 
   admit(key: string): void {
@@ -139,6 +155,7 @@ export class StreamServer implements SocketHandler {
     const connections = this.#toFlush
     this.#toFlush = []
     for (const connection of connections) connection.flush()
+    this.#admission.pump()
   }
 
   #closed(connection: Connection): void {

@@ -304,7 +304,7 @@ t.test('a slow reader is told and closed; others go on', async (t) => {
 function openFake(features: readonly StreamFeatureKind[] = []) {
   const state = { buffered: 0 }
   const streams = new StreamServer({
-    intake: { submit: () => undefined },
+    intake: { submit: () => undefined, hasRoom: true },
     features,
     keyWatch: { add: () => undefined, remove: () => undefined } as never,
     kept: roomy(),

@@ -1,0 +1,195 @@
+/** Streams that flood the device actors, without sockets: what goes before a request, in the order of commits. */
+import t from 'tap'
+import type { Socket } from '../../src/api/socket.ts'
+import type { Submitter } from '../../src/engine/port.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { StreamServer } from '../../src/stream/streamServer.ts'
+import { Engine } from '../actor/kit.ts'
+import { decode, encode, ENCODINGS, type Encoding } from '../kit/stream.ts'
+import { roomy } from './fakeConnection.ts'
+
+const FRAME = 1000
+
+function serverOf(engine: Engine): StreamServer {
+  return new StreamServer({
+    intake: engine.host,
+    features: [],
+    keyWatch: { add: () => undefined, remove: () => undefined } as never,
+    kept: roomy(),
+    quotas: { take: () => undefined, giveBack: () => undefined },
+    streamDeviceLimit: false,
+    maxStreamsPerKey: 100,
+    streamIdleSeconds: 120,
+    maxBodyBytes: 1024 * 1024,
+    clock: systemClock,
+    logger: { error: (fields: { err?: unknown }) => t.fail('an error', fields) } as never,
+  })
+}
+
+/** A stream of a server, and what it was answered. */
+function open(streams: StreamServer, encoding: Encoding = 'json', keyId = 'key') {
+  const answers: { type: string; id: number }[] = []
+  const state = { closed: 0 }
+  const socket: Socket = {
+    send: (text) => {
+      answers.push(encoding === 'json' ? JSON.parse(text as string) : text)
+      return 1
+    },
+    getBufferedAmount: () => 0,
+    end: (code) => {
+      state.closed = code
+      connection.closed(code)
+    },
+    close: () => undefined,
+    cork: (send) => send(),
+  }
+  const connection = streams.open(socket, {
+    credentials: { scope: 1, level: 'publishable', keyId },
+    key: keyId,
+    ip: '127.0.0.1',
+    fromSdk: false,
+    protocol: `ringfence.${encoding}`,
+  })
+  const send = (message: { type: string; [name: string]: unknown }) => {
+    const bytes = encode(encoding, message)
+    connection.message(typeof bytes === 'string' ? Buffer.from(bytes) : bytes, encoding !== 'json')
+  }
+  return { connection, answers, state, send }
+}
+
+const frameOf = (id: number, name: string, more: object = {}) => ({
+  type: 'track',
+  id,
+  updates: Array.from({ length: FRAME }, (_, i) => ({
+    deviceId: `${name}-${i}`,
+    latitude: 10 + id / 1000,
+    longitude: 10,
+    accuracy: 5,
+    ...more,
+  })),
+})
+
+/** A submitter that notes how many updates of others were applied before its own. */
+function normal(engine: Engine): Submitter & { readonly before: Promise<number> } {
+  const began = engine.host.counters.updates
+  let resolve: (before: number) => void
+  const before = new Promise<number>((done) => (resolve = done))
+  return {
+    rateLimited: false,
+    wantsUser: true,
+    wantsEvents: true,
+    isBehind: false,
+    before,
+    applied: () => resolve(engine.host.counters.updates - began - 1),
+    refused: (error) => t.fail('refused', { error }),
+  }
+}
+
+t.test('a track by HTTP has few updates of floods before it', async (t) => {
+  const engine = new Engine({ partitions: 8 })
+  const streams = serverOf(engine)
+  const floods = Array.from({ length: 6 }, (_, i) => open(streams, 'json', i < 3 ? 'one' : 'other'))
+  const next = floods.map(() => 1)
+  /** All send what they have, again and again, and do as the answers say. */
+  const press = () => {
+    for (const [i, { answers, send }] of floods.entries()) {
+      for (const { type, id } of answers.splice(0)) if (type === 'busy') next[i] = Math.min(next[i]!, id)
+      for (let n = 0; n < 40; n++) send(frameOf(next[i]!++, `flood-${i}`, { description: 'd'.repeat(50) }))
+    }
+  }
+  const seen: number[] = []
+  for (let round = 0; round < 5; round++) {
+    press()
+    t.ok(streams.waitingBytes <= 6 * 4 * 1024 * 1024, 'what waits is bounded')
+    const track = normal(engine)
+    engine.host.submitOne(
+      engine.update({ deviceId: `normal-${round}`, latitude: 1, longitude: 1 }),
+      100,
+      track,
+    )
+    seen.push(await track.before)
+  }
+  // What the actors take up in a batch or two, and a frame. The mailbox alone has room for a hundred thousand.
+  t.ok(Math.max(...seen) <= 10_000, `${seen} updates went before`)
+  t.ok(floods.every(({ state }) => state.closed === 0))
+  for (const { connection } of floods) connection.close(1000, '')
+  await engine.host.drained()
+  t.equal(streams.waitingBytes, 0)
+})
+
+t.test('a stream that sends little goes before what floods have waiting', async (t) => {
+  const engine = new Engine({ partitions: 8 })
+  const streams = serverOf(engine)
+  const floods = Array.from({ length: 6 }, () => open(streams))
+  for (const [i, { send }] of floods.entries())
+    for (let id = 1; id <= 20; id++) send(frameOf(id, `flood-${i}`))
+  const quiet = open(streams)
+  quiet.send({
+    type: 'track',
+    id: 1,
+    updates: [{ deviceId: 'quiet', latitude: 1, longitude: 1, accuracy: 5 }],
+  })
+  t.ok(streams.waitingBytes > 0, 'it waits as they do')
+  while (quiet.answers.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(quiet.answers, [{ type: 'ack', id: 1 }])
+  const { updates } = engine.host.counters
+  t.ok(updates <= 40_000, `${updates} of 120,000 updates of the floods are through`)
+  for (const { connection } of [...floods, quiet]) connection.close(1000, '')
+  await engine.host.drained()
+})
+
+for (const encoding of ENCODINGS) {
+  t.test(
+    `${encoding}: what there is no room for is refused unread, each frame, and comes again in its order`,
+    async (t) => {
+      const engine = new Engine({ partitions: 8 })
+      const streams = serverOf(engine)
+      const decoded: { type: string; id: number }[] = []
+      const stream = open(streams, encoding)
+      const take = () => {
+        for (const answer of stream.answers.splice(0))
+          decoded.push(encoding === 'json' ? answer : decode(encoding, Buffer.from(answer as never)))
+      }
+      const FRAMES = 40
+      let acknowledged = 0
+      let busy = 0
+      while (acknowledged < FRAMES) {
+        const sent = new Set<number>()
+        for (let id = acknowledged + 1; id <= FRAMES; id++) {
+          sent.add(id)
+          stream.send(frameOf(id, 'd', { description: 'x'.repeat(200) }))
+        }
+        while (sent.size > 0) {
+          await new Promise((resolve) => setImmediate(resolve))
+          take()
+          for (const { type, id } of decoded.splice(0)) {
+            if (type === 'busy') {
+              busy++
+              sent.delete(Number(id))
+            } else {
+              t.equal(type, 'ack')
+              acknowledged = Number(id)
+              for (const one of sent) if (one <= acknowledged) sent.delete(one)
+            }
+          }
+        }
+      }
+      t.ok(busy > 0, `${busy} frames were refused`)
+      t.equal(engine.host.counters.updates, FRAMES * FRAME, 'each update once')
+      t.equal(stream.state.closed, 0)
+    },
+  )
+}
+
+t.test('what has no id to be seen, and no room, ends the stream', async (t) => {
+  const engine = new Engine({ partitions: 8 })
+  const streams = serverOf(engine)
+  const stream = open(streams)
+  for (let id = 1; id <= 60 && stream.state.closed === 0; id++) {
+    const { type, updates } = frameOf(id, 'd', { description: 'x'.repeat(200) })
+    stream.send({ updates, id, type } as never)
+  }
+  t.equal(stream.state.closed, 1013)
+  t.equal(streams.waitingBytes, 0)
+  await engine.host.drained()
+})
