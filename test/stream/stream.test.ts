@@ -348,6 +348,40 @@ t.test('a frame whose error is one message too many for a slow reader does not s
   await streams.stop()
 })
 
+t.test('what clients leave unread is bounded for the streams of one key, and for all', async (t) => {
+  const { streams } = openFake()
+  const UNREAD = 4_000_000
+  let cut = 0
+  /** A stream whose client reads nothing. */
+  const stalled = (keyId: string) => {
+    const socket: Socket = {
+      send: () => 0,
+      getBufferedAmount: () => UNREAD,
+      end: () => t.fail('a close frame would wait behind what is not read'),
+      close() {
+        cut++
+        connection.closed(1006)
+      },
+      cork: (send) => send(),
+    }
+    const connection = streams.open(socket, {
+      credentials: { scope: 1, level: 'publishable', keyId },
+      key: keyId,
+      ip: '127.0.0.1',
+      fromSdk: false,
+      protocol: 'ringfence.json',
+    })
+    connection.message(Buffer.from('{"type":"ping"}'), false)
+  }
+  for (let i = 0; i < 20; i++) stalled('one')
+  t.equal(cut, 4, '16 of them fit 64 MiB')
+  for (let i = 0; i < 20; i++) stalled('other')
+  t.equal(cut, 4 + 4, 'another key has as much')
+  for (let i = 0; i < 5; i++) stalled('third')
+  t.equal(cut, 8 + 4, 'all have 128 MiB together')
+  t.equal(streams.unreadBytes, 33 * UNREAD)
+})
+
 t.test('what a slow reader has made room for is not always the same one that uses it', async (t) => {
   const firsts = new Set<string>()
   let isFull = false
