@@ -19,10 +19,11 @@ import { FrameWriter } from '../../src/actor/commitCodec.ts'
 import { openEventIndex } from '../../src/events/eventIndex.ts'
 import { EventFeed } from '../../src/events/feed.ts'
 import { eventId, storeSalt } from '../../src/events/ids.ts'
-import { eventJson } from '../../src/events/record.ts'
+import { eventJson, outlineIn } from '../../src/events/record.ts'
 import type { EventIndex, EventQuery, StoredEvent } from '../../src/events/port.ts'
 import type { Transition } from '../../src/model/event.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
+import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import { median, rounded } from '../figures.ts'
 import { benchFolder } from '../folder.ts'
 import * as progress from '../progress.ts'
@@ -64,6 +65,8 @@ const geofences = Array.from({ length: GEOFENCES }, (_, i): Geofence => ({
   createdAt: START,
   updatedAt: START,
 }))
+const outlines = createGeofenceIndex()
+for (const geofence of geofences) outlines.put(geofence)
 const users = Array.from({ length: DEVICES }, (_, i) => ({
   id: (i * 7919).toString(16).padStart(24, 'a'),
   deviceId: `device-${i}`,
@@ -100,6 +103,7 @@ function happening(time: number, index: number): StoredEvent {
       : { type: 'user.exited_geofence', geofence, confidence: 3, duration: minutes }
   const id = eventId(salt, time, 0, position, index)
   const json = eventJson(id, transition, {
+    outlineOf: (one) => outlineIn(outlines, one),
     live: false,
     user,
     latitude,

@@ -926,6 +926,8 @@ export interface components {
             deviceOS?: string;
             deviceMake?: string;
             deviceModel?: string;
+            /** @description What made an SDK send an update: as it said last. */
+            source?: string;
             /**
              * Format: date-time
              * @example 2026-11-20T04:21:00.123Z
@@ -936,6 +938,11 @@ export interface components {
              * @example 2026-11-20T04:21:00.123Z
              */
             updatedAt: string;
+            /**
+             * Format: date-time
+             * @description When the server received the last update, by its own clock.
+             */
+            actualUpdatedAt: string;
             ip: string;
             geofences: {
                 _id: string;
@@ -945,6 +952,16 @@ export interface components {
                 metadata?: {
                     [key: string]: string | boolean | number;
                 };
+                /** @enum {string} */
+                type: "circle" | "polygon" | "isochrone";
+                geometryCenter: {
+                    /** @constant */
+                    type: "Point";
+                    /** @description [longitude, latitude] */
+                    coordinates: number[];
+                };
+                /** @description In metres: the radius of the circle, or of a circle around the polygon. */
+                geometryRadius: number;
             }[];
             beacons: {
                 _id: string;
@@ -986,8 +1003,8 @@ export interface components {
             actualCreatedAt: string;
             live: boolean;
             user: {
-                /** @description Absent on a conversion of an unknown device. */
-                _id?: string;
+                /** @description Of a conversion of a device that has sent no location: an id that no user has. */
+                _id: string;
                 userId?: string;
                 deviceId: string;
                 metadata?: {
@@ -1002,6 +1019,16 @@ export interface components {
                 metadata?: {
                     [key: string]: string | boolean | number;
                 };
+                /** @enum {string} */
+                type: "circle" | "polygon" | "isochrone";
+                geometryCenter: {
+                    /** @constant */
+                    type: "Point";
+                    /** @description [longitude, latitude] */
+                    coordinates: number[];
+                };
+                /** @description In metres: the radius of the circle, or of a circle around the polygon. */
+                geometryRadius: number;
             };
             beacon?: {
                 _id: string;
@@ -1028,8 +1055,8 @@ export interface components {
             };
             /** @description Metres. */
             locationAccuracy?: number;
-            /** @description Absent on conversions, like the following fields. */
-            confidence?: number;
+            /** @description 1 low, 2 medium, 3 high; 3 on conversions, which lack the following fields. */
+            confidence: number;
             currentlyOperating?: boolean;
             /** @description Minutes since entry; on exits. */
             duration?: number;
@@ -1191,12 +1218,14 @@ export interface components {
             };
             /** @description Metres. */
             locationAccuracy?: number;
+            /** @description 1 low, 2 medium, 3 high; 3 on conversions, which lack the following fields. */
+            confidence: number;
             metadata?: {
                 [key: string]: string | boolean | number;
             };
             user: {
-                /** @description Absent on a conversion of an unknown device. */
-                _id?: string;
+                /** @description Of a conversion of a device that has sent no location: an id that no user has. */
+                _id: string;
                 userId?: string;
                 /** @description Absent if the event was sent with a publishable key and without a user. */
                 deviceId?: string;
@@ -1586,6 +1615,8 @@ export interface operations {
                     deviceOS?: string;
                     deviceMake?: string;
                     deviceModel?: string;
+                    /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
+                    source?: string;
                     installId?: string;
                     sdkVersion?: string;
                     /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
@@ -1647,6 +1678,8 @@ export interface operations {
                     deviceOS?: string;
                     deviceMake?: string;
                     deviceModel?: string;
+                    /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
+                    source?: string;
                     installId?: string;
                     sdkVersion?: string;
                     /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
@@ -1743,6 +1776,8 @@ export interface operations {
                         deviceOS?: string;
                         deviceMake?: string;
                         deviceModel?: string;
+                        /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
+                        source?: string;
                         installId?: string;
                         sdkVersion?: string;
                         /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
@@ -1806,6 +1841,8 @@ export interface operations {
                         deviceOS?: string;
                         deviceMake?: string;
                         deviceModel?: string;
+                        /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
+                        source?: string;
                         installId?: string;
                         sdkVersion?: string;
                         /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
@@ -2022,6 +2059,16 @@ export interface operations {
                                 metadata?: {
                                     [key: string]: string | boolean | number;
                                 };
+                                /** @enum {string} */
+                                type: "circle" | "polygon" | "isochrone";
+                                geometryCenter: {
+                                    /** @constant */
+                                    type: "Point";
+                                    /** @description [longitude, latitude] */
+                                    coordinates: number[];
+                                };
+                                /** @description In metres: the radius of the circle, or of a circle around the polygon. */
+                                geometryRadius: number;
                             }[];
                         };
                         /** @description The enabled geofences around the location. */
@@ -2033,6 +2080,16 @@ export interface operations {
                             metadata?: {
                                 [key: string]: string | boolean | number;
                             };
+                            /** @enum {string} */
+                            type: "circle" | "polygon" | "isochrone";
+                            geometryCenter: {
+                                /** @constant */
+                                type: "Point";
+                                /** @description [longitude, latitude] */
+                                coordinates: number[];
+                            };
+                            /** @description In metres: the radius of the circle, or of a circle around the polygon. */
+                            geometryRadius: number;
                         }[];
                     };
                 };
@@ -2073,13 +2130,50 @@ export interface operations {
                                     uids: string[];
                                 };
                             };
-                            /** @description The project settings that tell an SDK what the server will decide. */
+                            /** @description The first four are the project settings that tell an SDK what the server will decide; the others are the defaults of the SDKs. */
                             sdkConfiguration: {
                                 stopDetection: boolean;
                                 bufferGeofenceEntries: boolean;
                                 bufferGeofenceExits: boolean;
                                 /** @description Minutes; 0: none. */
                                 defaultGeofenceDwellThreshold: number;
+                                logLevel: string;
+                                skipForegroundCheck: boolean;
+                                useOpenedAppConversion: boolean;
+                                networkAny: boolean;
+                                maxConcurrentJobs: number;
+                                locationManagerTimeout: number;
+                                maxReplayBufferSize: number;
+                                startTrackingOnInitialize: boolean;
+                                trackOnceOnAppOpen: boolean;
+                                usePersistence: boolean;
+                                extendFlushReplays: boolean;
+                                useLogPersistence: boolean;
+                                useRadarModifiedBeacon: boolean;
+                                useLocationMetadata: boolean;
+                                useForegroundLocationUpdatedAtMsDiff: boolean;
+                                useNotificationDiff: boolean;
+                                useNotificationDiffV2: boolean;
+                                syncAfterSetUser: boolean;
+                                useSyncRegion: boolean;
+                                useOfflineRTOUpdates: boolean;
+                                offlineEventGenerationEnabled: boolean;
+                                startUpdatesWhileInUse: boolean;
+                                useSwiftLocationManager: boolean;
+                                useSwiftVerificationManager: boolean;
+                            };
+                            /** @description What older SDKs read instead: their defaults. */
+                            featureSettings: {
+                                usePersistence: boolean;
+                                extendFlushReplays: boolean;
+                                useLogPersistence: boolean;
+                                useRadarModifiedBeacon: boolean;
+                                useLocationMetadata: boolean;
+                                useRadarKVStore: boolean;
+                                networkAny: boolean;
+                                maxConcurrentJobs: number;
+                                radarLowPowerManagerDesiredAccuracy: number;
+                                radarLowPowerManagerDistanceFilter: number;
                             };
                         };
                     } & Record<string, unknown>;
@@ -2094,16 +2188,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": {
-                    logs?: unknown;
-                };
-                "application/x-www-form-urlencoded": {
-                    logs?: unknown;
-                };
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {

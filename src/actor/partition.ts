@@ -5,9 +5,9 @@ import { isLive } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
-import { eventId, userRecordId, type StoreSalt } from '../events/ids.ts'
-import { conversionJson, EventTexts } from '../events/record.ts'
-import { NO_RECORD, type StoredEvent } from '../events/port.ts'
+import { eventId, strangerId, userRecordId, type StoreSalt } from '../events/ids.ts'
+import { conversionJson, EventTexts, outlineIn } from '../events/record.ts'
+import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../registry/port.ts'
 import type { FrameWriter } from './commitCodec.ts'
 import {
@@ -222,15 +222,16 @@ export class Partition {
       accuracy: Number.isNaN(accuracy) ? undefined : accuracy,
     }
     const id = this.nextEventId()
-    const json = conversionJson(id, conversion, user, place)
     const { scope, deviceId, createdAt } = conversion
+    const userId = user?.id ?? strangerId(this.salt, scope, deviceId, conversion.userId)
+    const json = conversionJson(id, conversion, user ?? { id: userId }, place)
     this.newEvents.push({
       scope,
       id,
       type: conversion.name,
       deviceId,
       userId: user?.userId ?? conversion.userId,
-      userRecordId: user?.id ?? NO_RECORD,
+      userRecordId: userId,
       createdAt,
       actualCreatedAt: conversion.receivedAt,
       json,
@@ -311,7 +312,7 @@ export class Partition {
     const profile = profileAfter(before, update, place, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
-    const events = transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, time)
+    const events = transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, view, time)
     if (events === undefined) return TOO_MANY_EVENTS
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.move(row, update, view.settings, time, profile === before)
@@ -343,12 +344,14 @@ export class Partition {
     transitions: readonly Transition[],
     profile: Profile,
     update: Update,
+    view: ScopeView,
     time: number,
   ): readonly string[] | undefined {
     const first = this.newEvents.length
     const firstIndex = this.eventIndex
     let characters = 0
     const written = new EventTexts({
+      outlineOf: (geofence) => outlineIn(view.index, geofence),
       live: isLive(update.scope),
       user: profile,
       latitude: update.latitude,

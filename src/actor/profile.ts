@@ -33,6 +33,7 @@ export function saysNothingNew(p: Profile, u: Update): boolean {
     (u.deviceOS === undefined || u.deviceOS === p.deviceOS) &&
     (u.deviceMake === undefined || u.deviceMake === p.deviceMake) &&
     (u.deviceModel === undefined || u.deviceModel === p.deviceModel) &&
+    (u.source === undefined || u.source === p.source) &&
     (u.metadata === undefined || sameMetadata(u.metadata, p.metadata))
   )
 }
@@ -74,6 +75,7 @@ export function profileAfter(
     deviceOS: update.deviceOS ?? before?.deviceOS,
     deviceMake: update.deviceMake ?? before?.deviceMake,
     deviceModel: update.deviceModel ?? before?.deviceModel,
+    source: update.source ?? before?.source,
     ip: update.ip,
     createdAt: before?.createdAt ?? update.receivedAt,
     visits: place.visits,

@@ -28,13 +28,16 @@ export function packProfile(p: Profile): Uint8Array {
     p.marks.map((m) => [m.stream, m.sequence]),
   ]
   // What few devices have is left out where nothing of it is there.
-  if (p.approaches.length + p.approachesBefore.length + p.crossed.length + p.beacons.length > 0) {
+  const isElsewhere =
+    p.approaches.length + p.approachesBefore.length + p.crossed.length + p.beacons.length > 0
+  if (isElsewhere || p.source !== undefined) {
     fields.push(
       p.approaches.map(packApproach),
       p.approachesBefore === p.approaches ? null : p.approachesBefore.map(packApproach),
       p.crossed,
       p.beacons.map(({ beaconId, enteredAt }) => [beaconId, enteredAt]),
     )
+    if (p.source !== undefined) fields.push(p.source)
   }
   return packr.pack(fields)
 }
@@ -61,6 +64,7 @@ export function unpackProfile(bytes: Uint8Array): Profile {
     deviceOS: a[7] ?? undefined,
     deviceMake: a[8] ?? undefined,
     deviceModel: a[9] ?? undefined,
+    source: a[19],
     ip: a[10],
     createdAt: a[11],
     visits,

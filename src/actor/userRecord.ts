@@ -3,7 +3,7 @@ import type { Profile } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
-import { beaconContext, geofenceContext } from '../events/record.ts'
+import { beaconContext, geofenceContext, outlineIn } from '../events/record.ts'
 import { isMeantFor } from '../events/transitions.ts'
 import type { ScopeView } from '../registry/port.ts'
 import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
@@ -22,11 +22,12 @@ export function userParts(table: DeviceTable, row: number, head: string): UserPa
     foreground: (flags & FLAG_FOREGROUND) !== 0,
     stopped: (flags & FLAG_STOPPED) !== 0,
     updatedAt: table.updatedAt(row),
+    receivedAt: table.receivedAt(row),
   }
 }
 
 export function userJson(parts: UserParts): string {
-  const { head, longitude, latitude, accuracy, foreground, stopped, updatedAt } = parts
+  const { head, longitude, latitude, accuracy, foreground, stopped, updatedAt, receivedAt } = parts
   return (
     head +
     longitude +
@@ -38,6 +39,8 @@ export function userJson(parts: UserParts): string {
     stopped +
     ',"updatedAt":"' +
     isoDate(updatedAt) +
+    '","actualUpdatedAt":"' +
+    isoDate(receivedAt) +
     '"}'
   )
 }
@@ -56,6 +59,7 @@ export function userHead(table: DeviceTable, row: number, view: ScopeView, now: 
     deviceOS: profile.deviceOS,
     deviceMake: profile.deviceMake,
     deviceModel: profile.deviceModel,
+    source: profile.source,
     ip: profile.ip,
     createdAt: isoDate(profile.createdAt),
     geofences: currentGeofences(profile, view, now),
@@ -84,7 +88,7 @@ export function currentGeofences(profile: Pick<Profile, 'visits' | 'userId'>, vi
     const geofence = view.geofence(geofenceId)
     if (geofence === undefined || !isActive(geofence) || !isMeantFor(geofence, profile.userId)) continue
     if (geofence.disableAfter !== undefined && geofence.disableAfter <= now) continue
-    geofences.push(geofenceContext(geofence))
+    geofences.push(geofenceContext(geofence, outlineIn(view.index, geofence)))
   }
   return geofences
 }

@@ -1,6 +1,7 @@
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { tooLarge } from './errors.ts'
-import { checkText, decodeText, parseJsonObject } from './jsonBody.ts'
+import { checkText } from './cleanValue.ts'
+import { decodeText, parseJsonObject } from './jsonBody.ts'
 import { readForm } from './formValues.ts'
 import { RateLimiter } from './rateLimit.ts'
 import type { Route, UploadRule } from './route.ts'
@@ -74,7 +75,7 @@ export class Endpoint {
   /** @throws ApiError 400 naming the parameter */
   readQuery(text: string): Record<string, unknown> | undefined {
     if (this.#query === undefined) return undefined
-    const query = readForm(text, this.#query.properties, this.#query.isStrict ? 'keep' : 'drop')
+    const query = readForm(text, this.#query.properties, othersOf(this.#query))
     this.#query.check(query)
     return query
   }
@@ -89,12 +90,13 @@ export class Endpoint {
     const text = decodeText(bytes)
     let body: Record<string, unknown>
     if (text === undefined) body = {}
-    else if (format === 'json') body = parseJsonObject(text, validator.nullable)
+    else if (format === 'json') body = parseJsonObject(text)
     else if (text.startsWith('{'))
       throw badParam('body', `This is JSON. Send it with Content-Type: ${JSON_TYPE}.`)
-    else body = readForm(text.trimEnd(), validator.properties, 'keep', validator.nullable)
+    else body = readForm(text.trimEnd(), validator.properties, othersOf(validator), validator.nullable)
     try {
-      validator.check(body)
+      // Within valid UTF-8 only an escape can make a NUL or a lone surrogate.
+      validator.check(body, format === 'form' || (text?.includes('\\u') ?? false))
     } catch (error) {
       if (text === undefined) throw badParam('body', 'Required.')
       throw error
@@ -124,6 +126,11 @@ export function bodyFormat(contentType: string): BodyFormat {
   if (type === JSON_TYPE) return 'json'
   if (type === FORM) return 'form'
   throw new ApiError(415, `Unsupported content type. Send ${JSON_TYPE} or ${FORM}.`)
+}
+
+/** What becomes of names that a form has and the schema not: where they are refused, that is for the check to say. */
+function othersOf({ isStrict }: Validator): 'keep' | 'drop' {
+  return isStrict ? 'keep' : 'drop'
 }
 
 /** A Content-Type without its parameters. */

@@ -1,7 +1,7 @@
-import { IsArray, IsObject, IsRecord, IsUnion, IsUnknown, type TSchema } from 'typebox'
+import { IsAny, IsArray, IsObject, IsRecord, IsUnion, IsUnknown, type TSchema } from 'typebox'
 import { decimalOf, MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import { checkKey, cleanValue, pathText } from './jsonBody.ts'
+import { checkKey, pathText } from './cleanValue.ts'
 import { beginTexts, parseOneOfTexts } from './jsonStructure.ts'
 import { isTexts, splitPairs, type PairBranch, type PairNode } from './pairs.ts'
 
@@ -27,8 +27,8 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
  * Where the schema admits texts beside numbers and booleans, only what prints again as it was sent is one: `007` and
  * `1.0` stay texts.
  *
- * @param others what becomes of names that the schema does not know: a query's are dropped, a form's are kept as texts,
- *   so that a route may refuse them as it does in JSON
+ * @param others what becomes of names that the schema does not know: they are dropped unread, or kept as texts where they
+ *   are to be refused
  * @param nullable names for which null is a value of its own
  * @throws ApiError 400 naming the parameter
  */
@@ -52,7 +52,6 @@ export function readForm(
       fields[name] = value
     }
   }
-  cleanValue(fields, [], true, nullable)
   return fields
 }
 
@@ -184,7 +183,7 @@ function isNumberOrBoolean(kinds: ReadonlySet<Kind>): boolean {
 
 /** What a schema admits; all where it does not say. */
 function kindsOf(schema: TSchema | undefined): ReadonlySet<Kind> {
-  if (schema === undefined || IsUnknown(schema)) return ALL
+  if (schema === undefined || IsUnknown(schema) || IsAny(schema)) return ALL
   if (IsUnion(schema)) return new Set(schema.anyOf.flatMap((variant) => [...kindsOf(variant)]))
   const { type } = schema as { type?: string }
   if (type === 'integer') return new Set<Kind>(['number'])

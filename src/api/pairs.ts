@@ -1,5 +1,5 @@
 import { ApiError, badParam } from '../runtime/errors.ts'
-import { shownKey } from './jsonBody.ts'
+import { shownKey } from './cleanValue.ts'
 
 /** A longer query or form is refused before it is read: the largest legitimate form is a polygon of 2,000 points. */
 const MAX_PAIRS = 10_000
@@ -25,7 +25,7 @@ export interface PairBranch {
 export interface Pairs {
   /** By name before the brackets, of the names that are wanted. */
   readonly wanted: ReadonlyMap<string, PairNode>
-  /** The last text of every other name, brackets and all. */
+  /** The last text of every other name, brackets and all; as it came where its escapes stand for nothing. */
   readonly others: ReadonlyMap<string, string>
 }
 
@@ -35,7 +35,7 @@ export function isTexts(node: PairNode | undefined): node is PairTexts {
 
 /**
  * Splits `a=1&b[c]=2&b[d][]=3` into a tree.
- * @throws ApiError 400 for over {@link MAX_PAIRS} pairs, a bad escape, brackets that do not close or lie too deep
+ * @throws ApiError 400 for over {@link MAX_PAIRS} pairs; for wanted names, a bad escape, or brackets that do not close or lie too deep
  */
 export function splitPairs(text: string, isWanted: (name: string) => boolean): Pairs {
   const wanted = new Map<string, PairNode>()
@@ -46,12 +46,16 @@ export function splitPairs(text: string, isWanted: (name: string) => boolean): P
   for (const pair of pairs) {
     const equals = pair.indexOf('=')
     const rawName = equals < 0 ? pair : pair.slice(0, equals)
-    const name = decode(rawName, rawName)
+    const decodedName = decode(rawName)
+    const name = decodedName ?? rawName
     const bracket = name.indexOf('[')
     const field = bracket < 0 ? name : name.slice(0, bracket)
-    const value = equals < 0 ? '' : decode(pair.slice(equals + 1), field)
-    if (isWanted(field)) wanted.set(field, add(wanted.get(field), levelsOf(name, field), 0, value))
-    else others.set(name, value)
+    const rawValue = equals < 0 ? '' : pair.slice(equals + 1)
+    const value = decode(rawValue)
+    if (!isWanted(field)) others.set(name, value ?? rawValue)
+    else if (decodedName === undefined || value === undefined)
+      throw badParam(shownKey(field), 'Invalid escape sequence.')
+    else wanted.set(field, add(wanted.get(field), levelsOf(name, field), 0, value))
   }
   return { wanted, others }
 }
@@ -93,12 +97,12 @@ function goesOn(node: PairNode, levels: readonly string[], depth: number): boole
   return member === undefined || goesOn(member, levels, depth + 1)
 }
 
-function decode(text: string, name: string): string {
+/** Undefined where an escape stands for nothing. */
+function decode(text: string): string | undefined {
   if (!text.includes('%') && !text.includes('+')) return text
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch (cause) {
-    const param = shownKey(name)
-    throw new ApiError(400, `${param}: Invalid escape sequence.`, { param, cause })
+  } catch {
+    return undefined
   }
 }

@@ -2,7 +2,7 @@ import { Compile } from 'typebox/compile'
 import { Check } from 'typebox/value'
 import type { TObject, TSchema } from 'typebox'
 import { badParam, outOfRange, type ApiError } from '../runtime/errors.ts'
-import { pathText } from './jsonBody.ts'
+import { cleanValue, pathText } from './cleanValue.ts'
 
 /** The JSON Schema keywords that the sentences below know of. */
 interface Keywords {
@@ -58,10 +58,12 @@ export class Validator {
   }
 
   /**
-   * Checks, after filling in defaults where that was asked for.
+   * Cleans the value, see {@link cleanValue}, fills in defaults where that was asked for, and checks.
+   * @param strings whether there may be a NUL or a lone surrogate in it
    * @throws ApiError 400 for the first offending parameter in the schema's order
    */
-  check(value: Record<string, unknown>): void {
+  check(value: Record<string, unknown>, strings = true): void {
+    cleanValue(value, this.#schema, [], strings, this.nullable)
     for (const [name, standard] of this.#defaults) value[name] ??= standard
     if (!this.#compiled.Check(value)) throw explainBad(this.#schema, value, [])
   }

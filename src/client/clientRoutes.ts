@@ -1,8 +1,11 @@
 import Type from 'typebox'
+import { DEVICE_TYPE_HEADER, isIos } from '../api/deviceType.ts'
 import { route, type Route } from '../api/route.ts'
 import { Text } from '../api/schemas.ts'
 import type { Settings } from '../model/settings.ts'
 import type { RegistryView } from '../registry/port.ts'
+
+import { FEATURE_SETTINGS, FeatureSettings, sdkConfiguration, SdkConfiguration } from './sdkConfiguration.ts'
 
 const TAG = 'SDK'
 
@@ -12,16 +15,6 @@ const BeaconSettings = Type.Object({
     uids: Type.Array(Type.String()),
   }),
 })
-
-const SdkConfiguration = Type.Object(
-  {
-    stopDetection: Type.Boolean(),
-    bufferGeofenceEntries: Type.Boolean(),
-    bufferGeofenceExits: Type.Boolean(),
-    defaultGeofenceDwellThreshold: Type.Integer({ description: 'Minutes; 0: none.' }),
-  },
-  { description: 'The project settings that tell an SDK what the server will decide.' },
-)
 
 /** Calls that SDKs make by themselves: their configuration, their logs, their clicks. */
 export function clientRoutes(registry: RegistryView): Route[] {
@@ -42,11 +35,22 @@ export function clientRoutes(registry: RegistryView): Route[] {
         sessionId: Type.Optional(Text(256)),
         locationAuthorization: Type.Optional(Text(256)),
       }),
-      meta: Type.Object({ settings: BeaconSettings, sdkConfiguration: SdkConfiguration }),
+      meta: Type.Object({
+        settings: BeaconSettings,
+        sdkConfiguration: SdkConfiguration,
+        featureSettings: FeatureSettings,
+      }),
       answers: { 200: Type.Object({}) },
+      headers: [DEVICE_TYPE_HEADER],
       handler: (call) => {
         const { settings } = registry.scope(call.credentials!.scope)
-        return { meta: { settings: beaconSettings(settings), sdkConfiguration: sdkConfiguration(settings) } }
+        return {
+          meta: {
+            settings: beaconSettings(settings),
+            sdkConfiguration: sdkConfiguration(settings, isIos(call.headers)),
+            featureSettings: FEATURE_SETTINGS,
+          },
+        }
       },
     }),
     route({
@@ -55,8 +59,7 @@ export function clientRoutes(registry: RegistryView): Route[] {
       auth: 'publishable',
       tag: TAG,
       summary: 'Send the logs of an SDK',
-      description: 'The logs are accepted and discarded.',
-      body: Type.Object({ logs: Type.Optional(Type.Unknown()) }),
+      description: 'The body is accepted and dropped unread, whatever it is.',
       answers: { 200: Type.Object({}) },
       handler: () => ({}),
     }),
@@ -68,9 +71,9 @@ export function clientRoutes(registry: RegistryView): Route[] {
       summary: 'Report which completion was chosen',
       description: 'Accepted and discarded.',
       body: Type.Object({
-        sessionToken: Type.Optional(Type.Unknown()),
-        requestId: Type.Optional(Type.Unknown()),
-        idx: Type.Optional(Type.Unknown()),
+        sessionToken: Type.Optional(Type.Any()),
+        requestId: Type.Optional(Type.Any()),
+        idx: Type.Optional(Type.Any()),
       }),
       answers: { 200: Type.Object({}) },
       handler: () => ({}),
@@ -81,16 +84,4 @@ export function clientRoutes(registry: RegistryView): Route[] {
 /** `meta.settings`: the identifiers that SDKs range, where there are any, wherever the beacons stand. */
 function beaconSettings({ beaconUuids, beaconUids }: Settings) {
   return { beacons: { uuids: beaconUuids, uids: beaconUids } }
-}
-
-/** SDKs that save calls count entries, exits and stays on the device; without these they would take buffers as on. */
-function sdkConfiguration(settings: Settings) {
-  return {
-    stopDetection: settings.stopDetection,
-    bufferGeofenceEntries: settings.bufferEntries,
-    // A buffered entry is left by a buffered exit.
-    bufferGeofenceExits: settings.bufferExits || settings.bufferEntries,
-    // They read whole minutes; the later one, for the server decides by the update that they then send.
-    defaultGeofenceDwellThreshold: settings.dwellEvents ? Math.ceil(settings.dwellThreshold ?? 0) : 0,
-  }
 }

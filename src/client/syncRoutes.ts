@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { listPieces } from '../api/answerText.ts'
+import { DEVICE_TYPE_HEADER } from '../api/deviceType.ts'
 import { route, type Route } from '../api/route.ts'
 import { Latitude, Longitude, Text } from '../api/schemas.ts'
 import { isMeantFor } from '../events/transitions.ts'
@@ -10,6 +11,7 @@ import { BeaconRecord, beaconRecord } from '../registry/beaconRecord.ts'
 import { GeofenceRecord, geofenceRecord } from '../registry/geofenceRecord.ts'
 import { isActiveAt } from '../registry/geofenceRow.ts'
 import type { RegistryView, ScopeView } from '../registry/port.ts'
+import { readableBeacons } from '../registry/readableBeacons.ts'
 import { inTurns, mapInTurns } from '../runtime/slices.ts'
 import { Turns } from '../runtime/turns.ts'
 
@@ -61,12 +63,19 @@ export function syncRoutes(registry: RegistryView): Route[] {
           }),
         }),
       },
-      handler: async ({ body, credentials, receivedAt }) => {
+      headers: [DEVICE_TYPE_HEADER],
+      handler: async ({ body, credentials, receivedAt, headers }) => {
         const { latitude, longitude } = body
         const view = registry.scope(credentials!.scope)
         const accept = (geofence: GeofenceProperties) =>
           isMeantFor(geofence, body.userId || undefined) && isActiveAt(geofence, receivedAt)
-        const { geofences, beacons, radiusMeters } = await around(view, latitude, longitude, accept)
+        const { geofences, beacons, radiusMeters } = await around(
+          view,
+          latitude,
+          longitude,
+          accept,
+          readableBeacons(headers),
+        )
         const texts = await turns.take(() => textsInTurns(view, geofences))
         const rest = JSON.stringify({
           places: [],
@@ -100,6 +109,7 @@ async function around(
   latitude: number,
   longitude: number,
   accept: (geofence: GeofenceProperties) => boolean,
+  isReadable: (beacon: Beacon) => boolean,
 ): Promise<Surroundings> {
   const margin = view.settings.bufferEntries ? BUFFER_MARGIN_METERS : SPHERE_MARGIN_METERS
   const beaconMargin = BEACON_RANGE_METERS + SPHERE_MARGIN_METERS
@@ -110,7 +120,8 @@ async function around(
     view.index.nearestSteps(at, limit, MAX_RADIUS_METERS + margin, accept, MOST_LOOKED_AT),
   )
   const geofences = search.found
-  const beacons = view.beacons.near(latitude, longitude, MAX_RADIUS_METERS + beaconMargin, limit)
+  const reach = MAX_RADIUS_METERS + beaconMargin
+  const beacons = view.beacons.near(latitude, longitude, reach, limit, isReadable)
   const nextGeofence = (geofences[MAX_RECORDS]?.distance ?? search.radiusMeters) - margin
   const nextBeacon = (beacons[MAX_RECORDS]?.distance ?? Infinity) - beaconMargin
   return {

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { route, type Route } from '../api/route.ts'
 import { CoordinatesText, parseCoordinates, Text } from '../api/schemas.ts'
 import { GeofenceContextSchema } from '../events/eventSchema.ts'
-import { geofenceContext } from '../events/record.ts'
+import { geofenceContext, outlineIn } from '../events/record.ts'
 import { isMeantFor } from '../events/transitions.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
@@ -37,7 +37,9 @@ export function contextRoutes(registry: RegistryView): Route[] {
         const { latitude, longitude } = parseCoordinates('coordinates', call.query.coordinates)
         const view = registry.scope(call.credentials!.scope)
         const found = geofencesAround(view, latitude, longitude, call.query.userId, call.receivedAt)
-        const context = { geofences: found.map((geofence) => geofenceContext(geofence)) }
+        const context = {
+          geofences: found.map((geofence) => geofenceContext(geofence, outlineIn(view.index, geofence))),
+        }
         return { body: { context, ...context } }
       },
     }),

@@ -1,5 +1,5 @@
 import { eventJson, geofenceContext } from '../events/record.ts'
-import type { Geofence } from '../model/geofence.ts'
+import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { Webhook } from '../model/webhook.ts'
@@ -11,19 +11,20 @@ const USER = { id: ID, userId: 'sample-user', deviceId: 'sample-device', metadat
 const PLACE = { latitude: 52.5219, longitude: 13.4132 }
 const ACCURACY_METERS = 12
 
-const geofence: Geofence = {
+const geofence: GeofenceProperties = {
   id: ID,
   scope: 0,
   tag: 'sample',
   externalId: 'sample',
   description: 'Sample geofence',
   type: 'circle',
-  shape: { kind: 'circle', center: [PLACE.longitude, PLACE.latitude], radius: 100 },
   enabled: true,
   timeZone: 'Europe/Berlin',
   createdAt: 0,
   updatedAt: 0,
 }
+
+const outline: Outline = { center: [PLACE.longitude, PLACE.latitude], radius: 100 }
 
 /** An entry, as JSON; of a type that the webhook wants. */
 export function sampleEvent({ scope, types }: Webhook, id: string, now: number): string {
@@ -31,6 +32,7 @@ export function sampleEvent({ scope, types }: Webhook, id: string, now: number):
     id,
     { type: 'user.entered_geofence', geofence, confidence: 3 },
     {
+      outlineOf: () => outline,
       live: isLive(scope),
       user: USER,
       ...PLACE,
@@ -54,7 +56,7 @@ export function sampleUser({ scope }: Webhook, now: number): string {
     deviceId: USER.deviceId,
     metadata: USER.metadata,
     createdAt: isoDate(now),
-    geofences: [geofenceContext(geofence)],
+    geofences: [geofenceContext(geofence, outline)],
     beacons: [],
     segments: [],
     topChains: [],
@@ -63,5 +65,6 @@ export function sampleUser({ scope }: Webhook, now: number): string {
     foreground: true,
     stopped: false,
     updatedAt: isoDate(now),
+    actualUpdatedAt: isoDate(now),
   })
 }

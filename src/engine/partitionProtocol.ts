@@ -183,6 +183,7 @@ type WholeRow = readonly [
   /** JSON, for its keys may be any. */
   metadata: Nil<string>,
   beacons: Nil<string>,
+  source: Nil<string>,
 ]
 
 const FOREGROUND = 1
@@ -215,6 +216,7 @@ const wholeRows: WholeRows = {
       update.description,
       metadata && JSON.stringify(metadata),
       beacons && JSON.stringify(beacons),
+      update.source,
     ]
     return packr.pack(row)
   },
@@ -223,6 +225,7 @@ const wholeRows: WholeRows = {
     const [bits, scope, deviceId, latitude, longitude, receivedAt, ip, stream, sequence] = row
     const metadata = row[18]
     const beacons = row[19]
+    const source = row[20]
     return {
       scope,
       deviceId,
@@ -244,6 +247,7 @@ const wholeRows: WholeRows = {
       deviceMake: row[15] ?? undefined,
       deviceModel: row[16] ?? undefined,
       description: row[17] ?? undefined,
+      source: source ?? undefined,
       metadata: typeof metadata === 'string' ? (JSON.parse(metadata) as Metadata) : undefined,
       beacons: typeof beacons === 'string' ? (JSON.parse(beacons) as RangedBeacon[]) : undefined,
     }

@@ -35,8 +35,10 @@ export interface UserParts {
   readonly accuracy: number
   readonly foreground: boolean
   readonly stopped: boolean
-  /** Epoch milliseconds. */
+  /** Time t, epoch milliseconds. */
   readonly updatedAt: number
+  /** The server's clock, epoch milliseconds. */
+  readonly receivedAt: number
 }
 
 /** Who submitted an update. One object may stand for many updates. */

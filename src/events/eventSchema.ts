@@ -21,6 +21,11 @@ export const GeofenceContextSchema = Type.Object({
   externalId: Type.String(),
   description: Type.String(),
   metadata: Type.Optional(MetadataSchema),
+  type: Type.Union([Type.Literal('circle'), Type.Literal('polygon'), Type.Literal('isochrone')]),
+  geometryCenter: PointSchema,
+  geometryRadius: Type.Number({
+    description: 'In metres: the radius of the circle, or of a circle around the polygon.',
+  }),
 })
 
 /** A beacon as it appears in user context and in events. */
@@ -50,7 +55,9 @@ export const EventSchema = Type.Object(
     actualCreatedAt: DateSchema,
     live: Type.Boolean(),
     user: Type.Object({
-      _id: Type.Optional(Type.String({ description: 'Absent on a conversion of an unknown device.' })),
+      _id: Type.String({
+        description: 'Of a conversion of a device that has sent no location: an id that no user has.',
+      }),
       userId: Type.Optional(Type.String()),
       deviceId: Type.String(),
       metadata: Type.Optional(MetadataSchema),
@@ -59,13 +66,11 @@ export const EventSchema = Type.Object(
     beacon: Type.Optional(BeaconContextSchema),
     location: Type.Optional(PointSchema),
     locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
-    confidence: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 3,
-        description: 'Absent on conversions, like the following fields.',
-      }),
-    ),
+    confidence: Type.Integer({
+      minimum: 1,
+      maximum: 3,
+      description: '1 low, 2 medium, 3 high; 3 on conversions, which lack the following fields.',
+    }),
     currentlyOperating: Type.Optional(Type.Boolean()),
     duration: Type.Optional(Type.Number({ description: 'Minutes since entry; on exits.' })),
     replayed: Type.Optional(Type.Boolean()),

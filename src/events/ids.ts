@@ -8,7 +8,9 @@
  * The sequence may wrap: 2^26 commits of one partition do not fit into one second, and the seconds differ.
  */
 
+import { deviceHash } from '../model/deviceHash.ts'
 import { isRecordId } from '../model/recordId.ts'
+import type { ScopeId } from '../model/scope.ts'
 
 export const MAX_PARTITIONS = 1024
 
@@ -41,6 +43,22 @@ export function eventId(
 /** The id of a user record; `createdAt` is the server's time, epoch milliseconds. */
 export function userRecordId(salt: StoreSalt, createdAt: number, partition: number, row: number): string {
   return hex8(Math.floor(createdAt / 1000)) + hex8((partition << 22) ^ salt.high) + hex8(row ^ salt.low)
+}
+
+/**
+ * The `_id` of the user of a conversion whose device has no record: the same for the same device and user, and that of no
+ * record, so it locates none.
+ */
+export function strangerId(
+  salt: StoreSalt,
+  scope: ScopeId,
+  deviceId: string,
+  userId: string | undefined,
+): string {
+  const name = JSON.stringify([scope, deviceId, userId])
+  // The low 22 bits of a record's are clear before they are salted.
+  const high = deviceHash(name) | 1
+  return hex8(0) + hex8(high ^ salt.high) + hex8(deviceHash(`user ${name}`))
 }
 
 /** Where a user record with this id would be; undefined when no record of this store can have it. */

@@ -1,6 +1,6 @@
 import type { Beacon } from '../model/beacon.ts'
 import type { Conversion, Transition } from '../model/event.ts'
-import type { GeofenceProperties } from '../model/geofence.ts'
+import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { Profile } from '../model/device.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
@@ -13,6 +13,8 @@ import { NO_RECORD, type StoredEvent } from './port.ts'
 
 /** What an event says of its update and its user, the same for all events of one update. */
 export interface EventContext {
+  /** Where a geofence of its events is. */
+  readonly outlineOf: (geofence: GeofenceProperties) => Outline
   readonly live: boolean
   readonly user: Pick<Profile, 'id' | 'userId' | 'deviceId' | 'metadata'>
   readonly latitude: number
@@ -26,6 +28,12 @@ export interface EventContext {
   readonly time: number
   /** The server's clock, epoch milliseconds. */
   readonly receivedAt: number
+}
+
+/** Where the geofences of a scope are: its index. */
+interface Outlines {
+  slotOf(id: string): number
+  outline(slot: number): Outline
 }
 
 /** The event record of one transition as JSON text. */
@@ -45,7 +53,7 @@ export function eventJson(id: string, transition: Transition, context: EventCont
       deviceId: context.user.deviceId,
       metadata: context.user.metadata,
     },
-    geofence: geofence && geofenceContext(geofence),
+    geofence: geofence && geofenceContext(geofence, context.outlineOf(geofence)),
     beacon: beacon && beaconContext(beacon),
     location: { type: 'Point', coordinates: [longitude, latitude] },
     locationAccuracy: context.accuracy,
@@ -90,7 +98,7 @@ export class EventTexts {
     const what =
       geofence === undefined
         ? `,"beacon":${JSON.stringify(beaconContext(beacon))}`
-        : `,"geofence":${JSON.stringify(geofenceContext(geofence))}`
+        : `,"geofence":${JSON.stringify(geofenceContext(geofence, this.#context.outlineOf(geofence)))}`
     let more = ''
     if (geofence !== undefined && transition.currentlyOperating !== undefined)
       more = `,"currentlyOperating":${transition.currentlyOperating}`
@@ -107,11 +115,14 @@ export interface LastPlace {
   readonly accuracy: number | undefined
 }
 
-/** The event record of a conversion as JSON text; without user and place it says only what its sender did. */
+/** Nobody doubts what an app says of itself. */
+const CONVERSION_CONFIDENCE = 3
+
+/** The event record of a conversion as JSON text; with an id alone and no place it says only what its sender did. */
 export function conversionJson(
   id: string,
   conversion: Omit<Conversion, 'deviceId'> & { readonly deviceId: string | undefined },
-  user: Pick<Profile, 'id' | 'userId' | 'metadata'> | undefined,
+  user: Pick<Profile, 'id'> & Partial<Pick<Profile, 'userId' | 'metadata'>>,
   place: LastPlace | undefined,
 ): string {
   return JSON.stringify({
@@ -121,25 +132,34 @@ export function conversionJson(
     actualCreatedAt: isoDate(conversion.receivedAt),
     live: isLive(conversion.scope),
     user: {
-      _id: user?.id,
-      userId: user?.userId ?? conversion.userId,
+      _id: user.id,
+      userId: user.userId ?? conversion.userId,
       deviceId: conversion.deviceId,
-      metadata: user?.metadata,
+      metadata: user.metadata,
     },
     location: place && { type: 'Point', coordinates: [place.longitude, place.latitude] },
     locationAccuracy: place?.accuracy,
+    confidence: CONVERSION_CONFIDENCE,
     metadata: conversion.metadata,
   })
 }
 
-/** A geofence as it appears in user context and in events. */
-export function geofenceContext(geofence: GeofenceProperties) {
+/** The outline of a geofence that is there. */
+export function outlineIn(outlines: Outlines, { id }: GeofenceProperties): Outline {
+  return outlines.outline(outlines.slotOf(id))
+}
+
+/** A geofence as it appears in user context and in events. Its ring would be larger than all the rest of them. */
+export function geofenceContext(geofence: GeofenceProperties, { center, radius }: Outline) {
   return {
     _id: geofence.id,
     tag: geofence.tag,
     externalId: geofence.externalId,
     description: geofence.description,
     metadata: geofence.metadata,
+    type: geofence.type,
+    geometryCenter: { type: 'Point', coordinates: center },
+    geometryRadius: radius,
   }
 }
 

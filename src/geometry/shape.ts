@@ -1,4 +1,4 @@
-import type { Position, Shape } from '../model/geofence.ts'
+import type { Outline, Position, Shape } from '../model/geofence.ts'
 import { destination, pointDistance, wrapLongitude } from './distance.ts'
 import { normalizeRing } from './ring.ts'
 
@@ -50,13 +50,14 @@ export function shapeCenter(shape: Shape): Position {
   return [wrapLongitude(lon0 + sumX / (3 * twice)), lat0 + sumY / (3 * twice)]
 }
 
-/** Metres from the centre of a shape to its farthest vertex; a circle's radius. */
-export function shapeRadius(shape: Shape): number {
-  if (shape.kind === 'circle') return shape.radius
-  const [lon, lat] = shapeCenter(shape)
-  let farthest = 0
-  for (const [x, y] of shape.ring) farthest = Math.max(farthest, pointDistance(lat, lon, y, x))
-  return farthest
+/** The centre of a shape, and how far it reaches from there. */
+export function shapeOutline(shape: Shape): Outline {
+  const center = shapeCenter(shape)
+  if (shape.kind === 'circle') return { center, radius: shape.radius }
+  const [lon, lat] = center
+  let radius = 0
+  for (const [x, y] of shape.ring) radius = Math.max(radius, pointDistance(lat, lon, y, x))
+  return { center, radius }
 }
 
 /** Whether two shapes are made of the same numbers. */

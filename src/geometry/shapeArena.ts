@@ -1,4 +1,4 @@
-import type { Shape } from '../model/geofence.ts'
+import type { Outline, Shape } from '../model/geofence.ts'
 import { discBounds, splitBounds } from './bounds.ts'
 import type { Bounds } from './bounds.ts'
 import { lensShare } from './discOverlap.ts'
@@ -8,11 +8,11 @@ import { ON_BOUNDARY_METERS, polygonDistance } from './polygonDistance.ts'
 import type { Probe } from './probe.ts'
 import * as layout from './shapeLayout.ts'
 import { isSameShape } from './shape.ts'
-import { prepareShape, shapeOf } from './shapePreparation.ts'
+import { outlineOf, prepareShape, shapeOf } from './shapePreparation.ts'
 
 /** First words of the first chunk: the format's name and version, so that a reader of the bytes can refuse others. */
 const MAGIC = 0x52464e43
-const VERSION = 2
+const VERSION = 3
 const HEADER_WORDS = 1
 /** A chunk is 1 MiB, the first one less as long as it is enough. */
 const CHUNK_BITS = 17
@@ -92,6 +92,11 @@ export class ShapeArena {
   /** The shape as it was given, bit for bit. */
   shape(ref: number): Shape {
     return shapeOf(this.#chunk(ref), ref & (CHUNK_WORDS - 1))
+  }
+
+  /** Its centre, and how far it reaches from there. */
+  outline(ref: number): Outline {
+    return outlineOf(this.#chunk(ref), ref & (CHUNK_WORDS - 1))
   }
 
   /** Whether a shape is the one that it was given. */

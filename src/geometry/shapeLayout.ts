@@ -5,7 +5,8 @@ import { RADIANS, gridLongitude } from './distance.ts'
  *
  * Every shape: word 0, kind and flags (ints), size in words.
  * Circle, 7 words: radius, latitude and longitude of the centre as given, the centre x, y, z (Earth-centred).
- * Polygon: word 1, edges n and leaves L (ints); words 2 to 5, west, south, east, north of all; 2L − 2 boxes of a word;
+ * Polygon: word 1, edges n and leaves L (ints); words 2 to 5, west, south, east, north of all; words 6 to 8,
+ * longitude and latitude of the centre, radius of the outline; 2L − 2 boxes of a word;
  * n + 1 vertices in ring order, the inside to the left of every edge.
  *
  * Vertices are as they were given, so that nothing has to be kept beside them: in ten-millionths of degrees, a word
@@ -57,8 +58,9 @@ export const CIRCLE_Z = 6
 export const CIRCLE_WORDS = 7
 
 export const POLYGON_BOX = 2
+export const POLYGON_OUTLINE = 6
 /** Node i, from 1 on, is in word i after this one. */
-export const POLYGON_NODES = 5
+export const POLYGON_NODES = 8
 
 /** Parts of a degree that decimal vertices are counted in. */
 export const DECIMALS = 1e7

@@ -1,8 +1,9 @@
-import type { Position, Shape } from '../model/geofence.ts'
-import { gridLongitude } from './distance.ts'
+import type { Outline, Position, Shape } from '../model/geofence.ts'
+import { gridLongitude, wrapLongitude } from './distance.ts'
 import { Probe } from './probe.ts'
 import { normalizeRing } from './ring.ts'
 import type { NormalizedRing } from './ring.ts'
+import { shapeOutline } from './shape.ts'
 import * as layout from './shapeLayout.ts'
 
 const probe = new Probe()
@@ -13,7 +14,7 @@ let boxes = new Float64Array(1024)
 
 /** A shape's words as {@link layout} describes them, to be copied into a chunk before the next call. */
 export function prepareShape(shape: Shape): layout.ShapeWords {
-  if (shape.kind === 'polygon') return preparePolygon(shape.ring)
+  if (shape.kind === 'polygon') return preparePolygon(shape)
   if (!(shape.radius > 0)) throw new RangeError(`a circle's radius must be positive: ${shape.radius}`)
   const [longitude, latitude] = shape.center
   probe.set(latitude, longitude)
@@ -55,6 +56,18 @@ export function shapeOf(words: layout.ShapeWords, at: number): Shape {
   return { kind: 'polygon', ring }
 }
 
+/** What `shapeOutline` says of the shape, without a walk round it. */
+export function outlineOf(words: layout.ShapeWords, at: number): Outline {
+  const { doubles } = words
+  if (layout.isCircle(words, at)) {
+    const longitude = wrapLongitude(doubles[at + layout.CIRCLE_LONGITUDE]!)
+    const center = [longitude, doubles[at + layout.CIRCLE_LATITUDE]!] as const
+    return { center, radius: doubles[at + layout.CIRCLE_RADIUS]! }
+  }
+  const from = at + layout.POLYGON_OUTLINE
+  return { center: [doubles[from]!, doubles[from + 1]!], radius: doubles[from + 2]! }
+}
+
 /** The scratch words, or larger ones. */
 function scratchOf(size: number): layout.ShapeWords {
   if (scratch.doubles.length < size) scratch = wordsOf(2 * size)
@@ -66,7 +79,8 @@ function wordsOf(size: number): layout.ShapeWords {
   return { doubles, ints: new Int32Array(doubles.buffer), shorts: new Uint16Array(doubles.buffer) }
 }
 
-function preparePolygon(given: readonly Position[]): layout.ShapeWords {
+function preparePolygon(shape: Shape & { readonly kind: 'polygon' }): layout.ShapeWords {
+  const given = shape.ring
   const ring = normalizeRing(given)
   const edges = ring.longitudes.length - 1
   const leaves = layout.leavesFor(edges)
@@ -80,6 +94,10 @@ function preparePolygon(given: readonly Position[]): layout.ShapeWords {
   fillBoxes(ring, leaves)
   const box = [boxes[0]!, boxes[1]!, boxes[2]!, boxes[3]!] as const
   for (let i = 0; i < 4; i++) doubles[layout.POLYGON_BOX + i] = box[i]!
+  const { center, radius } = shapeOutline(shape)
+  doubles[layout.POLYGON_OUTLINE] = center[0]
+  doubles[layout.POLYGON_OUTLINE + 1] = center[1]
+  doubles[layout.POLYGON_OUTLINE + 2] = radius
   for (let node = 1; node <= 2 * leaves - 2; node++) {
     const to = 4 * (layout.POLYGON_NODES + node)
     shorts[to] = partBelow(box[0], box[2], boxes[4 * node]!)

@@ -5,9 +5,10 @@ import { measureElsewhere } from '../actor/measured.ts'
 import { circumstancesOf, isTooInaccurate } from '../actor/follow.ts'
 import { MAX_EVENT_CHARACTERS } from '../actor/partition.ts'
 import { currentBeacons, currentGeofences } from '../actor/userRecord.ts'
-import { eventJson } from '../events/record.ts'
+import { eventJson, outlineIn } from '../events/record.ts'
 import type { BeaconVisit, Visit } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
+import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
@@ -37,6 +38,8 @@ export interface AnonymousStays {
 
 export interface AnonymousResult extends AnonymousStays {
   readonly transitions: readonly Transition[]
+  /** Where their geofences were. */
+  readonly outlines: Outlines
 }
 
 /** The stays that a client names; what the registry does not know drops out by itself. */
@@ -50,6 +53,8 @@ export function anonymousStays(body: {
     beacons: [...new Set(body.beaconIds)].map((beaconId) => ({ beaconId, enteredAt: 0 })),
   }
 }
+
+type Outlines = ReadonlyMap<GeofenceProperties, Outline>
 
 const finder = new FactFinder()
 
@@ -85,15 +90,26 @@ export async function trackAnonymously(
     visits = result.visits.map((visit) => ({ ...visit, dwelled: true }))
     transitions = [...result.transitions, ...among.transitions]
   }
-  return { visits, beacons: among.visits, transitions }
+  return { visits, beacons: among.visits, transitions, outlines: outlinesOf(transitions, view) }
+}
+
+/** Where the geofences of events are, before anybody edits them. */
+function outlinesOf(transitions: readonly Transition[], view: ScopeView): Outlines {
+  const outlines = new Map<GeofenceProperties, Outline>()
+  for (const { geofence } of transitions)
+    if (geofence !== undefined) outlines.set(geofence, outlineIn(view.index, geofence))
+  return outlines
 }
 
 /**
  * The finished JSON of each event of one update, made in turns with other requests.
  * @throws ApiError 400 where they would be over {@link MAX_EVENT_CHARACTERS} together, as for every device
  */
-export function anonymousEvents(transitions: readonly Transition[], update: Update): Promise<string[]> {
-  return bounded(transitions, (transition) => anonymousEvent(transition, update))
+export function anonymousEvents(
+  { transitions, outlines }: AnonymousResult,
+  update: Update,
+): Promise<string[]> {
+  return bounded(transitions, (transition) => anonymousEvent(transition, update, outlines))
 }
 
 /** @throws ApiError 400 where the texts would be over {@link MAX_EVENT_CHARACTERS} together */
@@ -122,9 +138,10 @@ function timeOf(update: Update): number {
   return update.updatedAt ?? update.receivedAt
 }
 
-function anonymousEvent(transition: Transition, update: Update): string {
+function anonymousEvent(transition: Transition, update: Update, outlines: Outlines): string {
   const { duration: _, ...untimed } = transition
   return eventJson(newId(update.receivedAt), untimed, {
+    outlineOf: (geofence) => outlines.get(geofence)!,
     live: isLive(update.scope),
     user: { id: ANONYMOUS, deviceId: ANONYMOUS },
     latitude: update.latitude,
@@ -160,7 +177,9 @@ export async function anonymousUser(stays: AnonymousStays, update: Update, view:
     locationAccuracy: update.accuracy,
     foreground: update.foreground,
     stopped: update.stopped,
+    source: update.source,
     updatedAt: createdAt,
+    actualUpdatedAt: isoDate(update.receivedAt),
   })
   return `${rest.slice(0, -1)},"geofences":[${geofences.join(',')}],"beacons":[${beacons.join(',')}]}`
 }

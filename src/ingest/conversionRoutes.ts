@@ -55,6 +55,7 @@ const AnsweredSchema = Type.Object(
     live: properties.live,
     location: properties.location,
     locationAccuracy: properties.locationAccuracy,
+    confidence: properties.confidence,
     metadata: properties.metadata,
     user: Type.Object({
       ...properties.user.properties,
@@ -109,12 +110,18 @@ export function conversionRoutes({
             ? anonymousConversion({ ...conversion, deviceId, userId: undefined })
             : await intake.record({ ...conversion, deviceId }, sizeOf(conversion))
         if (credentials!.level === 'secret' || deviceId === ANONYMOUS) return { json: `"event":${event}` }
-        const { _id } = JSON.parse(event) as { readonly _id: string }
+        const { _id, user } = JSON.parse(event) as Recorded
         const asSent = { ...conversion, deviceId: body.deviceId }
-        return { json: `"event":${conversionJson(_id, asSent, undefined, undefined)}` }
+        return { json: `"event":${conversionJson(_id, asSent, { id: user._id }, undefined)}` }
       },
     }),
   ]
+}
+
+/** Of the event's record, what is told to whoever has sent it. */
+interface Recorded {
+  readonly _id: string
+  readonly user: { readonly _id: string }
 }
 
 type ConversionBody = Static<typeof ConversionBody>

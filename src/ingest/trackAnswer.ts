@@ -25,6 +25,7 @@ const NO_ACCURACY = Buffer.from(']}')
 const FOREGROUND = Buffer.from(',"foreground":')
 const STOPPED = Buffer.from(',"stopped":')
 const UPDATED_AT = Buffer.from(',"updatedAt":"')
+const ACTUAL_UPDATED_AT = Buffer.from('","actualUpdatedAt":"')
 const BEACONS = Buffer.from('"},"nearbyBeacons":')
 const TRUE = Buffer.from('true')
 const FALSE = Buffer.from('false')
@@ -68,7 +69,9 @@ export function trackAnswer(
   copy(STOPPED)
   copy(user.stopped ? TRUE : FALSE)
   copy(UPDATED_AT)
-  writeDate(user.updatedAt)
+  writeDate(user.updatedAt, sent)
+  copy(ACTUAL_UPDATED_AT)
+  writeDate(user.receivedAt, received)
   copy(BEACONS)
   if (beacons.length === 2) {
     bytes[at++] = 0x5b
@@ -116,15 +119,22 @@ function writeNumber(value: number): void {
   }
 }
 
-/** The last date, whose second most others share. */
-const date = Buffer.alloc(24)
-let dateSecond = NaN
+/** A date that was written, whose second most others share. */
+class LastDate {
+  readonly text = Buffer.alloc(24)
+  second = NaN
+}
+
+/** Devices tell times of their own, so the two do not share a second. */
+const sent = new LastDate()
+const received = new LastDate()
 /** Where the milliseconds stand. */
 const MILLISECONDS_AT = 20
 
-function writeDate(time: number): void {
+function writeDate(time: number, last: LastDate): void {
   const second = Math.floor(time / 1000)
-  if (second !== dateSecond) {
+  const date = last.text
+  if (second !== last.second) {
     const text = isoDate(time)
     // Years have four digits until 9999, and a sign with six behind.
     if (text.length !== date.length) {
@@ -132,7 +142,7 @@ function writeDate(time: number): void {
       return
     }
     date.write(text, 'latin1')
-    dateSecond = second
+    last.second = second
   }
   const milliseconds = Math.floor(time) - second * 1000
   date[MILLISECONDS_AT] = ZERO + Math.trunc(milliseconds / 100)

@@ -284,7 +284,7 @@ async function answerAnonymously(
     if (slice.isOver) await slice.next()
     const result = await trackAnonymously(stays, update, registry.scope(update.scope), measurer)
     stays = result
-    const texts = characters > MAX_EVENT_CHARACTERS ? [] : await anonymousEvents(result.transitions, update)
+    const texts = characters > MAX_EVENT_CHARACTERS ? [] : await anonymousEvents(result, update)
     for (const text of texts) characters += text.length
     if (characters > MAX_EVENT_CHARACTERS) omitted += result.transitions.length
     else for (const text of texts) events.push(text)

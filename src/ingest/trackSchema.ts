@@ -51,6 +51,9 @@ export const TrackBody = Type.Object({
   deviceOS: Type.Optional(Text(256)),
   deviceMake: Type.Optional(Text(256)),
   deviceModel: Type.Optional(Text(256)),
+  source: Type.Optional(
+    Text(64, 'What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user.'),
+  ),
   installId: Type.Optional(Text(256)),
   sdkVersion: Type.Optional(Text(64)),
   beacons: Type.Optional(
@@ -145,6 +148,7 @@ export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
     deviceOS: body.deviceOS,
     deviceMake: body.deviceMake,
     deviceModel: body.deviceModel,
+    source: body.source,
     beacons: body.beacons && rangedBeacons(body.beacons),
     stream: body.stream,
     sequence: body.sequence,

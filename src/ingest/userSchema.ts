@@ -24,8 +24,13 @@ export const UserSchema = Type.Object(
     deviceOS: Type.Optional(Type.String()),
     deviceMake: Type.Optional(Type.String()),
     deviceModel: Type.Optional(Type.String()),
+    source: Type.Optional(Type.String({ description: 'What made an SDK send an update: as it said last.' })),
     createdAt: DateSchema,
     updatedAt: DateSchema,
+    actualUpdatedAt: Type.String({
+      format: 'date-time',
+      description: 'When the server received the last update, by its own clock.',
+    }),
     ip: Type.String(),
     geofences: Type.Array(GeofenceContextSchema),
     beacons: Type.Array(BeaconContextSchema),

@@ -51,6 +51,7 @@ export interface Profile {
   readonly deviceOS?: string | undefined
   readonly deviceMake?: string | undefined
   readonly deviceModel?: string | undefined
+  readonly source?: string | undefined
   /** Address of the last requester. */
   readonly ip: string
   /** Epoch milliseconds. */

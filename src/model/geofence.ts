@@ -17,6 +17,13 @@ export type Shape =
     }
   | { readonly kind: 'polygon'; /** 4 to 2,000, first equals last. */ readonly ring: readonly Position[] }
 
+/** Where a shape is, in short. */
+export interface Outline {
+  readonly center: Position
+  /** Metres from the centre to the farthest corner; of a circle its own. */
+  readonly radius: number
+}
+
 /** What an isochrone is made of, and how far that is. */
 export interface Isochrone {
   /** Where the journeys end. */

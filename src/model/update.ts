@@ -50,6 +50,8 @@ export interface Update {
   readonly deviceOS?: string | undefined
   readonly deviceMake?: string | undefined
   readonly deviceModel?: string | undefined
+  /** What made an SDK send it, in its own words. */
+  readonly source?: string | undefined
   /** What the device ranges now; absent: the update does not say. */
   readonly beacons?: readonly RangedBeacon[] | undefined
   /** The sender's stream and its ascending number in it: a resend is applied once (G9). Both or neither. */

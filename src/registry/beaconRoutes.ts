@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { DEVICE_TYPE_HEADER } from '../api/deviceType.ts'
 import { ListQuery, PageAnswers, recordPage } from '../api/listQuery.ts'
 import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
@@ -12,6 +13,7 @@ import { BeaconRecord, beaconRecord } from './beaconRecord.ts'
 import { parseBeacon } from './beaconSchema.ts'
 import type { Fields } from './fields.ts'
 import { present } from './fields.ts'
+import { readableBeacons } from './readableBeacons.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
 import { refusingTaken, scopeOf } from './recordHandlers.ts'
 import { Id, Nothing, PairParams, TagsFilter, tagSet } from './recordSchemas.ts'
@@ -196,11 +198,13 @@ function searchRoute(registry: Registry): Route {
   return route({
     method: 'GET',
     path: '/v1/search/beacons',
+    headers: [DEVICE_TYPE_HEADER],
     auth: 'publishable',
     tag: TAG,
     summary: 'Find the enabled beacons nearest to a point',
     description:
-      'Sorted by distance. `meta.settings.beacons` carries the beaconUuids and beaconUids settings.',
+      'Sorted by distance. `meta.settings.beacons` carries the beaconUuids and beaconUids settings. A client with the header ' +
+      '`X-Radar-Device-Type: iOS` receives no eddystone beacons, which iOS cannot read.',
     query: Type.Object({
       near: CoordinatesText,
       radius: Type.Optional(
@@ -222,7 +226,9 @@ function searchRoute(registry: Registry): Route {
       const { latitude, longitude } = parseCoordinates('near', call.query.near)
       const tags = tagSet(call.query.tags)
       const isWanted = metadataMatcher(metadata)
+      const isReadable = readableBeacons(call.headers)
       const accept = (beacon: Beacon) =>
+        isReadable(beacon) &&
         (tags === undefined || (beacon.tag !== undefined && tags.has(beacon.tag))) &&
         isWanted(beacon.metadata)
       const { beacons, settings } = registry.scope(scopeOf(call))

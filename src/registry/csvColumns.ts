@@ -1,4 +1,4 @@
-import { checkKey } from '../api/jsonBody.ts'
+import { checkKey } from '../api/cleanValue.ts'
 import { OperatingHoursError, parseOperatingHours } from '../model/operatingHours.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { parseJsonText, type Fields } from './fields.ts'

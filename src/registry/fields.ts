@@ -1,4 +1,4 @@
-import { cleanValue } from '../api/jsonBody.ts'
+import { cleanValue } from '../api/cleanValue.ts'
 import { parseJson } from '../api/jsonStructure.ts'
 import { parseDate } from '../api/schemas.ts'
 import { decimalOf, MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
@@ -133,7 +133,7 @@ export function parseJsonText(name: string, text: string, what: string): unknown
     if (error instanceof ApiError) throw error
     throw badParam(name, `Invalid ${name}. It must be ${what}.`)
   }
-  cleanValue(value, [name], text.includes('\\u'))
+  cleanValue(value, undefined, [name], text.includes('\\u'))
   return value
 }
 

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { shapeCenter, shapeRadius, shapeRing } from '../geometry/shape.ts'
+import { shapeOutline, shapeRing } from '../geometry/shape.ts'
 import type { Geofence, Isochrone } from '../model/geofence.ts'
 import { isLive } from '../model/scope.ts'
 import { DateTime, LonLat, MetadataRecord } from './recordSchemas.ts'
@@ -13,6 +13,7 @@ export function geofenceRecord(
   include: { readonly geometry: boolean } = { geometry: true },
 ): Record<string, unknown> {
   const { shape } = geofence
+  const { center, radius } = shapeOutline(shape)
   return {
     _id: geofence.id,
     createdAt: isoTime(geofence.createdAt),
@@ -26,8 +27,8 @@ export function geofenceRecord(
       include.geometry && hasArea(geofence)
         ? { type: 'Polygon', coordinates: [shapeRing(shape)] }
         : undefined,
-    geometryCenter: { type: 'Point', coordinates: shapeCenter(shape) },
-    geometryRadius: hasArea(geofence) ? shapeRadius(shape) : 0,
+    geometryCenter: { type: 'Point', coordinates: center },
+    geometryRadius: hasArea(geofence) ? radius : 0,
     mode: geofence.mode,
     isochrone: geofence.isochrone && isochroneRecord(geofence.isochrone),
     metadata: geofence.metadata,

@@ -13,12 +13,13 @@ export interface BeaconDirectory {
   beacon(id: string): Beacon | undefined
   /** The enabled beacons with that type and those identifiers, whatever their case. */
   inRange(ranged: RangedBeacon): readonly Beacon[]
-  /** The enabled beacons within the radius of a point, nearest first, with their distance in metres. */
+  /** The enabled beacons within the radius of a point that `accept` takes, nearest first, with their distance in metres. */
   near(
     latitude: number,
     longitude: number,
     radiusMeters: number,
     limit: number,
+    accept?: (beacon: Beacon) => boolean,
   ): readonly { readonly beacon: Beacon; readonly distance: number }[]
 }
 

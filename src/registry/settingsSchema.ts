@@ -1,7 +1,6 @@
 import Type, { IsArray } from 'typebox'
 import type { TSchema } from 'typebox'
 import { MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
-import { DEFAULT_SETTINGS } from '../model/settings.ts'
 import type { Settings } from '../model/settings.ts'
 import { badParam } from '../runtime/errors.ts'
 import { checkIdentifier, MAX_IDENTIFIER_LENGTH } from './beaconSchema.ts'
@@ -64,7 +63,8 @@ export const SettingsChange = Type.Object(
       }),
     ),
   ),
-  { title: 'SettingsChange' },
+  // A mistyped name must not pass for a change.
+  { title: 'SettingsChange', additionalProperties: false },
 )
 
 type Readers = { readonly [K in keyof Settings]: (fields: Fields, name: K) => Settings[K] | undefined }
@@ -90,12 +90,11 @@ const READERS: Readers = {
 /**
  * Reads a change of settings. `null` or an empty text takes away dwellThreshold and maxAccuracyMeters and empties
  * beaconUuids and beaconUids; elsewhere it means absent.
- * @throws ApiError 400 naming the setting; also for a name that is none, so that a typo does not pass for a change
+ * @throws ApiError 400 naming the setting; a name that is none is refused by {@link SettingsChange} before
  */
 export function parseSettingsChange(body: Fields): Partial<Settings> {
   const change: Record<string, unknown> = {}
   for (const name of Object.keys(body)) {
-    if (!Object.hasOwn(DEFAULT_SETTINGS, name)) throw badParam(name, 'Unknown setting.')
     const read = READERS[name as keyof Settings] as (fields: Fields, name: string) => unknown
     const value = read(body, name)
     if (value !== undefined) change[name] = value

@@ -1,7 +1,7 @@
 import type { Probe } from '../geometry/probe.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { ShapePlaces } from '../geometry/shapeArena.ts'
-import type { GeofenceProperties, Shape } from '../model/geofence.ts'
+import type { GeofenceProperties, Outline, Shape } from '../model/geofence.ts'
 import { BoundsTree } from './boundsTree.ts'
 import { CELL_DEGREES, cellsOf, edgeMeters, FINEST_LEVEL, fitCells, PAD_METERS, widen } from './cellGrid.ts'
 import type { Box, CellRange } from './cellGrid.ts'
@@ -94,6 +94,10 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
 
   shape(slot: number): Shape {
     return this.#arena.shape(this.#shapes[slot]!)
+  }
+
+  outline(slot: number): Outline {
+    return this.#arena.outline(this.#shapes[slot]!)
   }
 
   distance(slot: number, probe: Probe): number {

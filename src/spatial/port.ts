@@ -1,4 +1,4 @@
-import type { Geofence, GeofenceProperties, Shape } from '../model/geofence.ts'
+import type { Geofence, GeofenceProperties, Outline, Shape } from '../model/geofence.ts'
 import type { Probe } from '../geometry/probe.ts'
 import type { ShapePlaces } from '../geometry/shapeArena.ts'
 import type { ShapeBatch } from '../geometry/shapeBatch.ts'
@@ -43,6 +43,8 @@ export interface ShapeIndex<T extends Named> {
   geofence(slot: number): T
   /** Its shape as it was put, made for the caller. */
   shape(slot: number): Shape
+  /** Where its shape is, in short: what {@link shape} is too much for. */
+  outline(slot: number): Outline
   /** Signed distance in metres from the probe's point to the boundary, negative inside. */
   distance(slot: number, probe: Probe): number
   /** Metres, never more than {@link distance} answers, at a small part of its cost; ≤ 0 where the point may be inside. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Probe } from '../geometry/probe.ts'
 import type { ShapePlaces } from '../geometry/shapeArena.ts'
-import type { Geofence, GeofenceProperties, Shape } from '../model/geofence.ts'
+import type { Geofence, GeofenceProperties, Outline, Shape } from '../model/geofence.ts'
 import { CELL_DEGREES, edgeMeters, PAD_METERS, widen, type Box } from './cellGrid.ts'
 import type { GeofenceIndex, Nearest } from './port.ts'
 
@@ -180,6 +180,10 @@ export class Tile38Cells implements GeofenceIndex {
 
   geofence(slot: number): GeofenceProperties {
     return this.#memory.geofence(slot)
+  }
+
+  outline(slot: number): Outline {
+    return this.#memory.outline(slot)
   }
 
   shape(slot: number): Shape {

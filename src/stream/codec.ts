@@ -7,7 +7,10 @@ import type { RawMessage } from './messages.ts'
  */
 export function rawMessage(value: Record<string, unknown>): RawMessage {
   if (typeof value.type !== 'string') {
-    throw badParam('type', value.type === undefined ? 'Required.' : 'Must be a string.')
+    throw badParam(
+      'type',
+      value.type === undefined || value.type === null ? 'Required.' : 'Must be a string.',
+    )
   }
   return value as RawMessage
 }

@@ -5,8 +5,6 @@ import { scanJsonTrack } from './jsonScanner.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
 import type { Codec } from './port.ts'
 
-const NO_NAMES: ReadonlySet<string> = new Set()
-
 /** The members that begin a frame, in either order. */
 const TRACK_HEAD = /^\{ ?"(?:type": ?"track", ?"id": ?(\d{1,15})|id": ?(\d{1,15}), ?"type": ?"track")[ ,}]/
 const PEEKED_BYTES = 64
@@ -21,7 +19,7 @@ export const jsonCodec: Codec = {
     try {
       const text = decodeText(bytes)
       if (text === undefined) throw badParam('body', 'Must not be empty.')
-      value = parseJsonObject(text, NO_NAMES)
+      value = parseJsonObject(text)
     } catch (error) {
       throw ofMessage(error)
     }

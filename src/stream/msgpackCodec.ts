@@ -1,5 +1,4 @@
 import { Packr } from 'msgpackr'
-import { cleanValue } from '../api/jsonBody.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
@@ -28,7 +27,6 @@ export const msgpackCodec: Codec = {
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value) || Buffer.isBuffer(value))
       throw badParam('message', 'Must be a map.')
-    cleanValue(value, [], true)
     return rawMessage(value as Record<string, unknown>)
   },
 

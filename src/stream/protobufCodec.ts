@@ -1,5 +1,4 @@
 import protobuf from 'protobufjs/light.js'
-import { cleanValue } from '../api/jsonBody.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
 import type { Codec } from './port.ts'
@@ -33,9 +32,7 @@ export const protobufCodec: Codec = {
     }
     const type = read.message as string | undefined
     if (type === undefined) throw badParam('message', 'Must be one of ClientMessage.')
-    const message = { ...fields(type, read[type]), type }
-    cleanValue(message, [], true)
-    return message
+    return { ...fields(type, read[type]), type }
   },
 
   scanTrack: scanProtobufTrack,

@@ -15,7 +15,7 @@ const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
 /** The message `track`. Its updates are looked at one by one: what is wrong with one does not concern the others. */
 const TrackMessage = Type.Object({
   id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  updates: Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_UPDATES }),
+  updates: Type.Array(Type.Any(), { minItems: 1, maxItems: MAX_UPDATES }),
   events: Type.Optional(Type.Boolean()),
   stream: Type.Optional(Name(64)),
   sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: SEQUENCE_MAX - MAX_UPDATES })),
@@ -47,7 +47,7 @@ export interface TrackFrame {
  * @throws ApiError 400
  */
 export function frameId({ id }: RawMessage): number {
-  if (id === undefined) throw badParam('id', 'Required.')
+  if (id === undefined || id === null) throw badParam('id', 'Required.')
   if (!Number.isSafeInteger(id) || (id as number) < 1)
     throw badParam('id', 'Must be a whole number, at least 1.')
   return id as number
@@ -91,11 +91,11 @@ function readUpdate(item: unknown, stamp: Stamp, stream: string | undefined, seq
   if (typeof item !== 'object' || item === null || Array.isArray(item))
     throw badParam('update', 'Must be an object.')
   const body = item as TrackBody
+  bodies.check(body)
   if (stream !== undefined && body.stream === undefined && body.sequence === undefined) {
     body.stream = stream
     body.sequence = sequence
   }
-  bodies.check(body)
   // Without state there is nothing to stream.
   if (body.deviceId === ANONYMOUS) throw badParam('deviceId', `Must not be ${ANONYMOUS} on a stream.`)
   return updateFrom(body, stamp)

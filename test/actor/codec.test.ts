@@ -48,6 +48,7 @@ const profile: fc.Arbitrary<Profile> = fc
     deviceOS: optional(text),
     deviceMake: optional(text),
     deviceModel: optional(text),
+    source: optional(text),
     ip: text,
     createdAt: time,
     visits,

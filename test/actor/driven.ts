@@ -14,6 +14,7 @@ class Senders {
   /** The update as a stream would bring it, if one could. */
   sent(update: Update): Update {
     if (update.description !== undefined || update.metadata !== undefined) return update
+    if (update.source !== undefined) return update
     const { scope, deviceId, userId, installId, deviceType, deviceOS, deviceMake, deviceModel, ip } = update
     const texts = { scope, deviceId, userId, installId, deviceType, deviceOS, deviceMake, deviceModel, ip }
     const key = JSON.stringify(texts)

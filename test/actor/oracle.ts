@@ -39,6 +39,7 @@ interface Record {
   installId: string | undefined
   description: string | undefined
   metadata: Update['metadata']
+  source: string | undefined
   readonly createdAt: number
   updatedAt: number
   visits: readonly Visit[]
@@ -111,6 +112,7 @@ export class Oracle {
     record.installId = update.installId ?? record.installId
     record.description = update.description ?? record.description
     record.metadata = update.metadata ?? record.metadata
+    record.source = update.source ?? record.source
     record.updatedAt = time
     const events = this.evaluate(record, update, time, reply)
 
@@ -140,6 +142,7 @@ export class Oracle {
         installId,
         description,
         metadata,
+        source: undefined,
         createdAt: receivedAt,
         updatedAt: -Infinity,
         visits: [],
@@ -374,6 +377,7 @@ export class Oracle {
       deviceId: update.deviceId,
       description: record.description,
       metadata: record.metadata,
+      source: record.source,
       ip: update.ip,
       createdAt: iso(record.createdAt),
       geofences: current,
@@ -385,6 +389,7 @@ export class Oracle {
       foreground: update.foreground,
       stopped: update.stopped,
       updatedAt: iso(time),
+      actualUpdatedAt: iso(update.receivedAt),
     }
   }
 }

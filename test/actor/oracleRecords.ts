@@ -1,5 +1,6 @@
 import type { Beacon } from '../../src/model/beacon.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
+import { geofenceRecord } from '../../src/registry/geofenceRecord.ts'
 import type { Update } from '../../src/model/update.ts'
 import { isOperating } from './oracleEligibility.ts'
 
@@ -45,8 +46,11 @@ export function eventRecord(
   }
 }
 
-export function contextOf({ id, tag, externalId, description, metadata }: Geofence): unknown {
-  return { _id: id, tag, externalId, description, metadata }
+export function contextOf(geofence: Geofence): unknown {
+  const { id, tag, externalId, description, metadata, type } = geofence
+  // As every other answer says it; ring.test.ts holds it to Karney's distances.
+  const { geometryCenter, geometryRadius } = geofenceRecord(geofence)
+  return { _id: id, tag, externalId, description, metadata, type, geometryCenter, geometryRadius }
 }
 
 export function beaconContext(beacon: Beacon): unknown {

@@ -46,6 +46,7 @@ export class Track {
   private stopped = false
   private foreground = false
   private description: string | undefined
+  private source: string | undefined
   private metadata: Update['metadata']
   private clockKind = 0
   private ranges = false
@@ -75,6 +76,7 @@ export class Track {
       foreground: this.foreground,
       replayed: random.chance(0.02),
       description: this.description,
+      source: this.source,
       metadata: this.metadata,
       updatedAt: this.time(engine.clock.now()),
       beacons: this.ranges ? randomRanged(random, engine.world.beacons(0).values()) : undefined,
@@ -120,6 +122,7 @@ export class Track {
         this.foreground = !this.foreground
         break
       case 4:
+        this.source = random.pick([undefined, 'BACKGROUND_LOCATION', 'GEOFENCE_ENTER'])
         this.description = random.chance(0.3) ? undefined : `Van ${random.below(3)}`
         this.metadata = random.chance(0.3) ? undefined : { team: random.below(3), night: random.chance(0.5) }
         break

@@ -124,6 +124,7 @@ const THEMES: Readonly<Record<string, Theme>> = {
       deviceOS: random.pick([undefined, '17']),
       deviceMake: random.pick([undefined, 'Apple']),
       deviceModel: random.pick([undefined, 'iPhone1,1']),
+      source: random.pick([undefined, 'GEOFENCE_EXIT', 'MANUAL_LOCATION']),
       replayed: random.chance(0.2),
     }),
     hits: 0.1,

@@ -116,6 +116,7 @@ t.test('conversions', async (t) => {
     user: { _id: user._id, userId: 'anna', deviceId: 'buyer', metadata: { plan: 'gold' } },
     location: user.location,
     locationAccuracy: 5,
+    confidence: 3,
     metadata: { sku: 'a', n: 2, gift: true },
   })
   t.equal(bought.createdAt, bought.actualCreatedAt)
@@ -134,13 +135,23 @@ t.test('conversions', async (t) => {
     'the latest device of the user',
   )
   const stranger = await send({ name: 'installed', deviceId: 'never-tracked', userId: 'new' })
-  t.strictSame(stranger.user, { userId: 'new', deviceId: 'never-tracked' })
+  t.strictSame(stranger.user, { _id: stranger.user._id, userId: 'new', deviceId: 'never-tracked' })
+  t.match(stranger.user._id, /^[0-9a-f]{24}$/)
+  const strangerAgain = await send({ name: 'opened', deviceId: 'never-tracked', userId: 'new' })
+  t.equal(strangerAgain.user._id, stranger.user._id, 'an id of its own, always the same')
+  const other = await send({ name: 'opened', deviceId: 'never-tracked-2', userId: 'new' })
+  t.not(other.user._id, stranger.user._id)
+  t.equal(
+    await refusal('GET', `/v1/users/${stranger.user._id}`, undefined, KEYS.testSecret),
+    '404 User not found.',
+    'which no user has',
+  )
   t.notOk('location' in stranger)
 
   const list = async (query: string) =>
     ids((await good('GET', `/v1/events?${query}`, undefined, KEYS.testSecret)).events)
   t.strictSame(await list('type=bought'), [bought._id])
-  t.strictSame(await list('deviceId=never-tracked'), [stranger._id])
+  t.strictSame((await list('deviceId=never-tracked')).at(-1), stranger._id)
   t.ok((await list('userId=anna')).includes(bought._id))
   t.strictSame((await good('GET', `/v1/events/${bought._id}`, undefined, KEYS.testSecret)).event, bought)
   t.equal(
@@ -160,10 +171,11 @@ t.test('conversions', async (t) => {
       createdAt,
       actualCreatedAt,
       live: false,
-      user: { userId: 'anna' },
+      user: { _id: asked.user._id, userId: 'anna' },
+      confidence: 3,
       metadata: { n: 1 },
     },
-    'an app is told no more of a user than it said',
+    'an app is told no more of a user than it said, but its id',
   )
   t.match(
     (await good('GET', `/v1/events/${_id}`, undefined, KEYS.testSecret)).event,
@@ -171,7 +183,7 @@ t.test('conversions', async (t) => {
     'it is stored whole',
   )
   const named = await viaApp({ name: 'asked', deviceId: 'buyer' })
-  t.strictSame(named.user, { deviceId: 'buyer' })
+  t.strictSame(named.user, { _id: named.user._id, deviceId: 'buyer' })
   t.notOk('location' in named)
 
   const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, i]))
@@ -602,11 +614,36 @@ t.test('config hands out the settings that clients act by', async (t) => {
     code: 200,
     settings: { beacons: { uuids: [UUID], uids: ['edd1ebeac04e5defa017'] } },
     sdkConfiguration: {
+      ...meta.sdkConfiguration,
       stopDetection: true,
       bufferGeofenceEntries: true,
       bufferGeofenceExits: true,
       defaultGeofenceDwellThreshold: 3,
+      logLevel: 'info',
+      maxConcurrentJobs: 1,
+      skipForegroundCheck: true,
     },
+    featureSettings: meta.featureSettings,
+  })
+  // Everything else is off, as where an SDK has not asked.
+  const on = Object.entries(meta.sdkConfiguration).filter(([, value]) => value === true)
+  t.strictSame(on.map(([name]) => name).sort(), [
+    'bufferGeofenceEntries',
+    'bufferGeofenceExits',
+    'skipForegroundCheck',
+    'stopDetection',
+    'useOpenedAppConversion',
+  ])
+  const ios = await api.call('GET', '/v1/config', undefined, testPublishable, {
+    'x-radar-device-type': 'iOS',
+  })
+  t.equal(ios.body.meta.sdkConfiguration.useOpenedAppConversion, false)
+  await api.settings({ stopDetection: false, bufferEntries: false, dwellEvents: false })
+  t.match((await good('GET', '/v1/config')).meta.sdkConfiguration, {
+    stopDetection: false,
+    bufferGeofenceEntries: false,
+    bufferGeofenceExits: false,
+    defaultGeofenceDwellThreshold: 0,
   })
   const live = (await good('GET', '/v1/config', undefined, livePublishable)).meta
   t.strictSame(live.settings.beacons, { uuids: [], uids: [] })
@@ -614,6 +651,16 @@ t.test('config hands out the settings that clients act by', async (t) => {
   const logs = { logs: Array.from({ length: 500 }, () => ({ message: 'x'.repeat(200), level: 'DEBUG' })) }
   const before = await metric(api, 'log_position')
   await good('POST', '/v1/logs', logs)
+  for (const body of ['', '{', '[]', '"x"', '\0', '{"logs":{"a":"\\ud800"}}', '['.repeat(50_000)]) {
+    const { status } = await api.server.api('POST', '/v1/logs', body, testPublishable)
+    t.equal(status, 200, `logs: ${body.slice(0, 20)}`)
+  }
+  const zipped = await fetch(`${api.server.url}/v1/logs`, {
+    method: 'POST',
+    headers: { authorization: testPublishable, 'content-type': 'text/plain', 'content-encoding': 'gzip' },
+    body: Buffer.from([0x1f, 0x8b, 8, 0, 0xff, 0xfe]),
+  })
+  t.equal(zipped.status, 200)
   await good('POST', '/v1/search/autocomplete/click', { sessionToken: 's', requestId: 'r', idx: 1 })
   t.equal(await metric(api, 'log_position'), before)
 })

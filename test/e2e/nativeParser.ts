@@ -29,6 +29,7 @@ export function readContext(body: Json): void {
 
 export function readConversion(body: Json): void {
   readEvent(body.event, 'event')
+  text(body.event.user._id, 'event.user._id')
 }
 
 export function readGeofences(body: Json): void {
@@ -49,7 +50,7 @@ export function readSyncRegion(body: Json): void {
 }
 
 /** The settings that an SDK takes over; of a wrong kind it would take its own defaults instead. */
-export function readMeta({ meta }: Json): void {
+function readMeta({ meta }: Json): void {
   object(meta, 'meta')
   const { settings, sdkConfiguration, trackingOptions, featureSettings } = meta
   if (settings !== undefined) {
@@ -60,9 +61,21 @@ export function readMeta({ meta }: Json): void {
       if (typeof sdkConfiguration[name] !== 'boolean') fail(`meta.sdkConfiguration.${name}`, 'no boolean')
     if (!Number.isInteger(sdkConfiguration.defaultGeofenceDwellThreshold))
       fail('meta.sdkConfiguration.defaultGeofenceDwellThreshold', 'no whole number')
+    // Android takes any other for a crash.
+    if (!['none', 'error', 'warning', 'info', 'debug'].includes(sdkConfiguration.logLevel))
+      fail('meta.sdkConfiguration.logLevel', 'unknown')
   }
-  for (const options of [trackingOptions, featureSettings])
-    if (options !== undefined) object(options, 'meta.trackingOptions or featureSettings')
+  if (featureSettings !== undefined) object(featureSettings, 'meta.featureSettings')
+  // They would be stored and outrank the app's own.
+  if (trackingOptions !== undefined || sdkConfiguration?.remoteTrackingOptions !== undefined)
+    fail('meta.trackingOptions', 'there')
+}
+
+/** The configuration: without its two parts SDKs reset what the app was told before. */
+export function readConfig(body: Json): void {
+  readMeta(body)
+  object(body.meta.sdkConfiguration, 'meta.sdkConfiguration')
+  object(body.meta.featureSettings, 'meta.featureSettings')
 }
 
 function readUser(user: Json, at: string): void {
@@ -76,7 +89,8 @@ function readUser(user: Json, at: string): void {
   each(user.topChains, `${at}.topChains`, object)
   readRegions(user, at)
   if ('trip' in user) text(user.trip?.externalId, `${at}.trip.externalId`)
-  for (const name of ['createdAt', 'updatedAt']) date(user[name], `${at}.${name}`)
+  if ('source' in user) text(user.source, `${at}.source`)
+  for (const name of ['createdAt', 'updatedAt', 'actualUpdatedAt']) date(user[name], `${at}.${name}`)
 }
 
 function readEvent(event: Json, at: string): void {
@@ -93,7 +107,7 @@ function readEvent(event: Json, at: string): void {
   if ('location' in event) readPoint(event.location, `${at}.location`)
   if ('verification' in event && ![1, 0, -1].includes(event.verification))
     fail(`${at}.verification`, 'unknown')
-  if ('confidence' in event && ![1, 2, 3].includes(event.confidence)) fail(`${at}.confidence`, 'unknown')
+  if (![1, 2, 3].includes(event.confidence)) fail(`${at}.confidence`, 'unknown')
   if ('duration' in event) number(event.duration, `${at}.duration`)
   if ('metadata' in event) object(event.metadata, `${at}.metadata`)
 }
@@ -102,14 +116,15 @@ function readGeofence(geofence: Json, at: string): void {
   object(geofence, at)
   for (const name of ['_id', 'tag', 'externalId', 'description']) text(geofence[name], `${at}.${name}`)
   if ('metadata' in geofence) object(geofence.metadata, `${at}.metadata`)
-}
-
-/** With what it takes to watch it: centre and radius, and of a polygon its one ring. */
-function readShapedGeofence(geofence: Json, at: string): void {
-  readGeofence(geofence, at)
+  // iOS declares a geofence's geometry as never missing.
   if (!['circle', 'polygon', 'isochrone'].includes(geofence.type)) fail(`${at}.type`, 'unknown')
   readPoint(geofence.geometryCenter, `${at}.geometryCenter`)
   number(geofence.geometryRadius, `${at}.geometryRadius`)
+}
+
+/** With what it takes to watch it: of a polygon its one ring. */
+function readShapedGeofence(geofence: Json, at: string): void {
+  readGeofence(geofence, at)
   const { type, coordinates } = geofence.geometry ?? {}
   if (type !== 'Polygon' || !Array.isArray(coordinates) || coordinates.length !== 1)
     fail(`${at}.geometry`, 'no polygon of one ring')
@@ -125,6 +140,13 @@ function readBeacon(beacon: Json, at: string): void {
   if (names === undefined) fail(`${at}.type`, 'unknown')
   for (const name of names!) text(beacon[name], `${at}.${name}`)
   for (const name of ['tag', 'externalId']) if (name in beacon) text(beacon[name], `${at}.${name}`)
+}
+
+/** The list of an iOS SDK: it drops all of it where one is not as its decoder wants it. */
+export function readIosBeacons(beacons: Json): void {
+  each(beacons, 'beacons', (beacon, at) => {
+    for (const name of ['uuid', 'major', 'minor']) text(beacon[name], `${at}.${name}`)
+  })
 }
 
 /** With what it takes to range it. */

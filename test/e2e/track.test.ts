@@ -36,6 +36,7 @@ t.test('an update with everything: User and Event field by field', async (t) => 
     deviceOS: '17.1',
     deviceMake: 'Apple',
     deviceModel: 'iPhone',
+    source: 'GEOFENCE_ENTER',
     replayed: false,
   }
   const before = Date.now()
@@ -57,6 +58,9 @@ t.test('an update with everything: User and Event field by field', async (t) => 
     externalId: 'everything',
     description: 'shops/everything',
     metadata: { floor: 2, open: true, name: 'x' },
+    type: 'circle',
+    geometryCenter: { type: 'Point', coordinates: here },
+    geometryRadius: 100,
   }
   t.strictSame(user, {
     _id: user._id,
@@ -73,8 +77,10 @@ t.test('an update with everything: User and Event field by field', async (t) => 
     deviceOS: '17.1',
     deviceMake: 'Apple',
     deviceModel: 'iPhone',
+    source: 'GEOFENCE_ENTER',
     createdAt: user.updatedAt,
     updatedAt: user.updatedAt,
+    actualUpdatedAt: user.updatedAt,
     ip: '127.0.0.1',
     geofences: [context],
     beacons: [],
@@ -108,6 +114,7 @@ t.test('what is needed and no more: absent fields are absent, flags are false', 
   t.strictSame(events, [])
   t.strictSame(Object.keys(user).sort(), [
     '_id',
+    'actualUpdatedAt',
     'beacons',
     'createdAt',
     'deviceId',

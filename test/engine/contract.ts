@@ -48,6 +48,7 @@ export function engineContract(
         deviceOS: '15',
         deviceMake: 'Make',
         deviceModel: 'Model',
+        source: 'GEOFENCE_EXIT',
         beacons: [{ type, uuid, major, minor }],
       }
       const { user, events } = outcome(await track(engine.intake, whole))
@@ -64,6 +65,7 @@ export function engineContract(
         deviceOS: '15',
         deviceMake: 'Make',
         deviceModel: 'Model',
+        source: 'GEOFENCE_EXIT',
         beacons: [{ _id: aBeacon(1).id }],
       })
       t.ok(user.includes('"__proto__":"odd"'))

@@ -91,6 +91,7 @@ t.test('property: what comes out is what went in', (t) => {
     deviceOS: maybe(name),
     deviceMake: maybe(name),
     deviceModel: maybe(name),
+    source: maybe(name),
     beacons: fc.constantFrom(undefined, []),
     receivedAt: fc.nat(),
     ip: fc.constantFrom('192.0.2.1', '2001:db8:85a3:8d3:1319:8a2e:370:7348'),

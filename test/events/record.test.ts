@@ -10,7 +10,9 @@ const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined }
 const degrees = fc.double({ min: -180, max: 180, noNaN: true })
 const time = fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) })
 
+const outline = { center: [13.5, -0.25], radius: 100 } as const
 const context: fc.Arbitrary<EventContext> = fc.record({
+  outlineOf: fc.constant(() => outline),
   live: fc.boolean(),
   user: fc.record({
     id: fc.string(),

@@ -5,7 +5,7 @@ import type { Bounds } from '../../src/geometry/bounds.ts'
 import { gridLongitude } from '../../src/geometry/distance.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { checkRing, normalizeRing } from '../../src/geometry/ring.ts'
-import { circleRing, shapeCenter, shapeRadius, shapeRing } from '../../src/geometry/shape.ts'
+import { circleRing, shapeCenter, shapeOutline, shapeRing } from '../../src/geometry/shape.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import { leavesOf, loadNode, loadRun, nodeBox, run } from '../../src/geometry/shapeLayout.ts'
 import { prepareShape } from '../../src/geometry/shapePreparation.ts'
@@ -499,11 +499,11 @@ t.test('answers', async (t) => {
     const [lon, lat] = shapeCenter(shape)
     t.ok(Math.abs(lon - -179.99) < 1e-9, `in range: ${lon}`)
     t.ok(Math.abs(lat - 9.99) < 1e-9)
-    t.ok(Math.abs(shapeRadius(shape) - karney(lat, lon, ring[0]![1], ring[0]![0])) < 0.1)
+    t.ok(Math.abs(shapeOutline(shape).radius - karney(lat, lon, ring[0]![1], ring[0]![0])) < 0.1)
     t.equal(shapeRing(shape), ring)
     const circle: Shape = { kind: 'circle', center: [13, 52], radius: 250 }
     t.same(shapeCenter(circle), [13, 52])
-    t.equal(shapeRadius(circle), 250)
+    t.equal(shapeOutline(circle).radius, 250)
     t.equal(shapeRing(circle).length, 33)
     const pole: Shape = {
       kind: 'polygon',
@@ -524,7 +524,7 @@ t.test('answers', async (t) => {
         if (shape.kind !== 'polygon') return false
         const [longitude, latitude] = shapeCenter(shape)
         const arena = new ShapeArena()
-        const radius = shapeRadius(shape)
+        const radius = shapeOutline(shape).radius
         return (
           within(arena.bounds(arena.add(shape)), { latitude, longitude }) &&
           shape.ring.every(([x, y]) => karney(latitude, longitude, y, x) <= radius * 1.005 + 0.001)

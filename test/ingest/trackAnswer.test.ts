@@ -39,6 +39,10 @@ const number = fc.oneof(
 const piece = fc
   .oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('', 'é"', '漢字', '😀'))
   .map((drawn) => JSON.stringify({ drawn }))
+const time = fc.oneof(
+  fc.integer({ min: Date.parse('2026-11-20T12:00:00Z'), max: Date.parse('2026-11-20T12:00:02Z') }),
+  fc.integer({ min: -62_135_596_800_000, max: 253_402_300_799_999 }),
+)
 const user = fc.record({
   head: piece.map((json) => `${json.slice(0, -1)},"location":{"type":"Point","coordinates":[`),
   longitude: number,
@@ -46,10 +50,8 @@ const user = fc.record({
   accuracy: fc.oneof(number, fc.constant(NaN)),
   foreground: fc.boolean(),
   stopped: fc.boolean(),
-  updatedAt: fc.oneof(
-    fc.integer({ min: Date.parse('2026-11-20T12:00:00Z'), max: Date.parse('2026-11-20T12:00:02Z') }),
-    fc.integer({ min: -62_135_596_800_000, max: 253_402_300_799_999 }),
-  ),
+  updatedAt: time,
+  receivedAt: time,
 })
 const beacons = fc.array(piece, { maxLength: 2 }).map((list) => `[${list.join(',')}]`)
 

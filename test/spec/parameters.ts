@@ -188,6 +188,13 @@ export const PARAMETERS: readonly Parameter[] = [
   { endpoint: TRACK, name: 'deviceOS', says: 'string', good: [ABSENT, '17.1'], bad: [{}] },
   { endpoint: TRACK, name: 'deviceMake', says: 'string', good: [ABSENT, 'Apple'], bad: [{}] },
   { endpoint: TRACK, name: 'deviceModel', says: 'string', good: [ABSENT, 'iPhone'], bad: [{}] },
+  {
+    endpoint: TRACK,
+    name: 'source',
+    says: 'what made an SDK send it',
+    good: [ABSENT, 'GEOFENCE_ENTER'],
+    bad: [{}],
+  },
 
   {
     endpoint: CONTEXT,

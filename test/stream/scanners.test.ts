@@ -75,6 +75,7 @@ function plainUpdate(update: Update): Update {
     deviceOS: update.deviceOS,
     deviceMake: update.deviceMake,
     deviceModel: update.deviceModel,
+    source: update.source,
     beacons: update.beacons,
     stream: update.stream,
     sequence: update.sequence,

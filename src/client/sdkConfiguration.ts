@@ -1,0 +1,95 @@
+import Type from 'typebox'
+import type { Settings } from '../model/settings.ts'
+
+/**
+ * What GET /v1/config tells an SDK: the project settings that it foresees decisions by, and for all else the defaults of
+ * the SDKs themselves, so that apps behave as they do without this answer. Tracking options are never among it: clients
+ * store those, and they would outrank what the app has set in code.
+ */
+
+const OFF = {
+  startTrackingOnInitialize: false,
+  trackOnceOnAppOpen: false,
+  usePersistence: false,
+  extendFlushReplays: false,
+  useLogPersistence: false,
+  useRadarModifiedBeacon: false,
+  useLocationMetadata: false,
+  useForegroundLocationUpdatedAtMsDiff: false,
+  useNotificationDiff: false,
+  useNotificationDiffV2: false,
+  syncAfterSetUser: false,
+  useSyncRegion: false,
+  useOfflineRTOUpdates: false,
+  offlineEventGenerationEnabled: false,
+  startUpdatesWhileInUse: false,
+  useSwiftLocationManager: false,
+  useSwiftVerificationManager: false,
+} as const
+
+const NUMBERS = { maxConcurrentJobs: 1, locationManagerTimeout: 0, maxReplayBufferSize: 120 } as const
+
+const constants = <T extends Record<string, boolean | number>>(values: T) =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'boolean' ? Type.Boolean() : Type.Number(),
+    ]),
+  ) as { [K in keyof T]: ReturnType<typeof Type.Boolean> | ReturnType<typeof Type.Number> }
+
+export const SdkConfiguration = Type.Object(
+  {
+    stopDetection: Type.Boolean(),
+    bufferGeofenceEntries: Type.Boolean(),
+    bufferGeofenceExits: Type.Boolean(),
+    defaultGeofenceDwellThreshold: Type.Integer({ description: 'Minutes; 0: none.' }),
+    logLevel: Type.String(),
+    skipForegroundCheck: Type.Boolean(),
+    useOpenedAppConversion: Type.Boolean(),
+    networkAny: Type.Boolean(),
+    ...constants(NUMBERS),
+    ...constants(OFF),
+  },
+  {
+    description:
+      'The first four are the project settings that tell an SDK what the server will decide; the others are the defaults of the SDKs.',
+  },
+)
+
+/** SDKs that save calls count entries, exits and stays on the device; without these they would take buffers as on. */
+export function sdkConfiguration(settings: Settings, forIos: boolean) {
+  return {
+    stopDetection: settings.stopDetection,
+    bufferGeofenceEntries: settings.bufferEntries,
+    // A buffered entry is left by a buffered exit.
+    bufferGeofenceExits: settings.bufferExits || settings.bufferEntries,
+    // They read whole minutes; the later one, for the server decides by the update that they then send.
+    defaultGeofenceDwellThreshold: settings.dwellEvents ? Math.ceil(settings.dwellThreshold ?? 0) : 0,
+    logLevel: 'info',
+    skipForegroundCheck: true,
+    // The one default that the platforms do not share.
+    useOpenedAppConversion: !forIos,
+    networkAny: false,
+    ...NUMBERS,
+    ...OFF,
+  }
+}
+
+/** What older SDKs read in place of the above: their defaults. */
+export const FEATURE_SETTINGS = {
+  usePersistence: false,
+  extendFlushReplays: false,
+  useLogPersistence: false,
+  useRadarModifiedBeacon: false,
+  useLocationMetadata: false,
+  useRadarKVStore: false,
+  networkAny: false,
+  maxConcurrentJobs: 1,
+  // Metres.
+  radarLowPowerManagerDesiredAccuracy: 3000,
+  radarLowPowerManagerDistanceFilter: 3000,
+} as const
+
+export const FeatureSettings = Type.Object(constants(FEATURE_SETTINGS), {
+  description: 'What older SDKs read instead: their defaults.',
+})
