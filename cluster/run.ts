@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { closeFolder, makeFilesPrivate } from '../src/runtime/privateFiles.ts'
 import { serverBinary, ServerMissing, TILE38_SERVER } from '../test/kit/goServers.ts'
 import { Cluster, type ClusterOptions } from './cluster.ts'
 
@@ -55,8 +56,11 @@ async function main(): Promise<void> {
     console.log(HELP)
     return
   }
+  makeFilesPrivate()
   const folder = kept === undefined ? mkdtempSync(join(tmpdir(), 'ringfence-cluster-')) : resolve(kept)
   mkdirSync(folder, { recursive: true })
+  // Of an earlier start: servers make what they keep as they find their umask.
+  closeFolder(folder)
   if (kept === undefined) process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const interrupted = interruption()
   console.log(`Starting in ${folder} …`)

@@ -5,6 +5,7 @@ import packageJson from '../package.json' with { type: 'json' }
 import { runEmbedded } from './compose/embedded.ts'
 import { commandHelp, operate } from './operator.ts'
 import { createLogger } from './runtime/logger.ts'
+import { makeFilesPrivate } from './runtime/privateFiles.ts'
 
 try {
   await main()
@@ -14,6 +15,7 @@ try {
 }
 
 async function main(): Promise<void> {
+  makeFilesPrivate()
   const { options, positionals, show, unknownVariables } = loadOptions({
     argv: process.argv.slice(2),
     env: process.env,

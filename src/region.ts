@@ -18,6 +18,7 @@ import {
 import { importText, regionsFolder, RegionsRefused } from './geodata/regionFiles.ts'
 import { ToolFailed, ValhallaMissing } from './geodata/valhallaTools.ts'
 import { lockStore, StoreLocked, StoreRefused, takeFolder } from './log/store.ts'
+import { makeFilesPrivate } from './runtime/privateFiles.ts'
 
 const HELP = `Usage: npm run region -- <command> [options]
 
@@ -63,6 +64,7 @@ const TOLD = [
 ] as const
 
 async function main(argv: readonly string[]): Promise<number> {
+  makeFilesPrivate()
   const [name, unnamed] = takeFlag(argv, '--name')
   const [threads, others] = takeFlag(unnamed, '--threads')
   const readFile = (path: string): string => readFileSync(path, 'utf8')

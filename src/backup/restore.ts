@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { copyFile, flush } from './files.ts'
 import { BackupDamaged, decodeManifest, MANIFEST_FILE, type Manifest } from './manifest.ts'
@@ -44,6 +44,7 @@ export async function restoreBackup(
     // The log's folder first: see LAST_FILE.
     mkdirSync(join(data, 'log'), { recursive: true, mode: 0o700 })
     mkdirSync(join(data, 'snapshots'), { mode: 0o700 })
+    if (existed) closeToOthers(data)
     const isLast = ({ name }: { readonly name: string }): boolean => name === LAST_FILE
     for (const file of manifest.files.filter((one) => !isLast(one))) await restoreFile(file)
     for (const folder of ['log', 'snapshots', '.']) await flush(join(data, folder))
@@ -64,6 +65,15 @@ export async function restoreBackup(
     const copied = await copyFile(path, join(data, name), name, { bytesPerSecond: Infinity, count, signal })
     if (copied.bytes !== bytes) throw new BackupDamaged(path, `has ${copied.bytes} bytes, not ${bytes}.`)
     if (copied.sha256 !== sha256) throw new BackupDamaged(path, 'is damaged: its SHA-256 does not match.')
+  }
+}
+
+/** A folder of somebody else, as volumes of containers are, stays as it is: what is put into it is closed. */
+function closeToOthers(folder: string): void {
+  try {
+    chmodSync(folder, 0o700)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
   }
 }
 

@@ -26,6 +26,7 @@ import { systemClock as clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { DRAIN_MILLISECONDS, Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { openDelivery } from './deliveryRole.ts'
 import { listen, welcome } from './front.ts'
 import { openEvents, openGateway, openGatewayFront } from './gatewayRole.ts'
@@ -39,6 +40,7 @@ import { watchTile38 } from './tile38.ts'
 export async function runDistributed(options: Options, logger: Logger): Promise<void> {
   const isIn = rolesOf(options)
   const release = takeFolder(options.data)
+  closeDataFolder(options.data, logger)
   if (existsSync(join(options.data, 'store.json')))
     logger.warn('the data folder has devices and events of an embedded engine; only its registry is used')
   const metrics = new Metrics()

@@ -44,6 +44,7 @@ import { systemClock as clock } from '../runtime/clock.ts'
 import { DRAIN_MILLISECONDS, Lifecycle } from '../runtime/lifecycle.ts'
 import { progressLog, type Logger } from '../runtime/logger.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
+import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
 import { MeasuringPool } from '../spatial/measuringPool.ts'
 import { encodeEvent } from '../stream/protobufCodec.ts'
@@ -62,6 +63,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
 
   // Durable state, from the lock inwards.
   const store = openStore(options.data, options)
+  closeDataFolder(options.data, logger)
   const salt = storeSalt(store.storeId)
   const firstKeys = options.keys.length === 0 ? undefined : parseKeys(options.keys.join(','))
   const run = randomUUID()
