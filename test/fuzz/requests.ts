@@ -214,10 +214,14 @@ export function requestsOf(api: Api, operation: Operation): Arbitrary<DrawnReque
         { weight: 40, arbitrary: fc.constant(operation.method) },
         { weight: 1, arbitrary: fc.constantFrom('HEAD', 'OPTIONS', 'PUT', 'DELETE', 'get', 'PROPFIND') },
       ),
-      chunks: fc.option(fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 3 }), {
-        freq: 6,
-        nil: undefined,
-      }),
+      chunks: fc.oneof(
+        // A method without a body refuses chunks, before all else: so seldom.
+        {
+          weight: operation.definition.requestBody === undefined ? 20 : 1,
+          arbitrary: fc.constant(undefined),
+        },
+        { weight: 1, arbitrary: fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 3 }) },
+      ),
     })
     .map(({ path, query, content: drawn, ...rest }) => ({
       ...rest,
