@@ -17,7 +17,7 @@ import { WebSocket } from 'ws'
 import { makeCertificates } from '../kit/certificates.ts'
 import { BODY, CHUNKS, FRAMINGS, HEADERS, HEADS, SMUGGLED } from '../kit/framings.ts'
 import { freePort, KEYS, startServer } from '../kit/server.ts'
-import { skipWithoutTool, text } from './tools.ts'
+import { skipWithoutTool, text as fileText } from './tools.ts'
 
 t.setTimeout(240_000)
 
@@ -49,7 +49,7 @@ const PROXIES: readonly Proxy[] = [
   {
     name: 'nginx',
     configure: (certificate, key, port, upstream) =>
-      replaced(text('deploy/proxy/nginx.conf'), [
+      replaced(fileText('deploy/proxy/nginx.conf'), [
         ['/etc/ssl/certs/ringfence.pem', certificate],
         ['/etc/ssl/private/ringfence.key', key],
         ['listen 443 ', `listen 127.0.0.1:${port} `],
@@ -57,7 +57,12 @@ const PROXIES: readonly Proxy[] = [
         ['http {', `http { access_log off; ${temporary}`],
       ]),
     args: (file) => [
-      ...['-p', folder, '-c', file, '-e', 'stderr'],
+      '-p',
+      folder,
+      '-c',
+      file,
+      '-e',
+      'stderr',
       '-g',
       `daemon off; pid ${file}.pid; error_log stderr; ${process.getuid?.() === 0 ? 'user root;' : ''}`,
     ],
@@ -67,7 +72,7 @@ const PROXIES: readonly Proxy[] = [
     configure: (certificate, key, port, upstream) => {
       const both = join(folder, 'both.pem')
       writeFileSync(both, readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8'))
-      return replaced(text('deploy/proxy/haproxy.cfg'), [
+      return replaced(fileText('deploy/proxy/haproxy.cfg'), [
         ['/etc/ssl/private/ringfence.pem', both],
         ['bind :443 ', `bind 127.0.0.1:${port} `],
         ['127.0.0.1:8080', `127.0.0.1:${upstream}`],
