@@ -277,7 +277,7 @@ function byDevice(events: readonly string[]): Map<string, string[]> {
 
 /** As JSON, without ids and without what is of the server's clock. */
 function stripped(record: object): string {
-  const server = new Set(['_id', 'actualCreatedAt'])
+  const server = new Set(['_id', 'actualCreatedAt', 'actualUpdatedAt'])
   // Of an event it is the update's time.
   if (!('type' in record)) server.add('createdAt')
   return JSON.stringify(record, (key, value: unknown) => (server.has(key) ? undefined : value))
