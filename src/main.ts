@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { helpText, loadOptions, type OptionError } from '../config/options.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { runEmbedded } from './compose/embedded.ts'
-import { commandHelp, operate } from './operator.ts'
+import { commandHelp, operate } from './cli/operator.ts'
 import { createLogger } from './runtime/logger.ts'
 import { makeFilesPrivate } from './runtime/privateFiles.ts'
 

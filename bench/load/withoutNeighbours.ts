@@ -1,5 +1,5 @@
 /** Loaded before a server in which each evaluation looks into the index, as if nothing were remembered of the one before. */
-import { Neighbours } from '../../src/actor/neighbours.ts'
+import { Neighbours } from '../../src/rules/neighbours.ts'
 
 const name = 'recall'
 if (!(name in Neighbours.prototype)) throw new Error(`Neighbours has no ${name} any more`)

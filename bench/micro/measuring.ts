@@ -12,9 +12,9 @@
  * `node bench/micro/measuring.ts [--smoke] [--seed N]`
  */
 import { parseArgs } from 'node:util'
-import { FactFinder } from '../../src/actor/facts.ts'
-import { measureElsewhere } from '../../src/actor/measured.ts'
-import { circumstancesOf } from '../../src/actor/follow.ts'
+import { FactFinder } from '../../src/rules/facts.ts'
+import { measureElsewhere } from '../../src/rules/measured.ts'
+import { circumstancesOf } from '../../src/rules/follow.ts'
 import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'

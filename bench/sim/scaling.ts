@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 import { seededRandom } from '../../demo/streets.ts'
-import { ownerAmong } from '../../src/log/rendezvous.ts'
+import { ownerAmong } from '../../src/cluster/ownership/rendezvous.ts'
 import { deviceHash } from '../../src/model/deviceHash.ts'
 import { median, quantile, rounded } from '../figures.ts'
 import { simulateGroupCommit, type GroupCommitOutcome } from './groupCommit.ts'

@@ -1,6 +1,6 @@
 import type { ScopeId } from '../model/scope.ts'
-import { Neighbours } from './neighbours.ts'
-import type { Zone } from './zone.ts'
+import { Neighbours } from '../rules/neighbours.ts'
+import type { Zone } from '../rules/zone.ts'
 
 /**
  * The numbers of the user records of one partition: 128 bytes a row, side by side.

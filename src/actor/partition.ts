@@ -1,4 +1,4 @@
-import type { Outcome, UserParts } from '../engine/port.ts'
+import type { Outcome, UserParts } from './port.ts'
 import type { Profile } from '../model/device.ts'
 import type { Conversion, Transition } from '../model/event.ts'
 import { isLive } from '../model/scope.ts'
@@ -18,13 +18,13 @@ import {
   FLAG_SETTLED,
   FLAG_STOPPED,
 } from './deviceTable.ts'
-import { Follower, isTooInaccurate, UNMEASURED } from './follow.ts'
-import type { Measured, Unmeasured } from './measured.ts'
+import { Follower, isTooInaccurate, UNMEASURED } from '../rules/follow.ts'
+import type { Measured, Unmeasured } from '../rules/measured.ts'
 import { identify, type Identity } from './identity.ts'
 import { goesOn, NOWHERE, profileAfter, saysNothingNew } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import { headUntil, userHead, userJson, userParts } from './userRecord.ts'
-import { movedMeters, zoneCosine, type Zone } from './zone.ts'
+import { movedMeters, zoneCosine, type Zone } from '../rules/zone.ts'
 
 /**
  * The device actors of one partition: applies updates one at a time, in two tiers.

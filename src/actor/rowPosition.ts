@@ -1,4 +1,4 @@
-import type { LivePosition } from '../engine/port.ts'
+import type { LivePosition } from './port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { DeviceTable } from './deviceTable.ts'
 

@@ -1,10 +1,10 @@
-import type { UserParts } from '../engine/port.ts'
+import type { UserParts } from './port.ts'
 import type { Profile } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import { beaconContext, geofenceContext, outlineIn } from '../events/record.ts'
-import { isMeantFor } from '../events/transitions.ts'
+import { isMeantFor } from '../rules/transitions.ts'
 import type { ScopeView } from '../registry/port.ts'
 import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
 

@@ -10,14 +10,14 @@ import { ActorHost } from '../actor/host.ts'
 import { Partition } from '../actor/partition.ts'
 import { recover } from '../actor/recovery.ts'
 import { Housekeeping } from '../actor/housekeeping.ts'
-import { OpenStore } from '../backup/source.ts'
-import { ControlServer } from '../control/server.ts'
+import { OpenStore } from '../cli/backup/source.ts'
+import { ControlServer } from '../cli/control/server.ts'
 import type { NatsBridge } from '../delivery/natsBridge.ts'
 import { NatsPlace } from '../delivery/natsPlace.ts'
 import { webhookRoutes } from '../delivery/webhookRoutes.ts'
-import { TwiceObserved } from '../engine/copiedPositions.ts'
-import { HostPositions } from '../engine/hostPositions.ts'
-import { HostUsers } from '../engine/hostUsers.ts'
+import { TwiceObserved } from '../actor/copiedPositions.ts'
+import { HostPositions } from '../actor/hostPositions.ts'
+import { HostUsers } from '../users/hostUsers.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
 import { EventFeed } from '../events/feed.ts'
 import { storeSalt } from '../events/ids.ts'
@@ -47,7 +47,7 @@ import { Outgoing } from '../runtime/outgoing.ts'
 import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
 import { MeasuringPool } from '../spatial/measuringPool.ts'
-import { encodeEvent } from '../stream/protobufCodec.ts'
+import { encodeEvent } from '../wire/protobufCodec.ts'
 import { geofencesOf, openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
 /** The event index is copied at 60 MB a second at most: the disk is the commit log's. */
@@ -241,7 +241,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
 /** The bridge, where one is asked for. Its client, 45 ms and 15 MB, is loaded only then. */
 async function openNats(options: Options, feed: EventFeed, logger: Logger): Promise<NatsBridge | undefined> {
   if (options.natsUrl.length === 0) return undefined
-  const { natsConnectionOptions } = await import('../log/natsConnection.ts')
+  const { natsConnectionOptions } = await import('../cluster/nats/natsConnection.ts')
   const { NatsBridge } = await import('../delivery/natsBridge.ts')
   return new NatsBridge({
     feed,

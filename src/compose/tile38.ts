@@ -1,6 +1,6 @@
 /** Tile38 beside either engine, where it is asked for. A part of the composition roots. */
 import type { Options } from '../../config/options.ts'
-import type { Lease, Tenure } from '../log/jetStreamLease.ts'
+import type { Lease, Tenure } from '../cluster/ownership/jetStreamLease.ts'
 import { scopeId, type ScopeId } from '../model/scope.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
@@ -8,8 +8,8 @@ import { registerTile38Metrics } from '../ops/tile38Metrics.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { Tile38Copies } from '../spatial/tile38Copies.ts'
-import type { GeofenceSource } from '../spatial/tile38Geofences.ts'
+import type { Tile38Copies } from '../tile38/tile38Copies.ts'
+import type { GeofenceSource } from '../tile38/tile38Geofences.ts'
 
 /**
  * Undefined where no Tile38 is set. Its client is loaded only then.
@@ -23,7 +23,7 @@ export async function openTile38(
 ): Promise<Tile38Copies | undefined> {
   const { tile38Url: url, tile38Password: password, tile38HooksUrl: hooksUrl } = options
   if (url === '') return undefined
-  const { Tile38Copies } = await import('../spatial/tile38Copies.ts')
+  const { Tile38Copies } = await import('../tile38/tile38Copies.ts')
   return new Tile38Copies({ ...parts, address: { url, password }, hooksUrl, logger })
 }
 

@@ -2,7 +2,7 @@ import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
 import { connect, headers, nuid } from '@nats-io/transport-node'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
-import { natsTrouble } from '../log/natsTrouble.ts'
+import { natsTrouble } from '../cluster/nats/natsTrouble.ts'
 import { EVERY_SUBJECT } from '../model/eventSubject.ts'
 
 const STREAM = 'EVENTS'

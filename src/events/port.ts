@@ -157,7 +157,7 @@ export interface SharedMessage {
 /**
  * The stream of all events, and of what clients did to them, that the processes of the distributed engine share: of each device in
  * the order of its events, a change behind its event. Every promise may reject where it cannot be reached.
- * Technology: src/log/jetStreamEventReader.ts.
+ * Technology: src/cluster/journal/jetStreamEventReader.ts.
  */
 export interface SharedEvents {
   /** Of the last message that it was given. */

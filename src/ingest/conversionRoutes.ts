@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { route, type Route } from '../api/route.ts'
 import { DateText, Name, parseDate, Text } from '../api/schemas.ts'
-import type { Intake, Users } from '../engine/port.ts'
+import type { Intake, Users } from '../actor/port.ts'
 import { EventSchema } from '../events/eventSchema.ts'
 import { conversionJson } from '../events/record.ts'
 import type { Conversion } from '../model/event.ts'
@@ -10,8 +10,8 @@ import type { ScopeId } from '../model/scope.ts'
 import { newId } from '../registry/recordList.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
 import { ANONYMOUS } from './anonymous.ts'
-import { checkMetadata, MetadataBody } from './metadataSchema.ts'
-import { notFarAhead } from './trackSchema.ts'
+import { checkMetadata, MetadataBody } from '../wire/metadataSchema.ts'
+import { notFarAhead } from '../wire/trackSchema.ts'
 
 /** Event types of the interface: an app must not be able to pretend that one of them happened. */
 const RESERVED = new Set(

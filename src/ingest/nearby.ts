@@ -1,4 +1,4 @@
-import { isMeantFor } from '../events/transitions.ts'
+import { isMeantFor } from '../rules/transitions.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'

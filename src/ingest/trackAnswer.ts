@@ -1,4 +1,4 @@
-import type { UserParts } from '../engine/port.ts'
+import type { UserParts } from '../actor/port.ts'
 import { isoDate } from '../model/isoDate.ts'
 
 /**

@@ -4,7 +4,7 @@ import { RateLimiter } from '../api/rateLimit.ts'
 import { LATER, route, type Answer, type Reply, type Route } from '../api/route.ts'
 import type { Update } from '../model/update.ts'
 import { MAX_EVENT_CHARACTERS } from '../actor/partition.ts'
-import type { Intake, Outcome, Submitter } from '../engine/port.ts'
+import type { Intake, Outcome, Submitter } from '../actor/port.ts'
 import { EventSchema } from '../events/eventSchema.ts'
 import { BeaconRecord, nearbyBeaconsJson } from '../registry/beaconRecord.ts'
 import { GeofenceRecord } from '../registry/geofenceRecord.ts'
@@ -17,8 +17,8 @@ import { ANONYMOUS, anonymousEvents, anonymousStays, anonymousUser, trackAnonymo
 import { nearbyGeofences } from './nearby.ts'
 import { checkReplay, MAX_MEETINGS } from './replayBound.ts'
 import { trackAnswer } from './trackAnswer.ts'
-import { UserSchema } from './userSchema.ts'
-import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
+import { UserSchema } from '../users/userSchema.ts'
+import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from '../wire/trackSchema.ts'
 
 /** More updates than this in one replay are refused: an SDK buffers 120. */
 const MAX_REPLAYS = 1000

@@ -6,7 +6,7 @@ export type DeviceType = 'iOS' | 'Android' | 'Web'
 
 /**
  * Who sends updates and what they say of the device: all that one update repeats of the one before. The updates of a
- * stream share it (src/ingest/senders.ts), so whoever meets the same object again has nothing to compare.
+ * stream share it (src/wire/senders.ts), so whoever meets the same object again has nothing to compare.
  */
 export interface Sender {
   readonly scope: ScopeId

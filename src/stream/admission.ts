@@ -1,4 +1,4 @@
-import type { Intake } from '../engine/port.ts'
+import type { Intake } from '../actor/port.ts'
 import type { KeyedBound, Share } from '../runtime/keyedBound.ts'
 import { FairTurns, type Waiting } from './fairTurns.ts'
 

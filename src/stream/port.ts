@@ -1,10 +1,10 @@
 import type { TObject } from 'typebox'
 import type { Encoded } from '../events/audience.ts'
-import type { Stamp } from '../ingest/trackSchema.ts'
+import type { Stamp } from '../wire/trackSchema.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Share } from '../runtime/keyedBound.ts'
-import type { RawMessage, ServerMessage } from './messages.ts'
-import type { TrackFrame } from './trackFrame.ts'
+import type { RawMessage, ServerMessage } from '../wire/messages.ts'
+import type { TrackFrame } from '../wire/trackFrame.ts'
 
 /** One of the encodings, chosen by the subprotocol of a connection. */
 export interface Codec {

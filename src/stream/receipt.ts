@@ -1,7 +1,7 @@
-import type { Outcome, Submitter } from '../engine/port.ts'
+import type { Outcome, Submitter } from '../actor/port.ts'
 import type { Update } from '../model/update.ts'
 import type { ApiError } from '../runtime/errors.ts'
-import type { TrackFrame } from './trackFrame.ts'
+import type { TrackFrame } from '../wire/trackFrame.ts'
 
 /** Characters of events that one acknowledgement carries; a text may not grow without bound. */
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024

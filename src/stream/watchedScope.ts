@@ -1,4 +1,4 @@
-import type { LivePosition } from '../engine/port.ts'
+import type { LivePosition } from '../actor/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { LiveAreas, type LiveArea } from '../spatial/liveAreas.ts'

@@ -1,7 +1,7 @@
 import type { Partition } from '../actor/partition.ts'
-import { circumstancesOf } from '../actor/follow.ts'
+import { circumstancesOf } from '../rules/follow.ts'
 import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_SETTLED, FLAG_STOPPED } from '../actor/deviceTable.ts'
-import { FactFinder } from '../actor/facts.ts'
+import { FactFinder } from '../rules/facts.ts'
 import { placeBefore } from '../actor/profile.ts'
 import {
   decide,
@@ -11,7 +11,7 @@ import {
   type Decision,
   type Fact,
   type Outcome,
-} from '../events/transitions.ts'
+} from '../rules/transitions.ts'
 import type { Visit } from '../model/device.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'

@@ -1,4 +1,4 @@
-import type { FoundUser, Users, UsersNear } from '../engine/port.ts'
+import type { FoundUser, Users, UsersNear } from '../actor/port.ts'
 import type { Position, TravelMode } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError } from '../runtime/errors.ts'

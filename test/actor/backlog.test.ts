@@ -1,6 +1,6 @@
 import t from 'tap'
 import { FrameWriter } from '../../src/actor/commitCodec.ts'
-import type { Outcome, Submitter } from '../../src/engine/port.ts'
+import type { Outcome, Submitter } from '../../src/actor/port.ts'
 import { Backlog } from '../../src/runtime/backlog.ts'
 import type { Update } from '../../src/model/update.ts'
 import fc from '../kit/fastCheck.ts'

@@ -1,5 +1,5 @@
 import { FrameWriter } from '../../src/actor/commitCodec.ts'
-import type { FactFinder } from '../../src/actor/facts.ts'
+import type { FactFinder } from '../../src/rules/facts.ts'
 import { Partition, type Applied } from '../../src/actor/partition.ts'
 import { snapshotOf } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Submitter } from '../../src/engine/port.ts'
+import type { Submitter } from '../../src/actor/port.ts'
 import type { Applied } from '../../src/actor/partition.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ApiError } from '../../src/runtime/errors.ts'

@@ -1,7 +1,7 @@
 import type { EventIndex, Scopes, StoredEvent, Stretch } from '../../src/events/port.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import { ActorHost } from '../../src/actor/host.ts'
-import type { Submitter } from '../../src/engine/port.ts'
+import type { Submitter } from '../../src/actor/port.ts'
 import { Partition, type Applied } from '../../src/actor/partition.ts'
 import { recover, snapshotOf, type Recovered } from '../../src/actor/recovery.ts'
 import type { CommitLog, LogFrame, Snapshot, SnapshotStore } from '../../src/log/port.ts'

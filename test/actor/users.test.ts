@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
-import type { FoundUser, UserAnswer, UserQuestion } from '../../src/engine/port.ts'
+import type { FoundUser, UserAnswer, UserQuestion } from '../../src/actor/port.ts'
 import { answerSteps, mergeAnswers } from '../../src/users/userAnswers.ts'
 import { findUser, findUserRecord, type Devices } from '../../src/users/userQueries.ts'
 import fc from '../kit/fastCheck.ts'

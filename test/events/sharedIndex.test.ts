@@ -1,4 +1,4 @@
-/** Indices of several processes over one stream that is cut: src/events/sharedIndex.ts. */
+/** Indices of several processes over one stream that is cut: src/cluster/journal/sharedIndex.ts. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,12 +7,12 @@ import t, { type Test } from 'tap'
 import { openEventIndex } from '../../src/events/eventIndex.ts'
 import { EventFeed } from '../../src/events/feed.ts'
 import type { EventChange, SharedEvents, SharedMessage, StoredEvent } from '../../src/events/port.ts'
-import { SharedIndex } from '../../src/events/sharedIndex.ts'
-import { JetStreamEventReader } from '../../src/log/jetStreamEventReader.ts'
-import { EVENT_CHANGES } from '../../src/log/jetStreamStreams.ts'
+import { SharedIndex } from '../../src/cluster/journal/sharedIndex.ts'
+import { JetStreamEventReader } from '../../src/cluster/journal/jetStreamEventReader.ts'
+import { EVENT_CHANGES } from '../../src/cluster/journal/jetStreamStreams.ts'
 import fc from '../kit/fastCheck.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
-import { withStreams } from '../log/jetStreamKit.ts'
+import { withStreams } from '../cluster/jetStreamKit.ts'
 import { whole } from './contract.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 8)

@@ -1,8 +1,8 @@
 import { jetstream, jetstreamManager, type JetStreamManager, type JsMsg } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { ANY_CLAIM, COMMIT, ownerOf, pointOf } from '../../src/log/jetStreamRecords.ts'
-import type { KeptMessage } from '../../src/log/jetStreamPort.ts'
-import { EVENTS, partitionSubject, streamOf } from '../../src/log/jetStreamStreams.ts'
+import { ANY_CLAIM, COMMIT, ownerOf, pointOf } from '../../src/cluster/journal/jetStreamRecords.ts'
+import type { KeptMessage } from '../../src/cluster/journal/jetStreamPort.ts'
+import { EVENTS, partitionSubject, streamOf } from '../../src/cluster/journal/jetStreamStreams.ts'
 import type { EventRecord } from './movers.ts'
 
 const ANSWER_MS = 10_000

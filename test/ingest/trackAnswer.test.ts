@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import { userJson } from '../../src/actor/userRecord.ts'
 import { trackAnswer } from '../../src/ingest/trackAnswer.ts'
-import type { UserParts } from '../../src/engine/port.ts'
+import type { UserParts } from '../../src/actor/port.ts'
 import fc from '../kit/fastCheck.ts'
 
 const runs = (count: number) => ({ numRuns: count * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) })

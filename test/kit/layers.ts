@@ -61,7 +61,7 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
 ])
 
 /** What they put together is the server, and the operator's commands. */
-const ROOTS: ReadonlySet<string> = new Set(['src/main.ts', 'src/operator.ts', 'src/region.ts'])
+const ROOTS: ReadonlySet<string> = new Set(['src/main.ts', 'src/cli/operator.ts', 'src/region.ts'])
 
 /** Its files are composition roots, too. */
 const ROOTS_FOLDER = 'src/compose/'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { EditStream, Entry, KeptEntry } from '../../src/registry/editStream.ts'
+import type { EditStream, Entry, KeptEntry } from '../../src/cluster/registry/editStream.ts'
 
 /** What the stream took in one piece, with everything that was there then. */
 export interface KeptEdit {

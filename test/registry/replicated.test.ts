@@ -1,12 +1,12 @@
 /**
  * The registry that several processes share, over a simulated stream that loses, delays and cuts: the invariants of
- * src/registry/replicatedEdits.ts.
+ * src/cluster/registry/replicatedEdits.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deepStrictEqual, fail } from 'node:assert/strict'
 import t from 'tap'
 import type { ScopeId } from '../../src/model/scope.ts'
-import { entryOf } from '../../src/registry/entryCodec.ts'
+import { entryOf } from '../../src/cluster/registry/entryCodec.ts'
 import { toRow } from '../../src/registry/geofenceRow.ts'
 import { rowOfBeacon } from '../../src/registry/beaconRow.ts'
 import type { Registry } from '../../src/registry/registry.ts'
@@ -14,7 +14,7 @@ import { ManualClock } from '../../src/runtime/clock.ts'
 import fc from '../kit/fastCheck.ts'
 import { circle, contentsOf, folderOf, openReplica, SCOPE, START } from './replicatedKit.ts'
 import { until } from '../kit/waiting.ts'
-import type { EditStream, KeptEntry } from '../../src/registry/editStream.ts'
+import type { EditStream, KeptEntry } from '../../src/cluster/registry/editStream.ts'
 import { MemoryStream, type KeptEdit, type Trouble } from './memoryStream.ts'
 
 const RUNS = 12 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)

@@ -1,6 +1,6 @@
 /**
  * A simulated JetStream: the streams of partitions with their fence, that of events with its marks, and the network between
- * them and hosts that die or stand still at a crash point. The twin of src/log/jetStreamJournal.ts and jetStreamEvents.ts.
+ * them and hosts that die or stand still at a crash point. The twin of src/cluster/journal/jetStreamJournal.ts and jetStreamEvents.ts.
  *
  * It does what a bad day does: requests and answers are late, lost or doubled, and whoever answers a read may be behind.
  * It does not do what JetStream promises not to: lose what it has acknowledged, store half of a batch, or ignore a fence.
@@ -14,7 +14,7 @@ import {
   type KeptMessage,
   type Mark,
   type Publication,
-} from '../../src/log/jetStreamPort.ts'
+} from '../../src/cluster/journal/jetStreamPort.ts'
 
 import type { CrashPoint, Moment, Operation } from './crashPoints.ts'
 import type { Scheduler } from './scheduler.ts'

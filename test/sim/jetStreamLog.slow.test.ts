@@ -5,9 +5,9 @@
  */
 import { ok, deepEqual } from 'node:assert/strict'
 import t from 'tap'
-import { EventPublisher } from '../../src/log/eventPublisher.ts'
-import { openJetStreamLog } from '../../src/log/jetStreamLog.ts'
-import { ownerOf, pointOf } from '../../src/log/jetStreamRecords.ts'
+import { EventPublisher } from '../../src/cluster/journal/eventPublisher.ts'
+import { openJetStreamLog } from '../../src/cluster/journal/jetStreamLog.ts'
+import { ownerOf, pointOf } from '../../src/cluster/journal/jetStreamRecords.ts'
 import type { LogEvent, PartitionLog } from '../../src/log/port.ts'
 import { CRASH_POINTS, nameOf } from './crashPoints.ts'
 import {

@@ -1,10 +1,10 @@
 /** Watches over a real engine in memory: actors and areas are real, the connections are twins. */
 import t from 'tap'
-import { HostPositions } from '../../src/engine/hostPositions.ts'
+import { HostPositions } from '../../src/actor/hostPositions.ts'
 import type { Encoded } from '../../src/events/audience.ts'
-import type { Positions } from '../../src/engine/port.ts'
+import type { Positions } from '../../src/actor/port.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
-import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'
+import type { PositionMessage, WatchedArea } from '../../src/wire/messages.ts'
 import { Watches } from '../../src/stream/watches.ts'
 import { aGeofence, applied, Engine, runs } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'

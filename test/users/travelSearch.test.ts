@@ -1,6 +1,6 @@
 /** Who reaches a place in time, against trying everybody. */
 import t from 'tap'
-import type { FoundUser, Users } from '../../src/engine/port.ts'
+import type { FoundUser, Users } from '../../src/actor/port.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { usersWithin, type TravelTimes } from '../../src/users/travelSearch.ts'

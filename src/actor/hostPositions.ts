@@ -1,0 +1,55 @@
+import type { ActorHost } from './host.ts'
+import type { DeviceTable } from './deviceTable.ts'
+import { RowPosition } from './rowPosition.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { LiveAreas, type LiveArea } from '../spatial/liveAreas.ts'
+import type { PositionObserver, Positions, PositionViewer } from './port.ts'
+
+/** The positions of the devices of a host in this process. */
+export class HostPositions implements Positions {
+  readonly #host: ActorHost
+
+  constructor(host: ActorHost) {
+    this.#host = host
+  }
+
+  get observer(): PositionObserver | undefined {
+    return this.#host.observer
+  }
+
+  set observer(observer: PositionObserver | undefined) {
+    this.#host.observer = observer
+  }
+
+  /** Partition by partition, so that updates come in between. */
+  async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
+    const areas = new LiveAreas<Positions>()
+    areas.put(this, area)
+    const holds = areas.tester(this)
+    const position = new RowPosition()
+    const lookInto = (table: DeviceTable) => {
+      for (let row = 0; row < table.length && !viewer.isEnded; row++) {
+        if (table.scope(row) !== scope || !holds(table.latitude(row), table.longitude(row))) continue
+        const { deviceId } = table.peek(row)
+        if (row === latestOf(table, table.firstOf(scope, deviceId)))
+          viewer.found(position.at(table, row, deviceId))
+      }
+    }
+    for (const { table } of this.#host.partitions) {
+      await new Promise((resolve) => setImmediate(resolve))
+      await this.#host.read(() => lookInto(table))
+      if (viewer.isEnded) return
+      viewer.pause()
+    }
+  }
+}
+
+/** Of the records of a device, the one that was updated last; of several at the same time, the newest. */
+function latestOf(table: DeviceTable, first: number): number {
+  let latest = first
+  for (let row = table.nextOf(first); row >= 0; row = table.nextOf(row)) {
+    const later = table.updatedAt(row) - table.updatedAt(latest)
+    if (later > 0 || (later === 0 && table.receivedAt(row) > table.receivedAt(latest))) latest = row
+  }
+  return latest
+}

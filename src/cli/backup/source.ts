@@ -1,0 +1,101 @@
+import type { CopyableEventIndex } from '../../events/port.ts'
+import type { CopyableLog, CopyableSnapshots } from '../../log/port.ts'
+import type { BackupSource, HeldImage } from './port.ts'
+
+export interface SourceParts {
+  readonly storeId: string
+  readonly partitions: number
+  readonly log: CopyableLog
+  readonly events: CopyableEventIndex
+  /** Of {@link CopyableEventIndex.copy}. */
+  readonly pause: number
+  readonly registry: { readonly revision: number; freeze(): () => void }
+  readonly snapshots: CopyableSnapshots
+  /** No snapshot comes or goes, and the log is not trimmed, until the returned function is called. */
+  readonly holdSnapshots: () => Promise<() => void>
+}
+
+/** Somebody else is copying the store. */
+export class BackupUnderWay extends Error {
+  override name = 'BackupUnderWay'
+
+  constructor() {
+    super('Another backup of this data folder is already running.')
+  }
+}
+
+/** The event index could not be copied. */
+export class EventsNotCopied extends Error {
+  override name = 'EventsNotCopied'
+
+  constructor(file: string, cause: Error) {
+    super(`The event index cannot be copied to ${file}: ${cause.message}`, { cause })
+  }
+}
+
+/**
+ * The store of this process, copied while it is at work.
+ *
+ * The naive way stops everything for as long as the copy takes. Here nobody waits; instead the order makes the parts
+ * fit together as those of a killed process do, which every start can read:
+ *
+ * 1. Snapshots and the log's trimming rest, so that whatever the parts below need stays in the log.
+ * 2. The event index is copied first: the log, taken later, is never behind it, and has what it lacks.
+ * 3. The log is taken up to its last durable frame: all that was acknowledged before the backup was asked for.
+ * 4. The registry is taken in the same turn of the event loop: it is as new as the newest commit (G10).
+ */
+export class OpenStore implements BackupSource {
+  private readonly parts: SourceParts
+  private busy = false
+
+  constructor(parts: SourceParts) {
+    this.parts = parts
+  }
+
+  /** @throws {BackupUnderWay} {@link EventsNotCopied} */
+  async hold(
+    folder: string,
+    progress: (copied: number, total: number) => void,
+    signal: AbortSignal,
+  ): Promise<HeldImage> {
+    if (this.busy) throw new BackupUnderWay()
+    this.busy = true
+    const { storeId, partitions, log, registry, snapshots } = this.parts
+    const releases: (() => void)[] = [() => (this.busy = false)]
+    const release = async (): Promise<void> => {
+      for (const undo of releases.splice(0).toReversed()) undo()
+    }
+    try {
+      releases.push(await this.parts.holdSnapshots())
+      const eventsPosition = await this.copyEvents(`${folder}/events.sqlite`, progress, signal)
+      const { position, files, manifest } = await log.files()
+      releases.push(registry.freeze())
+      const whole = ['registry.sqlite', ...snapshots.files(), 'store.json']
+      return {
+        storeId,
+        partitions,
+        logPosition: position,
+        eventsPosition,
+        registryRevision: registry.revision,
+        files: [...files, ...whole.map((name) => ({ name }))],
+        texts: [manifest],
+        release,
+      }
+    } catch (error) {
+      await release()
+      throw error
+    }
+  }
+
+  private async copyEvents(
+    file: string,
+    progress: (copied: number, total: number) => void,
+    signal: AbortSignal,
+  ) {
+    try {
+      return await this.parts.events.copy(file, { pause: this.parts.pause, progress, signal })
+    } catch (error) {
+      throw new EventsNotCopied(file, error as Error)
+    }
+  }
+}

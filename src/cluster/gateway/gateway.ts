@@ -1,0 +1,131 @@
+import { locateUserRecord, type StoreSalt } from '../../events/ids.ts'
+import { deviceHash } from '../../model/deviceHash.ts'
+import type { Conversion } from '../../model/event.ts'
+import type { ScopeId } from '../../model/scope.ts'
+import type { Update } from '../../model/update.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import { mergeAnswers } from '../../users/userAnswers.ts'
+import { askOwners } from './askOwners.ts'
+import { Departures, Lane, PATIENCE_MS, type LaneParts } from './lane.ts'
+import { partitionSubject, usersSubject } from '../nats/subjects.ts'
+import { decodeAnswer, encodeQuestion } from '../protocol/partitionProtocol.ts'
+import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from '../../actor/port.ts'
+
+/**
+ * The device actors as a process without any sees them: what changes devices goes to the owner of their partition (lane.ts),
+ * questions go to all hosts, each of which answers for the partitions that it has.
+ *
+ * Owns: the bound on what waits, the numbers of updates that have none. Does not own: who has which partition; whoever
+ * listens to a partition's subject does.
+ */
+export interface GatewayOptions extends LaneParts {
+  /** Of the store. */
+  readonly partitions: number
+  readonly salt: StoreSalt
+}
+
+/** What waits takes beside the bytes it came in. */
+const UPDATE_OVERHEAD_BYTES = 128
+
+/** Bytes that wait for the owners, up to which more should come: a request or two to each of many partitions. */
+const ROOM_BYTES = 8 * 1024 * 1024
+
+export class Gateway implements Intake, Users {
+  readonly #options: GatewayOptions
+  readonly #lanes: readonly Lane[]
+  /** Of the updates that it numbers, over all devices. */
+  #sequence = 0
+
+  constructor(options: GatewayOptions) {
+    this.#options = options
+    const departures = new Departures(options.pause)
+    this.#lanes = Array.from(
+      { length: options.partitions },
+      (_, number) => new Lane(partitionSubject(number), options, departures),
+    )
+  }
+
+  get hasRoom(): boolean {
+    return this.#options.mailbox.used <= ROOM_BYTES
+  }
+
+  submit(updates: readonly Update[], bytes: number, submitter: Submitter): void {
+    const share = Math.ceil(bytes / updates.length) + UPDATE_OVERHEAD_BYTES
+    this.#acquire(share * updates.length)
+    for (const update of updates) this.#post(update, share, submitter)
+  }
+
+  submitOne(update: Update, bytes: number, submitter: Submitter): void {
+    const share = bytes + UPDATE_OVERHEAD_BYTES
+    this.#acquire(share)
+    this.#post(update, share, submitter)
+  }
+
+  record(conversion: Conversion, bytes: number): Promise<string> {
+    const share = bytes + UPDATE_OVERHEAD_BYTES
+    this.#acquire(share)
+    return new Promise((resolve, reject) => {
+      const done = (result: string | ApiError) =>
+        typeof result === 'string' ? resolve(result) : reject(result)
+      this.#laneOf(conversion.deviceId).conversion({ conversion, bytes: share, done })
+    })
+  }
+
+  async ask(question: UserQuestion): Promise<UserAnswer> {
+    const { calls, registry, patienceMs = PATIENCE_MS } = this.#options
+    const answers: UserAnswer[] = []
+    await askOwners({
+      calls,
+      subject: usersSubject,
+      partitions: this.#partitionsOf(question),
+      patienceMs,
+      encode: (partitions) => encodeQuestion({ revision: registry.revision, partitions, question }),
+      decode(bytes) {
+        const { partitions, answer } = decodeAnswer(bytes)
+        return { partitions, take: () => void answers.push(answer) }
+      },
+    })
+    return answers.length === 0 ? { users: [], hasMore: false } : mergeAnswers(question, answers)
+  }
+
+  async remove(scope: ScopeId, recordId: string): Promise<boolean> {
+    const place = locateUserRecord(this.#options.salt, recordId)
+    const lane = place && this.#lanes[place.partition]
+    if (lane === undefined) return false
+    return new Promise((resolve, reject) => {
+      const done = (result: boolean | ApiError) =>
+        typeof result === 'boolean' ? resolve(result) : reject(result)
+      lane.removal({ scope, recordId, done })
+    })
+  }
+
+  /** Resolves when everything that was taken in has been told of. */
+  async drained(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.drained()))
+  }
+
+  #acquire(bytes: number): void {
+    if (!this.#options.mailbox.tryAcquire(bytes))
+      throw new ApiError(503, 'Too many updates are waiting. Try again.', { retryAfter: 1 })
+  }
+
+  #laneOf(deviceId: string): Lane {
+    return this.#lanes[deviceHash(deviceId) % this.#lanes.length]!
+  }
+
+  #post(update: Update, bytes: number, wanted: Submitter): void {
+    const { sender, deviceId } = update
+    const lane = this.#lanes[(sender?.deviceHash ?? deviceHash(deviceId)) % this.#lanes.length]!
+    const stream = update.stream ?? this.#options.gateway
+    const sequence = update.stream === undefined ? ++this.#sequence : update.sequence!
+    lane.update({ update, wanted, stream, sequence, bytes })
+  }
+
+  /** Those that a question is about. */
+  #partitionsOf(question: UserQuestion): Iterable<number> {
+    if (question.ask !== 'record' && question.ask !== 'records') return this.#lanes.keys()
+    const ids = question.ask === 'record' ? [question.id] : question.ids
+    const places = ids.map((id) => locateUserRecord(this.#options.salt, id)?.partition ?? Infinity)
+    return new Set(places.filter((partition) => partition < this.#lanes.length))
+  }
+}

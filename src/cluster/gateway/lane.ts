@@ -1,0 +1,300 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import type { Conversion } from '../../model/event.ts'
+import type { ByteBound } from '../../runtime/byteBound.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import { Backlog } from '../../runtime/backlog.ts'
+import { NobodyListens, type Calls } from '../nats/calls.ts'
+import {
+  decodeReply,
+  encodeRequest,
+  type PartitionReply,
+  type Removal,
+} from '../protocol/partitionProtocol.ts'
+import type { Outcome, Submitter } from '../../actor/port.ts'
+import type { NumberedUpdate } from '../protocol/updateRows.ts'
+
+/**
+ * The way from a gateway to the owner of one partition.
+ *
+ * The naive way sends each update as it comes: a message each, of which later ones may overtake those that were lost and
+ * are sent again. Here one request is under way, and what arrives meanwhile is the next: so batches grow with the load, and
+ * the order of a device's updates is kept whatever is lost.
+ *
+ * Invariants
+ * 1. A request is asked again, as it is and under its number, until it is answered or nobody has for {@link PATIENCE_MS}.
+ * 2. Each update carries a stream and a number, so that asking again applies it once (G9).
+ * 3. Updates that wait behind others (backlog.ts) go in a request after all the others, and only so many as make it no slower
+ *    than {@link BEHIND_MS}, one at least: what comes meanwhile waits for the answer.
+ * 4. What is taken in is told of: applied, refused, or 503 where it is not known in time. So is then what waits behind it:
+ *    nobody waits for longer, and no later update of a device is applied before one that comes again.
+ * The tests of these: test/cluster/weather.slow.test.ts, port.test.ts.
+ */
+
+/** An update that waits. */
+export interface UpdateMail extends NumberedUpdate {
+  readonly wanted: Submitter
+  /** In the bound. */
+  readonly bytes: number
+}
+
+export interface ConversionMail {
+  readonly conversion: Conversion
+  readonly bytes: number
+  readonly done: (result: string | ApiError) => void
+}
+
+export interface RemovalMail extends Removal {
+  readonly done: (result: boolean | ApiError) => void
+}
+
+/**
+ * When lanes with much to send set out: all of a gateway together. A request costs the same however little is in it, and what
+ * many lanes say at once goes through one write of each socket on the way, to the owner and back.
+ */
+export class Departures {
+  readonly #pause: Pause
+  #next: Promise<void> | undefined
+
+  constructor(pause: Pause = sleep) {
+    this.#pause = pause
+  }
+
+  /** Resolves for all who wait at the same time. */
+  next(): Promise<void> {
+    return (this.#next ??= this.#pause(GATHER_MS).then(() => {
+      this.#next = undefined
+    }))
+  }
+}
+
+type Pause = (milliseconds: number) => Promise<unknown>
+
+/** What the lanes of a gateway share. */
+export interface LaneParts {
+  readonly calls: Calls
+  /** See {@link PartitionRequest.gateway}. */
+  readonly gateway: string
+  readonly registry: { readonly revision: number }
+  readonly mailbox: ByteBound
+  /** How long the owner may be missing, or silent, before what waits is refused; {@link PATIENCE_MS} where absent. */
+  readonly patienceMs?: number
+  /** Told of failures; what failed is tried again. */
+  readonly troubled: (error: Error) => void
+  readonly pause?: Pause
+}
+
+/** See docs/adr/0030-the-engine-behind-a-port.md. */
+export const PATIENCE_MS = 10_000
+/** A commit takes some milliseconds; an owner whose NATS servers choose a new leader takes seconds, and answers once. */
+const ANSWER_MS = 1000
+const FIRST_PAUSE_MS = 20
+const LONGEST_PAUSE_MS = 500
+/** Bytes that are meant to go in one request, and that may: NATS servers take no message of more than a megabyte. */
+const REQUEST_BYTES = 256 * 1024
+const MOST_REQUEST_BYTES = 400 * 1024
+
+/** How long a request may take for what is behind in it, and the most updates of those. */
+const BEHIND_MS = 20
+const MOST_BEHIND = 256
+
+/** See docs/adr/0035-requests-gather-and-senders-travel-as-bytes.md. */
+const GATHER_MS = 10
+
+const APPLIED: Outcome = { user: '', events: [], repeated: false }
+
+interface Batch {
+  readonly updates: UpdateMail[]
+  /** Of the updates, the last so many are from the backlog. */
+  readonly behind: number
+  readonly conversions: ConversionMail[]
+  readonly removals: RemovalMail[]
+}
+
+export class Lane {
+  readonly #subject: string
+  readonly #parts: LaneParts
+  readonly #departures: Departures
+  #updates: UpdateMail[] = []
+  readonly #backlog = new Backlog<UpdateMail>()
+  /** Of the backlog in the next request. */
+  #mostBehind = 1
+  #conversions: ConversionMail[] = []
+  #removals: RemovalMail[] = []
+  #running: Promise<void> | undefined
+  #number = 0
+  /** Updates in the request before. */
+  #lastUpdates = 0
+
+  constructor(subject: string, parts: LaneParts, departures: Departures) {
+    this.#subject = subject
+    this.#parts = parts
+    this.#departures = departures
+  }
+
+  /** Resolves when nothing waits. */
+  async drained(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  update(mail: UpdateMail): void {
+    if (mail.wanted.isBehind || this.#backlog.has(mail.update.deviceId)) this.#backlog.push(mail)
+    else this.#updates.push(mail)
+    this.#start()
+  }
+
+  conversion(mail: ConversionMail): void {
+    this.#conversions.push(mail)
+    this.#start()
+  }
+
+  removal(mail: RemovalMail): void {
+    this.#removals.push(mail)
+    this.#start()
+  }
+
+  #start(): void {
+    this.#running ??= this.#run()
+  }
+
+  async #run(): Promise<void> {
+    do {
+      // Under load with company; else after the sockets of this turn have been read, so that what came together goes together.
+      if (this.#lastUpdates > 1) await this.#departures.next()
+      else await nextTurn()
+      const { batch, request } = this.#take()
+      this.#lastUpdates = batch.updates.length
+      const began = performance.now()
+      const reply = await this.#exchange(batch, request)
+      if (batch.behind > 0) this.#adapt(batch.behind, performance.now() - began)
+      settle(batch, reply, this.#parts.mailbox)
+      if (reply === undefined) settle(this.#takeAll(), undefined, this.#parts.mailbox)
+    } while (this.#hasMail)
+    this.#running = undefined
+  }
+
+  get #hasMail(): boolean {
+    return (
+      this.#updates.length + this.#conversions.length + this.#removals.length > 0 || !this.#backlog.isEmpty
+    )
+  }
+
+  /** So many of the backlog made a request take so long. */
+  #adapt(behind: number, milliseconds: number): void {
+    if (milliseconds > BEHIND_MS) this.#mostBehind = Math.max(1, Math.floor(behind / 2))
+    else if (behind === this.#mostBehind) this.#mostBehind = Math.min(MOST_BEHIND, 2 * behind)
+  }
+
+  #takeAll(): Batch {
+    const updates = [...this.#updates, ...this.#backlog.takeAll()]
+    const all = { updates, behind: 0, conversions: this.#conversions, removals: this.#removals }
+    this.#updates = []
+    this.#conversions = []
+    this.#removals = []
+    return all
+  }
+
+  /** The next request. Senders' bytes are a good guess at its size; where it is not good enough, less goes. */
+  #take(): { readonly batch: Batch; readonly request: Uint8Array } {
+    for (let budget = REQUEST_BYTES; ; budget /= 4) {
+      const batch = this.#pick(budget)
+      const { updates, behind, conversions, removals } = batch
+      const request = this.#encode(batch, this.#number + 1, false)
+      const isLone = updates.length + conversions.length <= 1
+      if (!isLone && request.length > MOST_REQUEST_BYTES) continue
+      this.#number++
+      this.#updates = this.#updates.slice(updates.length - behind)
+      for (const { update } of updates.slice(updates.length - behind)) this.#backlog.taken(update.deviceId)
+      this.#conversions = this.#conversions.slice(conversions.length)
+      this.#removals = this.#removals.slice(removals.length)
+      return { batch, request }
+    }
+  }
+
+  #pick(budget: number): Batch {
+    let bytes = 0
+    const within = <M extends { readonly bytes: number }>(mails: readonly M[]): M[] => {
+      const picked: M[] = []
+      for (const mail of mails) {
+        if (bytes > 0 && bytes + mail.bytes > budget) break
+        bytes += mail.bytes
+        picked.push(mail)
+      }
+      return picked
+    }
+    const updates = within(this.#updates)
+    if (updates.length < this.#updates.length) return { updates, behind: 0, conversions: [], removals: [] }
+    // Behind all that came before of their devices, in one request or the last.
+    const behind = within(this.#backlog.next(this.#mostBehind))
+    // Behind the updates that came before them, so that a first update and its conversion find each other.
+    return {
+      updates: [...updates, ...behind],
+      behind: behind.length,
+      conversions: within(this.#conversions),
+      removals: this.#removals.slice(0, MAX_REMOVALS),
+    }
+  }
+
+  #encode({ updates, conversions, removals }: Batch, number: number, retried: boolean): Uint8Array {
+    const { gateway, registry } = this.#parts
+    return encodeRequest({
+      gateway,
+      number,
+      retried,
+      revision: registry.revision,
+      updates,
+      conversions: conversions.map(({ conversion }) => conversion),
+      removals,
+    })
+  }
+
+  /** Undefined: nobody has answered in time. */
+  async #exchange(batch: Batch, request: Uint8Array): Promise<PartitionReply | undefined> {
+    const { calls, patienceMs = PATIENCE_MS, troubled, pause = sleep } = this.#parts
+    const deadline = performance.now() + patienceMs
+    let retried = false
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      try {
+        const reply = decodeReply(await calls.ask(this.#subject, request, ANSWER_MS))
+        if (reply !== undefined) return reply
+      } catch (error) {
+        if (!(error instanceof NobodyListens)) {
+          troubled(error as Error)
+          if (!retried) request = this.#encode(batch, this.#number, (retried = true))
+        }
+      }
+      if (performance.now() >= deadline) return undefined
+      await pause(pauseMs)
+    }
+  }
+}
+
+/** Removals of one request. */
+const MAX_REMOVALS = 1000
+
+function settle(
+  { updates, conversions, removals }: Batch,
+  reply: PartitionReply | undefined,
+  mailbox: ByteBound,
+): void {
+  const missing = reply === undefined ? unanswered() : undefined
+  for (const [i, { update, wanted, bytes }] of updates.entries()) {
+    mailbox.release(bytes)
+    const result = missing ?? reply!.updates[i]!
+    if (result === 0) wanted.applied(APPLIED, update)
+    else if (result instanceof ApiError) wanted.refused(result, update)
+    else wanted.applied(result, update)
+  }
+  for (const [i, { bytes, done }] of conversions.entries()) {
+    mailbox.release(bytes)
+    done(missing ?? reply!.conversions[i]!)
+  }
+  for (const [i, { done }] of removals.entries()) done(missing ?? reply!.removals[i]!)
+}
+
+function unanswered(): ApiError {
+  return new ApiError(
+    503,
+    'No process accepts updates of this device at the moment. Try again; with stream and sequence, an update that was already applied is not applied twice.',
+    { retryAfter: 1 },
+  )
+}

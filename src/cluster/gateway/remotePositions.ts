@@ -1,0 +1,106 @@
+import type { ScopeId } from '../../model/scope.ts'
+import type { LiveArea } from '../../spatial/liveAreas.ts'
+import { askOwners } from './askOwners.ts'
+import type { Calls, OpenCall } from '../nats/calls.ts'
+import { PATIENCE_MS } from './lane.ts'
+import { decodeJson, encodeJson, type LookAnswer, type PositionNews } from '../protocol/positionProtocol.ts'
+import type { PositionObserver, Positions, PositionViewer } from '../../actor/port.ts'
+import { INTEREST_MS } from '../owner/positionServer.ts'
+import { lookSubject, positionsSubject } from '../nats/subjects.ts'
+
+/**
+ * The positions of devices that other processes have, for a gateway: while somebody watches, it tells the owners of partitions that it
+ * wants to know what moves.
+ *
+ * What moves and what a look finds may overtake each other, so a look that finds a device where it was before is not believed
+ * (invariant: what the observer was told during a look is newer than what the look finds).
+ */
+export interface RemotePositionsParts {
+  readonly calls: Calls
+  /** This process; no other has the same. */
+  readonly gateway: string
+  /** Of the store. */
+  readonly partitions: number
+  readonly patienceMs?: number
+}
+
+/** Between two words that positions are still wanted. */
+const AGAIN_MS = INTEREST_MS / 3
+
+export class RemotePositions implements Positions {
+  readonly #parts: RemotePositionsParts
+  /** Of each look under way, the devices of its scope of which there was news. */
+  readonly #looks = new Set<{ readonly scope: ScopeId; readonly told: Set<string> }>()
+  #observer: PositionObserver | undefined
+  #interest: { readonly call: OpenCall; readonly timer: NodeJS.Timeout } | undefined
+
+  constructor(parts: RemotePositionsParts) {
+    this.#parts = parts
+  }
+
+  get observer(): PositionObserver | undefined {
+    return this.#observer
+  }
+
+  set observer(observer: PositionObserver | undefined) {
+    this.#observer = observer
+    if (observer !== undefined) this.#interest ??= this.#ask()
+    else this.stop()
+  }
+
+  /** Wants nothing any more. */
+  stop(): void {
+    if (this.#interest === undefined) return
+    clearInterval(this.#interest.timer)
+    this.#interest.call.end()
+    this.#interest = undefined
+  }
+
+  async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
+    const { calls, partitions: count, patienceMs = PATIENCE_MS } = this.#parts
+    const look = { scope, told: new Set<string>() }
+    this.#looks.add(look)
+    try {
+      await askOwners({
+        calls,
+        subject: lookSubject,
+        partitions: Array.from({ length: count }, (_, partition) => partition),
+        patienceMs,
+        encode: (partitions) => encodeJson({ scope, area, partitions }),
+        decode(bytes) {
+          const { partitions, found } = decodeJson<LookAnswer>(bytes)
+          const take = () => {
+            if (viewer.isEnded) return
+            for (const position of found) if (!look.told.has(position.deviceId)) viewer.found(position)
+            viewer.pause()
+          }
+          return { partitions, take }
+        },
+      })
+    } finally {
+      this.#looks.delete(look)
+    }
+  }
+
+  #ask() {
+    const call = this.#parts.calls.askAll(positionsSubject, (news) => this.#tell(decodeJson(news)))
+    const send = () => call.send(encodeJson({ gateway: this.#parts.gateway }))
+    send()
+    return { call, timer: setInterval(send, AGAIN_MS) }
+  }
+
+  #tell({ moved, removed }: PositionNews): void {
+    for (const { scope, deviceId, recordId } of removed) {
+      this.#note(scope, deviceId)
+      this.#observer?.removed(scope, deviceId, recordId)
+    }
+    for (const position of moved) {
+      this.#note(position.scope, position.deviceId)
+      this.#observer?.moved(position)
+    }
+  }
+
+  #note(scope: ScopeId, deviceId: string): void {
+    for (const look of this.#looks) if (look.scope === scope) look.told.add(deviceId)
+  }
+}

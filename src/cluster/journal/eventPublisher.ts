@@ -1,0 +1,308 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LeaderMissing } from '../../log/errors.ts'
+import {
+  MAX_BATCH_MESSAGES,
+  type EventMessage,
+  type EventStream,
+  type Mark,
+  type Progress,
+  type Publication,
+} from './jetStreamPort.ts'
+import { asked, leaderMs, retryMs, type Pause } from '../../runtime/retries.ts'
+
+/**
+ * Publishes the events of committed frames, many frames and partitions in one batch.
+ *
+ * The naive way puts the events of a frame into the batch of its commit. The server spends milliseconds on each batch, however
+ * small it is, and the frame waits for it. So a commit is durable by itself, and its events follow.
+ *
+ * They come once all the same, by a mark: the newest `mark.<n>` in the stream of events says how far partition n is
+ * published, and a batch is stored only where the mark of each partition in it is still the one that its sender knew. Who sends it
+ * does not matter, for everybody has the same to send: what stands in the log of the partition, from the mark on. An owner of
+ * before that wakes up either publishes what the new owner was about to, or is refused, and both learn it from the mark.
+ *
+ * Invariants
+ * 1. What is added is durable in its log (G5), and the events of a partition are added in their order (G3).
+ * 2. A batch goes on where the mark that it replaces ends (G2).
+ * 3. Of events that wait, memory holds the bound and one frame per partition beyond it (G7).
+ * The tests of these: test/sim/jetStreamLog.slow.test.ts, test/cluster/jetStreamFaults.slow.test.ts.
+ */
+export interface PublisherOptions {
+  readonly stream: EventStream
+  /** Of events that wait, of all partitions. */
+  readonly maxBacklogBytes: number
+  /** Told of each attempt that failed; it is repeated. */
+  readonly troubled: (error: Error) => void
+  readonly pause?: Pause
+}
+
+/** The events of a partition, for its owner. */
+export interface PartitionEvents {
+  /** As it was found when the partition was opened. */
+  readonly found: Progress
+  /** Position of the first frame that may have events which are not published; Infinity where there is none. */
+  readonly unpublished: number
+  /** Resolves when there is room for more. */
+  room(): Promise<void>
+  /** Takes the events of a durable frame; those that are published already are left out. */
+  add(position: number, events: readonly EventMessage[]): void
+  /** Resolves once everything is published, or cannot be for now: whoever opens the partition next publishes it. */
+  close(): Promise<void>
+}
+
+/**
+ * From the end of a batch to the next, unless that is full: under load events are so much and one batch late, and the
+ * server has no more than some thirty batches a second of each host. After a silence the first goes out at once.
+ */
+const GATHER_MS = 25
+/** Of one batch; a single event may be larger. */
+const BATCH_BYTES = 4 * 1024 * 1024
+/** What an event takes in memory beside its data, about. */
+const EVENT_BYTES = 200
+
+export class EventPublisher {
+  readonly #stream: EventStream
+  readonly #maxBacklogBytes: number
+  readonly #troubled: (error: Error) => void
+  readonly #pause: Pause
+  readonly #open = new Map<number, Backlog>()
+  /** Those in which something waits; who has waited longest comes first. */
+  readonly #waiting = new Set<Backlog>()
+  #bytes = 0
+  #forRoom: (() => void)[] = []
+  #isRunning = false
+
+  constructor(options: PublisherOptions) {
+    this.#stream = options.stream
+    this.#maxBacklogBytes = options.maxBacklogBytes
+    this.#troubled = options.troubled
+    this.#pause = options.pause ?? sleep
+  }
+
+  /** Bytes of events that wait. */
+  get backlogBytes(): number {
+    return this.#bytes
+  }
+
+  /** Takes a partition, from its mark on. What an earlier opening has not published is in the partition's log. */
+  async open(partition: number): Promise<PartitionEvents> {
+    const earlier = this.#open.get(partition)
+    if (earlier !== undefined) this.#forget(earlier)
+    const mark = await asked(() => this.#stream.mark(partition), this.#pause)
+    const backlog = new Backlog(partition, mark ?? NO_MARK)
+    this.#open.set(partition, backlog)
+    // Of one that was opened anew since then, or is closed, nothing is known.
+    const unpublished = () => (this.#open.get(partition) === backlog ? (backlog.first ?? Infinity) : 0)
+    return {
+      found: backlog.mark,
+      get unpublished() {
+        return unpublished()
+      },
+      room: () => this.#room(),
+      add: (position, events) => this.#add(backlog, position, events),
+      close: () => this.#close(backlog),
+    }
+  }
+
+  async #room(): Promise<void> {
+    while (this.#bytes >= this.#maxBacklogBytes) {
+      await new Promise<void>((resolve) => this.#forRoom.push(resolve))
+    }
+  }
+
+  #add(backlog: Backlog, position: number, events: readonly EventMessage[]): void {
+    if (this.#open.get(backlog.partition) !== backlog) return
+    this.#count(backlog, () => backlog.add(position, events))
+    if (backlog.isEmpty) return
+    this.#waiting.add(backlog)
+    if (this.#isRunning) return
+    this.#isRunning = true
+    void this.#run()
+  }
+
+  async #close(backlog: Backlog): Promise<void> {
+    if (this.#waiting.has(backlog)) {
+      backlog.closing ??= Promise.withResolvers()
+      await backlog.closing.promise
+    }
+    this.#forget(backlog)
+  }
+
+  #forget(backlog: Backlog): void {
+    this.#waiting.delete(backlog)
+    this.#count(backlog, () => backlog.clear())
+    if (this.#open.get(backlog.partition) === backlog) this.#open.delete(backlog.partition)
+    backlog.closing?.resolve()
+  }
+
+  /** Does something to a backlog that changes its bytes. */
+  #count(backlog: Backlog, change: () => void): void {
+    const before = backlog.bytes
+    change()
+    this.#bytes += backlog.bytes - before
+    if (this.#bytes >= this.#maxBacklogBytes) return
+    for (const resolve of this.#forRoom.splice(0)) resolve()
+  }
+
+  async #run(): Promise<void> {
+    for (let failures = 0; this.#waiting.size > 0;) {
+      const { shares, isFull } = this.#compose()
+      const outcome = await this.#publish(shares)
+      if (outcome === 'ahead') {
+        failures = 0
+        if (!isFull) await this.#pause(GATHER_MS)
+      } else {
+        failures++
+        await this.#pause(outcome === 'no leader' ? leaderMs(failures) : retryMs(failures))
+      }
+    }
+    this.#isRunning = false
+  }
+
+  /** As much as one batch takes, of who has waited longest first. */
+  #compose(): { readonly shares: readonly Share[]; readonly isFull: boolean } {
+    const shares: Share[] = []
+    let messages = MAX_BATCH_MESSAGES
+    let bytes = BATCH_BYTES
+    for (const backlog of this.#waiting) {
+      // A mark, and one event at least.
+      if (messages < 2 || bytes <= 0) return { shares, isFull: true }
+      const share = backlog.share(messages - 1, bytes)
+      shares.push(share)
+      messages -= 1 + share.publication.messages.length
+      bytes -= share.bytes
+      if (!share.isAll) return { shares, isFull: true }
+    }
+    return { shares, isFull: false }
+  }
+
+  /** Answers whether it, or what somebody else has done instead, led anywhere. Where there is no leader nobody has the marks. */
+  async #publish(shares: readonly Share[]): Promise<'ahead' | 'nowhere' | 'no leader'> {
+    let marks: readonly number[] | undefined
+    let hasLeader = true
+    try {
+      marks = await this.#stream.publish(shares.map(({ publication }) => publication))
+    } catch (error) {
+      this.#troubled(error as Error)
+      hasLeader = !(error instanceof LeaderMissing)
+    }
+    let isAhead = false
+    await Promise.all(
+      shares.map(async ({ backlog, publication }, i) => {
+        const mark =
+          marks === undefined
+            ? hasLeader
+              ? await this.#stream.mark(publication.partition).catch(() => backlog.mark)
+              : backlog.mark
+            : { ...publication.progress, sequence: marks[i]! }
+        isAhead ||= mark !== undefined && mark.sequence > backlog.mark.sequence
+        this.#count(backlog, () => backlog.learn(mark ?? NO_MARK))
+      }),
+    )
+    for (const { backlog } of shares) {
+      // To the end of those that wait.
+      if (!this.#waiting.delete(backlog)) continue
+      if (!backlog.isEmpty && (isAhead || backlog.closing === undefined)) this.#waiting.add(backlog)
+      else backlog.closing?.resolve()
+    }
+    if (isAhead) return 'ahead'
+    return hasLeader ? 'nowhere' : 'no leader'
+  }
+}
+
+/** A part of a batch. */
+interface Share {
+  readonly backlog: Backlog
+  readonly publication: Publication
+  readonly bytes: number
+  /** Nothing of the backlog is left. */
+  readonly isAll: boolean
+}
+
+const NO_MARK: Mark = { sequence: 0, position: 0, events: 0 }
+
+/** An event that waits; the progress is what holds once it is published. */
+interface Waiting {
+  readonly progress: Progress
+  readonly event: EventMessage
+}
+
+/** What waits to be published of a partition. */
+class Backlog {
+  readonly partition: number
+  mark: Mark
+  bytes = 0
+  /** Resolved when nothing waits any more, or it is given up. */
+  closing: PromiseWithResolvers<void> | undefined
+  #waiting: Waiting[] = []
+
+  constructor(partition: number, mark: Mark) {
+    this.partition = partition
+    this.mark = mark
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0
+  }
+
+  /** Position of the first frame of which something waits. */
+  get first(): number | undefined {
+    return this.#waiting[0]?.progress.position
+  }
+
+  add(position: number, events: readonly EventMessage[]): void {
+    for (const [i, event] of events.entries()) {
+      const progress = { position, events: i + 1 }
+      if (!isBehind(this.mark, progress)) continue
+      this.#waiting.push({ progress, event })
+      this.bytes += bytesOf(event)
+    }
+  }
+
+  clear(): void {
+    this.#waiting = []
+    this.bytes = 0
+  }
+
+  /** As much as fits, one event at least. */
+  share(messages: number, bytes: number): Share {
+    let taken = 0
+    let takenBytes = 0
+    while (taken < messages && taken < this.#waiting.length && takenBytes < bytes) {
+      takenBytes += bytesOf(this.#waiting[taken++]!.event)
+    }
+    const some = this.#waiting.slice(0, taken)
+    return {
+      backlog: this,
+      publication: {
+        partition: this.partition,
+        after: this.mark.sequence,
+        progress: some.at(-1)!.progress,
+        messages: some.map(({ event }) => event),
+      },
+      bytes: takenBytes,
+      isAll: taken === this.#waiting.length,
+    }
+  }
+
+  /** Takes the newest mark. Where it is not, the batch that names it is refused, and it is read again. */
+  learn(mark: Mark): void {
+    this.mark = mark
+    let published = 0
+    for (const { progress, event } of this.#waiting) {
+      if (isBehind(this.mark, progress)) break
+      this.bytes -= bytesOf(event)
+      published++
+    }
+    this.#waiting.splice(0, published)
+  }
+}
+
+/** Whether the first is less than the second. */
+function isBehind(one: Progress, other: Progress): boolean {
+  return one.position < other.position || (one.position === other.position && one.events < other.events)
+}
+
+function bytesOf({ data }: EventMessage): number {
+  return data.length + EVENT_BYTES
+}

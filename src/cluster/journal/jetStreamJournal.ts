@@ -1,0 +1,93 @@
+import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { unlessLost } from '../nats/connectionLoss.ts'
+import { ANSWER_MS, storeBatch } from './jetStreamBatch.ts'
+import type { Journal, JournalMessage, KeptMessage } from './jetStreamPort.ts'
+import { partitionSubject, streamOf } from './jetStreamStreams.ts'
+
+const PAGE_MESSAGES = 256
+const PAGE_BYTES = 4 * 1024 * 1024
+/** Beside the data: what the headers of a message may take. */
+const HEADER_BYTES = 4096
+
+/** The stream of one partition over a connection, which may reconnect as it likes and is shared with others. */
+export class JetStreamJournal implements Journal {
+  readonly maxDataBytes: number
+  readonly #connection: NatsConnection
+  readonly #manager: JetStreamManager
+  readonly #stream: string
+  readonly #prefix: string
+
+  /** @param connection connected at the moment, for what its server allows */
+  constructor(connection: NatsConnection, manager: JetStreamManager, partition: number) {
+    this.maxDataBytes = connection.info!.max_payload - HEADER_BYTES
+    this.#connection = connection
+    this.#manager = manager
+    this.#stream = streamOf(partition)
+    this.#prefix = partitionSubject(partition)
+  }
+
+  /** @throws {BatchRefused}, or what the client says where no answer came */
+  append(messages: readonly JournalMessage[], after?: number): Promise<number> {
+    const fence = after === undefined ? {} : { 'Nats-Expected-Last-Sequence': String(after) }
+    const batch = messages.map(({ subject, headers, data }, i) => {
+      return {
+        subject: `${this.#prefix}.${subject}`,
+        headers: i === 0 ? { ...headers, ...fence } : headers,
+        data,
+      }
+    })
+    return storeBatch(this.#connection, this.#stream, batch)
+  }
+
+  async bytes(): Promise<number> {
+    return (await this.#manager.streams.info(this.#stream)).state.bytes
+  }
+
+  async last(subject: string): Promise<KeptMessage | undefined> {
+    const query = { last_by_subj: `${this.#prefix}.${subject}` }
+    return this.#kept(await this.#found(query))
+  }
+
+  async next(subject: string, sequence: number): Promise<KeptMessage | undefined> {
+    const query = { seq: sequence, next_by_subj: `${this.#prefix}.${subject}` }
+    return this.#kept(await this.#found(query))
+  }
+
+  /** Asks any replica, which may be behind. */
+  async page(subject: string, sequence: number): Promise<readonly KeptMessage[]> {
+    const page = await this.#manager.direct.getBatch(this.#stream, {
+      seq: sequence,
+      next_by_subj: `${this.#prefix}.${subject}`,
+      batch: PAGE_MESSAGES,
+      max_bytes: PAGE_BYTES,
+    })
+    // A server that goes away in the middle says nothing more.
+    const late = setTimeout(() => page.stop(new Error(`no answer of ${this.#stream}`)), ANSWER_MS)
+    const messages: KeptMessage[] = []
+    try {
+      for await (const message of page) messages.push(this.#kept(message)!)
+    } finally {
+      clearTimeout(late)
+    }
+    return messages
+  }
+
+  async purge(before: number): Promise<void> {
+    await this.#manager.streams.purge(this.#stream, { seq: before })
+  }
+
+  #found(query: Parameters<JetStreamManager['streams']['getMessage']>[1]): Promise<StoredMsg | null> {
+    return unlessLost(this.#connection, this.#manager.streams.getMessage(this.#stream, query))
+  }
+
+  #kept(message: StoredMsg | null): KeptMessage | undefined {
+    if (message === null) return undefined
+    return {
+      sequence: message.seq,
+      subject: message.subject.slice(this.#prefix.length + 1),
+      header: (name) => message.header?.get(name) ?? '',
+      data: message.data,
+    }
+  }
+}

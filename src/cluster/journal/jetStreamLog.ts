@@ -1,0 +1,359 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { subjectOf } from '../../model/eventSubject.ts'
+import { FencedOut, LeaderMissing, LogDamaged, LogTrimmed, LogUnavailable } from '../../log/errors.ts'
+import type { EventPublisher, PartitionEvents } from './eventPublisher.ts'
+import type { EventMessage, Journal, JournalMessage } from './jetStreamPort.ts'
+import {
+  ANY_CLAIM,
+  ANY_RECORD,
+  COMMIT,
+  NO_FRAME,
+  claimRecord,
+  frameBatch,
+  ownerOf,
+  ownerRecord,
+  pointOf,
+  type LogPoint,
+} from './jetStreamRecords.ts'
+import type { LogEvent, LogFrame, PartitionLog } from '../../log/port.ts'
+import { ATTEMPTS, asked, leaderMs, retryMs, type Pause } from '../../runtime/retries.ts'
+
+/**
+ * The log of a partition in its JetStream stream.
+ *
+ * The naive way appends and, when no answer comes, appends again: a frame may be there twice, and an owner that was
+ * stopped for a while writes into what belongs to another by now. A lease does not help: it ends while a message is on its
+ * way. So each batch names the sequence that it must follow, the fence, and the stream takes it there or nowhere.
+ *
+ * To own a partition is to have put a claim at its end: whoever appended before knows an older end and fails from then on.
+ * A batch without an answer is sent again as it was until it is known what became of it. That is safe, because of all its
+ * copies the stream can take one only.
+ *
+ * The events of a frame stand in its bytes. They are published once the frame is durable (eventPublisher.ts); a new owner
+ * publishes what of them is missing.
+ *
+ * docs/protocol.md has the whole of it, with each place where a process may die.
+ *
+ * Invariants
+ * 1. Of two owners only the later one can append (G4); the earlier learns of it when it tries.
+ * 2. The stream holds each frame once, in the order of their positions (G2, G3).
+ * 3. `done` means durable. A frame whose `done` was not called may be durable.
+ * 4. No frame is removed before its events are published.
+ * The tests of these: test/cluster/jetStreamFaults.slow.test.ts, test/sim/jetStreamLog.slow.test.ts.
+ */
+export interface JetStreamLogOptions {
+  readonly partition: number
+  readonly journal: Journal
+  /** Of the host: all its partitions have the same. */
+  readonly publisher: EventPublisher
+  /** Names this opening of the log; no other has the same. */
+  readonly owner: string
+  /** The events that a frame was appended with, in their order. */
+  readonly eventsOf: (frame: Uint8Array) => readonly LogEvent[]
+  /** An event's JSON as the data of its message. */
+  readonly encode: (json: string) => Uint8Array
+  /** Called once, when another owner is known; the log accepts nothing afterwards. */
+  readonly fencedOut: (error: FencedOut) => void
+  /** Told of each attempt to append that failed; it is repeated. */
+  readonly troubled: (error: Error) => void
+  readonly pause?: Pause
+}
+
+/** Until a replica that answers reads is asked again whether it has caught up. */
+const BEHIND_MS = 50
+const PAGE_ATTEMPTS = 100
+
+/**
+ * Becomes the owner of the partition: claims it, sees how far the log is, and says so.
+ * @throws {LogUnavailable} also where another claims it at the same time; it may be tried again
+ */
+export async function openJetStreamLog(options: JetStreamLogOptions): Promise<PartitionLog> {
+  const { partition, journal } = options
+  try {
+    // What cannot be read is left to its owner.
+    const newest = await journal.last(ANY_RECORD)
+    if (newest !== undefined) pointOf(newest)
+    const claim = await claimPartition(options)
+    return await JetStreamLog.begin(options, claim, await pointBefore(claim, options))
+  } catch (error) {
+    if (error instanceof LogDamaged) throw error
+    throw new LogUnavailable(partition, error)
+  }
+}
+
+/** Shuts everybody else out; answers the claim's sequence. It has no fence, or a busy owner would always be faster. */
+async function claimPartition({ journal, owner, pause = sleep }: JetStreamLogOptions): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await journal.append([claimRecord(owner)])
+    } catch (error) {
+      const newest = await journal.last(ANY_CLAIM).catch(() => undefined)
+      if (newest !== undefined && ownerOf(newest) === owner) return newest.sequence
+      if (attempt === ATTEMPTS) throw error
+      await pause(retryMs(attempt))
+    }
+  }
+}
+
+/**
+ * How far the log is. Whoever answers may not have the newest yet, so the record that it has is held against the claim:
+ * between the two there is nothing but claims.
+ */
+async function pointBefore(
+  claim: number,
+  { journal, pause = sleep }: JetStreamLogOptions,
+): Promise<LogPoint> {
+  for (let attempt = 1; ; attempt++) {
+    const newest = await asked(() => journal.last(ANY_RECORD), pause)
+    const point = newest === undefined ? NO_FRAME : pointOf(newest)
+    const end = newest === undefined ? 0 : newest.sequence + point.behind
+    if (end > claim) throw new Error('another host was faster')
+    if (end === claim - 1) return point
+    if ((await claimsBetween(end, claim, journal, pause)) === claim - 1 - end) return point
+    if (attempt === ATTEMPTS) throw new Error(`of what is before ${claim}, messages after ${end} are missing`)
+    await pause(retryMs(attempt))
+  }
+}
+
+async function claimsBetween(after: number, before: number, journal: Journal, pause: Pause): Promise<number> {
+  let count = 0
+  for (let sequence = after + 1; ;) {
+    const page = await asked(() => journal.page(ANY_CLAIM, sequence), pause)
+    for (const claim of page) if (claim.sequence < before) count++
+    sequence = (page.at(-1)?.sequence ?? before) + 1
+    if (sequence >= before) return count
+  }
+}
+
+class JetStreamLog implements PartitionLog {
+  readonly epoch: number
+  readonly #partition: number
+  readonly #journal: Journal
+  readonly #owner: string
+  readonly #encode: (json: string) => Uint8Array
+  readonly #onFencedOut: (error: FencedOut) => void
+  readonly #troubled: (error: Error) => void
+  readonly #pause: Pause
+  readonly #events: PartitionEvents
+  /** Of the last frame that is known to be durable. */
+  #point: LogPoint
+  #lastSequence: number
+  #bytes = 0
+  #inFlight = false
+  #closed = false
+  #fencedOut: FencedOut | undefined
+  /** Appends, one after the other; never rejects. */
+  #appends: Promise<void> = Promise.resolve()
+  /** Trims, one after the other; never rejects. */
+  #trims: Promise<void> = Promise.resolve()
+
+  private constructor(options: JetStreamLogOptions, claim: number, point: LogPoint, events: PartitionEvents) {
+    this.epoch = claim
+    this.#lastSequence = claim
+    this.#partition = options.partition
+    this.#journal = options.journal
+    this.#owner = options.owner
+    this.#encode = options.encode
+    this.#onFencedOut = options.fencedOut
+    this.#troubled = options.troubled
+    this.#pause = options.pause ?? sleep
+    this.#point = point
+    this.#events = events
+  }
+
+  /** The log right behind its owner's claim; hands over to be published what the owner before did not come to. */
+  static async begin(options: JetStreamLogOptions, claim: number, point: LogPoint): Promise<JetStreamLog> {
+    const events = await options.publisher.open(options.partition)
+    const log = new JetStreamLog(options, claim, point, events)
+    await log.#store([ownerRecord(options.owner, point)])
+    // From here on it is known that nobody has committed since the claim.
+    const { found } = events
+    if (found.position > point.position) {
+      throw log.#damaged(`events are published up to frame ${found.position}, the last is ${point.position}`)
+    }
+    log.#bytes = await asked(() => log.#journal.bytes(), log.#pause)
+    // Of a frame that is trimmed, the events are published.
+    for await (const { position, payload } of log.#frames(Math.max(found.position, point.published + 1))) {
+      await events.room()
+      events.add(position, log.#messagesOf(options.eventsOf(payload)))
+    }
+    return log
+  }
+
+  get position(): number {
+    return this.#point.position
+  }
+
+  /** About: what others have removed is seen with the next trim. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  append(parts: readonly Uint8Array[], done: () => void, events: readonly LogEvent[] = []): void {
+    if (this.#fencedOut !== undefined)
+      throw new Error('The log has another owner.', { cause: this.#fencedOut })
+    if (this.#closed) throw new Error('The log is closed.')
+    if (this.#inFlight) throw new Error('The log has an append in flight.')
+    const position = this.position + 1
+    const published = this.#published
+    const { maxDataBytes } = this.#journal
+    const batch = frameBatch(this.#owner, position, Buffer.concat(parts), published, maxDataBytes)
+    const messages = this.#messagesOf(events)
+    this.#inFlight = true
+    this.#enqueue(async () => {
+      if (messages.length > 0) await this.#events.room()
+      await this.#store(batch)
+      this.#point = { ...NO_FRAME, position, published }
+      this.#events.add(position, messages)
+      this.#inFlight = false
+      done()
+    })
+  }
+
+  async *read(position: number): AsyncGenerator<LogFrame, void, undefined> {
+    let expected = Math.max(1, position)
+    for await (const frame of this.#frames(expected)) {
+      if (frame.position !== expected++) throw new LogTrimmed(expected - 1, frame.position)
+      yield frame
+    }
+  }
+
+  trim(position: number): void {
+    this.#trims = this.#trims
+      .then(() => this.#trim(position))
+      // What was not removed now is with the next trim.
+      .catch((error) => this.#troubled(error as Error))
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#appends
+    await this.#trims
+    await this.#events.close()
+  }
+
+  /** The events of all frames up to here are published. */
+  get #published(): number {
+    return Math.min(this.position, this.#events.unpublished - 1)
+  }
+
+  #messagesOf(events: readonly LogEvent[]): EventMessage[] {
+    return events.map((event) => {
+      return { subject: subjectOf(event), id: event.id, data: this.#encode(event.json) }
+    })
+  }
+
+  #enqueue(work: () => Promise<void>): void {
+    this.#appends = this.#appends.then(async () => {
+      if (this.#fencedOut !== undefined) return
+      try {
+        await work()
+      } catch (error) {
+        if (!(error instanceof FencedOut)) throw error
+        this.#fencedOut = error
+        // What waits is the next owner's, too.
+        void this.#events.close()
+        this.#onFencedOut(error)
+      }
+    })
+  }
+
+  /**
+   * Stores a batch behind all that is there.
+   * @throws {FencedOut}
+   */
+  async #store(messages: readonly JournalMessage[]): Promise<void> {
+    const fence = this.#lastSequence
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.#lastSequence = await this.#journal.append(messages, fence)
+        break
+      } catch (error) {
+        this.#troubled(error as Error)
+        if (error instanceof LeaderMissing) {
+          await this.#pause(leaderMs(attempt))
+          continue
+        }
+      }
+      const newest = await this.#journal.last(ANY_RECORD).catch(() => undefined)
+      if (newest !== undefined && newest.sequence > fence) {
+        if (ownerOf(newest) !== this.#owner) throw new FencedOut(this.#partition, ownerOf(newest))
+        // It is this one's, for no other was on its way.
+        this.#lastSequence = fence + messages.length
+        break
+      }
+      const claim = await this.#journal.last(ANY_CLAIM).catch(() => undefined)
+      if (claim !== undefined && claim.sequence > fence) {
+        throw new FencedOut(this.#partition, ownerOf(claim))
+      }
+      await this.#pause(retryMs(attempt))
+    }
+    for (const { data } of messages) this.#bytes += data.length
+  }
+
+  /** From a position on, without those that are trimmed, also while it reads. */
+  async *#frames(position: number): AsyncGenerator<LogFrame> {
+    if (position > this.position) return
+    let sequence = await this.#sequenceOf(position)
+    let next: number | undefined
+    let pieces: Uint8Array[] = []
+    for (let attempt = 0; next === undefined || next <= this.position; attempt++) {
+      const page = await asked(() => this.#journal.page(COMMIT, sequence), this.#pause)
+      if (page.length === 0) {
+        // The replica that answers may not have the newest yet.
+        if (attempt === PAGE_ATTEMPTS) throw this.#damaged(`the frame ${next ?? position} is missing`)
+        await this.#pause(BEHIND_MS)
+        continue
+      }
+      attempt = 0
+      for (const record of page) {
+        sequence = record.sequence + 1
+        const { position: found, part, parts } = pointOf(record)
+        if (next !== undefined && (found !== next || part !== pieces.length + 1)) {
+          const first = await asked(() => this.#journal.next(COMMIT, 1), this.#pause)
+          if (first !== undefined && first.sequence < record.sequence) {
+            throw this.#damaged(
+              `part ${pieces.length + 1} of frame ${next} is missing before ${record.sequence}`,
+            )
+          }
+          next = undefined
+          pieces = []
+        }
+        // Who was behind when it was asked names too early a beginning: here, or for a trim, which may cut a frame.
+        if (next === undefined && (found < position || part > 1)) continue
+        next ??= found
+        pieces.push(record.data)
+        if (part < parts) continue
+        yield { position: next, payload: parts === 1 ? pieces[0]! : Buffer.concat(pieces) }
+        pieces = []
+        next++
+      }
+    }
+  }
+
+  /** The first sequence from which on there is no frame before a position. */
+  async #sequenceOf(position: number): Promise<number> {
+    let low = 1
+    let high = this.#lastSequence
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const record = await asked(() => this.#journal.next(COMMIT, middle), this.#pause)
+      if (record !== undefined && pointOf(record).position < position) low = record.sequence + 1
+      else high = middle
+    }
+    return low
+  }
+
+  async #trim(position: number): Promise<void> {
+    if (this.#closed || this.#fencedOut !== undefined) return
+    // The last frame stays: it says where positions go on.
+    const upTo = Math.min(position, this.position, this.#published + 1)
+    if (upTo <= 1) return
+    await this.#journal.purge(await this.#sequenceOf(upTo))
+    this.#bytes = await this.#journal.bytes()
+  }
+
+  #damaged(reason: string): LogDamaged {
+    return new LogDamaged(`stream of partition ${this.#partition}`, reason)
+  }
+}

@@ -1,0 +1,106 @@
+import { StorageType } from '@nats-io/jetstream'
+import { Objm, type ObjectStore } from '@nats-io/obj'
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { SharedSnapshotStore, Snapshot } from '../../log/port.ts'
+import { HEADER_BYTES, encodeHeader, snapshotProblem } from '../../log/snapshotFormat.ts'
+
+/**
+ * Snapshots in the object store `ringfence-snapshots`: two objects per partition, `<partition>-0` and `<partition>-1`, the
+ * older of which the next snapshot takes the place of once it is whole. (An object that is deleted leaves a marker behind
+ * for ever, so names must not be new each time.)
+ */
+const BUCKET = 'ringfence-snapshots'
+const SLOTS = [0, 1] as const
+/** Slot without a snapshot that is whole. */
+const EMPTY = -1
+
+/**
+ * @param damaged told of each snapshot that {@link SharedSnapshotStore.newest} had to pass over
+ */
+export async function openJetStreamSnapshots(
+  connection: NatsConnection,
+  storeId: string,
+  replicas: number,
+  damaged: (object: string, reason: string) => void,
+): Promise<SharedSnapshotStore> {
+  const options = { replicas, storage: StorageType.File, description: 'Snapshots of Ringfence' }
+  return new ObjectSnapshots(await new Objm(connection).create(BUCKET, options), storeId, damaged)
+}
+
+interface Slot {
+  readonly name: string
+  readonly position: number
+}
+
+class ObjectSnapshots implements SharedSnapshotStore {
+  readonly #objects: ObjectStore
+  readonly #storeId: string
+  readonly #damaged: (object: string, reason: string) => void
+  /** Object ids that are known not to be whole. */
+  readonly #bad = new Set<string>()
+
+  constructor(objects: ObjectStore, storeId: string, damaged: (object: string, reason: string) => void) {
+    this.#objects = objects
+    this.#storeId = storeId
+    this.#damaged = damaged
+  }
+
+  /** An older one than there is, of an owner that is none any more, is not written. */
+  async write(partition: number, snapshot: Snapshot): Promise<void> {
+    const [newest, oldest] = await this.#slots(partition)
+    if (newest.position >= snapshot.position) return
+    const bytes = Buffer.concat([encodeHeader(this.#storeId, partition, snapshot), snapshot.bytes])
+    await this.#objects.putBlob(
+      { name: oldest.name, metadata: { position: String(snapshot.position) } },
+      bytes,
+    )
+  }
+
+  async newest(partition: number): Promise<Snapshot | undefined> {
+    for (;;) {
+      const [{ name, position }] = await this.#slots(partition)
+      if (position === EMPTY) return undefined
+      const info = await this.#objects.info(name)
+      const { bytes, reason } = await this.#read(name, partition, position)
+      if (reason === undefined) return { position, bytes: bytes.subarray(HEADER_BYTES) }
+      // Another may have been written meanwhile, which then is the one to read.
+      if ((await this.#objects.info(name))?.nuid !== info?.nuid) continue
+      this.#bad.add(info!.nuid)
+      this.#damaged(name, reason)
+    }
+  }
+
+  async trimPosition(partition: number): Promise<number> {
+    const [, older] = await this.#slots(partition)
+    return older.position === EMPTY ? 0 : older.position + 1
+  }
+
+  async #read(
+    name: string,
+    partition: number,
+    position: number,
+  ): Promise<{ readonly bytes: Uint8Array; readonly reason: string | undefined }> {
+    let bytes: Uint8Array
+    try {
+      bytes = (await this.#objects.getBlob(name)) ?? new Uint8Array(0)
+    } catch (error) {
+      // The client's words for a digest that is wrong; what else fails is worth another attempt.
+      if (!/corrupt|digest/.test((error as Error).message)) throw error
+      return { bytes: new Uint8Array(0), reason: (error as Error).message }
+    }
+    return { bytes, reason: snapshotProblem(Buffer.from(bytes), this.#storeId, partition, position) }
+  }
+
+  /** Newest first. */
+  async #slots(partition: number): Promise<[Slot, Slot]> {
+    const slots = await Promise.all(
+      SLOTS.map(async (slot) => {
+        const name = `${partition}-${slot}`
+        const info = await this.#objects.info(name)
+        const isWhole = info !== null && !info.deleted && !this.#bad.has(info.nuid)
+        return { name, position: isWhole ? Number(info.metadata?.['position']) : EMPTY }
+      }),
+    )
+    return slots.sort((a, b) => b.position - a.position) as [Slot, Slot]
+  }
+}

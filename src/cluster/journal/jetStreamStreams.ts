@@ -1,0 +1,276 @@
+import { randomBytes } from 'node:crypto'
+import {
+  DiscardPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  StorageType,
+  jetstreamManager,
+} from '@nats-io/jetstream'
+import type { JetStreamManager, StreamConfig } from '@nats-io/jetstream'
+import { Kvm, type KV, type KvEntry } from '@nats-io/kv'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { EVERY_SUBJECT } from '../../model/eventSubject.ts'
+
+/**
+ * The streams of the distributed engine: made where they are not there, brought to what the settings say where they are.
+ *
+ * | stream | holds | filled by |
+ * |---|---|---|
+ * | `P0`, `P1`, … | the log of a partition, subjects `partition.<n>.>` | its owner |
+ * | `EVENTS` | every event once, subjects `events.>`; of each partition `mark.<n>`, how far its events are there | all owners |
+ * | | what clients did to events, `event-changes` | gateways |
+ *
+ * What must never change stands in the bucket `ringfence` under `store`.
+ */
+export interface StreamOptions {
+  /** 1 to 1024; what the store was made with. */
+  readonly partitions: number
+  /** 1, 3 or 5. */
+  readonly replicas: number
+  /** Of one partition's stream; then appends wait until it is trimmed or allowed more. -1: no bound. */
+  readonly maxPartitionBytes: number
+  /** How long `EVENTS` keeps an event; 0: for ever. */
+  readonly eventsAgeMs: number
+  /** Taken where there is no store yet: 16 hex digits. */
+  readonly newStoreId: string
+}
+
+export const EVENTS = 'EVENTS'
+/** In {@link EVENTS}: deleted events, and verdicts. */
+export const EVENT_CHANGES = 'event-changes'
+const STORE_BUCKET = 'ringfence'
+const STORE_KEY = 'store'
+const SECRET_KEY = 'secret'
+const SECRET_BYTES = 32
+const FORMAT = 1
+/** The first with atomic batches. */
+const OLDEST_VERSION = [2, 12, 0] as const
+const NANOSECONDS = 1e6
+/** For an answer to the making of a stream, which a cluster agrees on. */
+const MAKING_MS = 5000
+/** For an answer to a question: one without a leader gives none, and the next attempt may have one. */
+const ANSWER_MS = 1500
+/** A larger message is cut, so any server would do; below this each event could be too large. */
+const LEAST_PAYLOAD_BYTES = 512 * 1024
+
+/** The servers, or what is in them, cannot be used as they are: somebody has to change that. */
+export class ServersUnfit extends Error {
+  override readonly name = 'ServersUnfit'
+}
+
+/** The streams are not there yet. */
+export class StreamsMissing extends Error {
+  override readonly name = 'StreamsMissing'
+
+  constructor(options?: ErrorOptions) {
+    super('The streams are not there yet: a process with the role actors makes them.', options)
+  }
+}
+
+/** What the streams are opened to. */
+export interface OpenStreams {
+  /** Impatient: for questions that can be asked again. */
+  readonly manager: JetStreamManager
+  /** Of the store, for derived ids. */
+  readonly storeId: string
+  /** 64 hex digits, told to no client. */
+  readonly secret: string
+}
+
+export function streamOf(partition: number): string {
+  return `P${partition}`
+}
+
+/** Of all that a partition's stream holds, without the dot. */
+export function partitionSubject(partition: number): string {
+  return `partition.${partition}`
+}
+
+/** In {@link EVENTS}. */
+export function markOf(partition: number | '*'): string {
+  return `mark.${partition}`
+}
+
+/**
+ * For the processes that make and change streams.
+ * @throws {ServersUnfit}; other errors are worth another attempt
+ */
+export async function openStreams(connection: NatsConnection, options: StreamOptions): Promise<OpenStreams> {
+  const manager = await managerOf(connection, MAKING_MS)
+  const bucket = await new Kvm(connection).create(STORE_BUCKET, { replicas: options.replicas, history: 1 })
+  const storeId = await agreeOnStore(bucket, options)
+  const secret = await agreeOnSecret(bucket)
+  for (let n = 0; n < options.partitions; n++) await ensureStream(manager, partitionStream(n, options))
+  await ensureStream(manager, eventsStream(options))
+  return { manager: await impatientManager(connection), storeId, secret }
+}
+
+/**
+ * For the processes that use what others make, and may be allowed no more.
+ * @throws {ServersUnfit}; other errors, as {@link StreamsMissing}, are worth another attempt
+ */
+export async function findStreams(connection: NatsConnection, partitions: number): Promise<OpenStreams> {
+  const manager = await managerOf(connection, ANSWER_MS)
+  const bucket = await new Kvm(connection).open(STORE_BUCKET)
+  try {
+    const [store, secret] = [await bucket.get(STORE_KEY), await bucket.get(SECRET_KEY)]
+    if (store === null || secret === null) throw new StreamsMissing()
+    const storeId = storeIdIn(store, partitions)
+    await manager.streams.info(EVENTS)
+    return { manager: await impatientManager(connection), storeId, secret: secret.string() }
+  } catch (cause) {
+    if (!isAbsent(cause)) throw cause
+    throw new StreamsMissing({ cause })
+  }
+}
+
+async function managerOf(connection: NatsConnection, timeout: number): Promise<JetStreamManager> {
+  checkServer(connection)
+  try {
+    return await jetstreamManager(connection, { timeout })
+  } catch (cause) {
+    if ((cause as Error).name !== 'JetStreamNotEnabled') throw cause
+    throw new ServersUnfit('The NATS servers have no JetStream for this account.', { cause })
+  }
+}
+
+function impatientManager(connection: NatsConnection): Promise<JetStreamManager> {
+  return jetstreamManager(connection, { timeout: ANSWER_MS, checkAPI: false })
+}
+
+function checkServer(connection: NatsConnection): void {
+  const { version, max_payload: maxPayload } = connection.info!
+  const numbers = version.split(/[.-]/, 3).map(Number)
+  const differing = OLDEST_VERSION.findIndex((least, i) => numbers[i] !== least)
+  if (differing >= 0 && !(numbers[differing]! > OLDEST_VERSION[differing]!)) {
+    throw new ServersUnfit(
+      `The NATS server is of version ${version}; ${OLDEST_VERSION.join('.')} or newer is needed (atomic batches).`,
+    )
+  }
+  if (maxPayload < LEAST_PAYLOAD_BYTES) {
+    throw new ServersUnfit(
+      `The NATS server takes messages of ${maxPayload} bytes at most (max_payload); ${LEAST_PAYLOAD_BYTES} are needed.`,
+    )
+  }
+}
+
+/** The store's id. The first host that comes decides for all. */
+async function agreeOnStore(bucket: KV, options: StreamOptions): Promise<string> {
+  const { partitions, newStoreId } = options
+  const mine = { format: FORMAT, partitions, storeId: newStoreId }
+  let entry = await bucket.get(STORE_KEY)
+  if (entry === null) {
+    try {
+      await bucket.create(STORE_KEY, JSON.stringify(mine))
+      return newStoreId
+    } catch (cause) {
+      entry = await bucket.get(STORE_KEY)
+      if (entry === null) throw cause
+    }
+  }
+  return storeIdIn(entry, partitions)
+}
+
+/** @throws {ServersUnfit} where it is not one that this process can work with */
+function storeIdIn(entry: KvEntry, partitions: number): string {
+  const store: { format?: number; partitions?: number; storeId?: string } = entry.json()
+  if (store.format !== FORMAT || typeof store.storeId !== 'string') {
+    throw new ServersUnfit(
+      `The NATS servers hold a store of format ${store.format}; this release reads ${FORMAT}.`,
+    )
+  }
+  if (store.partitions !== partitions) {
+    throw new ServersUnfit(
+      `The NATS servers hold a store of ${store.partitions} partitions, the settings say ${partitions}: ` +
+        'the number cannot be changed.',
+    )
+  }
+  return store.storeId
+}
+
+/** Drawn by the first host that comes. */
+async function agreeOnSecret(bucket: KV): Promise<string> {
+  const found = await bucket.get(SECRET_KEY)
+  if (found !== null) return found.string()
+  const mine = randomBytes(SECRET_BYTES).toString('hex')
+  try {
+    await bucket.create(SECRET_KEY, mine)
+    return mine
+  } catch (cause) {
+    const faster = await bucket.get(SECRET_KEY)
+    if (faster === null) throw cause
+    return faster.string()
+  }
+}
+
+function partitionStream(n: number, options: StreamOptions): Partial<StreamConfig> & { name: string } {
+  return {
+    name: streamOf(n),
+    description: `The log of partition ${n} of Ringfence`,
+    subjects: [`${partitionSubject(n)}.>`],
+    storage: StorageType.File,
+    num_replicas: options.replicas,
+    max_bytes: options.maxPartitionBytes,
+    // A log that is full takes nothing more; it must never lose its beginning by itself.
+    discard: DiscardPolicy.New,
+    // The fence knows repeats; ids in memory would be for nothing.
+    duplicate_window: 1000 * NANOSECONDS,
+    allow_atomic: true,
+    allow_direct: true,
+  }
+}
+
+function eventsStream(options: StreamOptions): Partial<StreamConfig> & { name: string } {
+  return {
+    name: EVENTS,
+    description: 'Events of Ringfence, of each device in their order',
+    subjects: [EVERY_SUBJECT, markOf('*'), EVENT_CHANGES],
+    storage: StorageType.File,
+    num_replicas: options.replicas,
+    max_age: options.eventsAgeMs * NANOSECONDS,
+    // The marks know repeats; ids in memory would be for nothing.
+    duplicate_window: Math.min(1000, options.eventsAgeMs || Infinity) * NANOSECONDS,
+    allow_atomic: true,
+    // Of marks: the newest takes the place of the one before, and does not grow old.
+    allow_rollup_hdrs: true,
+    allow_msg_ttl: true,
+    allow_direct: true,
+  }
+}
+
+async function ensureStream(
+  manager: JetStreamManager,
+  wanted: Partial<StreamConfig> & { name: string },
+): Promise<void> {
+  let found: StreamConfig
+  try {
+    found = (await manager.streams.info(wanted.name)).config
+  } catch (error) {
+    if (!isAbsent(error)) throw error
+    // Another host may make it meanwhile: of the same settings that is no error.
+    await manager.streams.add(wanted)
+    return
+  }
+  if (wanted.name === EVENTS && !found.subjects.includes(markOf('*'))) {
+    throw new ServersUnfit(
+      `The stream ${EVENTS} (${found.subjects.join(', ')}) is another's, as that of an embedded Ringfence. ` +
+        'The distributed engine needs the name: remove or rename it.',
+    )
+  }
+  if (differs(found, wanted)) await manager.streams.update(wanted.name, { ...found, ...wanted })
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
+}
+
+/** Whether what we set is set otherwise. */
+function differs(found: object, wanted: object): boolean {
+  return Object.entries(wanted).some(([name, value]) => {
+    const is = (found as Record<string, unknown>)[name]
+    if (typeof value !== 'object' || value === null) return is !== value && !(value === 0 && is === undefined)
+    if (typeof is !== 'object' || is === null) return true
+    if (Array.isArray(value) && (is as unknown[]).length !== value.length) return true
+    return differs(is, value)
+  })
+}

@@ -1,0 +1,204 @@
+import type { ScopeId } from '../../model/scope.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import type { EventFeed } from '../../events/feed.ts'
+import type {
+  EventChange,
+  EventIndex,
+  EventQueries,
+  EventQuery,
+  SharedEvents,
+  SharedMessage,
+  StoredEvent,
+  Verdict,
+} from '../../events/port.ts'
+import { readEvent } from '../../events/record.ts'
+
+/**
+ * The events of the distributed engine, as one of its processes has them: an index of its own that follows the stream which all
+ * share, and which only grows by what is in there. Its log position, and the place of an event, is the stream's sequence: so a start
+ * goes on where the last ended, and a place means the same to all processes.
+ *
+ * What clients do to events goes into the stream too, and into each index as it comes back from there. So all indices say
+ * the same, and a new one needs nothing but the stream.
+ *
+ * Owns: the way from the stream into the feed. Does not own: the index and the feed.
+ *
+ * Invariants
+ * 1. Each message is taken in once, in the order of the stream (G2, G3); a change may be again, which does nothing.
+ * 2. A change is answered once it is durable in the stream and seen here.
+ */
+export interface SharedIndexParts {
+  readonly shared: SharedEvents
+  readonly index: EventIndex
+  /** Over the index. */
+  readonly feed: EventFeed
+  /** Told of each failure; what failed is tried again. */
+  readonly troubled: (error: Error) => void
+  readonly pause: (milliseconds: number) => Promise<unknown>
+}
+
+/** The index is further than the stream goes. */
+export class EventsMissing extends Error {
+  override readonly name = 'EventsMissing'
+
+  constructor(index: number, stream: number) {
+    super(
+      `The event index of the data folder has the shared events up to ${index}, but the stream EVENTS ends at ${stream}: events are ` +
+        'missing there, perhaps after a restore. Remove events-<store>.sqlite; it is created again from the stream.',
+    )
+  }
+}
+
+const RETRY_MS = 500
+/** How far the index may be behind before no more is read. */
+const PENDING_BYTES = 32 * 1024 * 1024
+const PENDING_PAUSE_MS = 10
+/** How long a change may take to come back. */
+const CHANGE_MS = 5000
+const RETRY = { retryAfter: 1 }
+
+export class SharedIndex implements EventQueries {
+  readonly name = 'shared events'
+  readonly #parts: SharedIndexParts
+  readonly #stopped = new AbortController()
+  readonly #waiting = new Set<() => void>()
+  #sequence: number
+  #behind = Infinity
+  #isFollowing = false
+  #running: Promise<void> = Promise.resolve()
+
+  private constructor(parts: SharedIndexParts) {
+    this.#parts = parts
+    this.#sequence = parts.index.durablePosition
+  }
+
+  /** @throws {EventsMissing} */
+  static async open(parts: SharedIndexParts): Promise<SharedIndex> {
+    const { shared, index } = parts
+    const last = await shared.lastSequence()
+    if (last < index.durablePosition) throw new EventsMissing(index.durablePosition, last)
+    const opened = new SharedIndex(parts)
+    if (!(await shared.hasMore(index.durablePosition))) opened.#behind = 0
+    return opened
+  }
+
+  /** Whether it has all that there was when it began, and more comes. */
+  get status(): { readonly ok: boolean; readonly detail: string } {
+    const place = `at ${this.#sequence} of the stream EVENTS`
+    if (!this.#isFollowing) return { ok: false, detail: `out of reach, ${place}` }
+    if (this.#behind === Infinity) return { ok: false, detail: `reading what there is, ${place}` }
+    return { ok: true, detail: `${place}, ${this.#behind} behind` }
+  }
+
+  /** Resolves once it has all that there was when it began, or is stopped. */
+  async caughtUp(): Promise<void> {
+    while (this.#behind === Infinity && !this.#stopped.signal.aborted)
+      await new Promise<void>((resolve) => this.#waiting.add(resolve))
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort()
+    this.#wake()
+    await this.#running
+  }
+
+  list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }> {
+    return this.#parts.index.list(scope, query)
+  }
+
+  get(scope: ScopeId, id: string): Promise<string | undefined> {
+    return this.#parts.index.get(scope, id)
+  }
+
+  placeOf(scope: ScopeId, id: string): Promise<number | undefined> {
+    return this.#parts.index.placeOf(scope, id)
+  }
+
+  async verify(scope: ScopeId, id: string, verdict: Verdict): Promise<string | undefined> {
+    if ((await this.get(scope, id)) === undefined) return undefined
+    await this.#change({ scope, id, verdict })
+    return this.get(scope, id)
+  }
+
+  async delete(scope: ScopeId, id: string): Promise<boolean> {
+    if ((await this.get(scope, id)) === undefined) return false
+    await this.#change({ scope, id })
+    return true
+  }
+
+  /** @throws {ApiError} 503 where it is not known to be done */
+  async #change(change: EventChange): Promise<void> {
+    const { shared, troubled, pause } = this.#parts
+    let sequence: number
+    try {
+      sequence = await shared.append(change)
+    } catch (cause) {
+      troubled(cause as Error)
+      throw new ApiError(503, 'The event log cannot be reached. Try again.', RETRY)
+    }
+    let isLate = false
+    void pause(CHANGE_MS).then(() => {
+      isLate = true
+      this.#wake()
+    })
+    while (this.#sequence < sequence) {
+      if (isLate || this.#stopped.signal.aborted)
+        throw new ApiError(503, 'The change was made but is not visible here yet.', RETRY)
+      await new Promise<void>((resolve) => this.#waiting.add(resolve))
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { shared, troubled, pause } = this.#parts
+    const { signal } = this.#stopped
+    while (!signal.aborted) {
+      try {
+        const messages = await shared.follow(this.#sequence, signal)
+        this.#isFollowing = true
+        for await (const message of messages) {
+          await this.#take(message)
+          if (signal.aborted) return
+        }
+      } catch (error) {
+        troubled(error as Error)
+      }
+      this.#isFollowing = false
+      if (!signal.aborted) await pause(RETRY_MS)
+    }
+  }
+
+  async #take({ sequence, behind, event, change }: SharedMessage): Promise<void> {
+    const { index, feed, pause } = this.#parts
+    if (sequence <= this.#sequence) return
+    // Before the position moves on: after a crash it comes again.
+    if (change?.verdict !== undefined) await index.verify(change.scope, change.id, change.verdict)
+    else if (change !== undefined) {
+      await index.delete(change.scope, change.id)
+      feed.forget(change.scope, change.id)
+    }
+    feed.add(sequence, event === undefined ? [] : this.#read(event), sequence)
+    this.#sequence = sequence
+    if (behind === 0 || this.#behind !== Infinity) this.#behind = behind
+    if (this.#waiting.size > 0) this.#wake()
+    while (index.pendingBytes > PENDING_BYTES) await pause(PENDING_PAUSE_MS)
+  }
+
+  /** None where it is not an event of ours: anybody with the right may publish there. */
+  #read({ scope, json }: { readonly scope: ScopeId; readonly json: string }): StoredEvent[] {
+    try {
+      return [readEvent(scope, json)]
+    } catch (error) {
+      this.#parts.troubled(error as Error)
+      return []
+    }
+  }
+
+  #wake(): void {
+    for (const woken of this.#waiting) woken()
+    this.#waiting.clear()
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * Questions to other processes and their answers. Technologies: natsCalls.ts, and the one of the tests that loses, doubles
+ * and delays (test/sim/simulatedCalls.ts).
+ *
+ * A question may reach nobody, one or several; it, or its answer, may be lost, may come twice, and may come late.
+ */
+export interface Calls {
+  /**
+   * The first answer.
+   * @throws {NobodyListens} {@link AnswerOverdue}; other errors say as little as the latter
+   */
+  ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>
+  /** Hands every answer to what is sent through it over, until it is ended. */
+  askAll(subject: string, answered: (answer: Uint8Array) => void): OpenCall
+  /** Hands over what comes; `answer` may be called later, several times, and not at all. Both byte arrays are the callee's. */
+  serve(subject: string, asked: (question: Uint8Array, answer: (answer: Uint8Array) => void) => void): Served
+}
+
+/** A question that may be sent again. */
+export interface OpenCall {
+  send(question: Uint8Array): void
+  end(): void
+}
+
+export interface Served {
+  /** Nothing is handed over any more once it resolves; whoever asks then learns that nobody listens. */
+  stop(): Promise<void>
+}
+
+/** The question was certainly not received. */
+export class NobodyListens extends Error {
+  override readonly name = 'NobodyListens'
+}
+
+/** It is not known whether the question was received. */
+export class AnswerOverdue extends Error {
+  override readonly name = 'AnswerOverdue'
+}

@@ -1,0 +1,310 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ActorHost, type HostParts } from '../../actor/host.ts'
+import type { Partition } from '../../actor/partition.ts'
+import { snapshotOf } from '../../actor/recovery.ts'
+import type { Turns } from '../../actor/turns.ts'
+import type { PartitionLog, SharedSnapshotStore } from '../../log/port.ts'
+import type { Update } from '../../model/update.ts'
+import type { RegistryView } from '../../registry/port.ts'
+import type { Measurer } from '../../spatial/port.ts'
+import { ByteBound } from '../../runtime/byteBound.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import { findUserRecord } from '../../users/userQueries.ts'
+import type { StoreSalt } from '../../events/ids.ts'
+import {
+  decodeRequest,
+  encodeReply,
+  type PartitionRequest,
+  type UpdateResult,
+} from '../protocol/partitionProtocol.ts'
+import type { Outcome, Submitter } from '../../actor/port.ts'
+import { revisionReached } from './revisions.ts'
+import { wantedOf, type RemoteUpdate } from '../protocol/updateRows.ts'
+
+/**
+ * A partition that this process owns: an actor host of its own, with the partition's log, and the requests of gateways.
+ *
+ * Invariants
+ * 1. A request that is under way, or was the last of its gateway and answered, is not evaluated when it is asked again: the
+ *    answer goes to whoever asked last.
+ * 2. What this owner does not know of is told apart by the numbers of its updates (G9); a conversion has none, so one that
+ *    is asked again is refused, because it may be in the log.
+ * 3. Nothing is evaluated with a registry older than what the gateway had (G10).
+ * The tests of these: test/cluster/weather.slow.test.ts, port.test.ts.
+ */
+
+export interface OwnedParts {
+  readonly registry: RegistryView
+  readonly snapshots: SharedSnapshotStore
+  readonly salt: StoreSalt
+  readonly clock: Clock
+  /** Bound on what waits, per partition. */
+  readonly mailboxBytes: number
+  /** See `HostParts.prepare`. */
+  readonly prepare?: HostParts['prepare']
+  /** Takes over where an update has much to measure. */
+  readonly measurer?: Measurer | undefined
+  /** Of all partitions of the process. */
+  readonly turns: Turns
+  /** Told of failures of requests, which are asked again. */
+  readonly troubled: (error: Error) => void
+}
+
+/** What is kept of a gateway. */
+interface Session {
+  readonly number: number
+  /** Of the last who asked. */
+  answer: (bytes: Uint8Array) => void
+  /** Undefined while the request is under way, and when it is not kept. */
+  reply: Uint8Array | undefined
+  isOpen: boolean
+}
+
+/** Gateways that are remembered; who is forgotten has its updates told apart by their numbers. */
+const MAX_SESSIONS = 100
+/** Larger replies are not kept. */
+const KEPT_REPLY_BYTES = 64 * 1024
+/** What a waiting update takes beside its bytes: see host.ts. */
+const UPDATE_BYTES = 512
+/** An owner that goes leaves a snapshot behind where the next would have more than this to read. */
+const LEFT_BEHIND_BYTES = 4 * 1024 * 1024
+
+export class OwnedPartition {
+  readonly number: number
+  readonly host: ActorHost
+  readonly log: PartitionLog
+  readonly #partition: Partition
+  readonly #parts: OwnedParts
+  readonly #mailbox: ByteBound
+  readonly #sessions = new Map<string, Session>()
+  readonly #open = new Set<Promise<void>>()
+  readonly #ending = new AbortController()
+  /** Aborts when the states may not be used any more. */
+  readonly #dropped = new AbortController()
+  /** Bytes of commits when the last snapshot was taken. */
+  #snapshotAt = 0
+  #checkpoint: Promise<void> | undefined
+
+  constructor(partition: Partition, log: PartitionLog, parts: OwnedParts) {
+    this.number = partition.number
+    this.log = log
+    this.#partition = partition
+    this.#parts = parts
+    this.#mailbox = new ByteBound(parts.mailboxBytes)
+    const { registry, clock, turns } = parts
+    // Events go with the commit into the log, which publishes them.
+    const events = { add: () => {}, pendingBytes: 0 }
+    // A host that is not told that its frame is durable goes no further.
+    const guarded: HostParts['log'] = {
+      get position() {
+        return log.position
+      },
+      append: (pieces, done, ofFrame) => {
+        if (!this.isDropped) log.append(pieces, done, ofFrame)
+      },
+    }
+    this.host = new ActorHost({
+      partitions: [partition],
+      log: guarded,
+      registry,
+      events,
+      mailbox: this.#mailbox,
+      clock,
+      prepare: parts.prepare,
+      measurer: parts.measurer,
+      turns,
+    })
+  }
+
+  get isDropped(): boolean {
+    return this.#dropped.signal.aborted
+  }
+
+  /** Another owner is known, or will be: nothing is answered or appended any more. */
+  drop(): void {
+    this.#dropped.abort()
+  }
+
+  /** Ends what is under way, once no requests come any more; resolves at once where the partition was dropped. */
+  async close(): Promise<void> {
+    this.#ending.abort()
+    await Promise.race([this.#finish(), aborted(this.#dropped.signal)])
+    if (this.isDropped) return
+    this.drop()
+    await this.log.close()
+  }
+
+  async #finish(): Promise<void> {
+    await Promise.all(this.#open)
+    await this.#checkpoint
+    // What housekeeping has removed, too.
+    while (this.host.isBusy && !this.isDropped) await nextTurn()
+    if (this.host.counters.frameBytes - this.#snapshotAt <= LEFT_BEHIND_BYTES) return
+    await this.#snapshot().catch((error: Error) => this.#parts.troubled(error))
+  }
+
+  /** Takes a snapshot and trims the log, where so many bytes of commits have come since the last. */
+  checkpoint(everyBytes: number): void {
+    if (this.#checkpoint !== undefined || this.isDropped) return
+    if (this.host.counters.frameBytes - this.#snapshotAt < everyBytes) return
+    this.#checkpoint = this.#snapshot()
+      .catch((error: Error) => this.#parts.troubled(error))
+      .finally(() => (this.#checkpoint = undefined))
+  }
+
+  async #snapshot(): Promise<void> {
+    const { snapshots, registry, clock } = this.#parts
+    const { host, log } = this
+    const snapshot = await host.read(() => {
+      this.#snapshotAt = host.counters.frameBytes
+      return { position: log.position, bytes: snapshotOf(this.#partition, registry.revision, clock.now()) }
+    })
+    await snapshots.write(this.number, snapshot)
+    const position = await snapshots.trimPosition(this.number)
+    if (!this.isDropped) log.trim(position)
+  }
+
+  /** A gateway asks. */
+  serve(bytes: Uint8Array, answer: (bytes: Uint8Array) => void): void {
+    const request = decodeRequest(bytes)
+    const { gateway, number } = request
+    const known = this.#sessions.get(gateway)
+    // One that was on its way for long.
+    if (known !== undefined && number < known.number) return
+    if (known?.number === number) {
+      known.answer = answer
+      if (known.reply !== undefined) answer(known.reply)
+      if (known.reply !== undefined || known.isOpen) return
+    }
+    const session: Session = { number, answer, reply: undefined, isOpen: true }
+    this.#remember(gateway, session)
+    const work = this.#process(request, session).finally(() => this.#open.delete(work))
+    this.#open.add(work)
+  }
+
+  async #process(request: PartitionRequest, session: Session): Promise<void> {
+    try {
+      const { registry, turns } = this.#parts
+      // Where it is given away before, the next owner is asked.
+      await revisionReached(registry, request.revision, this.#ending.signal)
+      const reply = await this.#apply(request)
+      // Under load with those of other partitions, as it came.
+      if (request.updates.length > 1)
+        await new Promise<void>((resolve) => turns.gathered(resolve, request.updates.length))
+      if (this.isDropped) return
+      session.answer(reply ?? encodeReply(undefined))
+      // Who is told that it is busy is to be let in when it asks again.
+      if (reply !== undefined && reply.length <= KEPT_REPLY_BYTES) session.reply = reply
+    } catch (error) {
+      this.#parts.troubled(error as Error)
+    } finally {
+      session.isOpen = false
+    }
+  }
+
+  /** Resolves to the reply, once everything is durable; to undefined where there is no room, and nothing was done. */
+  #apply(request: PartitionRequest): Promise<Uint8Array | undefined> {
+    const { updates, conversions, removals, retried } = request
+    const bytes = UPDATE_BYTES * (updates.length + conversions.length)
+    const mostBytes = this.#mailbox.limit - this.#mailbox.used
+    // Whole or not at all; one that would never fit has to be let in when it is alone.
+    if (bytes > mostBytes && this.#mailbox.used > 0) return Promise.resolve(undefined)
+    const results = new RequestResults(updates.length)
+    for (const run of runsOf(updates)) {
+      results.take(run, (submitter) => this.host.submit(run, 0, submitter))
+    }
+    const recorded = conversions.map(async (conversion) => {
+      if (retried) return mayBeRecorded()
+      try {
+        return await this.host.record(conversion, 0)
+      } catch (error) {
+        return error as ApiError
+      }
+    })
+    const removed = removals.map(async ({ scope, recordId }) => {
+      const found = await this.host.read(() => findUserRecord(this.host, this.#parts.salt, scope, recordId))
+      const isRemoved = found !== undefined && (await this.host.remove(found.partition, found.row, recordId))
+      // It was there when it was asked for the first time, or the gateway would not ask.
+      return isRemoved || retried
+    })
+    return Promise.all([results.all, Promise.all(recorded), Promise.all(removed)]).then(
+      ([ofUpdates, ofConversions, ofRemovals]) =>
+        encodeReply({ updates: ofUpdates, conversions: ofConversions, removals: ofRemovals }),
+    )
+  }
+
+  #remember(gateway: string, session: Session): void {
+    this.#sessions.delete(gateway)
+    this.#sessions.set(gateway, session)
+    if (this.#sessions.size <= MAX_SESSIONS) return
+    const [oldest] = this.#sessions.keys()
+    this.#sessions.delete(oldest!)
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+/** What became of the updates of one request. */
+class RequestResults {
+  /** In the order of the request, once it is complete. */
+  readonly all: Promise<readonly UpdateResult[]>
+  readonly #results: UpdateResult[]
+  #left: number
+  #done: (results: readonly UpdateResult[]) => void = () => {}
+
+  constructor(count: number) {
+    this.#results = Array.from<UpdateResult>({ length: count }).fill(0)
+    this.#left = count
+    this.all = new Promise((resolve) => (this.#done = resolve))
+    if (count === 0) this.#done(this.#results)
+  }
+
+  /** Updates that go together. */
+  take(updates: readonly RemoteUpdate[], submit: (submitter: Submitter) => void): void {
+    const wanted = wantedOf(updates[0]!.flags)
+    const submitter: Submitter = {
+      ...wanted,
+      applied: ({ user, events, repeated }: Outcome, update: Update) => {
+        const told = wanted.wantsEvents ? events : []
+        const isPlain = user === '' && told.length === 0 && !repeated
+        this.#set(update, isPlain ? 0 : { user, events: told, repeated })
+      },
+      refused: (error, update) => this.#set(update, error),
+    }
+    try {
+      submit(submitter)
+    } catch (error) {
+      for (const update of updates) this.#set(update, error as ApiError)
+    }
+  }
+
+  #set(update: Update, result: UpdateResult): void {
+    this.#results[(update as RemoteUpdate).place] = result
+    if (--this.#left === 0) this.#done(this.#results)
+  }
+}
+
+/** Stretches of updates of which the same is wanted. */
+function runsOf(updates: readonly RemoteUpdate[]): RemoteUpdate[][] {
+  const runs: RemoteUpdate[][] = []
+  for (const update of updates) {
+    const run = runs.at(-1)
+    if (run?.[0]!.flags === update.flags) run.push(update)
+    else runs.push([update])
+  }
+  return runs
+}
+
+function mayBeRecorded(): ApiError {
+  return new ApiError(
+    503,
+    'It is not known whether the event was recorded. Look for it before sending it again.',
+    {
+      retryAfter: 1,
+    },
+  )
+}

@@ -1,0 +1,129 @@
+import type { ActorHost } from '../../actor/host.ts'
+import { Partition } from '../../actor/partition.ts'
+import { recoverPartition } from '../../actor/partitionRecovery.ts'
+import { Turns } from '../../actor/turns.ts'
+import type { FencedOut } from '../../log/errors.ts'
+import type { OwnershipHandlers, PartitionLog } from '../../log/port.ts'
+import { HostUsers } from '../../users/hostUsers.ts'
+import type { Calls, Served } from '../nats/calls.ts'
+import { OwnedPartition, type OwnedParts } from './ownedPartition.ts'
+import { decodeQuestion, encodeAnswer } from '../protocol/partitionProtocol.ts'
+import { revisionReached } from './revisions.ts'
+import { partitionSubject, usersSubject } from '../nats/subjects.ts'
+
+/**
+ * The partitions that this process owns: takes them over and gives them away as ownership says, and lets gateways in.
+ *
+ * Invariants
+ * 1. A partition listens from when its states are at the end of its log until it is given away or lost.
+ * 2. What was taken in before it is given away is answered.
+ */
+export interface PartitionServerParts extends Omit<OwnedParts, 'turns'> {
+  readonly calls: Calls
+  /** Becomes the owner; `fencedOut` is called once, when another is known. */
+  openLog(partition: number, fencedOut: (error: FencedOut) => void): Promise<PartitionLog>
+  /** What the limit lets a device send; Infinity: all. */
+  readonly updatesPerSecond: number
+  /** Whether the other hosts know of this one: see `Ownership.isLive`. */
+  isLive(): boolean
+  /** The partition has another owner, and has been dropped. */
+  lost(partition: number): void
+}
+
+interface Serving {
+  readonly owned: OwnedPartition
+  readonly requests: Served
+}
+
+export class PartitionServer implements OwnershipHandlers {
+  readonly #parts: PartitionServerParts
+  readonly #turns = new Turns()
+  readonly #served = new Map<number, Serving>()
+  readonly #stopped = new AbortController()
+  #questions: Served | undefined
+
+  constructor(parts: PartitionServerParts) {
+    this.#parts = parts
+  }
+
+  /** Of the partitions that are owned, one each. */
+  get hosts(): readonly ActorHost[] {
+    return [...this.#served.values()].map(({ owned }) => owned.host)
+  }
+
+  start(): void {
+    this.#questions = this.#parts.calls.serve(usersSubject, (bytes, answer) => {
+      this.#answer(bytes, answer).catch((error: Error) => this.#parts.troubled(error))
+    })
+  }
+
+  /** No questions are answered any more. Partitions are given away by `Ownership.leave`, before. */
+  async stop(): Promise<void> {
+    this.#stopped.abort()
+    await this.#questions?.stop()
+  }
+
+  async acquire(number: number): Promise<number> {
+    const { calls, openLog, registry, snapshots, clock, salt, updatesPerSecond } = this.#parts
+    let owned: OwnedPartition | undefined
+    let fencedOut: FencedOut | undefined
+    const log = await openLog(number, (error) => {
+      fencedOut = error
+      if (owned !== undefined) this.#lose(owned)
+    })
+    try {
+      const create = () => new Partition(number, salt, updatesPerSecond)
+      const recovered = await recoverPartition(create, log, snapshots, clock.now())
+      await revisionReached(registry, recovered.revision, this.#stopped.signal)
+      // From here on nothing waits.
+      if (fencedOut !== undefined) throw fencedOut
+      owned = new OwnedPartition(recovered.partition, log, { ...this.#parts, turns: this.#turns })
+    } catch (error) {
+      await log.close()
+      throw error
+    }
+    const requests = calls.serve(partitionSubject(number), (bytes, answer) => {
+      try {
+        if (!owned.isDropped) owned.serve(bytes, answer)
+      } catch (error) {
+        this.#parts.troubled(error as Error)
+      }
+    })
+    this.#served.set(number, { owned, requests })
+    return log.epoch
+  }
+
+  async release(number: number): Promise<void> {
+    const served = this.#served.get(number)
+    if (served === undefined) return
+    this.#served.delete(number)
+    await served.requests.stop()
+    await served.owned.close()
+  }
+
+  /** Takes snapshots where they are due; to be called every few seconds. */
+  checkpoint(everyBytes: number): void {
+    for (const { owned } of this.#served.values()) owned.checkpoint(everyBytes)
+  }
+
+  #lose(owned: OwnedPartition): void {
+    owned.drop()
+    const served = this.#served.get(owned.number)
+    if (served?.owned !== owned) return
+    this.#served.delete(owned.number)
+    this.#parts.lost(owned.number)
+    served.requests.stop().catch((error: Error) => this.#parts.troubled(error))
+  }
+
+  /** Answers for those of the partitions that are here; where none is, others will. */
+  async #answer(bytes: Uint8Array, answer: (bytes: Uint8Array) => void): Promise<void> {
+    const { revision, partitions, question } = decodeQuestion(bytes)
+    const { registry } = this.#parts
+    await revisionReached(registry, revision, this.#stopped.signal)
+    const mine = partitions.filter((partition) => this.#served.has(partition))
+    if (mine.length === 0 || !this.#parts.isLive()) return
+    const hosts = mine.map((partition) => this.#served.get(partition)!.owned.host)
+    const users = new HostUsers(() => hosts, this.#parts)
+    answer(encodeAnswer({ partitions: mine, answer: await users.ask(question) }))
+  }
+}

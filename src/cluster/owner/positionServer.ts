@@ -1,0 +1,127 @@
+import type { ScopeId } from '../../model/scope.ts'
+import type { Calls, Served } from '../nats/calls.ts'
+import {
+  decodeJson,
+  encodeJson,
+  type Interest,
+  type LookQuestion,
+  type RemovedRecord,
+} from '../protocol/positionProtocol.ts'
+import type { LivePosition, PositionObserver, Positions } from '../../actor/port.ts'
+import { lookSubject, positionsSubject } from '../nats/subjects.ts'
+
+/**
+ * Tells gateways where the devices of this process's partitions are: those in an area when they ask, and what moves for as long as
+ * they want it.
+ *
+ * The naive way sends each position as it comes. Here it is gathered for {@link NEWS_MS}, of each device the newest, so what is sent is
+ * bounded by devices; nothing is kept for who does not get it, for the next position says it again.
+ */
+export interface PositionServerParts {
+  readonly calls: Calls
+  /** The partitions that are owned now. */
+  readonly partitions: () => readonly { readonly number: number; readonly positions: Positions }[]
+  /** Whether the other hosts know of this one: see `Ownership.isLive`. */
+  readonly isLive: () => boolean
+  readonly troubled: (error: Error) => void
+}
+
+const NEWS_MS = 50
+/** A gateway that has not said so again for so long wants nothing any more. */
+export const INTEREST_MS = 6000
+
+interface Reader {
+  readonly answer: (news: Uint8Array) => void
+  /** Of `performance.now()`. */
+  readonly until: number
+}
+
+export class PositionServer implements PositionObserver {
+  readonly #parts: PositionServerParts
+  /** By gateway. */
+  readonly #readers = new Map<string, Reader>()
+  #moved = new Map<string, LivePosition>()
+  #removed: RemovedRecord[] = []
+  #beat: NodeJS.Timeout | undefined
+  #served: Served[] = []
+
+  constructor(parts: PositionServerParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    const { calls, troubled } = this.#parts
+    const looks = calls.serve(lookSubject, (question, answer) => {
+      this.#look(decodeJson(question), answer).catch(troubled)
+    })
+    const readers = calls.serve(positionsSubject, (question, answer) => {
+      const { gateway } = decodeJson<Interest>(question)
+      this.#readers.set(gateway, { answer, until: performance.now() + INTEREST_MS })
+      this.#beat ??= setInterval(() => this.#tell(), NEWS_MS)
+      this.#observe(this)
+    })
+    this.#served = [looks, readers]
+  }
+
+  async stop(): Promise<void> {
+    this.#readers.clear()
+    this.#tell()
+    await Promise.all(this.#served.map((served) => served.stop()))
+  }
+
+  /** To be called when there is another partition, before it takes updates: who wants to know what moves wants it of that one, too. */
+  came(): void {
+    if (this.#beat !== undefined) this.#observe(this)
+  }
+
+  moved(position: LivePosition): void {
+    const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
+    const kept = { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt }
+    this.#moved.set(`${scope} ${deviceId}`, kept)
+  }
+
+  removed(scope: ScopeId, deviceId: string, recordId: string): void {
+    const key = `${scope} ${deviceId}`
+    if (this.#moved.get(key)?.recordId === recordId) this.#moved.delete(key)
+    this.#removed.push({ scope, deviceId, recordId })
+  }
+
+  #tell(): void {
+    const now = performance.now()
+    for (const [gateway, { until }] of this.#readers) if (now > until) this.#readers.delete(gateway)
+    if (this.#readers.size === 0) {
+      clearInterval(this.#beat)
+      this.#beat = undefined
+      this.#observe(undefined)
+    } else if (this.#moved.size + this.#removed.length > 0) {
+      const news = encodeJson({ moved: [...this.#moved.values()], removed: this.#removed })
+      for (const { answer } of this.#readers.values()) answer(news)
+    }
+    this.#moved = new Map()
+    this.#removed = []
+  }
+
+  #observe(observer: PositionObserver | undefined): void {
+    for (const { positions } of this.#parts.partitions()) positions.observer = observer
+  }
+
+  async #look(
+    { scope, area, partitions }: LookQuestion,
+    answer: (answer: Uint8Array) => void,
+  ): Promise<void> {
+    const { isLive } = this.#parts
+    const asked = this.#parts.partitions().filter(({ number }) => partitions.includes(number))
+    if (asked.length === 0 || !isLive()) return
+    const found: LivePosition[] = []
+    const viewer = {
+      isEnded: false,
+      found: (position: LivePosition) => {
+        const { deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
+        found.push({ scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt })
+      },
+      pause() {},
+    }
+    for (const { positions } of asked) await positions.look(scope, area, viewer)
+    answer(encodeJson({ partitions: asked.map(({ number }) => number), found }))
+  }
+}

@@ -1,0 +1,293 @@
+import { Packr } from 'msgpackr'
+import type { Conversion } from '../../model/event.ts'
+import type { RangedBeacon } from '../../model/beacon.ts'
+import type { Metadata } from '../../model/metadata.ts'
+import type { ScopeId } from '../../model/scope.ts'
+import type { DeviceType } from '../../model/update.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import type { Outcome, UserAnswer, UserQuestion } from '../../actor/port.ts'
+import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type WholeRows } from './updateRows.ts'
+
+/**
+ * What gateways and the owners of partitions say to each other, as bytes (MessagePack). docs/protocol.md tells when.
+ *
+ * ```
+ * request  [gateway, number, retried, registry revision, updates as of updateRows.ts, conversion*, removal*]
+ * reply    [update result*, conversion result*, removed*], or nothing: busy, ask again
+ *          in place of the update results their number, where all are 0
+ * result   0: applied, nothing else wanted · [0 | 1 repeated, user, event*] · [code, message, param, type, retryAfter]
+ * question [registry revision, partition*, JSON]
+ * answer   [partition*, user*, hasMore]
+ * ```
+ */
+
+export interface Removal {
+  readonly scope: ScopeId
+  readonly recordId: string
+}
+
+export interface PartitionRequest<U = RemoteUpdate> {
+  /** Who asks: another name with each start of a gateway. */
+  readonly gateway: string
+  /** Ascends with each request of the gateway to the partition; one that is asked again keeps its own. */
+  readonly number: number
+  /** It was asked before, and it is not known what came of it. */
+  readonly retried: boolean
+  /** Of the gateway: what was evaluated by it there must not be evaluated by less. */
+  readonly revision: number
+  readonly updates: readonly U[]
+  readonly conversions: readonly Conversion[]
+  readonly removals: readonly Removal[]
+}
+
+export type UpdateResult = 0 | Outcome | ApiError
+
+export interface PartitionReply {
+  readonly updates: readonly UpdateResult[]
+  /** JSON of the event. */
+  readonly conversions: readonly (string | ApiError)[]
+  readonly removals: readonly boolean[]
+}
+
+const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
+
+type Nil<T> = T | null | undefined
+
+export function encodeRequest(request: PartitionRequest<NumberedUpdate>): Uint8Array {
+  const { gateway, number, retried, revision, updates, conversions, removals } = request
+  return packr.pack([
+    gateway,
+    number,
+    retried,
+    revision,
+    rowWriter.write(updates),
+    conversions.map((conversion) => JSON.stringify(conversion)),
+    removals.map(({ scope, recordId }) => [scope, recordId]),
+  ])
+}
+
+export function decodeRequest(bytes: Uint8Array): PartitionRequest {
+  const [gateway, number, retried, revision, rows, conversions, removals] = packr.unpack(bytes) as [
+    string,
+    number,
+    boolean,
+    number,
+    Uint8Array,
+    string[],
+    [ScopeId, string][],
+  ]
+  return {
+    gateway,
+    number,
+    retried,
+    revision,
+    updates: readRows(rows, wholeRows),
+    conversions: conversions.map((json) => JSON.parse(json) as Conversion),
+    removals: removals.map(([scope, recordId]) => ({ scope, recordId })),
+  }
+}
+
+/** @param reply undefined: busy */
+export function encodeReply(reply: PartitionReply | undefined): Uint8Array {
+  if (reply === undefined) return packr.pack(null)
+  const { updates, conversions, removals } = reply
+  return packr.pack([
+    updates.every((result) => result === 0) ? updates.length : updates.map(resultRow),
+    conversions.map((one) => (typeof one === 'string' ? one : refusalRow(one))),
+    removals,
+  ])
+}
+
+/** Undefined: busy. */
+export function decodeReply(bytes: Uint8Array): PartitionReply | undefined {
+  const whole = packr.unpack(bytes) as [ResultRow[] | number, (string | RefusalRow)[], boolean[]] | null
+  if (whole === null) return undefined
+  const [updates, conversions, removals] = whole
+  return {
+    updates: typeof updates === 'number' ? Array.from<0>({ length: updates }).fill(0) : updates.map(resultOf),
+    conversions: conversions.map((one) => (typeof one === 'string' ? one : refusalOf(one))),
+    removals,
+  }
+}
+
+/** A question to all who have some of the partitions. */
+export interface SharedQuestion {
+  readonly revision: number
+  /** Those that it is about. */
+  readonly partitions: readonly number[]
+  readonly question: UserQuestion
+}
+
+/** What one host answers, of all partitions that it has of those asked about. */
+export interface SharedAnswer {
+  readonly partitions: readonly number[]
+  readonly answer: UserAnswer
+}
+
+export function encodeQuestion({ revision, partitions, question }: SharedQuestion): Uint8Array {
+  return packr.pack([revision, partitions, JSON.stringify(question)])
+}
+
+export function decodeQuestion(bytes: Uint8Array): SharedQuestion {
+  const [revision, partitions, json] = packr.unpack(bytes) as [number, number[], string]
+  return { revision, partitions, question: JSON.parse(json) as UserQuestion }
+}
+
+export function encodeAnswer({ partitions, answer }: SharedAnswer): Uint8Array {
+  const users = answer.users.map(({ order, id, deviceId, user, explanation }) => [
+    order,
+    id,
+    deviceId,
+    user,
+    explanation,
+  ])
+  return packr.pack([partitions, users, answer.hasMore])
+}
+
+export function decodeAnswer(bytes: Uint8Array): SharedAnswer {
+  const [partitions, rows, hasMore] = packr.unpack(bytes) as [
+    number[],
+    [number[], string, string, string, string][],
+    boolean,
+  ]
+  const users = rows.map(([order, id, deviceId, user, explanation]) => ({
+    order,
+    id,
+    deviceId,
+    user,
+    explanation,
+  }))
+  return { partitions, answer: { users, hasMore } }
+}
+
+/** What an update says that has more to say than a row can hold. */
+type WholeRow = readonly [
+  bits: number,
+  scope: ScopeId,
+  deviceId: string,
+  latitude: number,
+  longitude: number,
+  receivedAt: number,
+  ip: string,
+  stream: string,
+  sequence: number,
+  accuracy: Nil<number>,
+  userId: Nil<string>,
+  installId: Nil<string>,
+  updatedAt: Nil<number>,
+  deviceType: Nil<DeviceType>,
+  deviceOS: Nil<string>,
+  deviceMake: Nil<string>,
+  deviceModel: Nil<string>,
+  description: Nil<string>,
+  /** JSON, for its keys may be any. */
+  metadata: Nil<string>,
+  beacons: Nil<string>,
+  source: Nil<string>,
+]
+
+const FOREGROUND = 1
+const STOPPED = 2
+const REPLAYED = 4
+
+const wholeRows: WholeRows = {
+  pack({ update, stream, sequence }) {
+    const { metadata, beacons } = update
+    const row: WholeRow = [
+      (update.foreground ? FOREGROUND : 0) |
+        (update.stopped ? STOPPED : 0) |
+        (update.replayed ? REPLAYED : 0),
+      update.scope,
+      update.deviceId,
+      update.latitude,
+      update.longitude,
+      update.receivedAt,
+      update.ip,
+      stream,
+      sequence,
+      update.accuracy,
+      update.userId,
+      update.installId,
+      update.updatedAt,
+      update.deviceType,
+      update.deviceOS,
+      update.deviceMake,
+      update.deviceModel,
+      update.description,
+      metadata && JSON.stringify(metadata),
+      beacons && JSON.stringify(beacons),
+      update.source,
+    ]
+    return packr.pack(row)
+  },
+  unpack(bytes) {
+    const row = packr.unpack(bytes) as WholeRow
+    const [bits, scope, deviceId, latitude, longitude, receivedAt, ip, stream, sequence] = row
+    const metadata = row[18]
+    const beacons = row[19]
+    const source = row[20]
+    return {
+      scope,
+      deviceId,
+      latitude,
+      longitude,
+      receivedAt,
+      ip,
+      stream,
+      sequence,
+      foreground: (bits & FOREGROUND) !== 0,
+      stopped: (bits & STOPPED) !== 0,
+      replayed: (bits & REPLAYED) !== 0,
+      accuracy: row[9] ?? undefined,
+      userId: row[10] ?? undefined,
+      installId: row[11] ?? undefined,
+      updatedAt: row[12] ?? undefined,
+      deviceType: row[13] ?? undefined,
+      deviceOS: row[14] ?? undefined,
+      deviceMake: row[15] ?? undefined,
+      deviceModel: row[16] ?? undefined,
+      description: row[17] ?? undefined,
+      source: source ?? undefined,
+      metadata: typeof metadata === 'string' ? (JSON.parse(metadata) as Metadata) : undefined,
+      beacons: typeof beacons === 'string' ? (JSON.parse(beacons) as RangedBeacon[]) : undefined,
+    }
+  },
+}
+
+const rowWriter = new RowWriter(wholeRows)
+
+type OutcomeRow = readonly [repeated: 0 | 1, user: string, events: readonly string[]]
+type RefusalRow = readonly [
+  code: number,
+  message: string,
+  param: Nil<string>,
+  type: Nil<string>,
+  retryAfter: Nil<number>,
+]
+type ResultRow = 0 | OutcomeRow | RefusalRow
+
+function resultRow(result: UpdateResult): ResultRow {
+  if (result === 0) return 0
+  if (result instanceof ApiError) return refusalRow(result)
+  return [result.repeated ? 1 : 0, result.user, result.events]
+}
+
+function resultOf(row: ResultRow): UpdateResult {
+  if (row === 0) return 0
+  const [first] = row
+  if (first !== 0 && first !== 1) return refusalOf(row as RefusalRow)
+  const [, user, events] = row as OutcomeRow
+  return { repeated: first === 1, user, events }
+}
+
+function refusalRow({ code, message, param, type, retryAfter }: ApiError): RefusalRow {
+  return [code, message, param, type, retryAfter]
+}
+
+function refusalOf([code, message, param, type, retryAfter]: RefusalRow): ApiError {
+  return new ApiError(code, message, {
+    ...(typeof param === 'string' && { param }),
+    ...(typeof type === 'string' && { type }),
+    ...(typeof retryAfter === 'number' && { retryAfter }),
+  })
+}

@@ -1,0 +1,316 @@
+import { senders, SenderTexts, SENDER_FIELDS } from '../../wire/senders.ts'
+import { StreamUpdate } from '../../wire/streamUpdate.ts'
+import { hashText, texts } from '../../wire/texts.ts'
+import { FIELD } from '../../wire/updateFields.ts'
+import type { Sender, Update } from '../../model/update.ts'
+
+/**
+ * Updates on their way from a gateway to an owner, as bytes.
+ *
+ * The naive way packs the fields of each update and makes an object of them at the other end, with each text anew; then the
+ * owner has to look for the record of a sender that it has met a second before. Here texts are laid out so that they are found
+ * as bytes, as those of a stream are (ADR 28), and what is unpacked is one small object.
+ *
+ * ```
+ * row      [u16 flags, u32 scope, f64 latitude, longitude, receivedAt, sequence, f64 accuracy?, f64 updatedAt?,
+ *           text ip, text stream, u16 named, text of each field that is named]
+ *          or, of an update that has more than that to say: [u16 WHOLE | flags, u32 length, what `whole` makes of it]
+ * text     [u8 length, printable ASCII characters]
+ * ```
+ * Numbers are little endian.
+ */
+
+/** Wanted of an update beside what it says. */
+export interface Wanted {
+  readonly rateLimited: boolean
+  readonly wantsUser: boolean
+  readonly wantsEvents: boolean
+  /** See `Submitter.isBehind`. */
+  readonly isBehind: boolean
+}
+
+/** An update that goes out: numbered by the gateway where it is not by its sender. */
+export interface NumberedUpdate {
+  readonly update: Update
+  readonly wanted: Wanted
+  readonly stream: string
+  readonly sequence: number
+}
+
+/** An update as it came from a gateway. */
+export interface RemoteUpdate extends Update {
+  /** Of the {@link Wanted} that go with it, for those that go together. */
+  readonly flags: number
+  /** Among the updates of its request. */
+  readonly place: number
+}
+
+/** How updates that do not fit a row are packed. */
+export interface WholeRows {
+  pack(update: NumberedUpdate): Uint8Array
+  /** @param bytes valid during the call */
+  unpack(bytes: Uint8Array): Update
+}
+
+const FOREGROUND = 1
+const STOPPED = 2
+const LIMITED = 4
+const WANTS_USER = 8
+const WANTS_EVENTS = 16
+const HAS_ACCURACY = 32
+const HAS_TIME = 64
+const WHOLE = 128
+const IS_BEHIND = 256
+const WANTED = LIMITED | WANTS_USER | WANTS_EVENTS | IS_BEHIND
+
+const MAX_TEXT = 255
+/** Flags, scope, six numbers and the fields that are named. */
+const MAX_FIXED_BYTES = 2 + 4 + 6 * 8 + 2
+/** IP, stream and the texts of a sender. */
+const MAX_TEXTS = 9
+const MAX_ROW_BYTES = MAX_FIXED_BYTES + MAX_TEXTS * (1 + MAX_TEXT)
+const FIRST_BYTES = 64 * 1024
+
+const NAMES = [
+  [FIELD.deviceId, 'deviceId'],
+  [FIELD.userId, 'userId'],
+  [FIELD.installId, 'installId'],
+  [FIELD.deviceType, 'deviceType'],
+  [FIELD.deviceOS, 'deviceOS'],
+  [FIELD.deviceMake, 'deviceMake'],
+  [FIELD.deviceModel, 'deviceModel'],
+] as const satisfies readonly (readonly [number, keyof Sender])[]
+
+/** What the owner is to make of updates with these flags. */
+export function wantedOf(flags: number): Wanted {
+  return {
+    rateLimited: (flags & LIMITED) !== 0,
+    wantsUser: (flags & WANTS_USER) !== 0,
+    wantsEvents: (flags & WANTS_EVENTS) !== 0,
+    isBehind: (flags & IS_BEHIND) !== 0,
+  }
+}
+
+/** Writes rows one after the other. One may be used over and over: what it makes is valid until it is used again. */
+export class RowWriter {
+  readonly #whole: WholeRows
+  #bytes = Buffer.allocUnsafe(FIRST_BYTES)
+  #view = viewOf(this.#bytes)
+  #at = 0
+
+  constructor(whole: WholeRows) {
+    this.#whole = whole
+  }
+
+  write(updates: readonly NumberedUpdate[]): Uint8Array {
+    this.#at = 0
+    for (const one of updates) {
+      this.#reserve(MAX_ROW_BYTES)
+      const start = this.#at
+      if (this.#row(one)) continue
+      this.#at = start
+      this.#wholeRow(one)
+    }
+    return this.#bytes.subarray(0, this.#at)
+  }
+
+  /** False where the update has more to say than a row can. */
+  #row({ update, wanted, stream, sequence }: NumberedUpdate): boolean {
+    const { accuracy, updatedAt } = update
+    if (update.replayed || update.beacons !== undefined) return false
+    if (update.metadata !== undefined || update.description !== undefined) return false
+    if (update.source !== undefined) return false
+    const view = this.#view
+    let at = this.#at
+    const flags =
+      flagsOf(wanted) |
+      (update.foreground ? FOREGROUND : 0) |
+      (update.stopped ? STOPPED : 0) |
+      (accuracy === undefined ? 0 : HAS_ACCURACY) |
+      (updatedAt === undefined ? 0 : HAS_TIME)
+    view.setUint16(at, flags, true)
+    view.setUint32(at + 2, update.scope, true)
+    view.setFloat64(at + 6, update.latitude, true)
+    view.setFloat64(at + 14, update.longitude, true)
+    view.setFloat64(at + 22, update.receivedAt, true)
+    view.setFloat64(at + 30, sequence, true)
+    at += 38
+    if (accuracy !== undefined) {
+      view.setFloat64(at, accuracy, true)
+      at += 8
+    }
+    if (updatedAt !== undefined) {
+      view.setFloat64(at, updatedAt, true)
+      at += 8
+    }
+    this.#at = at
+    return this.#text(update.ip) && this.#text(stream) && this.#names(update.sender ?? update)
+  }
+
+  #names(sender: Pick<Update, (typeof NAMES)[number][1]>): boolean {
+    const namedAt = this.#at
+    this.#at += 2
+    let named = 0
+    for (const [field, name] of NAMES) {
+      const text = sender[name]
+      if (text === undefined) continue
+      named |= field
+      if (!this.#text(text)) return false
+    }
+    this.#view.setUint16(namedAt, named, true)
+    return true
+  }
+
+  #text(text: string): boolean {
+    const { length } = text
+    if (length > MAX_TEXT) return false
+    const bytes = this.#bytes
+    let at = this.#at
+    bytes[at++] = length
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i)
+      if (code < 0x20 || code > 0x7e) return false
+      bytes[at++] = code
+    }
+    this.#at = at
+    return true
+  }
+
+  #wholeRow(one: NumberedUpdate): void {
+    const packed = this.#whole.pack(one)
+    this.#reserve(6 + packed.length)
+    this.#view.setUint16(this.#at, WHOLE | flagsOf(one.wanted), true)
+    this.#view.setUint32(this.#at + 2, packed.length, true)
+    this.#bytes.set(packed, this.#at + 6)
+    this.#at += 6 + packed.length
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#at + bytes
+    if (needed <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length))
+    larger.set(this.#bytes.subarray(0, this.#at))
+    this.#bytes = larger
+    this.#view = viewOf(larger)
+  }
+}
+
+/** An update of which its sender is shared. */
+class SentUpdate extends StreamUpdate implements RemoteUpdate {
+  readonly flags: number
+  readonly place: number
+
+  constructor(
+    place: number,
+    flags: number,
+    sender: Sender,
+    latitude: number,
+    longitude: number,
+    accuracy: number | undefined,
+    updatedAt: number | undefined,
+    receivedAt: number,
+    stream: string,
+    sequence: number,
+  ) {
+    const foreground = (flags & FOREGROUND) !== 0
+    const stopped = (flags & STOPPED) !== 0
+    super(sender, latitude, longitude, accuracy, foreground, stopped, updatedAt, receivedAt, stream, sequence)
+    this.place = place
+    this.flags = flags & WANTED
+  }
+}
+
+/**
+ * The updates of rows, in their order.
+ * @throws {RangeError} where these are no rows
+ */
+export function readRows(rows: Uint8Array, whole: WholeRows): RemoteUpdate[] {
+  const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.length)
+  const view = viewOf(bytes)
+  const updates: RemoteUpdate[] = []
+  draft.bytes = bytes
+  for (let at = 0; at < bytes.length;) {
+    const flags = view.getUint16(at, true)
+    if ((flags & WHOLE) !== 0) {
+      const end = at + 6 + view.getUint32(at + 2, true)
+      const update = whole.unpack(bytes.subarray(at + 6, end))
+      updates.push({ ...update, flags: flags & WANTED, place: updates.length })
+      at = end
+      continue
+    }
+    const scope = view.getUint32(at + 2, true)
+    const latitude = view.getFloat64(at + 6, true)
+    const longitude = view.getFloat64(at + 14, true)
+    const receivedAt = view.getFloat64(at + 22, true)
+    const sequence = view.getFloat64(at + 30, true)
+    at += 38
+    let accuracy: number | undefined
+    let updatedAt: number | undefined
+    if ((flags & HAS_ACCURACY) !== 0) {
+      accuracy = view.getFloat64(at, true)
+      at += 8
+    }
+    if ((flags & HAS_TIME) !== 0) {
+      updatedAt = view.getFloat64(at, true)
+      at += 8
+    }
+    const ip = textAt(bytes, at)
+    at += 1 + bytes[at]!
+    const stream = textAt(bytes, at)
+    at += 1 + bytes[at]!
+    const named = view.getUint16(at, true)
+    at += 2
+    draft.beginSenders(bytes)
+    draft.beginSender()
+    for (let left = named & SENDER_FIELDS; left !== 0; left &= left - 1) {
+      const start = at + 1
+      at = textEnd(bytes, at)
+      draft.name(left & -left, start, at, hashText(bytes, start, at))
+    }
+    const sender = senders.find(draft, 0, { scope, ip })
+    if (sender === undefined) throw new RangeError(`Row ${updates.length + 1} of a request is no update.`)
+    updates.push(
+      new SentUpdate(
+        updates.length,
+        flags,
+        sender,
+        latitude,
+        longitude,
+        accuracy,
+        updatedAt,
+        receivedAt,
+        stream,
+        sequence,
+      ),
+    )
+  }
+  return updates
+}
+
+const draft = new SenderTexts()
+
+function textAt(bytes: Buffer, at: number): string {
+  const start = at + 1
+  const end = textEnd(bytes, at)
+  return texts.find(bytes, start, end, hashText(bytes, start, end))
+}
+
+/** @throws {RangeError} */
+function textEnd(bytes: Buffer, at: number): number {
+  const end = at + 1 + (bytes[at] ?? NaN)
+  if (!(end <= bytes.length)) throw new RangeError('A text of a row goes beyond its end.')
+  return end
+}
+
+function flagsOf({ rateLimited, wantsUser, wantsEvents, isBehind }: Wanted): number {
+  return (
+    (rateLimited ? LIMITED : 0) |
+    (wantsUser ? WANTS_USER : 0) |
+    (wantsEvents ? WANTS_EVENTS : 0) |
+    (isBehind ? IS_BEHIND : 0)
+  )
+}
+
+function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, length)
+}

@@ -1,0 +1,343 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '../../runtime/errors.ts'
+import { type Change, type EditLog, MAX_CHANGES } from '../../registry/editLog.ts'
+import type { EditStream, Entry, KeptEntry } from './editStream.ts'
+import { changeOf, entryOf, EntryUnreadable } from './entryCodec.ts'
+import type { RegistryImage } from '../../registry/image.ts'
+
+/**
+ * Edits of a registry that many processes share, through a stream of entries that all of them follow.
+ *
+ * The naive way writes to the stream and lets everybody follow: two processes that each found a pair free both take it. A lock
+ * would have to outlive whoever holds it. So an edit is a guess: it looks at the image, which is the stream up to some
+ * sequence, and its entries are taken right behind that sequence or not at all. Where somebody was faster it looks again.
+ *
+ * Owns: that the image follows the stream. Does not own: what is in it.
+ *
+ * Invariants
+ * 1. The image is the stream up to {@link RegistryImage.revision}, the end of an edit: nobody sees a part of one. The stream keeps
+ *    the last entry of each name only, so who was away may not get the edits one by one: then all of them are taken at once.
+ * 2. Changes come into the image by the stream alone, in the same order everywhere, those of this process too.
+ * 3. An edit resolves when it is in the image here. One that rejects with "Nothing was changed" is not in the stream, and will
+ *    not be.
+ * 4. Of this process one edit is on its way at a time. What was sent without an answer is sent again as it was: of all its
+ *    copies the stream can take one, since all have the same place.
+ * The tests of these: test/registry/replicated.test.ts, test/registry/jetStreamRegistry.slow.test.ts.
+ */
+export interface ReplicatedOptions {
+  readonly image: RegistryImage
+  readonly stream: EditStream
+  /** An entry that is not one of ours was passed over: what had its name is gone. */
+  readonly unreadable: (entry: string, reason: string) => void
+  /** Told of each failure to reach the stream; it is tried again. */
+  readonly troubled: (error: Error) => void
+  /** How long an edit may take. */
+  readonly editMs?: number
+  /** The pause before the second attempt, from which on pauses grow. */
+  readonly retryMs?: number
+}
+
+const EDIT_MS = 10_000
+const RETRY_MS = 20
+const MAX_RETRY_MS = 1000
+const RETRY_AFTER_SECONDS = 2
+
+/** What has become of the edit on its way. */
+type Fate = 'unknown' | 'stored' | 'refused' | 'lost sight of'
+
+export class ReplicatedEdits implements EditLog {
+  readonly isShared = true
+  readonly #image: RegistryImage
+  readonly #stream: EditStream
+  readonly #unreadable: ReplicatedOptions['unreadable']
+  readonly #troubled: (error: Error) => void
+  readonly #editMs: number
+  readonly #retryMs: number
+  readonly #closed = new AbortController()
+  /** Of the edit that runs now: what it committed. */
+  #commits: (readonly Change[])[] | undefined
+  #edits: Promise<unknown> = Promise.resolve()
+  /** Entries behind the image that are no whole edit yet, or of which some are missing. */
+  #received: KeptEntry[] = []
+  #isGapped = false
+  #sent: { readonly edit: string; readonly after: number; fate: Fate } | undefined
+  /** Woken when the image has changed. */
+  readonly #waiting = new Set<() => void>()
+  #following = false
+
+  constructor(options: ReplicatedOptions) {
+    this.#image = options.image
+    this.#stream = options.stream
+    this.#unreadable = options.unreadable
+    this.#troubled = options.troubled
+    this.#editMs = options.editMs ?? EDIT_MS
+    this.#retryMs = options.retryMs ?? RETRY_MS
+    // Entries come once there is memory to take them up, which whoever makes this sees to without yielding.
+    void this.#follow()
+  }
+
+  get health(): EditLog['health'] {
+    return this.#following
+      ? { ok: true, detail: `follows the registry's stream at ${this.#image.revision}` }
+      : {
+          ok: false,
+          detail: `out of reach of the registry's stream, at ${this.#image.revision}; edits are refused`,
+        }
+  }
+
+  edit<T>(work: () => T): Promise<T> {
+    const until = performance.now() + this.#editMs
+    const result = this.#edits.then(() => this.#run(work, until))
+    this.#edits = result.catch(() => {})
+    return result
+  }
+
+  commit(changes: readonly Change[]): void {
+    if (this.#commits === undefined) throw new Error('Changes are committed within an edit.')
+    if (changes.length > 0) this.#commits.push(changes)
+  }
+
+  close(): void {
+    this.#closed.abort()
+    this.#wake()
+  }
+
+  async #run<T>(work: () => T, until: number): Promise<T> {
+    for (;;) {
+      const { result, commits } = this.#look(work)
+      const [first] = commits
+      if (first === undefined) return result()
+      if (this.#closed.signal.aborted || performance.now() > until) throw nothingChanged()
+      if ((await this.#make(first, until)) && commits.length === 1) return result()
+    }
+  }
+
+  /** Runs the work on the image as it is. */
+  #look<T>(work: () => T): { result: () => T; commits: (readonly Change[])[] } {
+    const commits: (readonly Change[])[] = []
+    this.#commits = commits
+    try {
+      const value = work()
+      return { result: () => value, commits }
+    } catch (error) {
+      const result = (): never => {
+        throw error
+      }
+      // What it committed before may be why it failed: it looks again when that is there.
+      return { result, commits: commits.length === 0 ? [] : [commits[0]!, []] }
+    } finally {
+      this.#commits = undefined
+    }
+  }
+
+  /** Whether the changes are made; false: somebody was faster, and is in the image. */
+  async #make(changes: readonly Change[], until: number): Promise<boolean> {
+    const entries = entriesOf(changes, this.#stream.maxValueBytes)
+    const sent = {
+      edit: randomBytes(8).toString('hex'),
+      after: this.#image.revision,
+      fate: 'unknown' as Fate,
+    }
+    this.#sent = sent
+    try {
+      for (let attempt = 1; ; attempt++) {
+        let answer: number | undefined | Error
+        try {
+          answer = await this.#stream.append(sent.edit, entries, sent.after)
+        } catch (error) {
+          answer = error as Error
+          this.#troubled(answer)
+        }
+        if (typeof answer === 'number') {
+          if (await this.#reaches(answer, until)) return true
+          throw new ApiError(503, 'The change was made but is not visible here yet.', RETRY)
+        }
+        // Something is behind the sequence: what it is, this process will see.
+        const limit =
+          answer === undefined ? until : Math.min(until, performance.now() + this.#pauseMs(attempt))
+        const isSeen = await this.#reaches(sent.after + 1, limit)
+        const fate = isSeen ? (sent.fate as Fate) : 'unknown'
+        if (fate === 'stored') return true
+        if (fate === 'refused') return false
+        if (fate === 'lost sight of' || this.#closed.signal.aborted || performance.now() > until) {
+          throw new ApiError(
+            503,
+            'The registry cannot be reached. It is not known whether the change was made.',
+            RETRY,
+          )
+        }
+      }
+    } finally {
+      this.#sent = undefined
+    }
+  }
+
+  /** Waits until the image is at a sequence, or beyond; false where the time is up. */
+  async #reaches(sequence: number, until: number): Promise<boolean> {
+    while (this.#image.revision < sequence) {
+      const left = until - performance.now()
+      if (left <= 0 || this.#closed.signal.aborted) return false
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(woken, left)
+        const waiting = this.#waiting
+        waiting.add(woken)
+        function woken(): void {
+          clearTimeout(timer)
+          waiting.delete(woken)
+          resolve()
+        }
+      })
+    }
+    return true
+  }
+
+  #pauseMs(attempt: number): number {
+    return Math.min(this.#retryMs * 2 ** (attempt - 1), MAX_RETRY_MS)
+  }
+
+  #wake(): void {
+    for (const woken of this.#waiting) woken()
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#closed
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      this.#received = []
+      this.#isGapped = false
+      try {
+        this.#checkEnd(await this.#stream.lastSequence())
+        this.#following = true
+        for await (const entry of this.#stream.follow(this.#image.revision, signal)) {
+          attempt = 1
+          this.#take(entry)
+        }
+      } catch (error) {
+        if (!signal.aborted) this.#troubled(error as Error)
+      }
+      this.#following = false
+      await sleep(this.#pauseMs(attempt), undefined, { signal }).catch(() => {})
+    }
+  }
+
+  #checkEnd(lastSequence: number): void {
+    if (lastSequence < this.#image.revision) throw new StreamBehind(lastSequence, this.#image.revision)
+  }
+
+  #take(entry: KeptEntry): void {
+    const expected = (this.#received.at(-1)?.sequence ?? this.#image.revision) + 1
+    if (entry.sequence < expected) return
+    if (entry.sequence > expected) this.#isGapped = true
+    this.#judge(entry)
+    this.#received.push(entry)
+    const isEndOfEdit = entry.part === entry.parts
+    if (isEndOfEdit && (!this.#isGapped || entry.behind === 0)) this.#takeUp()
+  }
+
+  /** Sees what has become of the edit on its way. */
+  #judge({ sequence, edit, part }: KeptEntry): void {
+    const sent = this.#sent
+    if (sent === undefined || sequence <= sent.after) return
+    if (edit === sent.edit) sent.fate = 'stored'
+    // The first one behind the sequence says it; where that is gone, it may have been ours.
+    else if (sent.fate === 'unknown') {
+      sent.fate = sequence - part === sent.after || sequence === sent.after + 1 ? 'refused' : 'lost sight of'
+    }
+  }
+
+  /** Brings what was received into the image. */
+  #takeUp(): void {
+    const received = this.#received
+    const changes = readChanges(this.#image, received, this.#unreadable)
+    const whole = this.#isGapped ? inAnyOrder(this.#image, changes) : changes
+    this.#image.apply(whole, received.at(-1)!.sequence)
+    this.#received = []
+    this.#isGapped = false
+    this.#wake()
+  }
+}
+
+/** The stream ends before what was taken from it: it was put back, or lost what it had acknowledged. */
+export class StreamBehind extends Error {
+  override readonly name = 'StreamBehind'
+
+  constructor(lastSequence: number, revision: number) {
+    super(
+      `The registry's stream ends at ${lastSequence}, and this process has taken it up to ${revision}: it has lost edits.`,
+    )
+  }
+}
+
+/**
+ * The changes that the entries say. One that says nothing which can be understood removes what had its name, on every
+ * process alike, and is remembered until another one has the name.
+ */
+export function readChanges(
+  image: RegistryImage,
+  entries: readonly KeptEntry[],
+  unreadable: ReplicatedOptions['unreadable'],
+): Change[] {
+  const changes: Change[] = []
+  for (const entry of entries) {
+    if (OF_THE_FILLING.has(entry.name)) continue
+    try {
+      changes.push(changeOf(entry))
+      image.unreadable.remove(entry.name)
+    } catch (error) {
+      if (!(error instanceof EntryUnreadable)) throw error
+      image.unreadable.add(entry.name, error.message)
+      unreadable(entry.name, error.message)
+      const removal = removalOf(entry)
+      if (removal !== undefined) changes.push(removal)
+    }
+  }
+  return changes
+}
+
+/** The entry that says which registry it is, once it is whole; and the one that says who fills it. */
+export const ORIGIN = 'origin'
+export const FILLING = 'filling'
+export const OF_THE_FILLING: ReadonlySet<string> = new Set([ORIGIN, FILLING])
+
+/**
+ * The changes, of which some were overtaken and are missing, so that their order says nothing: whatever they change gets out of
+ * the way first, and what is new comes in the order of creation. Of a record that changed while they came there are several
+ * changes, and the last one alone counts: a removal, which has no time of creation, must not come before what it removes.
+ */
+function inAnyOrder(image: RegistryImage, changes: readonly Change[]): Change[] {
+  const createdAt = ({ row }: Change): number => (row as { createdAt?: number } | undefined)?.createdAt ?? 0
+  const last = [...new Map(changes.map((change) => [`${change.kind}.${change.key}`, change])).values()]
+  const sorted = last.toSorted((a, b) => createdAt(a) - createdAt(b) || (a.key < b.key ? -1 : 1))
+  return [...last.flatMap((change) => image.parked(change) ?? []), ...sorted]
+}
+
+function removalOf({ name }: Entry): Change | undefined {
+  try {
+    return changeOf({ name, value: undefined })
+  } catch {
+    return undefined
+  }
+}
+
+const RETRY = { retryAfter: RETRY_AFTER_SECONDS }
+
+function nothingChanged(): ApiError {
+  return new ApiError(503, 'The registry cannot be changed at the moment. Nothing was changed.', RETRY)
+}
+
+/** One entry for each name: the last one. */
+function entriesOf(changes: readonly Change[], maxValueBytes: number): Entry[] {
+  const entries = new Map<string, Entry>()
+  for (const change of changes) {
+    const entry = entryOf(change)
+    if ((entry.value?.length ?? 0) > maxValueBytes) {
+      const sentence = `The record takes ${entry.value!.length} bytes; the registry's stream takes ${maxValueBytes}.`
+      throw new ApiError(413, sentence)
+    }
+    entries.set(entry.name, entry)
+  }
+  if (entries.size > MAX_CHANGES) {
+    throw new RangeError(`An edit changes at most ${MAX_CHANGES} records, not ${entries.size}.`)
+  }
+  return [...entries.values()]
+}

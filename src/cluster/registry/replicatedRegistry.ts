@@ -1,0 +1,226 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RegistryDatabase, removeDatabase } from '../../registry/database.ts'
+import { MAX_CHANGES } from '../../registry/editLog.ts'
+import type { EditStream, Entry, KeptEntry } from './editStream.ts'
+import { entryOf } from './entryCodec.ts'
+import { RegistryImage } from '../../registry/image.ts'
+import type { KeySet } from '../../registry/keys.ts'
+import {
+  FILLING,
+  OF_THE_FILLING,
+  ORIGIN,
+  readChanges,
+  ReplicatedEdits,
+  StreamBehind,
+  type ReplicatedOptions,
+} from './replicatedEdits.ts'
+import { Registry, type RegistrySurroundings } from '../../registry/registry.ts'
+
+/** What a process needs to take part in a registry that many share. */
+export interface ReplicatedRegistryOptions
+  extends RegistrySurroundings, Omit<ReplicatedOptions, 'image' | 'stream'> {
+  /** The data folder: its file is a copy, from which a start is quick; it may be lost. */
+  readonly folder: string
+  /**
+   * Whether this process gives a new stream its first entries, and writes down what dates do. Others wait for one that does, and may
+   * be allowed no more than to read.
+   */
+  readonly tends: boolean
+  /** Opens the stream; where it is made now, its first sequence should be the given one. */
+  readonly openStream: (firstSequence: number) => Promise<EditStream>
+  /** Keys of a first project, made where nobody has made one yet. */
+  readonly firstKeys?: KeySet | undefined
+  /** Gives up a start that waits. */
+  readonly signal?: AbortSignal
+}
+
+/** The folder has a registry of its own, and the stream has another. */
+export class RegistryOfItsOwn extends Error {
+  override readonly name = 'RegistryOfItsOwn'
+
+  constructor(file: string) {
+    super(
+      `${file} is a registry of its own, and the servers have another one already. Nothing is merged: give this process ` +
+        'an empty data folder, or let this one be the first to start with new servers.',
+    )
+  }
+}
+
+const PAGE_ENTRIES = 500
+const CHUNK_ENTRIES = 5000
+const RETRY_MS = 200
+/** How long nothing may come from a process that fills the stream before another one does. */
+const STUCK_MS = 10_000
+
+/**
+ * Takes part in the registry; it is up to date when this resolves. Waits for the servers as long as it takes.
+ *
+ * The first process that comes gives the stream what its data folder holds: nothing, or the registry of an embedded engine,
+ * which so moves into the distributed one.
+ * @throws {RegistryOfItsOwn} {@link StreamBehind}, and what opening the file throws
+ */
+export async function openReplicatedRegistry(options: ReplicatedRegistryOptions): Promise<Registry> {
+  const { folder, firstKeys } = options
+  let database = new RegistryDatabase(folder)
+  let registry: Registry | undefined
+  try {
+    const again = <T>(work: () => Promise<T>): Promise<T> => persistently(work, options)
+    const stream = await again(() => options.openStream(database.revision + 1))
+    const me = database.promised ?? randomBytes(8).toString('hex')
+    const origin = await again(() => originOf(stream, database, options.tends ? me : undefined))
+    if (database.origin !== undefined && database.origin !== origin.id) {
+      // A copy of what is not there any more.
+      database.close()
+      removeDatabase(folder)
+      database = new RegistryDatabase(folder)
+    }
+    if (database.origin === undefined) {
+      if (database.promised === origin.id) database.follow(origin.id, origin.sequence)
+      else if (database.isEmpty) database.follow(origin.id, 0)
+      else throw new RegistryOfItsOwn(database.file)
+    }
+    const image = new RegistryImage(database)
+    await again(() => catchUp(image, stream, options))
+    registry = new Registry(image, new ReplicatedEdits({ image, stream, ...options }), options)
+    const opened = registry
+    if (firstKeys !== undefined) {
+      await again(() => opened.edit(() => opened.createFirstProject(firstKeys)))
+    }
+    if (options.tends) opened.sweepWhenDue()
+    return opened
+  } catch (error) {
+    if (registry === undefined) database.close()
+    else registry.close()
+    throw error
+  }
+}
+
+interface Origin {
+  readonly id: string
+  readonly sequence: number
+}
+
+/**
+ * Which registry the stream has; gives it this process's own where it has none yet.
+ * @param me names this process in the stream, and a new registry; the same after a start that broke off. undefined: it is for
+ *   others to do
+ */
+async function originOf(
+  stream: EditStream,
+  database: RegistryDatabase,
+  me: string | undefined,
+): Promise<Origin> {
+  let seen = -1
+  let seenAt = 0
+  for (;;) {
+    const entry = await stream.last(ORIGIN)
+    if (entry?.value !== undefined) {
+      const { id } = JSON.parse(Buffer.from(entry.value).toString()) as { id: string }
+      return { id, sequence: entry.sequence }
+    }
+    if (me !== undefined) {
+      const last = await stream.lastSequence()
+      const filling = await stream.last(FILLING)
+      if (last !== seen) {
+        seen = last
+        seenAt = performance.now()
+      }
+      const isFree = filling === undefined || filling.edit === me || performance.now() - seenAt > STUCK_MS
+      if (isFree && (await fill(stream, database, me, last))) continue
+    }
+    await sleep(RETRY_MS)
+  }
+}
+
+/**
+ * Gives the stream what the file holds, the origin last; whoever comes before that waits for it. False: somebody else does so.
+ * What an earlier attempt left there is removed.
+ */
+async function fill(
+  stream: EditStream,
+  database: RegistryDatabase,
+  edit: string,
+  last: number,
+): Promise<boolean> {
+  // It must be known again if this process ends before the file says that it follows the stream.
+  if (database.origin === undefined) database.promise(edit)
+  let after = await stream.append(edit, [jsonEntry(FILLING, { by: edit })], last)
+  const leftOver = new Set(after === undefined ? [] : await namesIn(stream, after))
+  let page: Entry[] = []
+  for (const change of new RegistryImage(database).allChanges()) {
+    const entry = entryOf(change)
+    leftOver.delete(entry.name)
+    page.push(entry)
+    if (page.length < PAGE_ENTRIES) continue
+    if (after === undefined) return false
+    after = await stream.append(edit, page, after)
+    page = []
+  }
+  for (const name of leftOver) page.push({ name, value: undefined })
+  page.push(jsonEntry(ORIGIN, { format: 1, id: edit }))
+  while (page.length > 0) {
+    if (after === undefined) return false
+    after = await stream.append(edit, page.splice(0, MAX_CHANGES), after)
+  }
+  return after !== undefined
+}
+
+/** The names of all entries up to the newest, which has that sequence, but for those of the filling. */
+async function namesIn(stream: EditStream, newest: number): Promise<string[]> {
+  const names: string[] = []
+  const ended = new AbortController()
+  for await (const { name, value, sequence } of stream.follow(0, ended.signal)) {
+    if (value !== undefined && !OF_THE_FILLING.has(name)) names.push(name)
+    if (sequence >= newest) break
+  }
+  ended.abort()
+  return names
+}
+
+/** Brings the rows to where the stream is; nothing is in memory yet. */
+async function catchUp(
+  image: RegistryImage,
+  stream: EditStream,
+  { unreadable, signal }: ReplicatedRegistryOptions,
+): Promise<void> {
+  const last = await stream.lastSequence()
+  if (last < image.revision) throw new StreamBehind(last, image.revision)
+  if (last === image.revision) return
+  const ended = new AbortController()
+  const end = (): void => ended.abort()
+  signal?.addEventListener('abort', end)
+  let received: KeptEntry[] = []
+  for await (const entry of stream.follow(image.revision, ended.signal)) {
+    received.push(entry)
+    const isEnd = entry.behind === 0 && entry.part === entry.parts
+    if (!isEnd && received.length < CHUNK_ENTRIES) continue
+    image.applyRows(readChanges(image, received, unreadable), entry.sequence)
+    received = []
+    if (isEnd) break
+  }
+  signal?.removeEventListener('abort', end)
+  end()
+  signal?.throwIfAborted()
+}
+
+/** Tries it until it works, or the start is given up. */
+async function persistently<T>(
+  work: () => Promise<T>,
+  { troubled, signal, retryMs = RETRY_MS }: ReplicatedRegistryOptions,
+): Promise<T> {
+  for (;;) {
+    signal?.throwIfAborted()
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof StreamBehind || (error as Error).name === 'InvalidKeys') throw error
+      troubled(error as Error)
+    }
+    await sleep(retryMs, undefined, { signal }).catch(() => {})
+  }
+}
+
+function jsonEntry(name: string, content: object): Entry {
+  return { name, value: Buffer.from(JSON.stringify(content)) }
+}

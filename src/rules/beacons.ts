@@ -1,0 +1,60 @@
+import type { Circumstances } from './transitions.ts'
+import { pointDistance } from '../geometry/distance.ts'
+import { beaconKey } from '../model/beacon.ts'
+import type { BeaconVisit } from '../model/device.ts'
+import type { BeaconTransition } from '../model/event.ts'
+import type { Update } from '../model/update.ts'
+import type { BeaconDirectory } from '../registry/port.ts'
+
+/** A device that does not say what it ranges has left a beacon when it is farther away than this and its accuracy. */
+const RANGE_METERS = 100
+
+export interface BeaconStep {
+  readonly visits: readonly BeaconVisit[]
+  readonly transitions: readonly BeaconTransition[]
+}
+
+const NO_TRANSITIONS: readonly BeaconTransition[] = []
+
+/**
+ * The step of a device among beacons (evaluation.md, "Beacons"). Pure; where nothing changes, the same array of visits
+ * is returned. Exits come in the order of entry, then entries by beacon id. A beacon that is disabled or deleted is gone
+ * without an event.
+ */
+export function stepBeacons(
+  visits: readonly BeaconVisit[],
+  directory: BeaconDirectory,
+  update: Pick<Update, 'latitude' | 'longitude' | 'beacons'>,
+  now: Circumstances,
+): BeaconStep {
+  if (visits.length === 0 && (update.beacons === undefined || update.beacons.length === 0))
+    return { visits, transitions: NO_TRANSITIONS }
+  // Each once, however often it is listed: many beacons may be alike.
+  const listed = update.beacons && new Map(update.beacons.map((ranged) => [beaconKey(ranged), ranged]))
+  const inRange = listed && [...listed.values()].flatMap((ranged) => directory.inRange(ranged))
+  const idsInRange = inRange && new Set(inRange.map(({ id }) => id))
+  const transitions: BeaconTransition[] = []
+  const stays: BeaconVisit[] = []
+
+  for (const visit of visits) {
+    const beacon = directory.beacon(visit.beaconId)
+    if (beacon === undefined || !beacon.enabled) continue
+    const [longitude, latitude] = beacon.coordinates
+    const isInRange =
+      idsInRange?.has(beacon.id) ??
+      pointDistance(update.latitude, update.longitude, latitude, longitude) <= RANGE_METERS + now.accuracy
+    if (isInRange) stays.push(visit)
+    else {
+      const duration = (now.time - visit.enteredAt) / 60_000
+      transitions.push({ type: 'user.exited_beacon', beacon, confidence: 3, duration })
+    }
+  }
+  const known = new Set(visits.map(({ beaconId }) => beaconId))
+  const entered = new Map(inRange?.filter(({ id }) => !known.has(id)).map((beacon) => [beacon.id, beacon]))
+  for (const beacon of [...entered.values()].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    stays.push({ beaconId: beacon.id, enteredAt: now.time })
+    transitions.push({ type: 'user.entered_beacon', beacon, confidence: 3 })
+  }
+  const changed = entered.size > 0 || stays.length !== visits.length
+  return changed ? { visits: stays, transitions } : { visits, transitions: NO_TRANSITIONS }
+}

@@ -1,0 +1,174 @@
+import type { Approach, Visit } from '../model/device.ts'
+import type { GeofenceEventType, GeofenceTransition } from '../model/event.ts'
+import { crossingOf, type Passage } from './crossing.ts'
+import { decide, type Circumstances, type Decision, type Fact } from './transitions.ts'
+
+/**
+ * The device actor's step: stays and facts in, stays and transitions out. Pure: time is in the circumstances.
+ *
+ * Owns: which stays and approaches follow from one update, and the order of its transitions.
+ * Does not own: the rules of one geofence (events/transitions.ts, events/crossing.ts), beacons (beacons.ts), positions
+ * and profile (the host), ids.
+ *
+ * Invariants
+ * 1. Crossings come first, by time, each as entry and exit, because they happened before the update. Then exits,
+ *    entries, dwells (clients.md section 4); within a kind, exits and dwells in the order of entry, entries by
+ *    geofence id: the same for every engine, whatever order its index answers in.
+ * 2. Where nothing changes, the same arrays of visits and approaches are returned.
+ * 3. A visit whose geofence is gone from the registry is gone from the state, without an event.
+ */
+
+/** Where a user stays, and what it is about to enter. */
+export interface Stays {
+  /** In the order of entry. */
+  readonly visits: readonly Visit[]
+  /** By geofence id. */
+  readonly approaches: readonly Approach[]
+}
+
+export interface StepFacts {
+  /** Of the device's stays, index by index; undefined where the geofence is gone from the registry. */
+  readonly visited: readonly (Fact | undefined)[]
+  /** Of every other geofence that the update may enter, each once. */
+  readonly candidates: readonly Fact[]
+  /** Every other geofence between the last update and this one, each once. */
+  readonly passages: readonly Passage[]
+}
+
+export interface StepResult extends Stays {
+  /** Ids of the geofences that were crossed. */
+  readonly crossed: readonly string[]
+  readonly transitions: readonly GeofenceTransition[]
+}
+
+const NO_TRANSITIONS: readonly GeofenceTransition[] = []
+const NONE_CROSSED: readonly string[] = []
+
+export function step(before: Stays, facts: StepFacts, now: Circumstances): StepResult {
+  const { visits } = before
+  const exits: GeofenceTransition[] = []
+  const entries: GeofenceTransition[] = []
+  const dwells: GeofenceTransition[] = []
+  const stays: Visit[] = []
+  let changed = false
+
+  for (let i = 0; i < visits.length; i++) {
+    const visit = visits[i]!
+    const fact = facts.visited[i]
+    if (fact === undefined) {
+      changed = true
+      continue
+    }
+    const decision = decide(visit, fact, now)
+    let stay = leavingSince(visit, decision.since)
+    switch (decision.outcome) {
+      case 'inside':
+      case 'exitWithheld':
+        stays.push(stay)
+        break
+      case 'dwelled':
+        stay = { ...stay, dwelled: true }
+        stays.push(stay)
+        dwells.push(transition('user.dwelled_in_geofence', fact, decision))
+        break
+      case 'exited':
+        exits.push(transition('user.exited_geofence', fact, decision, minutesSince(visit, now)))
+        changed = true
+        break
+      default:
+        changed = true
+    }
+    changed ||= stay !== visit
+  }
+
+  const approaches: Approach[] = []
+  for (const fact of facts.candidates) {
+    const { id } = fact.geofence
+    const decision = decide(undefined, fact, now, approachingSince(before.approaches, id))
+    if (decision.outcome === 'entered') entries.push(transition('user.entered_geofence', fact, decision))
+    else if (decision.since !== undefined) approaches.push({ geofenceId: id, since: decision.since })
+  }
+  if (entries.length > 0) {
+    entries.sort((a, b) => (a.geofence.id < b.geofence.id ? -1 : 1))
+    for (const entry of entries) {
+      stays.push({ geofenceId: entry.geofence.id, enteredAt: now.time, dwelled: false })
+    }
+    changed = true
+  }
+  const crossings = facts.passages.length === 0 ? [] : crossingsOf(facts.passages, entries, approaches, now)
+  return {
+    visits: changed ? stays : visits,
+    approaches: sameOrSorted(before.approaches, approaches),
+    crossed: crossings.length === 0 ? NONE_CROSSED : crossings.map(([entered]) => entered.geofence.id),
+    transitions:
+      crossings.length + exits.length + entries.length + dwells.length === 0
+        ? NO_TRANSITIONS
+        : [...crossings.flat(), ...exits, ...entries, ...dwells],
+  }
+}
+
+/** By the time of entry, of one time by geofence id. */
+function crossingsOf(
+  passages: readonly Passage[],
+  entries: readonly GeofenceTransition[],
+  approaches: readonly Approach[],
+  now: Circumstances,
+) {
+  // Who enters with buffers has not passed: that would be a visit of two halves.
+  const entering = new Set(entries.map(({ geofence }) => geofence.id))
+  for (const { geofenceId } of approaches) entering.add(geofenceId)
+  return passages
+    .filter(({ geofence }) => !entering.has(geofence.id))
+    .map((passage) => crossingOf(passage, now))
+    .filter((pair) => pair !== undefined)
+    .sort(([a], [b]) => a.at!.time - b.at!.time || (a.geofence.id < b.geofence.id ? -1 : 1))
+}
+
+/** The visit with another `leavingSince`; the same object where it is the same. */
+function leavingSince(visit: Visit, since: number | undefined): Visit {
+  if (visit.leavingSince === since) return visit
+  const { leavingSince: _, ...rest } = visit
+  return since === undefined ? rest : { ...rest, leavingSince: since }
+}
+
+/** By halving, since they stand by id: thousands of geofences may be approached at once. */
+function approachingSince(approaches: readonly Approach[], geofenceId: string): number | undefined {
+  let low = 0
+  let high = approaches.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (approaches[middle]!.geofenceId < geofenceId) low = middle + 1
+    else high = middle
+  }
+  const found = approaches[low]
+  return found?.geofenceId === geofenceId ? found.since : undefined
+}
+
+function sameOrSorted(before: readonly Approach[], after: Approach[]): readonly Approach[] {
+  after.sort((a, b) => (a.geofenceId < b.geofenceId ? -1 : 1))
+  const isSame =
+    before.length === after.length &&
+    after.every(
+      ({ geofenceId, since }, i) => before[i]!.geofenceId === geofenceId && before[i]!.since === since,
+    )
+  return isSame ? before : after
+}
+
+function minutesSince(visit: Visit, now: Circumstances): number {
+  return (now.time - visit.enteredAt) / 60_000
+}
+
+function transition(
+  type: GeofenceEventType,
+  fact: Fact,
+  decision: Decision,
+  duration?: number,
+): GeofenceTransition {
+  return {
+    type,
+    geofence: fact.geofence,
+    confidence: decision.confidence,
+    ...(decision.currentlyOperating !== undefined && { currentlyOperating: decision.currentlyOperating }),
+    ...(duration !== undefined && { duration }),
+  }
+}

@@ -1,0 +1,65 @@
+import type { Passage } from './crossing.ts'
+import { Probe } from '../geometry/probe.ts'
+import { touch, Way } from '../geometry/way.ts'
+import type { Waypoint } from '../model/event.ts'
+import type { GeofenceIndex } from '../spatial/port.ts'
+
+/** Two places farther apart are a jump, not a way: an airliner needs five minutes for a fourth of it. */
+const MAX_WAY_METERS = 250_000
+/** The index is asked piece by piece, because one circle around a long way holds mostly what is nowhere near it. */
+const PIECES = 64
+const MIN_PIECE_METERS = 1000
+
+/** Finds the geofences on the way between two updates; one finder is reused for every update of a partition. */
+export class PassageFinder {
+  private readonly probe = new Probe()
+  private readonly found: number[] = []
+
+  /**
+   * The geofences that the way touches and that neither end lies in, in no order.
+   * @param isVisited slots that are passed over
+   */
+  find(
+    index: GeofenceIndex,
+    from: Waypoint,
+    to: Waypoint,
+    isVisited: (slot: number) => boolean,
+  ): readonly Passage[] {
+    const way = new Way(from, to)
+    if (way.lengthMeters === 0 || way.lengthMeters > MAX_WAY_METERS) return []
+    const passages: Passage[] = []
+    for (const slot of this.candidates(index, way)) {
+      if (isVisited(slot)) continue
+      const distanceAt = (share: number) => index.distance(slot, this.at(way, share))
+      if (distanceAt(0) <= 0 || distanceAt(1) <= 0) continue
+      const touched = touch(way.lengthMeters, distanceAt)
+      if (touched === undefined) continue
+      const waypoint = (share: number): Waypoint => ({
+        time: Math.round(from.time + share * (to.time - from.time)),
+        latitude: way.latitude(share),
+        longitude: way.longitude(share),
+      })
+      passages.push({
+        geofence: index.geofence(slot),
+        entered: waypoint(touched.first),
+        exited: waypoint(touched.last),
+      })
+    }
+    return passages
+  }
+
+  /** A superset of what the way touches, each slot once. */
+  private candidates(index: GeofenceIndex, way: Way): Set<number> {
+    const { found } = this
+    const pieces = Math.min(PIECES, Math.ceil(way.lengthMeters / MIN_PIECE_METERS))
+    // A metre more than half: the middle of a piece is only nearly its middle in metres.
+    const reach = (way.lengthMeters / pieces / 2) * 1.01 + 1
+    found.length = 0
+    for (let i = 0; i < pieces; i++) index.candidates(this.at(way, (i + 0.5) / pieces), reach, found)
+    return new Set(found)
+  }
+
+  private at(way: Way, share: number): Probe {
+    return this.probe.set(way.latitude(share), way.longitude(share))
+  }
+}

@@ -1,0 +1,152 @@
+import type { Bounds } from '../geometry/bounds.ts'
+import type { Geofence } from '../model/geofence.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { Box } from '../spatial/cellGrid.ts'
+import type { GeofenceIndex } from '../spatial/port.ts'
+import { cornersOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
+import { Tile38Cells, type CellAnswers, type CellSource, type Place } from './tile38Cells.ts'
+import type { Tile38, Tile38Command, Tile38Reply } from './tile38Port.ts'
+
+/** Questions of one pipeline. */
+const PIPELINE = 512
+
+/**
+ * Which geofences are about a place, asked of what one process has written into Tile38 (tile38Geofences.ts): of this one, or of
+ * another that has the same registry.
+ *
+ * An answer is used where its notes say that the registry here has all that may be in it; and it is united with what changed since
+ * (tile38Cells.ts). So it does not matter how far the writer is, or whether it is still there.
+ *
+ * Owns: which index is which scope's, the questions. Does not own: who writes.
+ */
+export class Tile38Candidates implements CellSource {
+  readonly #tile38: Tile38
+  readonly #keys: Tile38Keys
+  readonly #writer: () => string | undefined
+  readonly #told: (scope: ScopeId, id: string, geofence: Geofence | undefined) => void
+  /** Undefined until {@link start}: the registry reads its geofences into indexes that are made here. */
+  #registry: { readonly revision: number } | undefined
+  readonly #indexes = new Set<Tile38Cells>()
+  /** Those whose scope is known: the first geofence of an index tells. */
+  readonly #scopeOf = new Map<Tile38Cells, ScopeId>()
+  readonly #indexOf = new Map<ScopeId, Tile38Cells>()
+
+  /**
+   * @param parts.writer whose geofences are asked; undefined: it is not known, and memory answers
+   * @param parts.told of each change
+   */
+  constructor(parts: {
+    readonly tile38: Tile38
+    readonly storeId: string
+    readonly writer: () => string | undefined
+    readonly told: (scope: ScopeId, id: string, geofence: Geofence | undefined) => void
+  }) {
+    this.#tile38 = parts.tile38
+    this.#keys = new Tile38Keys(parts.storeId)
+    this.#writer = parts.writer
+    this.#told = parts.told
+  }
+
+  get revision(): number {
+    return this.#registry?.revision ?? 0
+  }
+
+  /** An index whose candidates may be asked in Tile38. */
+  index(memory: GeofenceIndex): GeofenceIndex {
+    const index = new Tile38Cells(memory, this)
+    this.#indexes.add(index)
+    return index
+  }
+
+  /** From now on may be asked. What was put before has no revision. */
+  start(registry: { readonly revision: number }): void {
+    this.#registry = registry
+    for (const index of this.#indexes) index.knowFrom(registry.revision)
+  }
+
+  /** How many looks for candidates a cell answered, and how many memory did. */
+  get looks(): { readonly cells: number; readonly memory: number } {
+    let [cells, memory] = [0, 0]
+    for (const { looks } of this.#indexes) {
+      cells += looks.cells
+      memory += looks.memory
+    }
+    return { cells, memory }
+  }
+
+  /** See {@link Tile38Cells.prepare}, for places of any scope. */
+  async prepare(places: readonly (Place & { readonly scope: ScopeId })[]): Promise<void> {
+    const byScope = Map.groupBy(places, ({ scope }) => scope)
+    await Promise.all([...byScope].map(([scope, those]) => this.#indexOf.get(scope)?.prepare(those)))
+  }
+
+  changed(index: Tile38Cells, id: string, geofence: Geofence | undefined): void {
+    if (geofence !== undefined && !this.#scopeOf.has(index)) {
+      this.#scopeOf.set(index, geofence.scope)
+      this.#indexOf.set(geofence.scope, index)
+    }
+    const scope = this.#scopeOf.get(index)
+    if (scope !== undefined) this.#told(scope, id, geofence)
+  }
+
+  async ask(index: Tile38Cells, boxes: readonly Readonly<Box>[]): Promise<CellAnswers | undefined> {
+    const scope = this.#scopeOf.get(index)
+    const writer = this.#writer()
+    if (scope === undefined || writer === undefined || this.#registry === undefined) return undefined
+    // Tile38 being gone or unwell is told by what writes to it.
+    return this.#ask(this.#keys.geofences(scope, writer), boxes).catch(() => undefined)
+  }
+
+  async #ask(key: string, boxes: readonly Readonly<Box>[]): Promise<CellAnswers | undefined> {
+    const questions = boxes.flatMap((box, cell) => turnsOf(box).map((bounds) => ({ cell, bounds })))
+    const ids = boxes.map(() => new Set<string>())
+    let revision = Infinity
+    for (let from = 0; from < questions.length; from += PIPELINE) {
+      const part = questions.slice(from, from + PIPELINE)
+      const replies = await this.#tile38.send([
+        ['GET', key, 'done'],
+        ...part.map(({ bounds }) => intersects(key, bounds)),
+        ['GET', key, 'begun'],
+      ])
+      const done = noteOf(replies[0])
+      const begun = noteOf(replies.at(-1))
+      // Of what is newer than the registry here, something may be gone that here is still there.
+      if (done === undefined || begun === undefined || begun > this.revision) return undefined
+      revision = Math.min(revision, done)
+      part.forEach(({ cell }, i) => {
+        for (const id of idsOf(replies[i + 1])) ids[cell]!.add(id)
+      })
+    }
+    return { revision, ids: ids.map((found) => [...found]) }
+  }
+}
+
+function intersects(key: string, bounds: Bounds): Tile38Command {
+  return ['INTERSECTS', key, 'LIMIT', NO_LIMIT, 'IDS', 'BOUNDS', ...cornersOf(bounds)]
+}
+
+/** A revision; undefined where nobody has noted one. */
+function noteOf(reply: Tile38Reply | undefined): number | undefined {
+  return typeof reply === 'string' ? Number(reply) : undefined
+}
+
+/** The parts of a box, whose east may be past 180, that lie within ±180 degrees. */
+function turnsOf({ west, south, east, north }: Readonly<Box>): Bounds[] {
+  if (west < -180)
+    return [
+      { west: west + 360, south, east: 180, north },
+      { west: -180, south, east, north },
+    ]
+  if (east > 180)
+    return [
+      { west, south, east: 180, north },
+      { west: -180, south, east: east - 360, north },
+    ]
+  return [{ west, south, east, north }]
+}
+
+/** Of a reply `[cursor, [id, …]]`. */
+function idsOf(reply: unknown): string[] {
+  const [, ids] = reply as readonly [unknown, readonly string[]]
+  return ids.map((id) => id.split('/', 1)[0]!)
+}

@@ -1,0 +1,138 @@
+import type { Users } from '../actor/port.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { GeofenceIndex } from '../spatial/port.ts'
+import { Tile38Candidates } from './tile38Candidates.ts'
+import type { Place } from './tile38Cells.ts'
+import { Tile38Connection, type Tile38Address } from './tile38Connection.ts'
+import { Tile38Devices, type DeviceShare } from './tile38Devices.ts'
+import { Tile38Geofences, type GeofenceSource } from './tile38Geofences.ts'
+import { Tile38Positions } from './tile38Positions.ts'
+import { Tile38Search } from './tile38Search.ts'
+import { Tile38Wholeness } from './tile38Wholeness.ts'
+
+/** What of Tile38 an operator sees. */
+export interface Tile38Status {
+  readonly connected: boolean
+  /** Whether this process writes the geofences. */
+  readonly writesGeofences: boolean
+  /** Geofences and devices of this process that Tile38 does not have as they are; Infinity while all are written. */
+  readonly waiting: number
+  /** Looks for candidates that cells from Tile38 answered, and that memory did. */
+  readonly looks: { readonly cells: number; readonly memory: number }
+  /** In words. */
+  readonly detail: string
+}
+
+/**
+ * What one process does with Tile38: what it keeps there for others to ask, and what it asks. Evaluation does not depend on it:
+ * with Tile38 gone candidates come from memory, and all that Tile38 holds is written anew when it is back.
+ */
+export class Tile38Copies {
+  readonly name = 'Tile38'
+  readonly #parts: Tile38CopiesParts
+  readonly #connection: Tile38Connection
+  readonly #geofences: Tile38Geofences
+  readonly #candidates: Tile38Candidates
+  #source: GeofenceSource | undefined
+  #devices: Tile38Devices | undefined
+  #positions: Tile38Positions | undefined
+
+  constructor(parts: Tile38CopiesParts) {
+    this.#parts = parts
+    this.#connection = new Tile38Connection(parts.address, parts.logger)
+    const tile38 = this.#connection
+    this.#geofences = new Tile38Geofences({ ...parts, tile38, writer: parts.process })
+    const told = this.#geofences.changed.bind(this.#geofences)
+    this.#candidates = new Tile38Candidates({ ...parts, tile38, told })
+  }
+
+  get status(): Tile38Status {
+    const waiting = this.#geofences.waiting + (this.#devices?.waiting ?? 0)
+    const behind = waiting === Infinity ? 'is written anew' : `${waiting} changes pending`
+    const connected = this.#connection.isConnected
+    const { detail } = this.#connection
+    return {
+      connected,
+      writesGeofences: this.#geofences.isWriting,
+      waiting,
+      looks: this.#candidates.looks,
+      detail: connected ? `${detail}; ${behind}` : `${detail}; the index in memory is used where possible`,
+    }
+  }
+
+  /** See {@link Tile38Candidates.prepare}. */
+  prepare(places: readonly (Place & { readonly scope: ScopeId })[]): Promise<void> {
+    return this.#candidates.prepare(places)
+  }
+
+  /** An index whose geofences are copied, and may be asked for. */
+  index(memory: GeofenceIndex): GeofenceIndex {
+    return this.#candidates.index(memory)
+  }
+
+  /** Begins to connect, once the geofences are read. */
+  open(source: GeofenceSource): void {
+    this.#source = source
+    this.#candidates.start(source)
+    this.#connection.start()
+  }
+
+  /** From now on, or until {@link yieldGeofences}, the geofences of all processes are this one's to write. */
+  writeGeofences(): void {
+    this.#geofences.begin(this.#source!)
+  }
+
+  yieldGeofences(): void {
+    this.#geofences.end()
+  }
+
+  /** Writes the devices of partitions; see {@link Tile38Devices}. */
+  writeDevices(parts: {
+    readonly partitions: number
+    readonly shares: () => readonly DeviceShare[]
+    readonly scopes: () => Iterable<ScopeId>
+    readonly isLive: () => boolean
+  }): void {
+    this.#devices = new Tile38Devices({
+      ...this.#parts,
+      ...parts,
+      tile38: this.#connection,
+      writer: this.#parts.process,
+    })
+    this.#devices.start()
+  }
+
+  /**
+   * Asks for the devices that others write.
+   * @param shares names of all
+   * @param users answers what Tile38 does not
+   */
+  readDevices(shares: readonly string[], users: Users): { positions: Tile38Positions; users: Users } {
+    const { storeId } = this.#parts
+    const tile38 = this.#connection
+    const wholeness = new Tile38Wholeness(tile38, storeId, shares)
+    this.#positions = new Tile38Positions({ ...this.#parts, tile38, wholeness })
+    this.#positions.start()
+    return { positions: this.#positions, users: new Tile38Search(tile38, storeId, wholeness, users) }
+  }
+
+  async stop(): Promise<void> {
+    this.#geofences.end()
+    await this.#devices?.stop()
+    this.#positions?.stop()
+    await this.#connection.stop()
+  }
+}
+
+interface Tile38CopiesParts {
+  readonly address: Tile38Address
+  readonly storeId: string
+  /** This run of the process; no other has the same. */
+  readonly process: string
+  /** See {@link Tile38Hooks}. */
+  readonly hooksUrl: string
+  /** The process that writes the geofences, as far as it is known. */
+  readonly writer: () => string | undefined
+  readonly logger: Logger
+}

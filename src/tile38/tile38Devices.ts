@@ -1,0 +1,137 @@
+import type { CopiedPositions } from '../actor/port.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Tile38Share, WriterElsewhere } from './tile38Share.ts'
+import { Tile38Unreachable, type Tile38, type Tile38Follower } from './tile38Port.ts'
+
+/** Between two writes of the same device. */
+const WRITE_MS = 1000
+/** Shares that are written at one time: each waits for the answers to its own. */
+const LANES = 8
+
+/** Partitions whose devices are this process's to write. */
+export interface DeviceShare {
+  /** Differs among all that are there at one time in all processes. */
+  readonly name: string
+  readonly partitions: readonly number[]
+  readonly positions: CopiedPositions
+}
+
+/**
+ * Where devices are, in Tile38: the latest position of each, at most one a second, written by who owns its partition.
+ *
+ * The naive way sends every update: a hundred thousand commands a second for what somebody looks at now and then. A
+ * device that moved ten times since the last write is written once, as it stands; and a write costs the update nothing but
+ * a note. With each connection, and with each partition that comes, all devices of it are written, and those that are there no
+ * more taken out (tile38Share.ts).
+ *
+ * Owns: when is written, and of which partitions. Does not own: who reads it (tile38Positions.ts, tile38Search.ts).
+ */
+export class Tile38Devices implements Tile38Follower {
+  readonly #parts: Tile38DevicesParts
+  readonly #shares = new Map<CopiedPositions, Tile38Share>()
+  #isWriting = false
+  #writing: Promise<void> = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: Tile38DevicesParts) {
+    this.#parts = parts
+  }
+
+  /** Devices that have moved or gone and are not written yet; Infinity: a share of them has to be written anew. */
+  get waiting(): number {
+    let waiting = 0
+    for (const share of this.#shares.values()) waiting += share.waiting
+    return waiting
+  }
+
+  start(): void {
+    this.#follow()
+    this.#parts.tile38.follow(this)
+    this.#timer = setInterval(() => this.#write(), WRITE_MS)
+  }
+
+  /** Writes what waits, if it can. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#write()
+    await this.#writing
+  }
+
+  connected(): void {
+    this.#write()
+  }
+
+  disconnected(): void {
+    for (const share of this.#shares.values()) share.forget()
+  }
+
+  /** Partitions come and go. */
+  #follow(): void {
+    const now = new Map(this.#parts.shares().map((share) => [share.positions, share]))
+    for (const [positions, share] of this.#shares) {
+      if (now.has(positions)) continue
+      share.end()
+      this.#shares.delete(positions)
+    }
+    for (const [positions, { name, partitions }] of now) {
+      if (this.#shares.has(positions)) continue
+      const share = new Tile38Share({ ...this.#parts, name, of: partitions, positions })
+      positions.copier = share
+      this.#shares.set(positions, share)
+    }
+  }
+
+  #write(): void {
+    this.#follow()
+    if (this.#isWriting || !this.#parts.tile38.isConnected || !this.#parts.isLive()) return
+    this.#isWriting = true
+    this.#writing = this.#writeShares().finally(() => (this.#isWriting = false))
+  }
+
+  /** Those that are whole first: what they say of it expires. */
+  async #writeShares(): Promise<void> {
+    const { tile38, isLive } = this.#parts
+    for (;;) {
+      const shares = [...this.#shares.values()]
+      const anew = shares.filter(({ isWhole }) => !isWhole)
+      const now = [...shares.filter(({ isWhole }) => isWhole), ...anew.slice(0, LANES)]
+      const lane = async () => {
+        for (let share = now.shift(); share !== undefined; share = now.shift())
+          if (!(await this.#writeShare(share))) return false
+        return true
+      }
+      const areDone = await Promise.all(Array.from({ length: LANES }, lane))
+      if (anew.length <= LANES || areDone.includes(false) || !tile38.isConnected || !isLive()) return
+    }
+  }
+
+  /** Whether it could be written. */
+  async #writeShare(share: Tile38Share): Promise<boolean> {
+    try {
+      await share.write()
+      return true
+    } catch (error) {
+      share.forget()
+      if (!(error instanceof Tile38Unreachable || error instanceof WriterElsewhere))
+        this.#parts.logger.error({ err: error }, 'positions cannot be written to Tile38; retrying')
+      return false
+    }
+  }
+}
+
+interface Tile38DevicesParts {
+  readonly tile38: Tile38
+  readonly storeId: string
+  /** This run of the process; no other has the same. */
+  readonly writer: string
+  /** Of the store. */
+  readonly partitions: number
+  /** Those of now: the same objects as long as nothing has changed. */
+  readonly shares: () => readonly DeviceShare[]
+  /** Those that devices may be in. */
+  readonly scopes: () => Iterable<ScopeId>
+  /** Whether the shares are certainly this process's: see `Ownership.isLive`. */
+  readonly isLive: () => boolean
+  readonly logger: Logger
+}

@@ -1,0 +1,261 @@
+import type { LivePosition, PositionObserver, Positions, PositionViewer } from '../actor/port.ts'
+import { splitBounds, type Bounds } from '../geometry/bounds.ts'
+import { ShapeArena } from '../geometry/shapeArena.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { ApiError } from '../runtime/errors.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { LiveArea } from '../spatial/liveAreas.ts'
+import { readPosition } from './tile38Position.ts'
+import { cornersOf, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
+import { objectsOf } from './tile38Search.ts'
+import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
+import { Tile38Unreachable, type Tile38, type Tile38Command, type Tile38Follower } from './tile38Port.ts'
+
+/** A channel that nobody renews ends after so long: a process that was killed leaves none behind for good. */
+const CHANNEL_SECONDS = 60
+const RENEW_MS = (CHANNEL_SECONDS / 2) * 1000
+/** How often it is looked who has stopped to look. */
+const SWEEP_MS = 1000
+/** Degrees, a centimetre: beyond any rounding on the way. */
+const PAD_DEGREES = 1e-7
+/** Positions after which whoever looks may have a turn. */
+const PAUSE_POSITIONS = 500
+
+/** An area that somebody looks at. */
+interface Watched {
+  readonly scope: ScopeId
+  readonly viewer: PositionViewer
+  /** One, or two at the antimeridian, with a channel each. */
+  readonly bounds: readonly Bounds[]
+  readonly channels: readonly string[]
+  /** By key of the device, those that are in the boxes: the latest record of each. */
+  readonly records: Map<string, string>
+  /** During a look: keys of those that were told of since it began. What it finds of them is older. */
+  told: Set<string> | undefined
+}
+
+/**
+ * Live positions, told by Tile38: a fence channel for the box about each area that somebody looks at, made when they begin,
+ * renewed while they look. Tile38's circles are polygons of 64 corners, so it tells of the box, and those who look decide by
+ * our geometry; with `enter,exit,inside` they hear of each position in the box and of the first behind its edge.
+ *
+ * After each connection the channels are made again, and once Tile38 has all devices each that was in a box is looked up: it may
+ * have moved, or gone, while nobody was told. Whoever begins to look while it has not is refused.
+ *
+ * Owns: channels. Does not own: what Tile38 is told (tile38Devices.ts), who is in an area (stream/watchedScope.ts).
+ */
+export class Tile38Positions implements Positions, Tile38Follower {
+  readonly name = 'Tile38 watches'
+  observer: PositionObserver | undefined
+  readonly #tile38: Tile38
+  readonly #keys: Tile38Keys
+  readonly #wholeness: Tile38Wholeness
+  readonly #process: string
+  readonly #logger: Logger
+  readonly #watched = new Set<Watched>()
+  #channels = 0
+  #renewAt = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param parts.process tells this process's channels from those of others, and of its own life before */
+  constructor(parts: {
+    readonly tile38: Tile38
+    readonly storeId: string
+    readonly wholeness: Tile38Wholeness
+    readonly process: string
+    readonly logger: Logger
+  }) {
+    this.#tile38 = parts.tile38
+    this.#keys = new Tile38Keys(parts.storeId)
+    this.#wholeness = parts.wholeness
+    this.#process = parts.process
+    this.#logger = parts.logger
+  }
+
+  /** Areas that somebody looks at. */
+  get count(): number {
+    return this.#watched.size
+  }
+
+  start(): void {
+    this.#tile38.follow(this)
+    this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  connected(): void {
+    for (const watched of this.#watched) void this.#orLater(this.#openAgain(watched))
+  }
+
+  disconnected(): void {}
+
+  /**
+   * Shows who is in the area, and goes on telling the observer until the viewer has ended.
+   * @throws {ApiError} 503
+   */
+  async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
+    const bounds = boundsOf(area)
+    const channels = bounds.map(() => this.#keys.watch(scope, `${this.#process}:${this.#channels++}`))
+    const watched: Watched = { scope, viewer, bounds, channels, records: new Map(), told: undefined }
+    this.#watched.add(watched)
+    try {
+      await this.#listen(watched)
+      await this.#wholeness.reached()
+      await this.#find(watched, (position) => viewer.found(position))
+      watched.told = undefined
+    } catch (error) {
+      this.#watched.delete(watched)
+      void this.#orLater(this.#close(watched))
+      if (error instanceof ApiError) throw error
+      await this.#orLater(Promise.reject(error as Error))
+      throw unavailable()
+    }
+  }
+
+  /** What could not be done is done with the next connection. */
+  async #orLater(done: Promise<unknown>): Promise<void> {
+    try {
+      await done
+    } catch (error) {
+      if (!(error instanceof Tile38Unreachable))
+        this.#logger.error({ err: error }, 'an area cannot be watched in Tile38')
+    }
+  }
+
+  /** Once all is there again: who was there is looked up, and the observer told. */
+  async #openAgain(watched: Watched): Promise<void> {
+    await this.#listen(watched)
+    while (!(await this.#isWhole())) if (watched.viewer.isEnded || !this.#tile38.isConnected) return
+    const { scope, records } = watched
+    const before = [...records]
+    await this.#find(watched, (position) => this.observer?.moved(position))
+    const replies = await this.#tile38.send(before.map(([key]) => ['GET', this.#keys.devices(scope), key]))
+    before.forEach(([key, recordId], i) => {
+      if (watched.told?.has(key) === true) return
+      const position = readPosition(scope, deviceOf(key), replies[i])
+      if (position === undefined) this.#gone(watched, key, recordId)
+      else this.observer?.moved(position)
+    })
+    watched.told = undefined
+    watched.viewer.pause()
+  }
+
+  async #isWhole(): Promise<boolean> {
+    try {
+      await this.#wholeness.reached()
+      return true
+    } catch (error) {
+      if (error instanceof ApiError) return false
+      throw error
+    }
+  }
+
+  /** From now on is told what moves there. */
+  async #listen(watched: Watched): Promise<void> {
+    watched.told = new Set()
+    for (const channel of watched.channels)
+      await this.#tile38.subscribe(channel, (message) => this.#told(watched, message))
+    await this.#tile38.send(this.#settings(watched))
+  }
+
+  /** Shows who is there; of whom was told meanwhile, that is newer. */
+  async #find(watched: Watched, found: (position: LivePosition) => void): Promise<void> {
+    const { scope, viewer, bounds, records, told } = watched
+    const boxes = bounds.map((box) => [
+      'INTERSECTS',
+      this.#keys.devices(scope),
+      'LIMIT',
+      NO_LIMIT,
+      'OBJECTS',
+      'BOUNDS',
+      ...cornersOf(box, PAD_DEGREES),
+    ])
+    const replies = await this.#tile38.send(boxes)
+    let count = 0
+    for (const [key, object] of replies.flatMap(objectsOf)) {
+      const position = readPosition(scope, deviceOf(key), object)
+      if (position === undefined || viewer.isEnded || told?.has(key) === true) continue
+      records.set(key, position.recordId)
+      found(position)
+      if (++count % PAUSE_POSITIONS === 0) viewer.pause()
+    }
+    viewer.pause()
+  }
+
+  #told(watched: Watched, message: string): void {
+    if (watched.viewer.isEnded) return
+    const { scope, records, told } = watched
+    const { command, detect, id: key, object } = JSON.parse(message) as FenceMessage
+    if (key === undefined) return
+    told?.add(key)
+    if (command === 'del') {
+      const recordId = records.get(key)
+      if (recordId !== undefined) this.#gone(watched, key, recordId)
+      return
+    }
+    const position: LivePosition | undefined = readPosition(scope, deviceOf(key), object)
+    if (position === undefined) return
+    if (detect === 'exit') records.delete(key)
+    else records.set(key, position.recordId)
+    this.observer?.moved(position)
+  }
+
+  #gone({ scope, records }: Watched, key: string, recordId: string): void {
+    records.delete(key)
+    this.observer?.removed(scope, deviceOf(key), recordId)
+  }
+
+  async #sweep(): Promise<void> {
+    const renews = Date.now() >= this.#renewAt
+    if (renews) this.#renewAt = Date.now() + RENEW_MS
+    for (const watched of this.#watched) {
+      if (watched.viewer.isEnded) this.#watched.delete(watched)
+      if (!this.#tile38.isConnected) continue
+      if (watched.viewer.isEnded) await this.#orLater(this.#close(watched))
+      else if (renews) await this.#orLater(this.#tile38.send(this.#settings(watched)))
+    }
+  }
+
+  async #close({ channels }: Watched): Promise<void> {
+    await this.#tile38.send(channels.map((channel) => ['DELCHAN', channel]))
+    for (const channel of channels) await this.#tile38.unsubscribe(channel)
+  }
+
+  /** The commands that make the channels, or renew them. */
+  #settings({ scope, bounds, channels }: Watched): Tile38Command[] {
+    return bounds.map((box, i) => [
+      'SETCHAN',
+      channels[i]!,
+      'EX',
+      `${CHANNEL_SECONDS}`,
+      'INTERSECTS',
+      this.#keys.devices(scope),
+      'FENCE',
+      'DETECT',
+      'enter,exit,inside',
+      'BOUNDS',
+      ...cornersOf(box, PAD_DEGREES),
+    ])
+  }
+}
+
+/** What a channel tells of one command. */
+interface FenceMessage {
+  readonly command: 'set' | 'del' | 'drop'
+  readonly detect?: 'enter' | 'exit' | 'inside'
+  /** Of the device in its collection; absent where the whole collection is meant. */
+  readonly id?: string
+  readonly object?: unknown
+}
+
+function boundsOf(area: LiveArea): Bounds[] {
+  if (area.kind === 'box') {
+    const { west, south, east, north } = area
+    return splitBounds(west, south, west <= east ? east : east + 360, north)
+  }
+  const arena = new ShapeArena()
+  return arena.bounds(arena.add(area))
+}

@@ -1,0 +1,151 @@
+import type { FoundUser, UserAnswer, UserQuestion, Users, UsersNear } from '../actor/port.ts'
+import { pointDistance } from '../geometry/distance.ts'
+import { metadataMatcher } from '../model/metadata.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { readPosition } from './tile38Position.ts'
+import { deviceOf, numberText, Tile38Keys } from './tile38Texts.ts'
+import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
+import { Tile38Unreachable, type Tile38, type Tile38Reply } from './tile38Port.ts'
+
+/** Tile38 measures on a sphere: so far it may be off, either way. */
+const SPHERE_ERROR = 0.006
+/** Devices that the first query asks for, at least; each after it asks for four times as many. */
+const FIRST_DEVICES = 64
+/** Records that are asked for at one time, at most: some 64 KB. */
+const RECORDS_AT_ONCE = 128
+
+/**
+ * Who is near, found by Tile38 and not by asking every partition: the devices about the point from the nearest on, then their
+ * records from their owners, together. Tile38 was told up to a second ago where they are; where a record is by now decides
+ * about its distance, and who has moved away or is gone is left out.
+ *
+ * A device is where its latest record is: the records of earlier users of it are not found here.
+ */
+export class Tile38Search implements Users {
+  readonly #tile38: Tile38
+  readonly #keys: Tile38Keys
+  readonly #wholeness: Tile38Wholeness
+  readonly #users: Users
+
+  /** @param users answers all other questions, and this one's records */
+  constructor(tile38: Tile38, storeId: string, wholeness: Tile38Wholeness, users: Users) {
+    this.#tile38 = tile38
+    this.#keys = new Tile38Keys(storeId)
+    this.#wholeness = wholeness
+    this.#users = users
+  }
+
+  async ask(question: UserQuestion): Promise<UserAnswer> {
+    if (question.ask !== 'near') return this.#users.ask(question)
+    try {
+      return await this.#near(question.scope, question.near)
+    } catch (error) {
+      if (!(error instanceof Tile38Unreachable)) throw error
+      throw unavailable()
+    }
+  }
+
+  remove(scope: ScopeId, recordId: string): Promise<boolean> {
+    return this.#users.remove(scope, recordId)
+  }
+
+  async #near(scope: ScopeId, near: UsersNear): Promise<UserAnswer> {
+    await this.#wholeness.reached()
+    const isWanted = metadataMatcher(near.metadata ?? {})
+    const users: FoundUser[] = []
+    const asked = new Set<string>()
+    for (let count = Math.max(FIRST_DEVICES, 2 * near.limit); ; count *= 4) {
+      const { devices, sureMeters } = await this.#devices(scope, near, count)
+      const next = devices.filter(({ recordId, distance }) => distance <= sureMeters && !asked.has(recordId))
+      const atOnce = Math.min(RECORDS_AT_ONCE, 2 * near.limit)
+      for (let from = 0; from < next.length && users.length < near.limit; from += atOnce) {
+        const ids = next.slice(from, from + atOnce).map(({ recordId }) => recordId)
+        for (const id of ids) asked.add(id)
+        users.push(...(await this.#records(scope, near, isWanted, ids)))
+      }
+      if (users.length >= near.limit || sureMeters === Infinity) {
+        users.sort((a, b) => a.order[0]! - b.order[0]! || (a.id < b.id ? -1 : 1))
+        const isAll = sureMeters === Infinity && devices.every(({ recordId }) => asked.has(recordId))
+        return { users: users.slice(0, near.limit), hasMore: users.length > near.limit || !isAll }
+      }
+    }
+  }
+
+  /** The nearest devices in order; of what lies within `sureMeters` none is missing. */
+  async #devices(scope: ScopeId, near: UsersNear, count: number) {
+    const { latitude, longitude, radiusMeters } = near
+    const [reply, marks] = await this.#tile38.send([
+      [
+        'NEARBY',
+        this.#keys.devices(scope),
+        'LIMIT',
+        `${count}`,
+        'OBJECTS',
+        'POINT',
+        numberText(latitude),
+        numberText(longitude),
+        numberText(radiusMeters * (1 + SPHERE_ERROR) + 1),
+      ],
+      this.#wholeness.question,
+    ])
+    if (!this.#wholeness.isWhole(marks)) throw unavailable()
+    const objects = objectsOf(reply)
+    const devices: NearDevice[] = []
+    let farthest = 0
+    for (const [key, object] of objects) {
+      const position = readPosition(scope, deviceOf(key), object)
+      if (position === undefined) continue
+      const distance = pointDistance(latitude, longitude, position.latitude, position.longitude)
+      farthest = Math.max(farthest, distance)
+      if (distance <= radiusMeters) devices.push({ recordId: position.recordId, distance })
+    }
+    devices.sort((a, b) => a.distance - b.distance || (a.recordId < b.recordId ? -1 : 1))
+    const isAll = objects.length < count
+    return { devices, sureMeters: isAll ? Infinity : farthest * (1 - 2 * SPHERE_ERROR) }
+  }
+
+  /** Those that are there, in the radius and wanted. An answer may end early, with as much as one should have. */
+  async #records(
+    scope: ScopeId,
+    near: UsersNear,
+    isWanted: ReturnType<typeof metadataMatcher>,
+    ids: readonly string[],
+  ): Promise<FoundUser[]> {
+    const found: FoundUser[] = []
+    const missing = new Set(ids)
+    for (let more = true; more && missing.size > 0;) {
+      const { users, hasMore } = await this.#users.ask({ scope, ask: 'records', ids: [...missing] })
+      for (const user of users) {
+        missing.delete(user.id)
+        const distance = distanceOf(near, isWanted, user)
+        if (distance !== undefined) found.push({ ...user, order: [distance] })
+      }
+      more = hasMore
+    }
+    return found
+  }
+}
+
+interface NearDevice {
+  readonly recordId: string
+  /** Metres. */
+  readonly distance: number
+}
+
+/** Metres; undefined where the record is not among those that are looked for. */
+function distanceOf(
+  near: UsersNear,
+  isWanted: ReturnType<typeof metadataMatcher>,
+  { user }: FoundUser,
+): number | undefined {
+  const { location, metadata } = JSON.parse(user)
+  const [longitude, latitude] = location.coordinates
+  const distance = pointDistance(near.latitude, near.longitude, latitude, longitude)
+  return distance <= near.radiusMeters && isWanted(metadata) ? distance : undefined
+}
+
+/** Of a reply `[cursor, [[id, object], …]]`. */
+export function objectsOf(reply: Tile38Reply | undefined): readonly (readonly [string, string])[] {
+  const [, objects] = reply as unknown as readonly [unknown, readonly (readonly [string, string])[]]
+  return objects
+}

@@ -1,0 +1,259 @@
+import type { LivePosition, PositionObserver, Positions, PositionViewer } from '../actor/port.ts'
+import { deviceHash } from '../model/deviceHash.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { AreaBox } from '../spatial/liveAreas.ts'
+import { positionCommand, readPosition } from './tile38Position.ts'
+import { deviceKey, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
+import { type Tile38, type Tile38Command, type Tile38Reply } from './tile38Port.ts'
+
+const PIPELINE = 512
+/** Devices that wait; with more, all are written anew. */
+const MOST_WAITING = 200_000
+/** Said again with each write: a share of which nobody says so any more is not there. */
+const WHOLE_SECONDS = 10
+const WORLD: AreaBox = { kind: 'box', west: -180, south: -90, east: 180, north: 90 }
+
+/** A removed record: the device goes with it, unless it has another one by now. */
+interface Removal {
+  readonly scope: ScopeId
+  readonly deviceId: string
+  readonly recordId: string
+}
+
+/** The share is not this process's any more, or Tile38 was emptied. */
+export class WriterElsewhere extends Error {
+  override readonly name = 'WriterElsewhere'
+}
+
+/**
+ * The devices of some partitions in Tile38.
+ *
+ * Who stood still, or is cut off, may go on to write what it knew when another has the partitions. Tile38 has no fence that would
+ * refuse it. So each pipeline begins with its writer's name, put in the place of a name: who finds another's where its own was, or
+ * none, writes all anew, and takes out what does not belong there. Hence no device is wrong for longer than a second or two after the
+ * last write of a former owner.
+ *
+ * Owns: what of it is written. Does not own: when (tile38Devices.ts).
+ */
+export class Tile38Share implements PositionObserver {
+  readonly #tile38: Tile38
+  readonly #keys: Tile38Keys
+  readonly #parts: Tile38ShareParts
+  /** By scope and device. */
+  readonly #waiting = new Map<ScopeId, Map<string, LivePosition>>()
+  #removals: Removal[] = []
+  #waitingCount = 0
+  /** Of them, those that are on the way. */
+  #sending = 0
+  #isWhole = false
+  readonly #ended = new AbortController()
+  /** Rises with what is forgotten: what was under way then is not whole. */
+  #life = 0
+  #writes = 0
+
+  constructor(parts: Tile38ShareParts) {
+    this.#parts = parts
+    this.#tile38 = parts.tile38
+    this.#keys = new Tile38Keys(parts.storeId)
+  }
+
+  /** Devices that have moved or gone and are not written yet; Infinity: all have to be written anew. */
+  get waiting(): number {
+    return this.isWhole ? this.#waitingCount + this.#removals.length + this.#sending : Infinity
+  }
+
+  /** All of it is there, but for what waits. */
+  get isWhole(): boolean {
+    return this.#isWhole
+  }
+
+  moved(position: LivePosition): void {
+    // What is written anew later is looked up then.
+    if (!this.#tile38.isConnected) return
+    const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
+    let devices = this.#waiting.get(scope)
+    if (devices === undefined) this.#waiting.set(scope, (devices = new Map()))
+    if (!devices.has(deviceId)) this.#waitingCount++
+    devices.set(deviceId, { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt })
+    if (this.#waitingCount > MOST_WAITING) this.forget()
+  }
+
+  removed(scope: ScopeId, deviceId: string, recordId: string): void {
+    if (!this.#tile38.isConnected) return
+    const devices = this.#waiting.get(scope)
+    if (devices?.get(deviceId)?.recordId === recordId && devices.delete(deviceId)) this.#waitingCount--
+    this.#removals.push({ scope, deviceId, recordId })
+  }
+
+  /** All is written anew. */
+  forget(): void {
+    this.#life++
+    this.#isWhole = false
+    this.#waiting.clear()
+    this.#waitingCount = 0
+    this.#removals = []
+  }
+
+  /** Nothing is written any more. */
+  end(): void {
+    this.#ended.abort()
+    this.forget()
+  }
+
+  /**
+   * Writes what there is to write.
+   * @throws {WriterElsewhere} and what Tile38 throws; then nothing is known of what is there
+   */
+  async write(): Promise<void> {
+    try {
+      if (this.#isWhole) await this.#look()
+      if (!this.#isWhole) await this.#writeAll()
+      await this.#writeWaiting()
+      if (this.#isWhole) await this.#send([this.#wholeNote(['XX'])])
+    } finally {
+      this.#sending = 0
+    }
+  }
+
+  /** Whether all is still there, and nobody else has written. */
+  async #look(): Promise<void> {
+    const { name, writer } = this.#parts
+    const [last, whole] = await this.#tile38.send([
+      ['GET', this.#keys.writers, name],
+      ['GET', this.#keys.whole, name],
+    ])
+    if (last !== writer || whole === null) this.forget()
+  }
+
+  /** Each is another, so that those who read see that it is new. */
+  #wholeNote(words: readonly string[]): Tile38Command {
+    const { name, writer } = this.#parts
+    const text = `${writer} ${++this.#writes}`
+    return ['SET', this.#keys.whole, name, 'EX', `${WHOLE_SECONDS}`, ...words, 'STRING', text]
+  }
+
+  async #writeWaiting(): Promise<void> {
+    const removals = this.#removals
+    this.#removals = []
+    this.#sending = this.#waitingCount + removals.length
+    const commands: Tile38Command[] = []
+    for (const devices of this.#waiting.values())
+      for (const position of devices.values()) commands.push(this.#setting(position))
+    this.#waiting.clear()
+    this.#waitingCount = 0
+    await this.#send(commands)
+    const replies = await this.#send(
+      removals.map(({ scope, deviceId }) => ['GET', this.#keys.devices(scope), this.#keyOf(deviceId)]),
+    )
+    const gone = removals.filter(
+      ({ scope, deviceId, recordId }, i) => readPosition(scope, deviceId, replies[i])?.recordId === recordId,
+    )
+    await this.#send(
+      gone.map(({ scope, deviceId }) => ['DEL', this.#keys.devices(scope), this.#keyOf(deviceId)]),
+    )
+  }
+
+  /** Devices are overwritten, not taken out before: whoever watches an area would see all of them leave. */
+  async #writeAll(): Promise<void> {
+    const { name, writer, positions, scopes } = this.#parts
+    const { signal } = this.#ended
+    const life = this.#life
+    await this.#tile38.send([['SET', this.#keys.writers, name, 'STRING', writer]])
+    for (const scope of scopes()) {
+      const there = new Set<string>()
+      let commands: Tile38Command[] = []
+      let sent: Promise<unknown> = Promise.resolve()
+      const flush = () => {
+        const part = commands
+        commands = []
+        sent = sent.then(() => this.#send(part))
+        // Awaited below; not to be taken for a failure that nobody handles until then.
+        sent.catch(() => {})
+      }
+      const viewer: PositionViewer = {
+        get isEnded() {
+          return signal.aborted
+        },
+        found: (position) => {
+          there.add(position.deviceId)
+          commands.push(this.#setting(position))
+        },
+        pause: flush,
+      }
+      // A partition that was lost may not answer any more.
+      await Promise.race([positions.look(scope, WORLD, viewer), aborted(signal)])
+      flush()
+      await sent
+      await this.#takeOut(scope, there)
+    }
+    if (life !== this.#life) return
+    await this.#send([this.#wholeNote([])])
+    this.#isWhole = life === this.#life
+  }
+
+  /** What is there of the share's partitions, and not among these. */
+  async #takeOut(scope: ScopeId, there: ReadonlySet<string>): Promise<void> {
+    const key = this.#keys.devices(scope)
+    const replies = await this.#send(
+      this.#parts.of.map((partition) => [
+        'SCAN',
+        key,
+        'MATCH',
+        deviceKey(partition, '*'),
+        'LIMIT',
+        NO_LIMIT,
+        'IDS',
+      ]),
+    )
+    const known = replies.flatMap((reply) => (reply as readonly [unknown, readonly string[]])[1])
+    const gone = known.filter((id) => {
+      const deviceId = deviceOf(id)
+      return !there.has(deviceId) && this.#waiting.get(scope)?.has(deviceId) !== true
+    })
+    await this.#send(gone.map((id) => ['DEL', key, id]))
+  }
+
+  #setting(position: LivePosition): Tile38Command {
+    return positionCommand(this.#keys, this.#keyOf(position.deviceId), position)
+  }
+
+  #keyOf(deviceId: string): string {
+    return deviceKey(deviceHash(deviceId) % this.#parts.partitions, deviceId)
+  }
+
+  /** One reply per command. */
+  async #send(commands: readonly Tile38Command[]): Promise<Tile38Reply[]> {
+    const { name, writer, isLive } = this.#parts
+    const signature: Tile38Command = ['SET', this.#keys.writers, name, 'XX', 'STRING', writer]
+    const replies: Tile38Reply[] = []
+    for (let from = 0; from < commands.length; from += PIPELINE) {
+      if (this.#ended.signal.aborted || !isLive())
+        throw new WriterElsewhere(`The share ${name} is another's.`)
+      const part = commands.slice(from, from + PIPELINE)
+      const [signed, ...answers] = await this.#tile38.send([signature, ...part])
+      if (signed === null) throw new WriterElsewhere(`The share ${name} is gone from Tile38.`)
+      replies.push(...answers)
+    }
+    return replies
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+interface Tile38ShareParts {
+  readonly tile38: Tile38
+  readonly storeId: string
+  readonly writer: string
+  /** Of the store. */
+  readonly partitions: number
+  /** See `DeviceShare`. */
+  readonly name: string
+  /** The partitions that it is of. */
+  readonly of: readonly number[]
+  readonly positions: Pick<Positions, 'look'>
+  readonly scopes: () => Iterable<ScopeId>
+  readonly isLive: () => boolean
+}

@@ -1,0 +1,50 @@
+import type { ActorHost } from '../actor/host.ts'
+import { locateUserRecord } from '../events/ids.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { Slice } from '../runtime/slices.ts'
+import { answerSteps, mergeAnswers, type AnswerParts } from './userAnswers.ts'
+import { findUserRecord } from './userQueries.ts'
+import type { UserAnswer, UserQuestion, Users } from '../actor/port.ts'
+
+/** The users of hosts in this process, each of which has other partitions. */
+export class HostUsers implements Users {
+  readonly #hosts: () => readonly ActorHost[]
+  readonly #parts: AnswerParts
+
+  /** @param hosts those of now, one at least */
+  constructor(hosts: () => readonly ActorHost[], parts: AnswerParts) {
+    this.#hosts = hosts
+    this.#parts = parts
+  }
+
+  async ask(question: UserQuestion): Promise<UserAnswer> {
+    const answers = this.#hosts().map((host) => answerInTurns(host, answerSteps(host, question, this.#parts)))
+    return mergeAnswers(question, await Promise.all(answers))
+  }
+
+  async remove(scope: ScopeId, recordId: string): Promise<boolean> {
+    const { salt } = this.#parts
+    const place = locateUserRecord(salt, recordId)
+    const host = this.#hosts().find(({ partitions }) =>
+      partitions.some(({ number }) => number === place?.partition),
+    )
+    if (host === undefined) return false
+    const found = await host.read(() => findUserRecord(host, salt, scope, recordId))
+    return found !== undefined && host.remove(found.partition, found.row, recordId)
+  }
+}
+
+/** Some steps between two batches, then others have their turn. */
+async function answerInTurns(host: ActorHost, steps: Generator<void, UserAnswer>): Promise<UserAnswer> {
+  const slice = new Slice()
+  for (;;) {
+    const step = await host.read(() => {
+      slice.resume()
+      let next = steps.next()
+      while (!next.done && !slice.isOver) next = steps.next()
+      return next
+    })
+    if (step.done) return step.value
+    await slice.next()
+  }
+}

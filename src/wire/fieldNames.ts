@@ -1,0 +1,44 @@
+import { FIELD } from './updateFields.ts'
+
+/** Slots of the table: enough for the names to have one each. */
+const SLOTS = 64
+
+/** Names to numbers, looked up by their bytes. */
+export class FieldNames {
+  readonly #names: (Uint8Array | undefined)[] = Array.from({ length: SLOTS })
+  readonly #numbers = new Int32Array(SLOTS)
+
+  /** @throws Error where two of the names fall into one slot */
+  constructor(numbers: Readonly<Record<string, number>>) {
+    for (const [name, number] of Object.entries(numbers)) {
+      const bytes = Buffer.from(name)
+      const slot = slotOf(bytes, 0, bytes.length)
+      if (this.#names[slot] !== undefined) throw new Error(`${name} shares a slot`)
+      this.#names[slot] = bytes
+      this.#numbers[slot] = number
+    }
+  }
+
+  /** The number of the name from `start` to `end`; 0 for any other. */
+  find(bytes: Uint8Array, start: number, end: number): number {
+    if (end - start < 2) return 0
+    const slot = slotOf(bytes, start, end)
+    const name = this.#names[slot]
+    if (name === undefined || name.length !== end - start) return 0
+    for (let i = 0; i < name.length; i++) if (name[i] !== bytes[start + i]) return 0
+    return this.#numbers[slot]!
+  }
+}
+
+/** The factors were searched for, so that the names below have slots of their own. */
+function slotOf(bytes: Uint8Array, start: number, end: number): number {
+  const length = end - start
+  return (bytes[start]! + bytes[end - 2]! + bytes[end - 1]! * 13 + length * 7) & (SLOTS - 1)
+}
+
+/** Of an update. */
+export const updateFields = new FieldNames(FIELD)
+
+/** Of a frame, as {@link frameFields} gives them. */
+export const FRAME = { type: 1, id: 2, updates: 4, events: 8, stream: 16, sequence: 32 } as const
+export const frameFields = new FieldNames(FRAME)

@@ -1,0 +1,232 @@
+import type { Stamp } from './trackSchema.ts'
+import type { Update } from '../model/update.ts'
+import { FRAME, frameFields, updateFields } from './fieldNames.ts'
+import { endHash, FIRST_HASH, nextHash, texts } from './texts.ts'
+import { TrackDraft } from './trackDraft.ts'
+import type { TrackFrame } from './trackFrame.ts'
+
+const SPACE = 0x20
+const QUOTE = 0x22
+const COMMA = 0x2c
+const MINUS = 0x2d
+const DOT = 0x2e
+const ZERO = 0x30
+const COLON = 0x3a
+const OPEN_LIST = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_LIST = 0x5d
+const OPEN = 0x7b
+const CLOSE = 0x7d
+const LETTER_F = 0x66
+const LETTER_T = 0x74
+
+/** Exact in a double; and a quotient of two such numbers is rounded once, as a number read from text is (Clinger 1990). */
+const POWERS = Float64Array.from({ length: 23 }, (_, i) => 10 ** i)
+const MAX_EXACT = 2 ** 53
+
+const draft = new TrackDraft()
+let bytes: Buffer = Buffer.alloc(0)
+let at = 0
+/** Of the text that was read last: where it ends, and its hash. */
+let textEnd = 0
+let textHash = 0
+
+/**
+ * The frame that a usual `track` in JSON holds; undefined for everything else, right or wrong.
+ * @param message not kept
+ */
+export function scanJsonTrack(message: Buffer, stamp: Stamp): TrackFrame | undefined {
+  bytes = message
+  at = 0
+  draft.beginFrame(message)
+  return readFrame(stamp) ? draft.endFrame(stamp) : undefined
+}
+
+/**
+ * The update that the usual body of POST /v1/track holds; undefined for everything else, right or wrong.
+ * @param body not kept
+ */
+export function scanJsonUpdate(body: Buffer, stamp: Stamp): Update | undefined {
+  bytes = body
+  at = 0
+  draft.beginBody(body)
+  if (!readUpdate()) return undefined
+  skipSpace()
+  return at === bytes.length ? draft.endBody(stamp) : undefined
+}
+
+/** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */
+function readFrame(stamp: Stamp): boolean {
+  if (!take(OPEN)) return false
+  let seen = 0
+  do {
+    const field = readName(frameFields)
+    if (field === 0 || (seen & field) !== 0) return false
+    seen |= field
+    if (!readFrameField(field, stamp)) return false
+  } while (take(COMMA))
+  if (!take(CLOSE)) return false
+  skipSpace()
+  return at === bytes.length && (seen & FRAME.type) !== 0
+}
+
+function readFrameField(field: number, stamp: Stamp): boolean {
+  switch (field) {
+    case FRAME.type:
+      return readText() === 'track'
+    case FRAME.id:
+      draft.id = readNumber()
+      return true
+    case FRAME.events: {
+      const value = readBoolean()
+      draft.events = value === true
+      return value !== undefined
+    }
+    case FRAME.stream:
+      draft.stream = readText()
+      return draft.stream !== undefined
+    case FRAME.sequence:
+      draft.sequence = readNumber()
+      return draft.sequence >= 0
+    default:
+      return readUpdates(stamp)
+  }
+}
+
+function readUpdates(stamp: Stamp): boolean {
+  if (!take(OPEN_LIST)) return false
+  do {
+    if (!readUpdate() || !draft.endUpdate(stamp)) return false
+  } while (take(COMMA))
+  return take(CLOSE_LIST)
+}
+
+function readUpdate(): boolean {
+  if (!take(OPEN)) return false
+  if (!draft.beginUpdate()) return false
+  do {
+    const field = readName(updateFields)
+    if (field === 0) return false
+    const byte = bytes[at]
+    if (byte === QUOTE) {
+      const start = at + 1
+      if (!skipText() || !draft.text(field, start, textEnd, textHash)) return false
+    } else if (byte === LETTER_F || byte === LETTER_T) {
+      const value = readBoolean()
+      if (value === undefined || !draft.boolean(field, value)) return false
+    } else if (!draft.number(field, readNumber())) return false
+  } while (take(COMMA))
+  return take(CLOSE)
+}
+
+/** A name and the colon behind it; 0 for one that is not known. Stops at the value. */
+function readName(names: typeof updateFields): number {
+  if (!take(QUOTE)) return 0
+  const buffer = bytes
+  const start = at
+  const end = buffer.length
+  let i = start
+  while (i < end && buffer[i] !== QUOTE) i++
+  at = i + 1
+  const field = names.find(buffer, start, i)
+  if (field === 0 || !take(COLON)) return 0
+  skipSpace()
+  return field
+}
+
+function readText(): string | undefined {
+  skipSpace()
+  const start = at + 1
+  return skipText() ? texts.find(bytes, start, textEnd, textHash) : undefined
+}
+
+/** Printable ASCII without escapes, from its quote on. */
+function skipText(): boolean {
+  const buffer = bytes
+  const end = buffer.length
+  if (buffer[at] !== QUOTE) return false
+  let hash = FIRST_HASH
+  for (let i = at + 1; i < end; i++) {
+    const byte = buffer[i]!
+    if (byte === QUOTE) {
+      at = i + 1
+      textEnd = i
+      textHash = endHash(hash)
+      return true
+    }
+    if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return false
+    hash = nextHash(hash, byte)
+  }
+  return false
+}
+
+function readBoolean(): boolean | undefined {
+  skipSpace()
+  if (bytes[at] === LETTER_T && bytes[at + 1] === 0x72 && bytes[at + 2] === 0x75 && bytes[at + 3] === 0x65) {
+    at += 4
+    return true
+  }
+  const isFalse =
+    bytes[at] === LETTER_F &&
+    bytes[at + 1] === 0x61 &&
+    bytes[at + 2] === 0x6c &&
+    bytes[at + 3] === 0x73 &&
+    bytes[at + 4] === 0x65
+  at += 5
+  return isFalse ? false : undefined
+}
+
+/** A number without an exponent; NaN for anything else. */
+function readNumber(): number {
+  skipSpace()
+  const buffer = bytes
+  const end = buffer.length
+  const start = at
+  let i = start
+  const isNegative = buffer[i] === MINUS
+  if (isNegative) i++
+  const first = i
+  let mantissa = 0
+  for (; i < end; i++) {
+    const digit = buffer[i]! - ZERO
+    if (digit < 0 || digit > 9) break
+    mantissa = mantissa * 10 + digit
+  }
+  const whole = i - first
+  // No number begins with a zero that another digit follows.
+  if (whole === 0 || (whole > 1 && buffer[first] === ZERO)) return NaN
+  let decimals = 0
+  if (i < end && buffer[i] === DOT) {
+    const dot = ++i
+    for (; i < end; i++) {
+      const digit = buffer[i]! - ZERO
+      if (digit < 0 || digit > 9) break
+      mantissa = mantissa * 10 + digit
+    }
+    decimals = i - dot
+    if (decimals === 0) return NaN
+  }
+  at = i
+  // Behind an exponent's e no comma or bracket follows, so it is found there.
+  if (mantissa > MAX_EXACT || decimals >= POWERS.length) return Number(buffer.toString('latin1', start, i))
+  const value = decimals === 0 ? mantissa : mantissa / POWERS[decimals]!
+  return isNegative ? -value : value
+}
+
+/** Steps over white space and that byte, if it is there. */
+function take(byte: number): boolean {
+  if (bytes[at] !== byte) {
+    skipSpace()
+    if (bytes[at] !== byte) return false
+  }
+  at++
+  return true
+}
+
+function skipSpace(): void {
+  const end = bytes.length
+  for (; at < end; at++) {
+    const byte = bytes[at]!
+    if (byte > SPACE || (byte !== SPACE && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return
+  }
+}

@@ -1,0 +1,72 @@
+import { Packr } from 'msgpackr'
+import { ApiError, badParam } from '../runtime/errors.ts'
+import { rawMessage } from './codec.ts'
+import type { RawMessage, ServerMessage } from './messages.ts'
+import { checkMsgpack } from './msgpackCheck.ts'
+import { scanMsgpackTrack } from './msgpackScanner.ts'
+import type { Codec } from '../stream/port.ts'
+
+/** Plain maps with texts as keys, which every library reads. */
+const packr = new Packr({ useRecords: false, variableMapSize: true, int64AsType: 'number' })
+
+/** `type`, `track`, `id`, each with the byte that says that it is a text and how long. */
+const TRACK_HEAD = '\xa4type\xa5track\xa2id'
+
+/** `ringfence.msgpack`: a message is a MessagePack map. */
+export const msgpackCodec: Codec = {
+  protocol: 'ringfence.msgpack',
+  isBinary: true,
+
+  decode(bytes): RawMessage {
+    checkMsgpack(bytes)
+    let value: unknown
+    try {
+      value = packr.unpack(bytes)
+    } catch (cause) {
+      throw new ApiError(400, 'message: Invalid MessagePack.', { param: 'message', cause })
+    }
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || Buffer.isBuffer(value))
+      throw badParam('message', 'Must be a map.')
+    return rawMessage(value as Record<string, unknown>)
+  },
+
+  scanTrack: scanMsgpackTrack,
+
+  peekTrack(bytes): number | undefined {
+    // A map of few members that begins with type and id.
+    if ((bytes[0]! & 0xf0) !== 0x80 || bytes.toString('latin1', 1, 1 + TRACK_HEAD.length) !== TRACK_HEAD)
+      return undefined
+    const at = 1 + TRACK_HEAD.length
+    const tag = bytes[at]!
+    if (tag < 0x80) return tag
+    if (bytes.length < at + 9) return undefined
+    if (tag === 0xcc) return bytes[at + 1]
+    if (tag === 0xcd) return bytes.readUInt16BE(at + 1)
+    if (tag === 0xce) return bytes.readUInt32BE(at + 1)
+    return tag === 0xcf ? Number(bytes.readBigUInt64BE(at + 1)) : undefined
+  },
+
+  encode(message): Uint8Array {
+    return packr.pack(plain(message))
+  },
+}
+
+/** The message with its records as objects, and without what is undefined, which MessagePack has no word for. */
+function plain(message: ServerMessage): object {
+  if (message.type === 'event') return { ...message, event: JSON.parse(message.event) as object }
+  if (message.type === 'ack') {
+    const { type, id, events, omittedEvents } = message
+    if (events === undefined) return { type, id }
+    const records = events.map((event) => JSON.parse(event) as object)
+    return omittedEvents === undefined
+      ? { type, id, events: records }
+      : { type, id, events: records, omittedEvents }
+  }
+  if (message.type === 'error') return defined(message)
+  if (message.type === 'position') return defined({ ...message, user: defined(message.user) })
+  return message
+}
+
+function defined(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
+}

@@ -1,0 +1,228 @@
+import { notFarAhead, type Stamp } from './trackSchema.ts'
+import { NOBODY, SENDER_FIELDS, senders, SenderTexts } from './senders.ts'
+import { StreamUpdate } from './streamUpdate.ts'
+import { texts } from './texts.ts'
+import { FIELD } from './updateFields.ts'
+import type { TrackFrame } from './trackFrame.ts'
+
+/**
+ * The fast way for the usual frame: a scanner of each encoding fills a draft field by field, straight from the bytes,
+ * and the draft makes the update. Whatever is unusual, wrong, or of another kind, is left to the decoder and its
+ * schemas; what comes out is the same (test/wire/scanners.test.ts).
+ *
+ * The naive way makes an object of each update, walks it twice for what JSON can smuggle in and for the schema, and then
+ * makes the update of it, each of its texts anew. Here texts stay bytes: what one update of a device after the other says
+ * in the same words finds its sender.
+ */
+
+const MUST_HAVE = FIELD.deviceId | FIELD.latitude | FIELD.longitude
+const SEQUENCED = FIELD.stream | FIELD.sequence
+const MAY_BE_NOBODY = FIELD.userId | FIELD.installId
+
+const MAX_UPDATES = 1000
+const MAX_NAME = 256
+const MAX_SHORT_NAME = 64
+/** Smaller Unix times are seconds. */
+const FIRST_MILLISECONDS = 1e11
+/** The end of the year 9999. */
+const LAST_MILLISECONDS = 253_402_300_799_999
+
+/** A frame, and one of its updates, while a scanner is at it. Setters answer whether the usual way is left. */
+export class TrackDraft extends SenderTexts {
+  id = 0
+  events = false
+  stream: string | undefined
+  sequence = -1
+  #updates: StreamUpdate[] = []
+  #seen = 0
+  #latitude = 0
+  #longitude = 0
+  #accuracy: number | undefined
+  #foreground = false
+  #stopped = false
+  #updatedAt: number | undefined
+  #stream: string | undefined
+  #sequence: number | undefined
+
+  /** @param bytes of the frame; kept until the next */
+  beginFrame(bytes: Buffer): void {
+    this.beginSenders(bytes)
+    this.id = 0
+    this.events = false
+    this.stream = undefined
+    this.sequence = -1
+    this.#updates = []
+  }
+
+  /** @param bytes of an update that comes alone; kept until the next */
+  beginBody(bytes: Buffer): void {
+    this.beginSenders(bytes)
+  }
+
+  /** False where a frame has no room for another. */
+  beginUpdate(): boolean {
+    if (!this.beginSender()) return false
+    this.#seen = 0
+    this.#accuracy = undefined
+    this.#foreground = false
+    this.#stopped = false
+    this.#updatedAt = undefined
+    this.#stream = undefined
+    this.#sequence = undefined
+    return true
+  }
+
+  /**
+   * A text of printable ASCII characters.
+   * @param field a number of {@link FIELD}
+   * @param hash of the text, as texts.ts makes it
+   */
+  text(field: number, start: number, end: number, hash: number): boolean {
+    const length = end - start
+    if ((this.#seen & field) !== 0 || length > MAX_NAME) return false
+    this.#seen |= field
+    if ((field & SENDER_FIELDS) !== 0) {
+      // An empty text is what logged-out apps send for "nobody".
+      if (length === 0 && (field & MAY_BE_NOBODY) !== 0) return true
+      this.name(field, start, end, hash)
+      return true
+    }
+    switch (field) {
+      case FIELD.stream:
+        this.#stream = texts.find(this.bytes, start, end, hash)
+        return length > 0 && length <= MAX_SHORT_NAME
+      case FIELD.updatedAt:
+        this.#updatedAt = timeOfText(this.bytes, start, end)
+        return this.#updatedAt !== undefined
+      default:
+        return field === FIELD.sdkVersion && length <= MAX_SHORT_NAME
+    }
+  }
+
+  number(field: number, value: number): boolean {
+    if ((this.#seen & field) !== 0) return false
+    this.#seen |= field
+    switch (field) {
+      case FIELD.latitude:
+        this.#latitude = value
+        return value >= -90 && value <= 90
+      case FIELD.longitude:
+        this.#longitude = value
+        return value >= -180 && value <= 180
+      case FIELD.accuracy:
+        this.#accuracy = value
+        return value > 0 && value < Infinity
+      case FIELD.updatedAt:
+        this.#updatedAt = Math.round(value)
+        return value >= FIRST_MILLISECONDS && value <= LAST_MILLISECONDS
+      case FIELD.sequence:
+        this.#sequence = value
+        return Number.isSafeInteger(value) && value >= 0
+      default:
+        return false
+    }
+  }
+
+  boolean(field: number, value: boolean): boolean {
+    if ((this.#seen & field) !== 0) return false
+    this.#seen |= field
+    if (field === FIELD.foreground) this.#foreground = value
+    else if (field === FIELD.stopped) this.#stopped = value
+    else return false
+    return true
+  }
+
+  /** An update of a frame. */
+  endUpdate(stamp: Stamp): boolean {
+    const update = this.#update(stamp)
+    if (update === undefined) return false
+    this.#updates.push(update)
+    return true
+  }
+
+  /** The update that came alone; undefined where it is not whole, or out of its bounds. */
+  endBody(stamp: Stamp): StreamUpdate | undefined {
+    const update = this.#update(stamp)
+    if (update === undefined) return undefined
+    const sender = senders.find(this, 0, stamp)
+    if (sender === undefined) return undefined
+    update.sender = sender
+    return update
+  }
+
+  /** Without its sender; undefined where it is not whole, or out of its bounds. */
+  #update(stamp: Stamp): StreamUpdate | undefined {
+    const seen = this.#seen
+    if ((seen & MUST_HAVE) !== MUST_HAVE) return undefined
+    if ((seen & FIELD.accuracy) === 0 && !stamp.fromSdk && (seen & FIELD.sdkVersion) === 0) return undefined
+    if ((seen & SEQUENCED) !== 0 && (seen & SEQUENCED) !== SEQUENCED) return undefined
+    const updatedAt = this.#updatedAt
+    if (updatedAt !== undefined && isFarAhead(updatedAt, stamp)) return undefined
+    return new StreamUpdate(
+      NOBODY,
+      this.#latitude,
+      this.#longitude,
+      this.#accuracy,
+      this.#foreground,
+      this.#stopped,
+      updatedAt,
+      stamp.receivedAt,
+      this.#stream,
+      this.#sequence,
+    )
+  }
+
+  /** The frame; undefined where it is not whole, or out of its bounds. */
+  endFrame(stamp: Stamp): TrackFrame | undefined {
+    const { id, stream, sequence, events: wantsEvents } = this
+    const updates = this.#updates
+    this.#updates = []
+    if (!Number.isSafeInteger(id) || id < 1 || updates.length === 0) return undefined
+    if (!senders.findAll(this, stamp, updates)) return undefined
+    if (stream === undefined) return sequence < 0 ? { id, wantsEvents, updates } : undefined
+    if (stream === '' || stream.length > MAX_SHORT_NAME) return undefined
+    if (!Number.isInteger(sequence) || sequence < 0) return undefined
+    if (sequence > Number.MAX_SAFE_INTEGER - MAX_UPDATES) return undefined
+    for (let i = 0; i < updates.length; i++) {
+      const update = updates[i]!
+      if (update.stream !== undefined) continue
+      update.stream = stream
+      update.sequence = sequence + i
+    }
+    return { id, wantsEvents, updates }
+  }
+}
+
+function isFarAhead(time: number, { receivedAt }: Stamp): boolean {
+  try {
+    notFarAhead('', time, receivedAt)
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** What each place of an ISO date in UTC with milliseconds holds: `2026-11-20T04:21:00.123Z`; 0 is a digit. */
+const ISO_FORM = '0000-00-00T00:00:00.000Z'
+
+/** Epoch milliseconds; undefined for every other form, and for dates that no calendar has. */
+function timeOfText(bytes: Buffer, start: number, end: number): number | undefined {
+  if (end - start !== ISO_FORM.length) return undefined
+  for (let i = 0; i < ISO_FORM.length; i++) {
+    const form = ISO_FORM.charCodeAt(i)
+    const code = bytes[start + i]!
+    if (form === 48 ? code < 48 || code > 57 : code !== form) return undefined
+  }
+  const digits = (at: number) => (bytes[start + at]! - 48) * 10 + bytes[start + at + 1]! - 48
+  const year = digits(0) * 100 + digits(2)
+  const day = digits(8)
+  const hour = digits(11)
+  const minute = digits(14)
+  const second = digits(17)
+  // Days that only some months have, leap seconds and early years are for the other way.
+  if (year < 1970 || day < 1 || day > 28 || hour > 23 || minute > 59 || second > 59) return undefined
+  const month = digits(5)
+  if (month < 1 || month > 12) return undefined
+  const milliseconds = digits(20) * 10 + bytes[start + 22]! - 48
+  return Date.UTC(year, month - 1, day, hour, minute, second, milliseconds)
+}

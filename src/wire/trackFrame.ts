@@ -1,0 +1,102 @@
+import Type from 'typebox'
+import { Name } from '../api/schemas.ts'
+import { Validator } from '../api/validate.ts'
+import { ANONYMOUS } from '../ingest/anonymous.ts'
+import { TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
+import type { Update } from '../model/update.ts'
+import { ApiError, badParam } from '../runtime/errors.ts'
+import type { RawMessage } from './messages.ts'
+
+/** Updates of one frame. */
+const MAX_UPDATES = 1000
+
+const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
+
+/** The message `track`. Its updates are looked at one by one: what is wrong with one does not concern the others. */
+const TrackMessage = Type.Object({
+  id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  updates: Type.Array(Type.Any(), { minItems: 1, maxItems: MAX_UPDATES }),
+  events: Type.Optional(Type.Boolean()),
+  stream: Type.Optional(Name(64)),
+  sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: SEQUENCE_MAX - MAX_UPDATES })),
+})
+
+const frames = new Validator(TrackMessage)
+const bodies = new Validator(TrackBody)
+
+/** An update of a frame that is not good. */
+export interface Refusal {
+  /** Its place in the frame. */
+  readonly index: number
+  readonly error: ApiError
+}
+
+/** A frame of updates, read. */
+export interface TrackFrame {
+  readonly id: number
+  /** Whether its acknowledgement is to carry the events. */
+  readonly wantsEvents: boolean
+  readonly updates: readonly Update[]
+  /** The places of {@link updates} in the frame; absent: they are all, in their order. */
+  readonly places?: readonly number[]
+  readonly refusals?: readonly Refusal[]
+}
+
+/**
+ * The number of a frame.
+ * @throws ApiError 400
+ */
+export function frameId({ id }: RawMessage): number {
+  if (id === undefined || id === null) throw badParam('id', 'Required.')
+  if (!Number.isSafeInteger(id) || (id as number) < 1)
+    throw badParam('id', 'Must be a whole number, at least 1.')
+  return id as number
+}
+
+/**
+ * Reads a frame whose updates are still unchecked.
+ * @throws ApiError 400 for what is wrong with the frame as a whole
+ */
+export function readTrack(message: RawMessage, stamp: Stamp): TrackFrame {
+  frames.check(message as unknown as Record<string, unknown>)
+  const {
+    id,
+    updates: items,
+    events,
+    stream,
+    sequence,
+  } = message as unknown as Type.Static<typeof TrackMessage>
+  if ((stream === undefined) !== (sequence === undefined))
+    throw badParam(
+      stream === undefined ? 'stream' : 'sequence',
+      'stream and sequence must be given together.',
+    )
+  const updates: Update[] = []
+  const places: number[] = []
+  const refusals: Refusal[] = []
+  for (let index = 0; index < items.length; index++) {
+    try {
+      updates.push(readUpdate(items[index], stamp, stream, (sequence ?? 0) + index))
+      places.push(index)
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      refusals.push({ index, error })
+    }
+  }
+  const wantsEvents = events ?? false
+  return refusals.length === 0 ? { id, wantsEvents, updates } : { id, wantsEvents, updates, places, refusals }
+}
+
+function readUpdate(item: unknown, stamp: Stamp, stream: string | undefined, sequence: number): Update {
+  if (typeof item !== 'object' || item === null || Array.isArray(item))
+    throw badParam('update', 'Must be an object.')
+  const body = item as TrackBody
+  bodies.check(body)
+  if (stream !== undefined && body.stream === undefined && body.sequence === undefined) {
+    body.stream = stream
+    body.sequence = sequence
+  }
+  // Without state there is nothing to stream.
+  if (body.deviceId === ANONYMOUS) throw badParam('deviceId', `Must not be ${ANONYMOUS} on a stream.`)
+  return updateFrom(body, stamp)
+}

@@ -1,0 +1,277 @@
+/** What the tests of the JetStream technologies have in common. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { JetStreamManager } from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import type { Test } from 'tap'
+import { EventPublisher, type PublisherOptions } from '../../src/cluster/journal/eventPublisher.ts'
+import { JetStreamEvents } from '../../src/cluster/journal/jetStreamEvents.ts'
+import { JetStreamJournal } from '../../src/cluster/journal/jetStreamJournal.ts'
+import type { Journal } from '../../src/cluster/journal/jetStreamPort.ts'
+import { openJetStreamLog, type JetStreamLogOptions } from '../../src/cluster/journal/jetStreamLog.ts'
+import { openStreams, type StreamOptions } from '../../src/cluster/journal/jetStreamStreams.ts'
+import type { LogEvent, PartitionLog } from '../../src/log/port.ts'
+import { natsServer, type NatsServer } from '../kit/nats.ts'
+import { framesOf } from '../log/contract.ts'
+import { until } from '../kit/waiting.ts'
+
+export const STREAM_OPTIONS: StreamOptions = {
+  partitions: 4,
+  replicas: 1,
+  maxPartitionBytes: -1,
+  eventsAgeMs: 86_400_000,
+  newStoreId: '0123456789abcdef',
+}
+
+/** Servers flush each message before they answer, so that a kill of one is as good as a loss of power. */
+export const SYNC_ALWAYS = { jetStream: 'sync_interval: always' }
+
+export interface Streams {
+  readonly server: NatsServer
+  readonly connection: NatsConnection
+  readonly manager: JetStreamManager
+}
+
+/** What a log is opened with. */
+export type Client = Pick<Streams, 'connection' | 'manager'>
+
+/** A server with the streams of a store. */
+export async function withStreams(
+  t: Test,
+  { jetStream = '', ...options }: Partial<StreamOptions> & { readonly jetStream?: string } = {},
+): Promise<Streams> {
+  const server = await natsServer(t, { jetStream })
+  const connection = await reconnecting(t, [server])
+  const { manager } = await openStreams(connection, { ...STREAM_OPTIONS, ...options })
+  return { server, connection, manager }
+}
+
+/** A connection as the engine has one: it finds its servers again. */
+export async function reconnecting(t: Test, servers: readonly NatsServer[]): Promise<NatsConnection> {
+  const connection = await connect({
+    servers: servers.map(({ address }) => address),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 50,
+    reconnectJitter: 50,
+    ignoreAuthErrorAbort: true,
+  })
+  t.teardown(() => connection.close())
+  return connection
+}
+
+/** That of a host. */
+export function publisherOf(
+  { connection, manager }: Client,
+  options: Partial<PublisherOptions> = {},
+): EventPublisher {
+  return new EventPublisher({
+    stream: new JetStreamEvents(connection, manager),
+    maxBacklogBytes: 64 * 1024 * 1024,
+    troubled: () => {},
+    ...options,
+  })
+}
+
+/** The events of each frame that was appended with some, as the frame would hold them. */
+const eventsOfFrames = new Map<string, readonly LogEvent[]>()
+
+function keyOf(frame: Uint8Array): string {
+  return Buffer.from(frame).toString('latin1')
+}
+
+/** Two events in each third frame, for processes that have nothing else in common: of frames `<name>.<number>`. */
+export function eventsIn(frame: string): readonly LogEvent[] {
+  const n = Number(frame.split('.')[1])
+  if (n % 3 !== 0) return []
+  return [0, 1].map((i) => {
+    const id = Buffer.from(`${frame}/${i}`).toString('hex').padEnd(24, '0')
+    return {
+      scope: 3,
+      id,
+      type: 'user.entered_geofence',
+      deviceId: 'd',
+      json: JSON.stringify({ _id: id, n }),
+    }
+  })
+}
+
+/** Appends a frame whose text, or bytes, no other has. */
+export function append(
+  log: PartitionLog,
+  frame: string | Uint8Array,
+  done: () => void,
+  events: readonly LogEvent[] = [],
+): void {
+  const bytes = Buffer.from(frame as string)
+  if (events.length > 0) eventsOfFrames.set(keyOf(bytes), events)
+  log.append([bytes], done, events)
+}
+
+/** Opens the log of a partition as a new owner, and a new host; what is not told ends the test. */
+export function openLog(
+  client: Client,
+  partition: number,
+  options: Partial<JetStreamLogOptions> = {},
+): Promise<PartitionLog> {
+  return openJetStreamLog({
+    partition,
+    journal: new JetStreamJournal(client.connection, client.manager, partition),
+    publisher: publisherOf(client),
+    owner: randomBytes(8).toString('hex'),
+    eventsOf: (frame) => eventsOfFrames.get(keyOf(frame)) ?? [],
+    encode: (json) => Buffer.from(json),
+    fencedOut(error) {
+      throw error
+    },
+    troubled(error) {
+      throw error
+    },
+    ...options,
+  })
+}
+
+export interface Owner {
+  readonly log: PartitionLog
+  /** Resolves to true once the frame is durable, to false when another owner is known. */
+  commit(frame: string, events?: readonly LogEvent[]): Promise<boolean>
+}
+
+/** As {@link openLog}, for one that may lose the partition and whose servers may fail. */
+export async function openOwner(
+  streams: Client,
+  partition: number,
+  options: Partial<JetStreamLogOptions> = {},
+): Promise<Owner> {
+  let lose: (lost: false) => void
+  const lost = new Promise<false>((resolve) => (lose = resolve))
+  const log = await openLog(streams, partition, {
+    fencedOut: () => lose(false),
+    troubled: () => {},
+    ...options,
+  })
+  return {
+    log,
+    commit(frame, events = []) {
+      const durable = new Promise<true>((resolve) => {
+        append(log, frame, () => resolve(true), events)
+      })
+      return Promise.race([durable, lost])
+    },
+  }
+}
+
+let eventIds = 0
+
+/** An event of a device with its number `n`. */
+export function event(deviceId: string, n: number): LogEvent {
+  const id = (++eventIds).toString(16).padStart(24, '0')
+  return { scope: 3, id, type: 'user.entered_geofence', deviceId, json: JSON.stringify({ _id: id, n }) }
+}
+
+/** Appends a frame and waits until it is durable. */
+export function commit(
+  log: PartitionLog,
+  frame: string | Uint8Array,
+  events: readonly LogEvent[] = [],
+): Promise<void> {
+  return new Promise((resolve) => append(log, frame, resolve, events))
+}
+
+/** A journal of which some is otherwise. */
+export function journalWith(journal: Journal, changes: Partial<Journal>): Journal {
+  return {
+    maxDataBytes: journal.maxDataBytes,
+    append: (messages, after) => journal.append(messages, after),
+    bytes: () => journal.bytes(),
+    last: (subject) => journal.last(subject),
+    next: (subject, sequence) => journal.next(subject, sequence),
+    page: (subject, sequence) => journal.page(subject, sequence),
+    purge: (before) => journal.purge(before),
+    ...changes,
+  }
+}
+
+/** Numbers from 0 to 1 that a seed tells. */
+export function drawer(seed: number): () => number {
+  let state = seed
+  return () => (state = (state * 48_271) % 0x7fffffff) / 0x7fffffff
+}
+
+/** The ids of events in EVENTS, once there are as many as expected. */
+export async function eventsOf(server: NatsServer, expected: number): Promise<string[]> {
+  const found = async () => {
+    // A cluster may have no leader for the moment.
+    const messages = await server.messages('EVENTS').catch(() => [])
+    return messages.filter(({ subject }) => subject.startsWith('events.')).map(({ id }) => id)
+  }
+  await until(async () => (await found()).length >= expected)
+  // One that came twice would be the last.
+  await sleep(200)
+  return found()
+}
+
+export interface Load {
+  /** Frames, and ids of events, that are acknowledged. */
+  readonly frames: string[]
+  readonly events: string[]
+  /** Ends it with the frame under way. */
+  stop(): Promise<void>
+}
+
+/** A host with some partitions that appends to each frame after frame, with events in every third. */
+export async function load(streams: Client, partitions: number): Promise<Load[]> {
+  const publisher = publisherOf(streams)
+  return Promise.all(
+    Array.from({ length: partitions }, async (_, partition) => {
+      const owner = await openOwner(streams, partition, { publisher })
+      const frames: string[] = []
+      const events: string[] = []
+      const stopped = new AbortController()
+      const run = async () => {
+        for (let i = 0; !stopped.signal.aborted; i++) {
+          const some = i % 3 === 0 ? [event(`d${partition}`, i), event(`d${partition}`, i)] : []
+          const isDurable = await owner.commit(`${partition}.${i}`, some)
+          if (!isDurable) throw new Error(`partition ${partition} was lost to nobody`)
+          frames.push(`${partition}.${i}`)
+          events.push(...some.map(({ id }) => id))
+          await sleep(1)
+        }
+        await owner.log.close()
+      }
+      const running = run()
+      return {
+        frames,
+        events,
+        stop: () => {
+          stopped.abort()
+          return running
+        },
+      }
+    }),
+  )
+}
+
+/** Everything acknowledged is there, each once, nothing else (for none was left unanswered). */
+export async function compare(
+  t: Test,
+  streams: Client,
+  server: NatsServer,
+  loads: readonly Load[],
+): Promise<void> {
+  for (const [partition, { frames }] of loads.entries()) {
+    const { log } = await openOwner(streams, partition)
+    const found = (await framesOf(log, 1)).map(({ payload }) => Buffer.from(payload).toString())
+    await log.close()
+    t.strictSame(found, frames, `${frames.length} frames of partition ${partition}`)
+  }
+  const expected = loads.flatMap(({ events }) => events)
+  const found = await eventsOf(server, expected.length)
+  t.equal(found.length, expected.length, `${expected.length} events`)
+  for (const { events } of loads) {
+    const mine = new Set(events)
+    t.strictSame(
+      found.filter((id) => mine.has(id)),
+      events,
+    )
+  }
+}

@@ -1,0 +1,75 @@
+/** What one process at a time may do: src/cluster/ownership/jetStreamLease.ts. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { Lease, makeLeases } from '../../src/cluster/ownership/jetStreamLease.ts'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { natsServer, type NatsServer } from '../kit/nats.ts'
+import { until } from '../kit/waiting.ts'
+import { reconnecting } from './jetStreamKit.ts'
+
+const skip = await skipWithout(NATS_SERVER)
+const TTL_MS = 1200
+
+/** Somebody who wants the lease from now on, and notes what it does with it. */
+async function contender(t: Test, server: NatsServer, name: string, work = () => Promise.resolve()) {
+  const connection = await reconnecting(t, [server])
+  const notes: string[] = []
+  const options = { connection, name: 'delivery', holder: name, ttlMs: TTL_MS, troubled() {} }
+  await makeLeases(connection, 1, TTL_MS)
+  const lease = await Lease.open(options, {
+    async begin() {
+      notes.push('begun')
+      await work()
+    },
+    async end() {
+      notes.push('ended')
+    },
+  })
+  t.teardown(() => lease.end())
+  return { connection, lease, notes }
+}
+
+t.test('one has it, and the next when that one lets go, or is gone', { skip }, async (t) => {
+  const server = await natsServer(t)
+  const a = await contender(t, server, 'a')
+  await until(() => a.lease.isHeld)
+  const b = await contender(t, server, 'b')
+  // Longer than it lasts where nobody renews it.
+  await sleep(2 * TTL_MS)
+  t.ok(a.lease.isHeld)
+  t.strictSame([a.notes, b.notes], [['begun'], []])
+  await a.lease.end()
+  t.strictSame(a.notes, ['begun', 'ended'])
+  await until(() => b.lease.isHeld)
+  const c = await contender(t, server, 'c')
+  const d = await contender(t, server, 'd')
+  await d.lease.end()
+  await b.connection.close()
+  await until(() => c.lease.isHeld)
+  await until(() => b.notes.length === 2)
+  t.notOk(b.lease.isHeld)
+  t.strictSame([b.notes, d.notes], [['begun', 'ended'], []], 'who gives up waiting never has it')
+})
+
+t.test('who loses it waits for it again', { skip }, async (t) => {
+  const server = await natsServer(t)
+  const a = await contender(t, server, 'a')
+  await until(() => a.lease.isHeld)
+  await server.kill9()
+  await until(() => a.notes.length === 2)
+  t.notOk(a.lease.isHeld)
+  await server.start()
+  await until(() => a.lease.isHeld)
+  t.strictSame(a.notes, ['begun', 'ended', 'begun'])
+})
+
+t.test('work that cannot begin is ended, and tried again', { skip }, async (t) => {
+  const server = await natsServer(t)
+  let failures = 2
+  const a = await contender(t, server, 'a', async () => {
+    if (failures-- > 0) throw new Error('not yet')
+  })
+  await until(() => a.notes.length === 5)
+  t.strictSame(a.notes, ['begun', 'ended', 'begun', 'ended', 'begun'])
+  t.ok(a.lease.isHeld)
+})

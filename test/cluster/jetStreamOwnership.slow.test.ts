@@ -1,0 +1,150 @@
+/** Who owns which partition, as hosts come and go: with a real nats-server, and each host's own connection. */
+import { equal } from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import type { Test } from 'tap'
+import { joinHosts } from '../../src/cluster/ownership/jetStreamOwnership.ts'
+import type { Ownership } from '../../src/log/port.ts'
+import { ownerAmong } from '../../src/cluster/ownership/rendezvous.ts'
+import fc from '../kit/fastCheck.ts'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { natsServer, type NatsServer } from '../kit/nats.ts'
+import { until } from '../kit/waiting.ts'
+import { reconnecting } from './jetStreamKit.ts'
+
+const skip = await skipWithout(NATS_SERVER)
+const PARTITIONS = 32
+const TTL_MS = 600
+
+t.test('rendezvous: all agree, and only the share of who comes or goes moves', async (t) => {
+  const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 8 })
+  fc.assert(
+    fc.property(names, fc.nat(1023), fc.nat(7), (hosts, partition, index) => {
+      const owner = ownerAmong(hosts, partition)!
+      equal(ownerAmong(hosts.toReversed(), partition), owner)
+      const gone = hosts[index % hosts.length]
+      const others = hosts.filter((host) => host !== gone)
+      if (gone !== owner) equal(ownerAmong(others, partition), owner)
+    }),
+  )
+  equal(ownerAmong([], 1), undefined)
+  const counts = new Map<string, number>()
+  for (let n = 0; n < 1024; n++) {
+    const owner = ownerAmong(['host-1', 'host-2', 'host-3', 'host-4'], n)!
+    counts.set(owner, (counts.get(owner) ?? 0) + 1)
+  }
+  for (const [host, count] of counts) t.ok(count > 190 && count < 320, `${host} has ${count} of 1024`)
+})
+
+interface Host {
+  readonly name: string
+  readonly ownership: Ownership
+  readonly has: Set<number>
+  /** As if the process stood still: nothing goes out, nothing comes in. */
+  cut(): Promise<void>
+}
+
+/** Partition → host that has it; two at a time are an error. */
+const holders = new Map<number, string>()
+/** Attempts to take what another has. */
+const robberies: string[] = []
+let epochs = 0
+
+async function join(t: Test, server: NatsServer, name: string, releaseMs = 0): Promise<Host> {
+  const connection = await reconnecting(t, [server])
+  const has = new Set<number>()
+  const ownership = await joinHosts({
+    connection,
+    host: name,
+    partitions: PARTITIONS,
+    replicas: 1,
+    ttlMs: TTL_MS,
+    handlers: {
+      async acquire(partition) {
+        if (holders.has(partition)) robberies.push(`${name} takes ${partition} of ${holders.get(partition)}`)
+        equal(holders.get(partition), undefined, `${name} takes ${partition}`)
+        holders.set(partition, name)
+        has.add(partition)
+        return ++epochs
+      },
+      async release(partition) {
+        await sleep(releaseMs)
+        equal(holders.get(partition), name)
+        holders.delete(partition)
+        has.delete(partition)
+      },
+    },
+    troubled: () => {},
+  })
+  // For one that is left running by a test that failed.
+  t.teardown(() => ownership.leave())
+  return { name, ownership, has, cut: () => connection.close() }
+}
+
+/** All partitions are where the rendezvous of these hosts says, and all of them know. */
+async function settled(hosts: readonly Host[]): Promise<void> {
+  const names = hosts.map(({ name }) => name)
+  const expected = Array.from({ length: PARTITIONS }, (_, n) => ownerAmong(names, n))
+  const isSettled = () =>
+    expected.every(
+      (owner, n) =>
+        holders.get(n) === owner && hosts.every(({ ownership }) => ownership.ownerOf(n)?.host === owner),
+    )
+  await until(isSettled)
+  for (const { name, has } of hosts) t.ok([...has].every((n) => holders.get(n) === name))
+}
+
+t.test('a host that leaves is not robbed of what another wanted long ago', { skip }, async (t) => {
+  holders.clear()
+  const server = await natsServer(t)
+  const a = await join(t, server, 'a', 700)
+  await settled([a])
+  // While the first has not released anything yet, what the second is to have becomes the third's.
+  const b = await join(t, server, 'b')
+  await sleep(TTL_MS / 2)
+  const c = await join(t, server, 'c', 300)
+  await settled([a, b, c])
+  await sleep(3 * TTL_MS)
+  robberies.length = 0
+  await c.ownership.leave()
+  await settled([a, b])
+  t.strictSame(robberies, [])
+})
+
+t.test('hosts join, leave and die', { skip }, async (t) => {
+  holders.clear()
+  const server = await natsServer(t)
+  const a = await join(t, server, 'a')
+  await settled([a])
+  const b = await join(t, server, 'b', 30)
+  const c = await join(t, server, 'c', 30)
+  await settled([a, b, c])
+  t.ok([a, b, c].every(({ has }) => has.size > 0))
+  t.ok([a, b, c].every(({ ownership }) => ownership.isLive))
+
+  await b.ownership.leave()
+  t.equal(b.has.size, 0, 'released before it resolves')
+  await settled([a, c])
+
+  const d = await join(t, server, 'd')
+  await settled([a, c, d])
+  await c.cut()
+  // It notices by itself that it is alone, and drops what it had before anybody else takes it.
+  await until(() => c.has.size === 0)
+  t.notOk(c.ownership.isLive)
+  await settled([a, d])
+
+  const taken = [...a.has][0]!
+  holders.delete(taken)
+  a.has.delete(taken)
+  a.ownership.lost(taken)
+  await until(() => a.has.has(taken))
+  t.pass('a partition that was lost to nobody comes back')
+
+  await server.kill9()
+  await until(() => !a.ownership.isLive && a.has.size + d.has.size === 0)
+  await server.start()
+  await settled([a, d])
+  await Promise.all([a, c, d].map(({ ownership }) => ownership.leave()))
+  t.equal(holders.size, 0)
+})

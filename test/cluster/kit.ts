@@ -1,0 +1,274 @@
+/** The distributed engine in one process: gateways, owners and what lies between them. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Gateway } from '../../src/cluster/gateway/gateway.ts'
+import {
+  AnswerOverdue,
+  NobodyListens,
+  type Calls,
+  type OpenCall,
+  type Served,
+} from '../../src/cluster/nats/calls.ts'
+import { PartitionServer, type PartitionServerParts } from '../../src/cluster/owner/partitionServer.ts'
+import type { Intake, Outcome, Users } from '../../src/actor/port.ts'
+import { FencedOut } from '../../src/log/errors.ts'
+import type { LogEvent, LogFrame, PartitionLog, SharedSnapshotStore, Snapshot } from '../../src/log/port.ts'
+import type { Update } from '../../src/model/update.ts'
+import { ByteBound } from '../../src/runtime/byteBound.ts'
+import { ManualClock, type Clock } from '../../src/runtime/clock.ts'
+import { ApiError } from '../../src/runtime/errors.ts'
+import { aGeofence, MemorySnapshots, NOON, SALT, World } from '../actor/kit.ts'
+import type { Random } from '../actor/world.ts'
+
+export const PARTITIONS = 4
+
+/** What an update came to, whichever engine applied it. */
+export function track(
+  intake: Intake,
+  update: Update,
+  wanted: {
+    readonly rateLimited?: boolean
+    readonly wantsUser?: boolean
+    readonly wantsEvents?: boolean
+  } = {},
+): Promise<Outcome | ApiError> {
+  return new Promise((resolve) => {
+    intake.submitOne(update, 100, {
+      rateLimited: false,
+      wantsUser: true,
+      wantsEvents: true,
+      isBehind: false,
+      ...wanted,
+      applied: resolve,
+      refused: resolve,
+    })
+  })
+}
+
+export function outcome(told: Outcome | ApiError): Outcome {
+  if (told instanceof ApiError) throw told
+  return told
+}
+
+/** Logs of partitions as hosts share them, with their fence. */
+export class SharedLogs {
+  readonly frames: Uint8Array[][] = Array.from({ length: PARTITIONS }, () => [])
+  /** Of all partitions, in the order of their commits. */
+  readonly events: LogEvent[] = []
+  readonly #epochs: number[] = Array.from({ length: PARTITIONS }, () => 0)
+
+  open(partition: number, fencedOut: (error: FencedOut) => void): PartitionLog {
+    const epoch = ++this.#epochs[partition]!
+    const frames = this.frames[partition]!
+    const { events } = this
+    const isOwner = () => this.#epochs[partition] === epoch
+    // What a former owner has on its way is not there for this one.
+    let position = frames.length
+    return {
+      epoch,
+      bytes: 0,
+      get position() {
+        return position
+      },
+      append(parts, done, eventsOfFrame = []) {
+        const frame = Buffer.concat(parts)
+        setImmediate(() => {
+          if (!isOwner()) return fencedOut(new FencedOut(partition, 'another'))
+          frames.push(frame)
+          position = frames.length
+          events.push(...eventsOfFrame)
+          done()
+        })
+      },
+      trim() {},
+      async *read(from): AsyncGenerator<LogFrame> {
+        for (let at = Math.max(1, from); at <= position; at++) {
+          await nextTurn()
+          yield { position: at, payload: frames[at - 1]! }
+        }
+      },
+      async close() {
+        await nextTurn()
+      },
+    }
+  }
+}
+
+export class SharedMemorySnapshots implements SharedSnapshotStore {
+  readonly #kept = new MemorySnapshots()
+
+  write(partition: number, snapshot: Snapshot): Promise<void> {
+    return this.#kept.write(partition, snapshot)
+  }
+
+  async newest(partition: number): Promise<Snapshot | undefined> {
+    return this.#kept.newest(partition)
+  }
+
+  async trimPosition(partition: number): Promise<number> {
+    return this.#kept.trimPosition(partition)
+  }
+}
+
+/** How badly a {@link SimulatedCalls} behaves: shares of messages. */
+export interface Weather {
+  readonly lost: number
+  readonly doubled: number
+  /** Come some turns of the event loop later, so that others overtake them. */
+  readonly late: number
+}
+
+export const FAIR: Weather = { lost: 0, doubled: 0, late: 0 }
+
+/** Calls within the process, through weather. Time passes in turns of the event loop. */
+export class SimulatedCalls implements Calls {
+  weather: Weather
+  readonly #random: Random
+  readonly #served = new Map<
+    string,
+    Set<(question: Uint8Array, answer: (answer: Uint8Array) => void) => void>
+  >()
+
+  constructor(random: Random, weather: Weather) {
+    this.#random = random
+    this.weather = weather
+  }
+
+  async ask(subject: string, question: Uint8Array): Promise<Uint8Array> {
+    if (!this.#served.has(subject)) throw new NobodyListens(subject)
+    return new Promise((resolve, reject) => {
+      this.#send(subject, question, resolve)
+      void this.#turns(30).then(() => reject(new AnswerOverdue(subject)))
+    })
+  }
+
+  askAll(subject: string, answered: (answer: Uint8Array) => void): OpenCall {
+    let isOpen = true
+    return {
+      send: (question) => this.#send(subject, question, (answer) => isOpen && answered(answer)),
+      end: () => void (isOpen = false),
+    }
+  }
+
+  serve(
+    subject: string,
+    asked: (question: Uint8Array, answer: (answer: Uint8Array) => void) => void,
+  ): Served {
+    const served = this.#served.get(subject) ?? new Set()
+    this.#served.set(subject, served.add(asked))
+    return {
+      stop: async () => {
+        served.delete(asked)
+        if (served.size === 0) this.#served.delete(subject)
+        await nextTurn()
+      },
+    }
+  }
+
+  #send(subject: string, question: Uint8Array, answered: (answer: Uint8Array) => void): void {
+    this.#deliver(() => {
+      for (const asked of this.#served.get(subject) ?? []) {
+        asked(Uint8Array.from(question), (answer) => {
+          const bytes = Uint8Array.from(answer)
+          this.#deliver(() => answered(bytes))
+        })
+      }
+    })
+  }
+
+  #deliver(arrive: () => void): void {
+    const random = this.#random
+    const { lost, doubled, late } = this.weather
+    if (random.chance(lost)) return
+    for (let copies = random.chance(doubled) ? 2 : 1; copies > 0; copies--) {
+      void this.#turns(random.chance(late) ? random.below(60) : 1).then(arrive)
+    }
+  }
+
+  async #turns(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) await nextTurn()
+  }
+}
+
+/** An engine, whichever it is. */
+export interface AnyEngine {
+  readonly intake: Intake
+  readonly users: Users
+  readonly world: World
+  readonly clock: ManualClock
+}
+
+export function gatewayOf(
+  calls: Calls,
+  world: World,
+  options: {
+    readonly mailboxBytes?: number
+    readonly patienceMs?: number
+    readonly pause?: () => Promise<unknown>
+  } = {},
+) {
+  const { mailboxBytes = 64 * 1024 * 1024, ...rest } = options
+  return new Gateway({
+    calls,
+    gateway: `g${++gateways}`,
+    registry: world,
+    mailbox: new ByteBound(mailboxBytes),
+    partitions: PARTITIONS,
+    salt: SALT,
+    troubled: () => {},
+    ...rest,
+  })
+}
+
+let gateways = 0
+
+export function serverOf(
+  calls: Calls,
+  { world, clock }: { readonly world: World; readonly clock: Clock },
+  parts: Pick<PartitionServerParts, 'openLog' | 'snapshots'> & Partial<PartitionServerParts>,
+): PartitionServer {
+  const server = new PartitionServer({
+    calls,
+    registry: world,
+    salt: SALT,
+    clock,
+    mailboxBytes: 16 * 1024 * 1024,
+    updatesPerSecond: 1,
+    isLive: () => true,
+    lost: () => {},
+    troubled: () => {},
+    ...parts,
+  })
+  server.start()
+  return server
+}
+
+/** A geofence about {@link HERE}, the same in every process. */
+export function fixedWorld(): World {
+  const world = new World(new ManualClock(NOON))
+  world.put(aGeofence(1))
+  return world
+}
+
+/** Without ids: rows and commits are counted in another order. */
+export function plain(json: string): unknown {
+  return JSON.parse(json, function (this: { deviceId?: string }, key, value) {
+    return key === '_id' && (this.deviceId !== undefined || 'actualCreatedAt' in this) ? undefined : value
+  })
+}
+
+/** Lists of events, in their order. */
+export function byDevice(events: readonly { readonly deviceId: string; readonly json: string }[]) {
+  const lists = new Map<string, unknown[]>()
+  for (const { deviceId, json } of events) {
+    const list = lists.get(deviceId) ?? []
+    lists.set(deviceId, list)
+    list.push(plain(json))
+  }
+  return [...lists].toSorted(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** In no order. */
+export async function allUsers(users: Users): Promise<unknown> {
+  const answer = await users.ask({ scope: 0, ask: 'list', list: { limit: 1000 } })
+  return answer.users.map(({ user }) => JSON.stringify(plain(user))).toSorted()
+}

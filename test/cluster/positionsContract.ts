@@ -1,0 +1,123 @@
+/** What every technology of `Positions` (src/actor/port.ts) does, on random walks about areas. */
+import type { Test } from 'tap'
+import type { LivePosition, Positions } from '../../src/actor/port.ts'
+import type { Position } from '../../src/model/geofence.ts'
+import { LiveAreas, type LiveArea } from '../../src/spatial/liveAreas.ts'
+import fc from '../kit/fastCheck.ts'
+
+export interface PositionsUnderTest {
+  readonly positions: Positions
+  /** Resolve once the change is durable. */
+  move(deviceId: string, at: Position): Promise<void>
+  remove(deviceId: string): Promise<void>
+}
+
+/** The scope of all of it. */
+export const SCOPE = 0
+export const AREAS: readonly LiveArea[] = [
+  { kind: 'circle', center: [13.4, 52.5], radius: 2000 },
+  { kind: 'box', west: 179.9, south: -1, east: -179.9, north: 1 },
+  {
+    kind: 'polygon',
+    ring: [
+      [13.4, 52.5],
+      [13.5, 52.5],
+      [13.4, 52.6],
+      [13.4, 52.5],
+    ],
+  },
+]
+/** Places in and about {@link AREAS}. */
+export const spots = fc.oneof(
+  fc
+    .tuple(fc.integer({ min: -40, max: 120 }), fc.integer({ min: -30, max: 120 }))
+    .map(([east, north]): Position => [13.4 + east / 1000, 52.5 + north / 1000]),
+  fc.tuple(fc.constantFrom(179.85, 179.95, 180, -180, -179.95, -179.85), fc.constantFrom(-1.1, -1, 0, 0.9)),
+)
+const DEVICES = 40
+const MOVES = 120
+
+/** Who is where, and what somebody knows of it who looked at the areas, and is told since: by deviceId. */
+export class Watcher {
+  readonly known = new Map<string, LivePosition>()
+  readonly viewers = AREAS.map(() => ({
+    isEnded: false,
+    found: (position: LivePosition) => this.#note(position),
+    pause: () => {},
+  }))
+
+  constructor(positions: Positions) {
+    positions.observer = {
+      moved: (position) => this.#note(position),
+      removed: (_, deviceId) => void this.known.delete(deviceId),
+    }
+  }
+
+  /** The position is valid during the call. */
+  #note({ scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt }: LivePosition): void {
+    const kept = { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt }
+    this.known.set(deviceId, kept)
+  }
+
+  /** Whether what is known of the areas is what is there. */
+  agrees(there: ReadonlyMap<string, Position>): boolean {
+    const known = new Map(
+      [...this.known].map(([id, { longitude, latitude }]): [string, Position] => [id, [longitude, latitude]]),
+    )
+    return AREAS.every((area) => inside(area, known).join() === inside(area, there).join())
+  }
+}
+
+/** The devices that are in an area. */
+export function inside(area: LiveArea, places: ReadonlyMap<string, Position>): string[] {
+  const areas = new LiveAreas<string>()
+  areas.put('it', area)
+  const holds = areas.tester('it')
+  return [...places]
+    .filter(([, [longitude, latitude]]) => holds(latitude, longitude))
+    .map(([deviceId, at]) => `${deviceId} ${at.join()}`)
+    .toSorted()
+}
+
+/** @param settle resolves when it is true; the test's time-out bounds the wait */
+export function positionsContract(
+  t: Test,
+  name: string,
+  open: (t: Test) => Promise<PositionsUnderTest>,
+  settle: (isTrue: () => boolean) => Promise<void>,
+): void {
+  t.test(`${name}: who looks finds who is there, and is told who comes and goes`, async (t) => {
+    const { positions, move, remove } = await open(t)
+    const there = new Map<string, Position>()
+    const walk = async (seed: number) => {
+      for (const [i, at] of fc.sample(spots, { numRuns: MOVES, seed }).entries()) {
+        const id = `device${i % DEVICES}`
+        const isRemoved = i % 11 === 0 && there.delete(id)
+        if (isRemoved) await remove(id)
+        else {
+          there.set(id, at)
+          await move(id, at)
+        }
+      }
+    }
+    await walk(1)
+    const watcher = new Watcher(positions)
+    const look = () => Promise.all(AREAS.map((area, i) => positions.look(SCOPE, area, watcher.viewers[i]!)))
+    await look()
+    await settle(() => watcher.agrees(there))
+    t.ok(AREAS.every((area) => inside(area, there).length > 0))
+    const [position] = watcher.known.values()
+    t.match(position, { scope: SCOPE, recordId: String, updatedAt: Number })
+    // Of those that move while somebody looks what is newer counts.
+    await Promise.all([walk(2), look()])
+    await settle(() => watcher.agrees(there))
+    await walk(3)
+    await settle(() => watcher.agrees(there))
+    t.pass('after moves and removals')
+    const others = new Watcher(positions)
+    await positions.look(SCOPE + 1, AREAS[0]!, others.viewers[0]!)
+    t.equal(others.known.size, 0, 'another scope')
+    for (const viewer of [...watcher.viewers, ...others.viewers]) viewer.isEnded = true
+    positions.observer = undefined
+  })
+}

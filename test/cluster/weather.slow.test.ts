@@ -1,0 +1,285 @@
+/**
+ * The differential test (G6), in bad weather: the same input gives the same events and users whether it goes through one
+ * host, or through gateways and owners between which messages are lost, doubled and late while partitions change hands, in
+ * peace and by force.
+ */
+import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import t from 'tap'
+import { HostUsers } from '../../src/users/hostUsers.ts'
+import type { FencedOut } from '../../src/log/errors.ts'
+import { aGeofence, Engine, HERE, MINUTE, runs, SALT, type World } from '../actor/kit.ts'
+import { Track } from '../actor/track.ts'
+import {
+  Random,
+  randomBeacon,
+  randomEdit,
+  randomGeofence,
+  randomPlace,
+  randomSettings,
+} from '../actor/world.ts'
+import fc from '../kit/fastCheck.ts'
+import {
+  allUsers,
+  byDevice,
+  FAIR,
+  fixedWorld,
+  gatewayOf,
+  outcome,
+  PARTITIONS,
+  plain,
+  serverOf,
+  SharedLogs,
+  SharedMemorySnapshots,
+  SimulatedCalls,
+  track,
+} from './kit.ts'
+
+const DEVICES = 12
+const ROUNDS = 12
+
+t.test('property: embedded and distributed make the same of the same input', async (t) => {
+  const counts = { updates: 0, events: 0, repeats: 0, given: 0, taken: 0 }
+  await fc.assert(
+    fc.asyncProperty(fc.integer(), async (seed) => {
+      const random = new Random(seed)
+      const engine = new Engine({ partitions: PARTITIONS })
+      const { world, clock } = engine
+      const place = randomPlace(random)
+      const spread = random.magnitude(60, 20_000)
+      world.set(0, randomSettings(random))
+      for (let id = 1; id <= 12; id++) world.put(randomGeofence(random, id, place, spread, clock.now()))
+      for (let id = 1; id <= 3; id++) world.putBeacon(randomBeacon(random, id, place, spread))
+      const style = { spread, jumps: 0.5, changes: 0.4 }
+      const tracks = Array.from({ length: DEVICES }, (_, i) => new Track(random, `device-${i}`, place, style))
+
+      const weather = {
+        lost: random.pick([0, 0.1]),
+        doubled: random.pick([0, 0.2]),
+        late: random.pick([0, 0.3]),
+      }
+      const calls = new SimulatedCalls(new Random(seed + 1), weather)
+      const hosts = new Hosts(random, calls, engine)
+      await hosts.start()
+      const pause = () => nextTurn()
+      const gateways = [gatewayOf(calls, world, { pause }), gatewayOf(calls, world, { pause })]
+
+      const told: string[] = []
+      let sequence = 0
+      for (let round = 0; round < ROUNDS; round++) {
+        clock.advance(Math.round(random.magnitude(1000, 10 * MINUTE)))
+        if (random.chance(0.4)) randomEdit(random, engine, place, spread)
+        const geofences = [...world.geofences(0).values()]
+        const updates = tracks
+          .flatMap((one) => [one.next(engine, geofences), one.next(engine, geofences)])
+          .map((update, i) => (i % 4 < 2 ? update : { ...update, stream: 'own', sequence: ++sequence }))
+        const chaos = random.chance(0.7) ? hosts.disturb() : undefined
+        const embedded = updates.map((update) => track(engine.host, update))
+        // Of one device all go through one gateway: what comes by two ways has no order.
+        const distributed = updates.map((update, i) => track(gateways[(i >> 1) % 2]!, update))
+        // Some clients hear nothing from a gateway and send again to another; not what comes after, for that would overtake.
+        const resent = updates.map(async (update, i) => {
+          if (update.stream !== undefined && i % 2 === 0 && random.chance(0.3))
+            await track(gateways[((i >> 1) + 1) % 2]!, update)
+        })
+        for (const [i, promise] of distributed.entries()) {
+          const here = outcome((await embedded[i])!)
+          const there = outcome(await promise)
+          counts.updates++
+          if (there.repeated) {
+            // The answer of the first time was lost: the user may be further by now.
+            counts.repeats++
+            continue
+          }
+          assert.deepEqual(plain(there.user), plain(here.user))
+          assert.deepEqual(there.events.map(plain), here.events.map(plain))
+          for (const json of there.events) told.push(JSON.parse(json)._id)
+        }
+        await Promise.all([chaos, ...resent])
+      }
+
+      const events = hosts.logs.events
+      assert.deepEqual(byDevice(events), byDevice(engine.events.all))
+      const ids = events.map(({ id }) => id)
+      assert.equal(new Set(ids).size, ids.length, 'G2: each event once')
+      const known = new Set(ids)
+      for (const id of told) assert.ok(known.has(id), 'G5: what was told is in the log')
+      counts.events += events.length
+      counts.given += hosts.given
+      counts.taken += hosts.taken
+
+      calls.weather = FAIR
+      await hosts.settle()
+      const parts = { salt: SALT, registry: world, clock }
+      assert.deepEqual(
+        await allUsers(gateways[0]!),
+        await allUsers(new HostUsers(() => [engine.host], parts)),
+      )
+    }),
+    { ...runs(12), endOnFailure: true },
+  )
+  t.comment(JSON.stringify(counts))
+  t.ok(counts.events > counts.updates / 20, 'worlds in which something happens')
+  t.ok(counts.repeats > 0 && counts.given > 0 && counts.taken > 0)
+})
+
+t.test('G10: an owner evaluates with what the gateway had, or later', async (t) => {
+  const calls = new SimulatedCalls(new Random(1), FAIR)
+  const world = fixedWorld()
+  const { clock } = new Engine()
+  const logs = new SharedLogs()
+  const server = serverOf(
+    calls,
+    { world, clock },
+    {
+      snapshots: new SharedMemorySnapshots(),
+      openLog: async (n, fencedOut) => logs.open(n, fencedOut),
+    },
+  )
+  for (let n = 0; n < PARTITIONS; n++) await server.acquire(n)
+  // The gateway has seen an edit that is still on its way to the owner.
+  const gateway = gatewayOf(calls, { ...world, revision: world.revision + 1 } as World)
+  const update = { ...HERE, scope: 0, deviceId: 'd', foreground: false, stopped: false, replayed: false }
+  let told = false
+  const promise = track(gateway, { ...update, accuracy: 5, receivedAt: clock.now(), ip: '192.0.2.1' })
+  void promise.then(() => (told = true))
+  for (let i = 0; i < 200; i++) await nextTurn()
+  t.equal(told, false)
+  world.remove(aGeofence(1))
+  t.same(outcome(await promise).events, [], 'the geofence was gone when it was evaluated')
+})
+
+t.test('who was told that the owner is busy is let in once there is room', async (t) => {
+  const calls = new SimulatedCalls(new Random(1), FAIR)
+  const engine = new Engine({ partitions: PARTITIONS })
+  const logs = new SharedLogs()
+  const asked = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const server = serverOf(calls, engine, {
+    mailboxBytes: 1000,
+    snapshots: new SharedMemorySnapshots(),
+    async openLog(n, fencedOut) {
+      const log = logs.open(n, fencedOut)
+      const append = log.append.bind(log)
+      log.append = (...frame) => {
+        asked.resolve()
+        void gate.promise.then(() => append(...frame))
+      }
+      return log
+    },
+  })
+  for (let n = 0; n < PARTITIONS; n++) await server.acquire(n)
+  const [a, b] = [gatewayOf(calls, engine.world), gatewayOf(calls, engine.world, { patienceMs: 3000 })]
+  const first = track(a, engine.update({ ...HERE, deviceId: 'd' }))
+  await asked.promise
+  let isTold = false
+  const second = track(b, engine.update({ ...HERE, deviceId: 'd' })).finally(() => (isTold = true))
+  for (let i = 0; i < 200; i++) await nextTurn()
+  t.equal(isTold, false)
+  gate.resolve()
+  outcome(await first)
+  outcome(await second)
+})
+
+t.test(
+  'who gives a partition away leaves a snapshot behind where the next would have much to read',
+  async (t) => {
+    const calls = new SimulatedCalls(new Random(1), FAIR)
+    const engine = new Engine()
+    const logs = new SharedLogs()
+    const snapshots = new SharedMemorySnapshots()
+    const openLog = async (n: number, fencedOut: (error: FencedOut) => void) => logs.open(n, fencedOut)
+    const [a, b] = [1, 2].map(() => serverOf(calls, engine, { snapshots, openLog }))
+    const gateway = gatewayOf(calls, engine.world)
+    const n = engine.host.partitionOf('d').number
+    await a!.acquire(n)
+    const send = async (description: string) => {
+      outcome(await track(gateway, engine.update({ ...HERE, deviceId: 'd', description })))
+    }
+    await send('short')
+    await a!.release(n)
+    t.equal(await snapshots.newest(n), undefined)
+    await b!.acquire(n)
+    for (let i = 0; i < 6; i++) await send(`${i}`.repeat(1_000_000))
+    await b!.release(n)
+    t.equal((await snapshots.newest(n))?.position, logs.frames[n]!.length)
+    await a!.acquire(n)
+    const [found] = (
+      await new HostUsers(() => a!.hosts, { salt: SALT, registry: engine.world, clock: engine.clock }).ask({
+        scope: 0,
+        ask: 'user',
+        id: 'd',
+      })
+    ).users
+    t.equal(JSON.parse(found!.user).description, '5'.repeat(1_000_000))
+  },
+)
+
+/** Hosts that take partitions from each other, and the logs that they share. */
+class Hosts {
+  readonly logs = new SharedLogs()
+  /** How many partitions changed hands in peace, and by force. */
+  given = 0
+  taken = 0
+  readonly #random: Random
+  readonly #servers: readonly ReturnType<typeof serverOf>[]
+  /** By partition. */
+  readonly #owners: number[] = []
+  /** Partitions of which a host does not know that it has lost them. */
+  readonly #zombies = new Set<string>()
+
+  constructor(random: Random, calls: SimulatedCalls, engine: Engine) {
+    this.#random = random
+    const snapshots = new SharedMemorySnapshots()
+    this.#servers = Array.from({ length: 3 }, (_, host) =>
+      serverOf(calls, engine, {
+        snapshots,
+        openLog: async (n, fencedOut) => this.logs.open(n, fencedOut),
+        lost: (n) => void this.#zombies.delete(`${host} ${n}`),
+      }),
+    )
+  }
+
+  async start(): Promise<void> {
+    for (let n = 0; n < PARTITIONS; n++) {
+      this.#owners[n] = n % 3
+      await this.#servers[n % 3]!.acquire(n)
+    }
+  }
+
+  /** Some partitions change hands while updates are under way. */
+  async disturb(): Promise<void> {
+    const random = this.#random
+    const turns = random.below(20)
+    const kinds = Array.from({ length: PARTITIONS }, () => random.next())
+    const shift = 1 + random.below(2)
+    const isDue = random.chance(0.3)
+    for (let i = 0; i < turns; i++) await nextTurn()
+    if (isDue) for (const server of this.#servers) server.checkpoint(0)
+    await Promise.all(
+      kinds.map(async (kind, n) => {
+        if (kind > 0.6) return
+        const from = this.#owners[n]!
+        const to = (from + shift) % 3
+        if (this.#zombies.has(`${to} ${n}`)) return
+        this.#owners[n] = to
+        if (kind < 0.3) {
+          this.given++
+          await this.#servers[from]!.release(n)
+        } else {
+          this.taken++
+          this.#zombies.add(`${from} ${n}`)
+        }
+        await this.#servers[to]!.acquire(n)
+      }),
+    )
+  }
+
+  /** Who has lost partitions without knowing goes. */
+  async settle(): Promise<void> {
+    for (const zombie of this.#zombies) {
+      const [host, n] = zombie.split(' ').map(Number) as [number, number]
+      await this.#servers[host]!.release(n)
+    }
+  }
+}

@@ -1,0 +1,422 @@
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import type {
+  CopiedPositions,
+  FoundUser,
+  LivePosition,
+  PositionObserver,
+  UserAnswer,
+  UserQuestion,
+} from '../../src/actor/port.ts'
+import { pointDistance } from '../../src/geometry/distance.ts'
+import { metadataMatcher } from '../../src/model/metadata.ts'
+import { deviceHash } from '../../src/model/deviceHash.ts'
+import type { Position } from '../../src/model/geofence.ts'
+import { LiveAreas, type LiveArea } from '../../src/spatial/liveAreas.ts'
+import { Tile38Devices } from '../../src/tile38/tile38Devices.ts'
+import { Tile38Positions } from '../../src/tile38/tile38Positions.ts'
+import { objectsOf, Tile38Search } from '../../src/tile38/tile38Search.ts'
+import { deviceOf } from '../../src/tile38/tile38Texts.ts'
+import { Tile38Wholeness } from '../../src/tile38/tile38Wholeness.ts'
+import type { Tile38Connection } from '../../src/tile38/tile38Connection.ts'
+import { AREAS, inside, positionsContract, SCOPE, spots, Watcher } from '../cluster/positionsContract.ts'
+import fc from '../kit/fastCheck.ts'
+import { TILE38_NAME, tile38Server } from '../kit/tile38.ts'
+import { until } from '../kit/waiting.ts'
+import { place } from '../spatial/contract.ts'
+
+const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 60)
+const HERE = { latitude: 52.5, longitude: 13.4 }
+const STORE = 'a store'
+const logger = pino({ level: 'silent' })
+
+interface Device extends LivePosition {
+  readonly team: string
+}
+
+const PARTITIONS = 4
+const SHARES = Array.from({ length: PARTITIONS }, (_, n) => String(n))
+
+/** A process that owns partitions and writes where their devices are. */
+class Owner {
+  readonly written: Tile38Devices
+  readonly has: Set<number>
+  isLive = true
+  /** Devices as they are for this process. */
+  sees: ReadonlyMap<string, Device>
+  readonly #shares = new Map<number, CopiedPositions>()
+
+  constructor(
+    t: Test,
+    tile38: Tile38Connection,
+    writer: string,
+    partitions: readonly number[],
+    fleet: Fleet,
+  ) {
+    this.has = new Set(partitions)
+    this.sees = fleet.devices
+    this.written = new Tile38Devices({
+      tile38,
+      storeId: STORE,
+      writer,
+      partitions: PARTITIONS,
+      shares: () =>
+        [...this.has].map((n) => ({
+          name: String(n),
+          partitions: [n],
+          positions: this.#shares.get(n) ?? this.#open(n),
+        })),
+      scopes: () => [SCOPE],
+      isLive: () => this.isLive,
+      logger,
+    })
+    this.written.start()
+    t.teardown(() => this.written.stop())
+  }
+
+  /** Who is told of the devices of a partition, where it has it. */
+  observerOf(partition: number): PositionObserver | undefined {
+    return this.has.has(partition) ? this.#shares.get(partition)?.copier : undefined
+  }
+
+  /** Another life of the partition here. */
+  lose(partition: number): void {
+    this.has.delete(partition)
+    this.#shares.delete(partition)
+  }
+
+  #open(partition: number): CopiedPositions {
+    const look: CopiedPositions['look'] = async (scope, _everywhere, viewer) => {
+      for (const device of this.sees.values())
+        if (device.scope === scope && partitionOf(device.deviceId) === partition) viewer.found(device)
+      viewer.pause()
+    }
+    const positions: CopiedPositions = { observer: undefined, copier: undefined, look }
+    this.#shares.set(partition, positions)
+    return positions
+  }
+}
+
+function partitionOf(deviceId: string): number {
+  return deviceHash(deviceId) % PARTITIONS
+}
+
+/** The slow, obvious twin: all devices in a map, every question a scan. */
+class Fleet {
+  readonly devices = new Map<string, Device>()
+  readonly owners: readonly Owner[]
+  #records = 0
+
+  constructor(t: Test, tile38: Tile38Connection, owners = 1) {
+    const all = Array.from({ length: PARTITIONS }, (_, n) => n)
+    this.owners = Array.from(
+      { length: owners },
+      (_, i) =>
+        new Owner(
+          t,
+          tile38,
+          `owner ${i}`,
+          all.filter((n) => n % owners === i),
+          this,
+        ),
+    )
+  }
+
+  move(deviceId: string, [longitude, latitude]: Position, team = 'red'): void {
+    const device: Device = {
+      scope: SCOPE,
+      deviceId,
+      recordId: this.devices.get(deviceId)?.recordId ?? String(this.#records++).padStart(6, '0'),
+      userId: undefined,
+      latitude,
+      longitude,
+      accuracy: NaN,
+      updatedAt: 1_700_000_000_000,
+      team,
+    }
+    this.devices.set(deviceId, device)
+    this.#observers(deviceId).forEach((observer) => observer.moved(device))
+  }
+
+  remove(deviceId: string): void {
+    const { recordId } = this.devices.get(deviceId)!
+    this.devices.delete(deviceId)
+    this.#observers(deviceId).forEach((observer) => observer.removed(SCOPE, deviceId, recordId))
+  }
+
+  #observers(deviceId: string): PositionObserver[] {
+    return this.owners.flatMap((owner) => owner.observerOf(partitionOf(deviceId)) ?? [])
+  }
+
+  in(area: LiveArea): Device[] {
+    const areas = new LiveAreas<string>()
+    areas.put('it', area)
+    return [...this.devices.values()].filter(({ latitude, longitude }) =>
+      areas.tester('it')(latitude, longitude),
+    )
+  }
+
+  /** Only records by their ids: nobody else may be asked for who is near. */
+  async ask(question: UserQuestion): Promise<UserAnswer> {
+    if (question.ask !== 'records') throw new Error(`asked for ${question.ask}`)
+    const wanted = new Set(question.ids)
+    const found = [...this.devices.values()].filter(({ recordId }) => wanted.has(recordId))
+    // No more in one answer, as if it were full.
+    return { users: found.slice(0, 20).map(userOf), hasMore: found.length > 20 }
+  }
+
+  near(
+    [longitude, latitude]: Position,
+    radiusMeters: number,
+    limit: number,
+    metadata?: Record<string, string>,
+  ) {
+    return [...this.devices.values()]
+      .map((device) => ({
+        device,
+        distance: pointDistance(latitude, longitude, device.latitude, device.longitude),
+      }))
+      .filter(({ device, distance }) => {
+        const matches = metadataMatcher(metadata ?? {})({ team: device.team })
+        return distance <= radiusMeters && matches
+      })
+      .toSorted((a, b) => a.distance - b.distance || (a.device.recordId < b.device.recordId ? -1 : 1))
+      .slice(0, limit)
+      .map(({ device }) => device.deviceId)
+  }
+
+  settled(): Promise<void> {
+    return until(() => this.owners.every(({ written }) => written.waiting === 0))
+  }
+}
+
+function userOf({ recordId, deviceId, team, longitude, latitude }: Device): FoundUser {
+  return {
+    order: [0],
+    id: recordId,
+    deviceId,
+    user: JSON.stringify({
+      metadata: { team },
+      location: { type: 'Point', coordinates: [longitude, latitude] },
+    }),
+    explanation: '',
+  }
+}
+
+t.test(`${TILE38_NAME}: who is near is who a scan finds, in its order`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  const fleet = new Fleet(t, tile38)
+  const owners = { ask: (question: UserQuestion) => fleet.ask(question), remove: async () => false }
+  const search = new Tile38Search(tile38, STORE, new Tile38Wholeness(tile38, STORE, SHARES), owners)
+  const near = async (
+    [longitude, latitude]: Position,
+    radiusMeters: number,
+    limit: number,
+    team?: string,
+  ) => {
+    const metadata = team === undefined ? undefined : { team }
+    const question = { latitude, longitude, radiusMeters, limit, metadata }
+    const { users } = await search.ask({ scope: SCOPE, ask: 'near', near: question })
+    return users.map(({ deviceId }) => deviceId)
+  }
+  await t.rejects(near([0, 0], 1000, 10), { code: 503 }, 'before it is connected')
+  await until(() => tile38.isConnected)
+  const places = fc.sample(place, { numRuns: 400, seed: 38 })
+  places.forEach((at, i) => fleet.move(`device${i}`, at, i % 3 === 0 ? 'blue' : 'red'))
+  for (let i = 0; i < 300; i++) fleet.move(`crowd${i}`, [13.4 + i * 1e-5, 52.5], i === 299 ? 'green' : 'red')
+  for (let i = 0; i < 20; i++) fleet.remove(`device${i * 7}`)
+  await fleet.settled()
+  await fc.assert(
+    fc.asyncProperty(
+      place,
+      fc.integer({ min: 100, max: 10_000 }),
+      fc.integer({ min: 1, max: 100 }),
+      fc.option(fc.constantFrom('red', 'blue', 'green'), { nil: undefined }),
+      async (at, radius, limit, team) => {
+        const found = await near(at, radius, limit, team)
+        const expected = fleet.near(at, radius, limit, team === undefined ? undefined : { team })
+        if (found.join() !== expected.join()) throw new Error(`found ${found.join()}, not ${expected.join()}`)
+      },
+    ),
+    { numRuns: RUNS },
+  )
+  t.same(await near([13.4, 52.5], 5000, 1, 'green'), ['crowd299'], 'behind a crowd that is filtered out')
+  t.same((await near([13.4, 52.5], 5000, 100)).length, 100)
+  const elsewhere = { ...HERE, radiusMeters: 1000, limit: 9 }
+  t.same((await search.ask({ scope: SCOPE + 1, ask: 'near', near: elsewhere })).users, [], 'another scope')
+  await server.kill9()
+  await until(() => !tile38.isConnected)
+  await t.rejects(near([0, 0], 1000, 10), { code: 503 })
+})
+
+positionsContract(
+  t,
+  TILE38_NAME,
+  async (t) => {
+    const server = await tile38Server(t)
+    const tile38 = server.connect(t)
+    const fleet = new Fleet(t, tile38)
+    const wholeness = new Tile38Wholeness(tile38, STORE, SHARES)
+    const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, process: 'this one', logger })
+    positions.start()
+    t.teardown(() => positions.stop())
+    await until(() => tile38.isConnected)
+    return {
+      positions,
+      move: async (deviceId, at) => fleet.move(deviceId, at),
+      remove: async (deviceId) => fleet.remove(deviceId),
+    }
+  },
+  until,
+)
+
+t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leaves`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  const fleet = new Fleet(t, tile38)
+  const wholeness = new Tile38Wholeness(tile38, STORE, SHARES)
+  const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, process: 'this one', logger })
+  positions.start()
+  t.teardown(() => positions.stop())
+  const watcher = new Watcher(positions)
+  const places = () =>
+    new Map(
+      [...fleet.devices].map(([id, { longitude, latitude }]): [string, Position] => [
+        id,
+        [longitude, latitude],
+      ]),
+    )
+  const agrees = () => watcher.agrees(places())
+  const shuffle = (seed: number) => {
+    for (const [i, at] of fc.sample(spots, { numRuns: 400, seed }).entries()) {
+      const id = `device${i % 120}`
+      if (i % 11 === 0 && fleet.devices.has(id)) fleet.remove(id)
+      else fleet.move(id, at)
+    }
+  }
+
+  await until(() => tile38.isConnected)
+  shuffle(1)
+  await fleet.settled()
+  await Promise.all(AREAS.map((area, i) => positions.look(SCOPE, area, watcher.viewers[i]!)))
+  t.ok(agrees(), 'at the first look')
+  t.ok(AREAS.every((area) => inside(area, places()).length > 0))
+  for (const seed of [2, 3, 4]) {
+    shuffle(seed)
+    await fleet.settled()
+    await until(agrees)
+  }
+  t.pass('after moves and removals')
+
+  await server.kill9()
+  await until(() => !tile38.isConnected)
+  shuffle(5)
+  server.wipe()
+  await server.start()
+  await fleet.settled()
+  await until(agrees)
+  t.pass('after it was killed and wiped, and devices moved meanwhile')
+
+  server.signal('SIGSTOP')
+  shuffle(6)
+  await until(() => !tile38.isConnected)
+  shuffle(7)
+  server.signal('SIGCONT')
+  await fleet.settled()
+  await until(agrees)
+  t.pass('after it was stopped for some seconds')
+
+  t.equal(positions.count, AREAS.length)
+  for (const viewer of watcher.viewers) viewer.isEnded = true
+  await until(() => positions.count === 0)
+  const before = watcher.known.size
+  fleet.move('late', [13.4, 52.5])
+  await fleet.settled()
+  await tile38.send([['PING']])
+  t.equal(watcher.known.size, before, 'who looks no more is told nothing')
+})
+
+t.test(`${TILE38_NAME}: partitions change hands, and a former owner goes on writing`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  await until(() => tile38.isConnected)
+  const fleet = new Fleet(t, tile38, 2)
+  const [one, other] = fleet.owners as [Owner, Owner]
+  fc.sample(place, { numRuns: 200, seed: 7 }).forEach((at, i) => fleet.move(`device${i}`, at))
+  /** As Tile38 has them. */
+  const held = async () => {
+    const [reply] = await tile38.send([
+      ['SCAN', `ringfence:${STORE}:${SCOPE}:devices`, 'LIMIT', '1000', 'OBJECTS'],
+    ])
+    return objectsOf(reply)
+      .map(([key, object]) => `${deviceOf(key)} ${JSON.parse(object).geometry.coordinates}`)
+      .toSorted()
+  }
+  const expected = () =>
+    [...fleet.devices.values()]
+      .map(({ deviceId, longitude, latitude }) => `${deviceId} ${[longitude, latitude]}`)
+      .toSorted()
+  const agrees = async () => (await held()).join('|') === expected().join('|')
+  await fleet.settled()
+  t.strictSame(await held(), expected())
+
+  // The first owner has the partition no more, and does not know: it stands still while the second takes over.
+  one.isLive = false
+  one.sees = new Map(fleet.devices)
+  other.has.add(0)
+  const inPartition = [...fleet.devices.keys()].filter((id) => partitionOf(id) === 0)
+  for (const id of inPartition) fleet.move(id, [14, 53])
+  fleet.remove(inPartition[1]!)
+  await until(agrees)
+  await until(() => other.written.waiting === 0)
+  one.isLive = true
+  await until(async () => !(await agrees()))
+  one.lose(0)
+  one.sees = fleet.devices
+  await until(agrees)
+  t.pass('what it wrote is put right')
+
+  await tile38.send([['FLUSHDB']])
+  t.strictSame(await held(), [])
+  await until(agrees)
+  t.pass('what was emptied is written anew, though the connection held')
+  other.lose(0)
+  one.has.add(0)
+  for (const id of inPartition.slice(2)) fleet.remove(id)
+  await until(agrees)
+  t.pass('and given back')
+})
+
+t.test(`${TILE38_NAME}: nobody is asked who is where before all is there`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  const readers = server.connect(t)
+  await until(() => tile38.isConnected && readers.isConnected)
+  const wholeness = new Tile38Wholeness(readers, STORE, SHARES)
+  await t.rejects(wholeness.reached(), { code: 503, message: /Tile38/ }, 'nobody writes')
+  const fleet = new Fleet(t, tile38, 2)
+  const [one, other] = fleet.owners as [Owner, Owner]
+  await until(() => other.written.waiting === 0)
+  await wholeness.reached()
+  const isWhole = async () => wholeness.isWhole((await readers.send([wholeness.question]))[0])
+  t.ok(await isWhole())
+  await tile38.send([['FLUSHDB']])
+  t.notOk(await isWhole(), 'emptied')
+  await until(isWhole)
+
+  // The notes of the life before are still there when it comes back, and say nothing.
+  one.isLive = false
+  await server.kill9()
+  await until(() => !readers.isConnected)
+  await server.start()
+  await until(() => readers.isConnected)
+  await t.rejects(wholeness.reached(), { code: 503 }, 'one owner has not looked at it yet')
+  one.isLive = true
+  await until(() =>
+    wholeness.reached().then(
+      () => true,
+      () => false,
+    ),
+  )
+})
