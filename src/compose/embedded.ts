@@ -47,7 +47,7 @@ import { Outgoing } from '../runtime/outgoing.ts'
 import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
 import { MeasuringPool } from '../spatial/measuringPool.ts'
-import { encodeEvent } from '../wire/protobufCodec.ts'
+import { encodeEvent } from '../stream/protobufCodec.ts'
 import { geofencesOf, openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
 /** The event index is copied at 60 MB a second at most: the disk is the commit log's. */

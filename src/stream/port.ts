@@ -3,7 +3,7 @@ import type { Encoded } from '../events/audience.ts'
 import type { Stamp } from '../wire/trackSchema.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Share } from '../runtime/keyedBound.ts'
-import type { RawMessage, ServerMessage } from '../wire/messages.ts'
+import type { RawMessage, ServerMessage } from './messages.ts'
 import type { TrackFrame } from '../wire/trackFrame.ts'
 
 /** One of the encodings, chosen by the subprotocol of a connection. */

@@ -11,10 +11,10 @@ import { ApiError } from '../runtime/errors.ts'
 import { Admission } from './admission.ts'
 import { CLOSE } from './closeCodes.ts'
 import { Connection, type ConnectionParts, type FeatureEntry, type StreamCounters } from './connection.ts'
-import { jsonCodec } from '../wire/jsonCodec.ts'
-import { msgpackCodec } from '../wire/msgpackCodec.ts'
+import { jsonCodec } from './jsonCodec.ts'
+import { msgpackCodec } from './msgpackCodec.ts'
 import type { Codec, StreamFeatureKind } from './port.ts'
-import { protobufCodec } from '../wire/protobufCodec.ts'
+import { protobufCodec } from './protobufCodec.ts'
 
 export interface StreamOptions {
   readonly intake: Pick<Intake, 'submit' | 'hasRoom'>

@@ -2,7 +2,7 @@ import { isoDate } from '../model/isoDate.ts'
 import { PART_BYTES, type Encoded } from '../events/audience.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { Share } from '../runtime/keyedBound.ts'
-import type { PositionMessage } from '../wire/messages.ts'
+import type { PositionMessage } from './messages.ts'
 import type { Patience } from './patience.ts'
 import type { StreamConnection } from './port.ts'
 

@@ -6,7 +6,7 @@ import { LonLat } from '../registry/recordSchemas.ts'
 import { required } from '../registry/fields.ts'
 import { badParam, outOfRange } from '../runtime/errors.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
-import type { WatchedArea } from '../wire/messages.ts'
+import type { WatchedArea } from './messages.ts'
 
 const MAX_RADIUS_METERS = 1_000_000
 

@@ -5,7 +5,7 @@ import { ANONYMOUS } from '../ingest/anonymous.ts'
 import { TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
 import type { Update } from '../model/update.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import type { RawMessage } from './messages.ts'
+import type { RawMessage } from '../stream/messages.ts'
 
 /** Updates of one frame. */
 const MAX_UPDATES = 1000

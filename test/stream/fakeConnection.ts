@@ -1,6 +1,6 @@
 import type { Encoded } from '../../src/events/audience.ts'
-import { jsonCodec } from '../../src/wire/jsonCodec.ts'
-import type { ServerMessage } from '../../src/wire/messages.ts'
+import { jsonCodec } from '../../src/stream/jsonCodec.ts'
+import type { ServerMessage } from '../../src/stream/messages.ts'
 import type { StreamConnection } from '../../src/stream/port.ts'
 import { KeyedBound, type Share } from '../../src/runtime/keyedBound.ts'
 

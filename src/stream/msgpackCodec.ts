@@ -3,8 +3,8 @@ import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
 import { checkMsgpack } from './msgpackCheck.ts'
-import { scanMsgpackTrack } from './msgpackScanner.ts'
-import type { Codec } from '../stream/port.ts'
+import { scanMsgpackTrack } from '../wire/msgpackScanner.ts'
+import type { Codec } from './port.ts'
 
 /** Plain maps with texts as keys, which every library reads. */
 const packr = new Packr({ useRecords: false, variableMapSize: true, int64AsType: 'number' })

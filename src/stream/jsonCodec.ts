@@ -1,9 +1,9 @@
 import { decodeText, parseJsonObject } from '../api/jsonBody.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
-import { scanJsonTrack } from './jsonScanner.ts'
+import { scanJsonTrack } from '../wire/jsonScanner.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
-import type { Codec } from '../stream/port.ts'
+import type { Codec } from './port.ts'
 
 /** The members that begin a frame, in either order. */
 const TRACK_HEAD = /^\{ ?"(?:type": ?"track", ?"id": ?(\d{1,15})|id": ?(\d{1,15}), ?"type": ?"track")[ ,}]/

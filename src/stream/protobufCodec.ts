@@ -1,8 +1,8 @@
 import protobuf from 'protobufjs/light.js'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
-import type { Codec } from '../stream/port.ts'
-import { scanProtobufTrack } from './protobufScanner.ts'
+import type { Codec } from './port.ts'
+import { scanProtobufTrack } from '../wire/protobufScanner.ts'
 import schema from './protobufSchema.json' with { type: 'json' }
 
 /** `protobufSchema.json` is what protobufjs makes of proto/ringfence.proto; the test of the encodings holds it to it. */

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs'
 import t from 'tap'
 import { ApiError } from '../../src/runtime/errors.ts'
-import { jsonCodec } from '../../src/wire/jsonCodec.ts'
-import type { ServerMessage } from '../../src/wire/messages.ts'
-import { msgpackCodec } from '../../src/wire/msgpackCodec.ts'
+import { jsonCodec } from '../../src/stream/jsonCodec.ts'
+import type { ServerMessage } from '../../src/stream/messages.ts'
+import { msgpackCodec } from '../../src/stream/msgpackCodec.ts'
 import type { Codec } from '../../src/stream/port.ts'
-import { protobufCodec } from '../../src/wire/protobufCodec.ts'
+import { protobufCodec } from '../../src/stream/protobufCodec.ts'
 import fc from '../kit/fastCheck.ts'
 import { decode, encode, type Encoding, type Message } from '../kit/stream.ts'
 
@@ -147,7 +147,7 @@ const serverMessage = fc.oneof(
 
 t.test('the schema that is loaded is that of proto/ringfence.proto', async (t) => {
   const proto = readFileSync(new URL('../../proto/ringfence.proto', import.meta.url), 'utf8')
-  const loaded = readFileSync(new URL('../../src/wire/protobufSchema.json', import.meta.url), 'utf8')
+  const loaded = readFileSync(new URL('../../src/stream/protobufSchema.json', import.meta.url), 'utf8')
   t.strictSame(
     JSON.parse(loaded),
     JSON.parse(JSON.stringify(protobuf.parse(proto).root.toJSON())),
