@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { layerViolations } from './kit/layers.ts'
+import { layerViolations, tableFaults } from './kit/layers.ts'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -16,6 +16,7 @@ t.test('src/ keeps the import rules', async (t) => {
   }
   t.ok(sources.size > 10, 'the sources were found')
   t.strictSame(layerViolations(sources), [])
+  t.strictSame(tableFaults(sources), [])
 })
 
 t.test('each rule catches a planted violation', async (t) => {
@@ -28,7 +29,8 @@ t.test('each rule catches a planted violation', async (t) => {
       `const x = await import('../actor/host.ts')`,
       /log may import model, runtime, not actor/,
     ],
-    ['src/ops/a.ts', `type L = import('../log/frames.ts').L`, /ops may import .*, not log/],
+    ['src/log/a.ts', `type L = import('../actor/port.ts').L`, /log may import model, runtime, not actor/],
+    ['src/api/a.ts', `export type { C } from '../registry/port.ts'`, /api may import .*, not registry/],
     [
       'src/actor/a.ts',
       `import { L } from '../log/commitLog.ts'`,
@@ -66,7 +68,11 @@ t.test('what the rules allow raises no complaint', async (t) => {
     ],
     ['src/log/a.ts', `import { L } from './commitLog.ts'`],
     ['src/actor/a.ts', `import type { L } from '../log/port.ts'; export const x = Date.now()`],
-    ['src/api/a.ts', `import type { C } from '../registry/port.ts'`],
+    ['src/cluster/owner/a.ts', `import { C } from '../nats/calls.ts'; import { L } from '../nats/loss.ts'`],
+    [
+      'src/compose/a.ts',
+      `import { L } from '../log/commitLog.ts'; import { o } from '../../config/options.ts'`,
+    ],
     ['src/model/a.ts', `// Date.now()\nexport const x = [new Date(0), 'Math.random']`],
     [
       'src/events/eventIndex.ts',
@@ -78,10 +84,23 @@ t.test('what the rules allow raises no complaint', async (t) => {
   }
 })
 
+t.test('a row is above those that name it, and allows what is used', async (t) => {
+  const faults = tableFaults(
+    new Map([
+      ['src/model/a.ts', ''],
+      ['src/runtime/a.ts', ''],
+    ]),
+  )
+  t.ok(faults.includes('runtime does not import model'))
+  t.ok(faults.includes('geometry has a row and no file'))
+  t.notOk(faults.some((fault) => fault.includes('no row above')))
+})
+
 /** A small world around the planted files. */
 const BACKGROUND: readonly (readonly [string, string])[] = [
   ['src/log/port.ts', 'export interface L {}'],
   ['src/log/commitLog.ts', `import { openSync } from 'node:fs'`],
   ['src/log/store.ts', `import { L } from './commitLog.ts'`],
   ['src/log/frames.ts', 'export interface L {}'],
+  ['src/cluster/nats/loss.ts', `import type { NatsConnection } from '@nats-io/transport-node'`],
 ]

@@ -17,7 +17,7 @@ import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import type { Update } from '../../src/model/update.ts'
 import { BeaconStore } from '../../src/registry/beaconStore.ts'
-import type { ScopeView } from '../../src/registry/port.ts'
+import type { ScopeView } from '../../src/rules/port.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 
 const { values: options } = parseArgs({

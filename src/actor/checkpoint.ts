@@ -1,6 +1,6 @@
 import type { EventIndex } from '../events/port.ts'
 import type { CommitLog, SnapshotStore } from '../log/port.ts'
-import type { RegistryView } from '../registry/port.ts'
+import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { ActorHost } from './host.ts'

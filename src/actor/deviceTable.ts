@@ -56,6 +56,11 @@ export class DeviceTable extends DeviceColumns {
   private readonly users = new RowIndex()
   private readonly freed: { readonly row: number; readonly at: number }[] = []
 
+  /** Whether the last update was too inaccurate to touch any geofence. */
+  isIgnored(row: number): boolean {
+    return (this.flags(row) & FLAG_IGNORED) !== 0
+  }
+
   /** The first record of the device; −1 when it has none. */
   firstOf(scope: ScopeId, deviceId: string): number {
     const slot = this.deviceSlot(scope, deviceId, nameHash(scope, deviceId))

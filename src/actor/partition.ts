@@ -8,7 +8,7 @@ import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import { eventId, strangerId, userRecordId, type StoreSalt } from '../events/ids.ts'
 import { conversionJson, EventTexts, outlineIn } from '../events/record.ts'
 import type { StoredEvent } from '../events/port.ts'
-import type { ScopeView } from '../registry/port.ts'
+import type { ScopeView } from '../rules/port.ts'
 import type { FrameWriter } from './commitCodec.ts'
 import {
   DeviceTable,
@@ -21,7 +21,8 @@ import {
 import { Follower, isTooInaccurate, UNMEASURED } from '../rules/follow.ts'
 import type { Measured, Unmeasured } from '../rules/measured.ts'
 import { identify, type Identity } from './identity.ts'
-import { goesOn, NOWHERE, profileAfter, saysNothingNew } from './profile.ts'
+import { NO_STATE } from '../rules/deviceState.ts'
+import { goesOn, profileAfter, saysNothingNew } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import { headUntil, userHead, userJson, userParts } from './userRecord.ts'
 import { movedMeters, zoneCosine, type Zone } from '../rules/zone.ts'
@@ -306,10 +307,10 @@ export class Partition {
   ): readonly string[] | typeof TOO_MANY_EVENTS | typeof UNMEASURED {
     const { table } = this
     const before = table.exists(row) ? table.profile(row) : undefined
-    const followed = this.follower.follow(before ?? NOWHERE, row, update, view, time, measuring)
+    const followed = this.follower.follow(before ?? NO_STATE, row, update, view, time, measuring)
     if (followed === UNMEASURED) return UNMEASURED
-    const { place, zone, transitions } = followed
-    const profile = profileAfter(before, update, place, () =>
+    const { state, zone, transitions } = followed
+    const profile = profileAfter(before, update, state, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
     const events = transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, view, time)

@@ -2,23 +2,18 @@ import type { Profile, StreamMark } from '../model/device.ts'
 import { STREAM_MARKS } from '../model/device.ts'
 import type { Metadata } from '../model/metadata.ts'
 import type { Update } from '../model/update.ts'
-
-/** Where a user is, as the steps leave it. */
-export type Place = Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons'>
-
-/** Of a record that does not exist yet. */
-export const NOWHERE: Place = { visits: [], approaches: [], crossed: [], beacons: [] }
+import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 
 /**
- * Where the last update found the user, and what it crossed.
+ * What was known before the last update, and what it crossed.
  * @param settled whether that update left the profile as it was
  */
-export function placeBefore(
+export function stateBefore(
   profile: Profile,
   settled: boolean,
-): Pick<Place, 'visits' | 'approaches' | 'crossed'> {
+): Pick<DeviceState, 'visits' | 'approaches' | 'crossed'> {
   const { visits, approaches } = profile
-  if (settled) return { visits, approaches, crossed: NOWHERE.crossed }
+  if (settled) return { visits, approaches, crossed: NO_STATE.crossed }
   return { visits: profile.visitsBefore, approaches: profile.approachesBefore, crossed: profile.crossed }
 }
 
@@ -57,11 +52,11 @@ export function goesOn({ marks }: Profile, { stream }: Update): boolean {
 export function profileAfter(
   before: Profile | undefined,
   update: Update,
-  place: Place,
+  state: DeviceState,
   newId: () => string,
 ): Profile {
-  const { visits, approaches } = before ?? NOWHERE
-  if (before !== undefined && goesOn(before, update) && isSamePlace(before, place)) {
+  const { visits, approaches } = before ?? NO_STATE
+  if (before !== undefined && goesOn(before, update) && isSameState(before, state)) {
     if (saysNothingNew(before, update)) return before
   }
   return {
@@ -78,22 +73,22 @@ export function profileAfter(
     source: update.source ?? before?.source,
     ip: update.ip,
     createdAt: before?.createdAt ?? update.receivedAt,
-    visits: place.visits,
+    visits: state.visits,
     visitsBefore: visits,
-    approaches: place.approaches,
+    approaches: state.approaches,
     approachesBefore: approaches,
-    crossed: place.crossed,
-    beacons: place.beacons,
+    crossed: state.crossed,
+    beacons: state.beacons,
     marks: marksAfter(before?.marks ?? [], update),
   }
 }
 
-function isSamePlace(before: Profile, place: Place): boolean {
+function isSameState(before: Profile, state: DeviceState): boolean {
   return (
-    before.visits === place.visits &&
-    before.approaches === place.approaches &&
-    before.beacons === place.beacons &&
-    place.crossed.length === 0
+    before.visits === state.visits &&
+    before.approaches === state.approaches &&
+    before.beacons === state.beacons &&
+    state.crossed.length === 0
   )
 }
 

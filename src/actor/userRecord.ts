@@ -5,7 +5,7 @@ import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import { beaconContext, geofenceContext, outlineIn } from '../events/record.ts'
 import { isMeantFor } from '../rules/transitions.ts'
-import type { ScopeView } from '../registry/port.ts'
+import type { ScopeView } from '../rules/port.ts'
 import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { ApiError } from '../runtime/errors.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Credentials } from '../registry/port.ts'
+import type { Credentials } from './credentials.ts'
 
 /** Looks up a key; undefined when nobody holds it. Called for every request, so it must be fast. */
 export type KeyLookup = (key: string) => Credentials | undefined

@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { ApiError } from '../runtime/errors.ts'
-import type { Credentials } from '../registry/port.ts'
+import type { Credentials } from './credentials.ts'
 import { authenticate, keyName } from './authenticate.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
 import { errorAnswer, shuttingDown, tooLarge } from './errors.ts'

@@ -1,4 +1,4 @@
-import type { Credentials } from '../registry/port.ts'
+import type { Credentials } from './credentials.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { RequestQuotas } from './authenticate.ts'

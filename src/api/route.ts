@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Static, TObject, TSchema } from 'typebox'
-import type { Credentials } from '../registry/port.ts'
+import type { Credentials } from './credentials.ts'
 import type { AcceptsSegments } from './router.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

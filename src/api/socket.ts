@@ -1,4 +1,4 @@
-import type { Credentials } from '../registry/port.ts'
+import type { Credentials } from './credentials.ts'
 
 /**
  * One open WebSocket, as what serves it sees it: a part of what uWebSockets.js gives. Nothing of it may be called after

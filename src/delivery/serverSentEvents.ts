@@ -8,7 +8,7 @@ import { EventReader } from '../events/eventReader.ts'
 import type { EventFeed } from '../events/feed.ts'
 import { filterBytes, LISTS, type EventFilter } from '../events/filter.ts'
 import type { StoredEvent } from '../events/port.ts'
-import type { Credentials } from '../registry/port.ts'
+import type { Credentials } from '../api/credentials.ts'
 import { notFound } from '../runtime/errors.ts'
 import type { KeyedBound } from '../runtime/keyedBound.ts'
 

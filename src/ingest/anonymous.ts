@@ -1,3 +1,4 @@
+import { ANONYMOUS } from '../model/device.ts'
 import { stepBeacons } from '../rules/beacons.ts'
 import { step } from '../rules/device.ts'
 import { FactFinder } from '../rules/facts.ts'
@@ -12,7 +13,7 @@ import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
-import type { ScopeView } from '../registry/port.ts'
+import type { ScopeView } from '../rules/port.ts'
 import { newId } from '../registry/recordList.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { ApiError } from '../runtime/errors.ts'
@@ -26,9 +27,6 @@ import { Slice } from '../runtime/slices.ts'
  * delays and crossings, which need the update before, are off. Geofences for certain users stay closed, whatever userId
  * is sent along.
  */
-
-/** The deviceId that all who want nothing stored of them share; also the `_id` of their user. */
-export const ANONYMOUS = 'anonymous'
 
 /** Where an anonymous client stays, as it knows from the answer before. */
 export interface AnonymousStays {

@@ -9,7 +9,7 @@ import { USER_METADATA_KEYS, type Metadata } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { newId } from '../registry/recordList.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
-import { ANONYMOUS } from './anonymous.ts'
+import { ANONYMOUS } from '../model/device.ts'
 import { checkMetadata, MetadataBody } from '../wire/metadataSchema.ts'
 import { notFarAhead } from '../wire/trackSchema.ts'
 

@@ -4,7 +4,7 @@ import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'
 import { geofenceRecord } from '../registry/geofenceRecord.ts'
 import { isActiveAt } from '../registry/geofenceRow.ts'
-import type { ScopeView } from '../registry/port.ts'
+import type { ScopeView } from '../rules/port.ts'
 import { inTurns, mapInTurns } from '../runtime/slices.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 

@@ -1,7 +1,7 @@
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { Update } from '../model/update.ts'
-import type { ScopeView } from '../registry/port.ts'
+import type { ScopeView } from '../rules/port.ts'
 import { badParam } from '../runtime/errors.ts'
 
 /**

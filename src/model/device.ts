@@ -1,6 +1,9 @@
 import type { Metadata } from './metadata.ts'
 import type { DeviceType } from './update.ts'
 
+/** The deviceId that all who want nothing stored of them share; also the `_id` of their user. */
+export const ANONYMOUS = 'anonymous'
+
 /** One stay of a user inside a geofence. Immutable: a change makes a new one. */
 export interface Visit {
   readonly geofenceId: string

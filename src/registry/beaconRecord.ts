@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Beacon } from '../model/beacon.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
-import type { ScopeView } from './port.ts'
+import type { ScopeView } from '../rules/port.ts'
 import { DateTime, LonLat, MetadataRecord } from './recordSchemas.ts'
 
 /** How near a beacon must be for a device to be told of it: the interface's rule. */

@@ -2,7 +2,7 @@ import type { Beacon, RangedBeacon } from '../model/beacon.ts'
 import { beaconKey } from '../model/beacon.ts'
 import { BeaconGrid } from '../spatial/beaconGrid.ts'
 import type { NearBeacon } from '../spatial/beaconGrid.ts'
-import type { BeaconDirectory } from './port.ts'
+import type { BeaconDirectory } from '../spatial/port.ts'
 import { ObjectRecords } from './objectRecords.ts'
 
 const NONE: readonly Beacon[] = []

@@ -1,38 +1,9 @@
-import type { Beacon, RangedBeacon } from '../model/beacon.ts'
+import type { ScopeView } from '../rules/port.ts'
+import type { Beacon } from '../model/beacon.ts'
 import type { Geofence, GeofenceProperties, Position, TravelMode } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Settings } from '../model/settings.ts'
 import type { Webhook } from '../model/webhook.ts'
-import type { GeofenceIndex } from '../spatial/port.ts'
 import type { WebhookChange, WebhookDefinition } from './webhookSchema.ts'
-
-/** The beacons of one scope. */
-export interface BeaconDirectory {
-  readonly size: number
-  /** By `_id`, disabled ones too. */
-  beacon(id: string): Beacon | undefined
-  /** The enabled beacons with that type and those identifiers, whatever their case. */
-  inRange(ranged: RangedBeacon): readonly Beacon[]
-  /** The enabled beacons within the radius of a point that `accept` takes, nearest first, with their distance in metres. */
-  near(
-    latitude: number,
-    longitude: number,
-    radiusMeters: number,
-    limit: number,
-    accept?: (beacon: Beacon) => boolean,
-  ): readonly { readonly beacon: Beacon; readonly distance: number }[]
-}
-
-/** What the engine reads of one scope. The objects are replaced, never changed, by an edit. */
-export interface ScopeView {
-  readonly settings: Settings
-  /** Rises with every change of this scope's geofences, beacons or settings. */
-  readonly revision: number
-  readonly beacons: BeaconDirectory
-  readonly index: GeofenceIndex
-  /** By `_id`; undefined when absent or past `deleteAfter`. */
-  geofence(id: string): GeofenceProperties | undefined
-}
 
 /** A scope as the user endpoints read it. */
 export interface ScopeDirectory extends ScopeView {
@@ -41,13 +12,6 @@ export interface ScopeDirectory extends ScopeView {
   /** The whole of a geofence that is there. */
   withShape(geofence: GeofenceProperties): Geofence
   beaconByPair(tag: string, externalId: string): Beacon | undefined
-}
-
-/** The read side of the registry, as the actors use it. A batch reads one revision: changes happen between batches. */
-export interface RegistryView {
-  /** Rises with every change of any scope; commits carry it (G10). */
-  readonly revision: number
-  scope(scope: ScopeId): ScopeView
 }
 
 /** The webhooks of all scopes, as what delivers to them uses them. What a change resolved to is durable. */
@@ -89,12 +53,4 @@ export class AreaRefused extends Error {
 /** The area took too long: for this once, or always. */
 export class AreaTimedOut extends Error {
   override readonly name = 'AreaTimedOut'
-}
-
-/** Who calls: the answer of a key look-up. */
-export interface Credentials {
-  readonly scope: ScopeId
-  readonly level: 'publishable' | 'secret'
-  /** Names the key without revealing it, for rate limits and logs: environment, level and last four characters. */
-  readonly keyId: string
 }

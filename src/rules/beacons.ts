@@ -4,7 +4,7 @@ import { beaconKey } from '../model/beacon.ts'
 import type { BeaconVisit } from '../model/device.ts'
 import type { BeaconTransition } from '../model/event.ts'
 import type { Update } from '../model/update.ts'
-import type { BeaconDirectory } from '../registry/port.ts'
+import type { BeaconDirectory } from '../spatial/port.ts'
 
 /** A device that does not say what it ranges has left a beacon when it is farther away than this and its accuracy. */
 const RANGE_METERS = 100

@@ -3,13 +3,12 @@ import { delayMilliseconds, type Circumstances } from './transitions.ts'
 import type { Transition, Waypoint } from '../model/event.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
-import type { ScopeView } from '../registry/port.ts'
+import type { DeviceRows, ScopeView } from './port.ts'
 import { stepBeacons } from './beacons.ts'
 import { step } from './device.ts'
-import { FLAG_IGNORED, type DeviceTable } from '../actor/deviceTable.ts'
 import { FactFinder } from './facts.ts'
 import type { Measured, Unmeasured } from './measured.ts'
-import { NOWHERE, type Place } from '../actor/profile.ts'
+import { NO_STATE, type DeviceState } from './deviceState.ts'
 import { NO_ZONE, zoneAfter, type Zone } from './zone.ts'
 
 /** Much is to be measured, elsewhere: see {@link Follower.unmeasured}; nothing was changed. */
@@ -17,7 +16,7 @@ export const UNMEASURED: unique symbol = Symbol('unmeasured')
 
 /** What comes of an update. */
 export interface Followed {
-  readonly place: Place
+  readonly state: DeviceState
   readonly zone: Zone
   readonly transitions: readonly Transition[]
   /** Where the index has the stays, and more that means nothing; undefined: no geofence was looked at. */
@@ -28,16 +27,16 @@ export interface Followed {
 export class Follower {
   /** What the last update needs that was {@link UNMEASURED}. */
   unmeasured: Unmeasured | undefined
-  private readonly table: DeviceTable
+  private readonly table: DeviceRows
   private readonly finder = new FactFinder()
 
-  constructor(table: DeviceTable) {
+  constructor(table: DeviceRows) {
     this.table = table
   }
 
   /** Where the update leads, what happens on the way, and how far the next may go without a look at the world. */
   follow(
-    before: Place,
+    before: DeviceState,
     row: number,
     update: Update,
     view: ScopeView,
@@ -49,13 +48,13 @@ export class Follower {
     const among = stepBeacons(before.beacons, view.beacons, update, now)
     const beacons = among.visits
     if (isTooInaccurate(update, view.settings)) {
-      const place = { visits, approaches, crossed: NOWHERE.crossed, beacons }
-      return { place, zone: NO_ZONE, transitions: among.transitions, staySlots: undefined }
+      const state = { visits, approaches, crossed: NO_STATE.crossed, beacons }
+      return { state, zone: NO_ZONE, transitions: among.transitions, staySlots: undefined }
     }
-    const from = before === NOWHERE ? undefined : this.wayFrom(row, now)
+    const from = before === NO_STATE ? undefined : this.wayFrom(row, now)
     const { finder, table } = this
     const { latitude, longitude } = update
-    const isKnown = before !== NOWHERE && table.zoneRevision(row) === view.revision
+    const isKnown = before !== NO_STATE && table.zoneRevision(row) === view.revision
     if (!isKnown || !finder.recall(table.neighbours, row, view.index, latitude, longitude, now))
       finder.look(view.index, latitude, longitude, now)
     let measured: Measured | undefined
@@ -67,13 +66,13 @@ export class Follower {
     const mayBeStill = approaches.length === 0 && beacons.length === 0 && from === undefined
     const still = mayBeStill ? finder.stillZone(visits) : undefined
     if (still !== undefined) {
-      const place = { visits, approaches, crossed: NOWHERE.crossed, beacons }
-      return { place, zone: still, transitions: among.transitions, staySlots: finder.staySlots }
+      const state = { visits, approaches, crossed: NO_STATE.crossed, beacons }
+      return { state, zone: still, transitions: among.transitions, staySlots: finder.staySlots }
     }
     const facts = finder.facts(from)
     const result = step(before, facts, now)
     return {
-      place: { visits: result.visits, approaches: result.approaches, crossed: result.crossed, beacons },
+      state: { visits: result.visits, approaches: result.approaches, crossed: result.crossed, beacons },
       zone: beacons.length === 0 ? zoneAfter(result.visits, visits, facts, latitude, now) : NO_ZONE,
       transitions:
         among.transitions.length === 0 ? result.transitions : [...result.transitions, ...among.transitions],
@@ -82,18 +81,18 @@ export class Follower {
   }
 
   /** Notes what the update that was {@link follow}ed last has found, for the next of that row. */
-  remember(row: number, { place, staySlots }: Followed): void {
+  remember(row: number, { state, staySlots }: Followed): void {
     const { neighbours } = this.table
     if (staySlots === undefined) return neighbours.forget(row)
     this.finder.remember(neighbours, row)
-    neighbours.setStays(row, place.visits.length, staySlots)
+    neighbours.setStays(row, state.visits.length, staySlots)
   }
 
   /** The last update's place, where crossings since then are to be found. */
   private wayFrom(row: number, now: Circumstances): Waypoint | undefined {
     const { table } = this
     const { detectCrossings, maxGapSeconds } = now.settings
-    if (!detectCrossings || (table.flags(row) & FLAG_IGNORED) !== 0) return undefined
+    if (!detectCrossings || table.isIgnored(row)) return undefined
     const time = table.updatedAt(row)
     if (now.time - time > delayMilliseconds(maxGapSeconds)) return undefined
     return { time, latitude: table.latitude(row), longitude: table.longitude(row) }

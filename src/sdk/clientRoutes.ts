@@ -3,7 +3,7 @@ import { DEVICE_TYPE_HEADER, isIos } from '../api/deviceType.ts'
 import { route, type Route } from '../api/route.ts'
 import { Text } from '../api/schemas.ts'
 import type { Settings } from '../model/settings.ts'
-import type { RegistryView } from '../registry/port.ts'
+import type { RegistryView } from '../rules/port.ts'
 
 import { FEATURE_SETTINGS, FeatureSettings, sdkConfiguration, SdkConfiguration } from './sdkConfiguration.ts'
 

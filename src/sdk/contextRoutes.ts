@@ -7,7 +7,7 @@ import { isMeantFor } from '../rules/transitions.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import { isActiveAt } from '../registry/geofenceRow.ts'
-import type { RegistryView, ScopeView } from '../registry/port.ts'
+import type { RegistryView, ScopeView } from '../rules/port.ts'
 
 const Context = {
   geofences: Type.Array(GeofenceContextSchema, { description: 'The enabled geofences around the location.' }),

@@ -1,3 +1,4 @@
+import type { Beacon, RangedBeacon } from '../model/beacon.ts'
 import type { Geofence, GeofenceProperties, Outline, Shape } from '../model/geofence.ts'
 import type { Probe } from '../geometry/probe.ts'
 import type { ShapePlaces } from '../geometry/shapeArena.ts'
@@ -102,4 +103,21 @@ export interface GeofenceIndex extends ShapeIndex<GeofenceProperties> {
 export interface Measurer {
   /** As `measureShapes` of shapeBatch.ts; undefined where it cannot be done there now. Never rejects. */
   measure(batch: ShapeBatch): Promise<Float64Array | undefined>
+}
+
+/** The beacons of one scope. */
+export interface BeaconDirectory {
+  readonly size: number
+  /** By `_id`, disabled ones too. */
+  beacon(id: string): Beacon | undefined
+  /** The enabled beacons with that type and those identifiers, whatever their case. */
+  inRange(ranged: RangedBeacon): readonly Beacon[]
+  /** The enabled beacons within the radius of a point that `accept` takes, nearest first, with their distance in metres. */
+  near(
+    latitude: number,
+    longitude: number,
+    radiusMeters: number,
+    limit: number,
+    accept?: (beacon: Beacon) => boolean,
+  ): readonly { readonly beacon: Beacon; readonly distance: number }[]
 }

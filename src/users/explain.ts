@@ -2,7 +2,7 @@ import type { Partition } from '../actor/partition.ts'
 import { circumstancesOf } from '../rules/follow.ts'
 import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_SETTLED, FLAG_STOPPED } from '../actor/deviceTable.ts'
 import { FactFinder } from '../rules/facts.ts'
-import { placeBefore } from '../actor/profile.ts'
+import { stateBefore } from '../actor/profile.ts'
 import {
   decide,
   dwellMinutes,
@@ -15,7 +15,7 @@ import {
 import type { Visit } from '../model/device.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'
-import type { ScopeView } from '../registry/port.ts'
+import type { ScopeView } from '../rules/port.ts'
 
 /**
  * Why the last update of a user made, or did not make, events: every candidate geofence with its distance, coverage,
@@ -44,7 +44,7 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
   }
   const time = table.updatedAt(row)
   const now = circumstancesOf(update, time, view.settings)
-  const { visits, approaches, crossed: ways } = placeBefore(profile, (flags & FLAG_SETTLED) !== 0)
+  const { visits, approaches, crossed: ways } = stateBefore(profile, (flags & FLAG_SETTLED) !== 0)
   const finder = new FactFinder().look(view.index, update.latitude, update.longitude, now)
   const facts = finder.measure(visits, undefined, undefined, true).facts()
   const since = new Map(approaches.map((one) => [one.geofenceId, one.since]))

@@ -2,7 +2,7 @@ import { PAGE_CHARACTERS } from '../events/port.ts'
 import type { StoreSalt } from '../events/ids.ts'
 import type { FoundUser, UserAnswer, UserQuestion } from '../actor/port.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { ScopeView } from '../registry/port.ts'
+import type { ScopeView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { explainUser } from './explain.ts'
 import {

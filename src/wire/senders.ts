@@ -1,6 +1,6 @@
 import { deviceHash } from '../model/deviceHash.ts'
 import type { DeviceType, Sender } from '../model/update.ts'
-import { ANONYMOUS } from '../ingest/anonymous.ts'
+import { ANONYMOUS } from '../model/device.ts'
 import type { Stamp } from './trackSchema.ts'
 import { FIELD } from './updateFields.ts'
 

@@ -1,11 +1,10 @@
 import Type from 'typebox'
 import { Name } from '../api/schemas.ts'
 import { Validator } from '../api/validate.ts'
-import { ANONYMOUS } from '../ingest/anonymous.ts'
+import { ANONYMOUS } from '../model/device.ts'
 import { TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
 import type { Update } from '../model/update.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import type { RawMessage } from '../stream/messages.ts'
 
 /** Updates of one frame. */
 const MAX_UPDATES = 1000
@@ -31,6 +30,9 @@ export interface Refusal {
   readonly error: ApiError
 }
 
+/** A decoded message, whose fields are still unchecked. */
+type Message = Readonly<Record<string, unknown>>
+
 /** A frame of updates, read. */
 export interface TrackFrame {
   readonly id: number
@@ -46,7 +48,7 @@ export interface TrackFrame {
  * The number of a frame.
  * @throws ApiError 400
  */
-export function frameId({ id }: RawMessage): number {
+export function frameId({ id }: Message): number {
   if (id === undefined || id === null) throw badParam('id', 'Required.')
   if (!Number.isSafeInteger(id) || (id as number) < 1)
     throw badParam('id', 'Must be a whole number, at least 1.')
@@ -57,15 +59,9 @@ export function frameId({ id }: RawMessage): number {
  * Reads a frame whose updates are still unchecked.
  * @throws ApiError 400 for what is wrong with the frame as a whole
  */
-export function readTrack(message: RawMessage, stamp: Stamp): TrackFrame {
-  frames.check(message as unknown as Record<string, unknown>)
-  const {
-    id,
-    updates: items,
-    events,
-    stream,
-    sequence,
-  } = message as unknown as Type.Static<typeof TrackMessage>
+export function readTrack(message: Message, stamp: Stamp): TrackFrame {
+  frames.check(message)
+  const { id, updates: items, events, stream, sequence } = message as Type.Static<typeof TrackMessage>
   if ((stream === undefined) !== (sequence === undefined))
     throw badParam(
       stream === undefined ? 'stream' : 'sequence',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { FLAG_SETTLED } from '../../src/actor/deviceTable.ts'
 import type { Partition } from '../../src/actor/partition.ts'
-import { placeBefore } from '../../src/actor/profile.ts'
+import { stateBefore } from '../../src/actor/profile.ts'
 import type { Profile } from '../../src/model/device.ts'
 import { explainUser } from '../../src/users/explain.ts'
 import { findUser } from '../../src/users/userQueries.ts'
@@ -20,7 +20,7 @@ const UPDATES = 10
 function profileNow({ table }: Partition, row: number): Profile {
   const profile = table.peek(row)
   const settled = (table.flags(row) & FLAG_SETTLED) !== 0
-  return { ...profile, crossed: placeBefore(profile, settled).crossed }
+  return { ...profile, crossed: stateBefore(profile, settled).crossed }
 }
 
 /** The explanation of the last update names the very events of geofences that it made, and what it crossed. */

@@ -13,7 +13,7 @@ import {
   parseCoordinates,
 } from '../../src/api/schemas.ts'
 import { createServer, type Server, type ServerOptions } from '../../src/api/server.ts'
-import type { Credentials } from '../../src/registry/port.ts'
+import type { Credentials } from '../../src/api/credentials.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 

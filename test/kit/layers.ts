@@ -4,7 +4,8 @@
  * Owns: who may import whom, which files are technologies, which must be pure. Does not own: whether an import
  * resolves (the compiler says) or is used (knip says).
  *
- * 1. A folder imports itself, the folders of its row, and any port file except where it stands below all ports.
+ * 1. A folder imports itself and the folders of its row, types included. No two folders import each other, not even around a
+ *    circle: rows are in an order. A row names no folder that its folder does not import.
  * 2. A technology file, one that reaches files, sockets, threads or a database, is imported from outside its folder
  *    by the composition roots, workers, tests and benches only: everybody else sees its port.
  * 3. Pure code imports no `node:` module, reads no clock and draws no random number.
@@ -14,34 +15,120 @@
 import { parseSync } from 'oxc-parser'
 import { posix } from 'node:path'
 
-/** Folder under src/ → the folders that it may import. A folder without a row may not exist. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  model: [],
-  runtime: ['model'],
-  geometry: ['model'],
-  spatial: ['model', 'runtime', 'geometry'],
-  events: ['model', 'runtime', 'api', 'geometry'],
-  log: ['model', 'runtime'],
-  api: ['model', 'runtime'],
-  registry: ['model', 'runtime', 'api', 'log', 'spatial', 'geometry'],
-  actor: ['model', 'runtime', 'log', 'spatial', 'geometry', 'events'],
-  engine: ['model', 'runtime', 'api', 'log', 'spatial', 'geometry', 'events', 'actor', 'users', 'ingest'],
-  ingest: ['model', 'runtime', 'api', 'log', 'actor', 'events', 'geometry', 'registry'],
-  context: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],
-  client: ['model', 'runtime', 'api', 'events', 'geometry', 'registry'],
-  users: ['model', 'runtime', 'api', 'actor', 'events', 'geometry', 'ingest'],
-  delivery: ['model', 'runtime', 'api', 'log', 'events', 'registry'],
-  stream: ['model', 'runtime', 'api', 'events', 'spatial', 'geometry', 'registry', 'actor', 'ingest'],
-  reference: ['runtime', 'api'],
-  ops: ['model', 'runtime', 'api', 'actor'],
-  backup: ['model', 'runtime'],
-  control: ['model', 'runtime'],
-  geodata: ['model', 'runtime', 'api'],
-  routing: ['model', 'runtime', 'api', 'geometry'],
-}
+/**
+ * Folder under src/ → the folders that it imports, types included, ports too. A row names folders of rows above it only, so no
+ * two folders can import each other, not even around a circle. What a row allows must be used: the table is the truth.
+ */
+const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[] = [
+  ['model', []],
+  ['runtime', ['model']],
+  ['geometry', ['model']],
+  ['log', ['model', 'runtime']],
+  ['api', ['model', 'runtime']],
+  ['spatial', ['model', 'runtime', 'geometry']],
+  ['rules', ['model', 'geometry', 'spatial']],
+  ['wire', ['model', 'runtime', 'api']],
+  ['events', ['model', 'runtime', 'api']],
+  ['actor', ['model', 'runtime', 'geometry', 'log', 'spatial', 'rules', 'events']],
+  ['registry', ['model', 'runtime', 'geometry', 'api', 'spatial', 'rules']],
+  ['users', ['model', 'runtime', 'geometry', 'api', 'rules', 'events', 'actor', 'registry']],
+  [
+    'ingest',
+    [
+      'model',
+      'runtime',
+      'geometry',
+      'api',
+      'spatial',
+      'rules',
+      'wire',
+      'events',
+      'actor',
+      'registry',
+      'users',
+    ],
+  ],
+  ['stream', ['model', 'runtime', 'geometry', 'api', 'spatial', 'wire', 'events', 'actor', 'registry']],
+  ['sdk', ['model', 'runtime', 'geometry', 'api', 'rules', 'events', 'registry']],
+  ['tile38', ['model', 'runtime', 'geometry', 'spatial', 'actor']],
+  ['cluster/nats', ['runtime']],
+  ['cluster/protocol', ['model', 'runtime', 'spatial', 'wire', 'actor']],
+  ['cluster/journal', ['model', 'runtime', 'log', 'events', 'cluster/nats']],
+  ['cluster/ownership', ['log']],
+  [
+    'cluster/owner',
+    [
+      'model',
+      'runtime',
+      'log',
+      'spatial',
+      'rules',
+      'events',
+      'actor',
+      'users',
+      'cluster/nats',
+      'cluster/protocol',
+    ],
+  ],
+  [
+    'cluster/gateway',
+    [
+      'model',
+      'runtime',
+      'api',
+      'spatial',
+      'events',
+      'actor',
+      'users',
+      'cluster/nats',
+      'cluster/protocol',
+      'cluster/owner',
+    ],
+  ],
+  ['cluster/registry', ['runtime', 'geometry', 'registry']],
+  ['delivery', ['model', 'runtime', 'api', 'events', 'registry', 'cluster/nats']],
+  ['geodata', ['model', 'runtime']],
+  ['routing', ['model', 'runtime', 'geometry', 'api', 'registry', 'geodata']],
+  ['reference', ['runtime', 'api']],
+  ['ops', ['model', 'runtime', 'log', 'api', 'rules', 'events', 'actor']],
+  ['cli/backup', ['log', 'events']],
+  ['cli/control', ['runtime', 'cli/backup']],
+  ['cli', ['runtime', 'log', 'events', 'registry', 'cli/backup', 'cli/control']],
+  [
+    'compose',
+    [
+      'model',
+      'runtime',
+      'log',
+      'api',
+      'spatial',
+      'wire',
+      'events',
+      'actor',
+      'registry',
+      'users',
+      'ingest',
+      'stream',
+      'sdk',
+      'tile38',
+      'cluster/nats',
+      'cluster/journal',
+      'cluster/ownership',
+      'cluster/owner',
+      'cluster/gateway',
+      'cluster/registry',
+      'delivery',
+      'geodata',
+      'routing',
+      'reference',
+      'ops',
+      'cli/backup',
+      'cli/control',
+    ],
+  ],
+]
 
-/** Folders below all ports: they may not even import a port. */
-const BELOW_PORTS: ReadonlySet<string> = new Set(['model', 'runtime', 'geometry'])
+const MAY_IMPORT = new Map(IMPORTS)
 
 const TECHNOLOGIES: ReadonlySet<string> = new Set([
   'node:fs',
@@ -61,19 +148,22 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
 ])
 
 /** What they put together is the server, and the operator's commands. */
-const ROOTS: ReadonlySet<string> = new Set(['src/main.ts', 'src/cli/operator.ts', 'src/region.ts'])
+const ROOTS: ReadonlySet<string> = new Set(['src/main.ts', 'src/region.ts'])
 
-/** Its files are composition roots, too. */
-const ROOTS_FOLDER = 'src/compose/'
+/** Their files put technologies together, and read the settings. */
+const ROOT_FOLDERS: ReadonlySet<string> = new Set(['cli', 'compose'])
 
 /** Where the files that threads start with are named. */
 const WORKER_URLS = 'workers/urls.ts'
 
+/** A folder whose technology is made of another's: what many processes share is each one's own registry, edited otherwise. */
+const BUILDS_ON: ReadonlyMap<string, string> = new Map([['cluster/registry', 'registry']])
+
 const PURE: readonly RegExp[] = [
   /^src\/model\//,
   /^src\/geometry\//,
+  /^src\/rules\//,
   /^src\/events\/(?!event(?:Index|Database|Worker))/,
-  /^src\/actor\/device\.ts$/,
 ]
 
 /**
@@ -96,6 +186,30 @@ export function layerViolations(sources: ReadonlyMap<string, string>): string[] 
   return violations
 }
 
+/**
+ * What the table itself has wrong, one sentence each: rows out of order, and rows or imports that nothing uses.
+ * @param sources as above
+ */
+export function tableFaults(sources: ReadonlyMap<string, string>): string[] {
+  const used = new Set<string>()
+  for (const [path, source] of sources) {
+    for (const specifier of read(path, source).imports)
+      if (specifier.startsWith('.')) used.add(`${folderOf(path)} ${folderOf(resolve(path, specifier))}`)
+  }
+  const folders = new Set([...sources.keys()].map(folderOf))
+  const faults: string[] = []
+  const above = new Set<string>()
+  for (const [folder, imports] of IMPORTS) {
+    if (!folders.has(folder)) faults.push(`${folder} has a row and no file`)
+    for (const imported of imports) {
+      if (!above.has(imported)) faults.push(`${folder} names ${imported}, which is no row above it`)
+      if (!used.has(`${folder} ${imported}`)) faults.push(`${folder} does not import ${imported}`)
+    }
+    above.add(folder)
+  }
+  return faults
+}
+
 interface SourceFile {
   /** Specifiers of static, dynamic and type imports and of re-exports. */
   readonly imports: readonly string[]
@@ -111,21 +225,24 @@ function importProblem(
   if (!specifier.startsWith('.')) {
     return specifier.startsWith('node:') && isPure(path) ? 'pure code imports no node: module' : undefined
   }
-  if (ROOTS.has(path) || path.startsWith(ROOTS_FOLDER)) return undefined
+  if (ROOTS.has(path)) return undefined
   const target = resolve(path, specifier)
   const from = folderOf(path)
   const to = folderOf(target)
-  if (target === WORKER_URLS && technologies.has(path)) return undefined
-  if (to === undefined) return 'src/ imports nothing outside of it'
-  if (from === undefined || MAY_IMPORT[from] === undefined) return `${path} has no row in the import rules`
+  const isRoot = from !== undefined && ROOT_FOLDERS.has(from)
+  if (target === WORKER_URLS && (isRoot || technologies.has(path))) return undefined
+  if (to === undefined) return isRoot ? undefined : 'src/ imports nothing outside of it'
+  const allowed = from === undefined ? undefined : MAY_IMPORT.get(from)
+  if (from === undefined || allowed === undefined) return `${path} has no row in the import rules`
   if (from === to) return undefined
-  if (technologies.has(target)) return 'a technology is imported by composition roots only; use its port'
-  if (MAY_IMPORT[from].includes(to)) return undefined
-  if (posix.basename(target) === 'port.ts' && !BELOW_PORTS.has(from)) return undefined
-  return `${from} may import ${MAY_IMPORT[from].join(', ') || 'nothing'}, not ${to}`
+  const isOwn = topOf(from) === topOf(to) || BUILDS_ON.get(from) === topOf(to)
+  if (!isRoot && !isOwn && technologies.has(target))
+    return 'a technology is imported by composition roots only; use its port'
+  if (allowed.includes(to)) return undefined
+  return `${from} may import ${allowed.join(', ') || 'nothing'}, not ${to}`
 }
 
-/** Files that import a technology, and those of the same folder that import such a file. */
+/** Files that import a technology, and those of the same top folder that import such a file. */
 function technologyFiles(files: ReadonlyMap<string, SourceFile>): Set<string> {
   const found = new Set<string>()
   let before: number
@@ -134,7 +251,8 @@ function technologyFiles(files: ReadonlyMap<string, SourceFile>): Set<string> {
     for (const [path, { imports }] of files) {
       const reaches = imports.some(
         (specifier) =>
-          TECHNOLOGIES.has(specifier) || (specifier.startsWith('./') && found.has(resolve(path, specifier))),
+          TECHNOLOGIES.has(specifier) ||
+          (specifier.startsWith('.') && isSameTop(path, specifier) && found.has(resolve(path, specifier))),
       )
       if (reaches) found.add(path)
     }
@@ -192,9 +310,19 @@ function resolve(path: string, specifier: string): string {
   return posix.join(posix.dirname(path), specifier)
 }
 
-/** `src/log/port.ts` → `log`; undefined for what lies directly under src/ or outside of it. */
+/** `src/cluster/nats/calls.ts` → `cluster/nats`; undefined for what lies directly under src/ or outside of it. */
 function folderOf(path: string): string | undefined {
-  return /^src\/([^/]+)\//.exec(path)?.[1]
+  return /^src\/(.+)\/[^/]+$/.exec(path)?.[1]
+}
+
+/** `cluster/nats` → `cluster` */
+function topOf(folder: string): string {
+  return folder.split('/', 1)[0]!
+}
+
+function isSameTop(path: string, specifier: string): boolean {
+  const [from, to] = [folderOf(path), folderOf(resolve(path, specifier))]
+  return from !== undefined && to !== undefined && topOf(from) === topOf(to)
 }
 
 function isPure(path: string): boolean {

@@ -1,0 +1,9 @@
+import type { ScopeId } from '../model/scope.ts'
+
+/** Who calls: the answer of a key look-up. */
+export interface Credentials {
+  readonly scope: ScopeId
+  readonly level: 'publishable' | 'secret'
+  /** Names the key without revealing it, for rate limits and logs: environment, level and last four characters. */
+  readonly keyId: string
+}
