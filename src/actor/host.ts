@@ -84,8 +84,12 @@ const LARGE_FRAME_BYTES = 1024 * 1024
  * must have their turn.
  */
 const EVALUATION_MS = 10
-/** An update that took this long is dear: what else came with it waits behind the updates of others. */
+/**
+ * An update that took this long, and that met so many geofences, is dear: what else came with it waits behind the updates of
+ * others. Time alone would also be that of other processes: where processors are scarce, every update is now and then long.
+ */
 const DEAR_MS = 2
+const DEAR_MEETINGS = 32
 /** What waits behind the others is evaluated this long in a batch, one update at least. */
 const BACKLOG_MS = 4
 /** Updates within their zones after which the clock is looked at. */
@@ -175,6 +179,10 @@ export class ActorHost implements Intake {
   private readonly position = new RowPosition()
   private batchEvents: StoredEvent[] = []
   private batchBytes = 0
+  /** Of a frame without commits. */
+  private emptyBytes = 0
+  /** Whose commit is open still, see {@link endInTurns}. */
+  private unended: Partition | undefined
   /** The last frame was of {@link LARGE_FRAME_BYTES} or more. */
   private wasLarge = false
   /** Of `performance.now()`. */
@@ -328,8 +336,30 @@ export class ActorHost implements Intake {
 
   private run(): void {
     this.evaluate()
+    if (this.unended === undefined) return this.close()
+    this.flushing = true
+    setImmediate(this.endInTurns)
+  }
+
+  /** Writes the many events of the commit that is open still, in turns with everything else. */
+  private readonly endInTurns = (): void => {
+    if (this.unended!.writeEvents(this.writer, this.batchEvents)) {
+      setImmediate(this.endInTurns)
+      return
+    }
+    this.unended!.end(this.writer, this.batchEvents)
+    this.unended = undefined
+    this.close()
+  }
+
+  /** The frame is complete. */
+  private close(): void {
+    this.batchBytes = this.writer.bytes === this.emptyBytes ? 0 : this.writer.bytes
     this.wasLarge = this.batchBytes >= LARGE_FRAME_BYTES
-    if (this.batchBytes === 0) return this.tell()
+    if (this.batchBytes === 0) {
+      this.flushing = false
+      return this.tell()
+    }
     this.flushing = true
     this.counters.frames++
     this.counters.frameBytes += this.batchBytes
@@ -372,7 +402,7 @@ export class ActorHost implements Intake {
     const { writer } = this
     const time = this.parts.clock.now()
     writer.begin(time)
-    const empty = writer.bytes
+    this.emptyBytes = writer.bytes
     this.applyRemovals(time)
     const waiting = this.waiting
     this.waiting = []
@@ -381,7 +411,7 @@ export class ActorHost implements Intake {
     this.isLate = false
     const unfinished: number[] = []
     for (const number of waiting) {
-      if (writer.bytes < FRAME_BYTES && !this.isLate) {
+      if (writer.bytes < FRAME_BYTES && !this.isLate && this.unended === undefined) {
         this.applyMail(number, time)
         if (this.mailboxes[number]!.length > 0) unfinished.push(number)
       } else this.waiting.push(number)
@@ -390,7 +420,6 @@ export class ActorHost implements Intake {
     this.waiting.push(...unfinished)
     this.applyBacklog(time)
     this.applyConversions(time)
-    this.batchBytes = writer.bytes === empty ? 0 : writer.bytes
   }
 
   private applyMail(number: number, time: number): void {
@@ -408,7 +437,7 @@ export class ActorHost implements Intake {
       if (mail.submitter.isBehind || backlog.has(mail.update.deviceId) || !this.apply(mail, partition))
         backlog.push(mail)
     }
-    partition.end(writer, this.batchEvents)
+    this.endCommit(partition)
     // Setting the length of an array to 0 leaves V8's compiled code, and a new one costs next to nothing.
     this.mailboxes[number] = taken === mailbox.length ? [] : mailbox.slice(taken)
   }
@@ -417,7 +446,7 @@ export class ActorHost implements Intake {
   private applyBacklog(time: number): void {
     const { backlog, writer } = this
     // To bring a large frame to the disk takes long. Those who came meanwhile get one of their own first.
-    if (!this.hasBacklog || (this.wasLarge && this.told.length > 0)) return
+    if (this.unended !== undefined || !this.hasBacklog || (this.wasLarge && this.told.length > 0)) return
     this.lookedAt = performance.now()
     const until = this.lookedAt + BACKLOG_MS
     do {
@@ -426,8 +455,19 @@ export class ActorHost implements Intake {
       const partition = this.partitionOf(deviceId)
       partition.begin(writer, time, this.parts.registry.revision)
       if (this.apply(mail, partition)) backlog.taken(deviceId)
-      partition.end(writer, this.batchEvents)
-    } while (backlog.isReady && writer.bytes < FRAME_BYTES && performance.now() < until)
+      this.endCommit(partition)
+    } while (
+      this.unended === undefined &&
+      backlog.isReady &&
+      writer.bytes < FRAME_BYTES &&
+      performance.now() < until
+    )
+  }
+
+  /** Ends the commit of a partition, or leaves that to turns after this one: the frame takes nothing else then. */
+  private endCommit(partition: Partition): void {
+    if (partition.isLong) this.unended = partition
+    else partition.end(this.writer, this.batchEvents)
   }
 
   /** Applies one update; false: it needs something first, and its device waits in the backlog for that. */
@@ -440,7 +480,7 @@ export class ActorHost implements Intake {
     const result = partition.apply(update, view, this.writer, rateLimited, wantsUser, measuring)
     // Within a zone an update takes hardly more than looking at the clock, but for a user who is told of many stays.
     const isCheap = partition.zoneHits !== zoneHits && !wantsUser
-    if (!isCheap || this.told.length % UPDATES_A_LOOK === 0) this.look(submitter)
+    if (!isCheap || this.told.length % UPDATES_A_LOOK === 0) this.look(submitter, partition.meetings)
     if (result === UNMEASURED) {
       void this.measure(mail, partition.unmeasured!)
       return false
@@ -462,9 +502,9 @@ export class ActorHost implements Intake {
   }
 
   /** Looks at the clock, after an update of theirs. */
-  private look(submitter: Submitter): void {
+  private look(submitter: Submitter, meetings: number): void {
     const now = performance.now()
-    if (now - this.lookedAt >= DEAR_MS) submitter.isBehind = true
+    if (meetings >= DEAR_MEETINGS && now - this.lookedAt >= DEAR_MS) submitter.isBehind = true
     this.lookedAt = now
     this.isLate ||= now >= this.evaluateUntil
   }
@@ -482,7 +522,7 @@ export class ActorHost implements Intake {
   private applyConversions(time: number): void {
     const { writer, conversions } = this
     let taken = 0
-    while (taken < conversions.length && writer.bytes < FRAME_BYTES) {
+    while (this.unended === undefined && taken < conversions.length && writer.bytes < FRAME_BYTES) {
       const mail = conversions[taken++]!
       const partition = this.partitionOf(mail.conversion.deviceId)
       partition.begin(writer, time, this.parts.registry.revision)

@@ -9,6 +9,8 @@ import { eventId, strangerId, userRecordId, type StoreSalt } from '../events/ids
 import { conversionJson, EventTexts, outlineIn } from '../events/record.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { Turns as WorkTurns } from '../runtime/turns.ts'
 import type { FrameWriter } from './commitCodec.ts'
 import {
   DeviceTable,
@@ -24,7 +26,7 @@ import { identify, type Identity } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
 import { goesOn, profileAfter, saysNothingNew } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
-import { headUntil, userHead, userJson, userParts } from './userRecord.ts'
+import { headUntil, userHead, userHeadPieces, userJson, userParts, userTail } from './userRecord.ts'
 import { movedMeters, zoneCosine, type Zone } from '../rules/zone.ts'
 
 /**
@@ -65,6 +67,52 @@ class AppliedForUser implements Applied {
   }
 }
 
+/**
+ * With a user who stays in a crowd of geofences, whose text may have megabytes: it is made when it is asked for, which of a
+ * replay is the last one only, with the geofences as they are by then.
+ */
+class AppliedInCrowd implements Applied {
+  readonly events: readonly string[]
+  readonly repeated: boolean
+  readonly row: number
+  readonly #user: CrowdedUser
+
+  constructor(user: CrowdedUser, events: readonly string[], repeated: boolean, row: number) {
+    this.#user = user
+    this.events = events
+    this.repeated = repeated
+    this.row = row
+  }
+
+  get user(): string {
+    const { profile, scope, view, now, tail } = this.#user
+    return userHead(profile, scope, view, now) + tail
+  }
+
+  async userPieces(): Promise<readonly string[]> {
+    const { profile, scope, view, now, tail } = this.#user
+    const pieces = await crowdTurns.take(() => userHeadPieces(profile, scope, view, now))
+    pieces.push(tail)
+    return pieces
+  }
+}
+
+/** A user as it was after an update. */
+interface CrowdedUser {
+  readonly profile: Profile
+  readonly scope: ScopeId
+  readonly view: ScopeView
+  readonly now: number
+  /** See {@link userTail}. */
+  readonly tail: string
+}
+
+/** From so many stays on the text of a user takes long, if the geofences have the most metadata. */
+const CROWD = 64
+/** Users in crowds that are written at one time: each is held in memory until it is out. */
+const CROWDED_AT_ONCE = 8
+const crowdTurns = new WorkTurns(CROWDED_AT_ONCE)
+
 /** The device has sent more than its rate allows; nothing was changed. */
 export const RATE_LIMITED: unique symbol = Symbol('rate limited')
 /** The device has {@link MAX_RECORDS} records already; nothing was changed. */
@@ -84,6 +132,10 @@ export const MAX_RECORDS = 1000
  */
 export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
+/** To write so much of events takes milliseconds. */
+const LONG_BYTES = 1024 * 1024
+const BYTES_A_TURN = 256 * 1024
+
 const NO_EVENTS: readonly string[] = []
 
 export class Partition {
@@ -99,6 +151,8 @@ export class Partition {
   private readonly earlyMs: number
   private readonly follower = new Follower(this.table)
   private readonly newEvents: StoredEvent[] = []
+  /** How many of them are in the frame. */
+  private written = 0
   private commitTime = 0
   private eventIndex = 0
   /** Bytes (roughly) of the events of the commit under way, which are written at its end. */
@@ -112,6 +166,9 @@ export class Partition {
     this.earlyMs = EARLY_MS + 1000 - this.intervalMs
   }
 
+  /** Geofences that the last update was held against; none, where the first tier answered it. */
+  meetings = 0
+
   /** What the last update needs that was {@link UNMEASURED}. */
   get unmeasured(): Unmeasured | undefined {
     return this.follower.unmeasured
@@ -123,15 +180,31 @@ export class Partition {
     this.eventIndex = 0
     this.eventBytes = 0
     this.newEvents.length = 0
+    this.written = 0
     writer.beginCommit(this.number, this.sequence + 1, revision)
+  }
+
+  /** Whether the commit has so many events that {@link writeEvents} is to write them in turns, before it ends. */
+  get isLong(): boolean {
+    return this.eventBytes >= LONG_BYTES
+  }
+
+  /** Writes some of the commit's events, and appends them to `events`; whether there are more. */
+  writeEvents(writer: FrameWriter, events: StoredEvent[]): boolean {
+    const { newEvents } = this
+    let bytes = 0
+    while (this.written < newEvents.length && bytes < BYTES_A_TURN) {
+      const event = newEvents[this.written++]!
+      writer.event(event)
+      events.push(event)
+      bytes += event.json.length
+    }
+    return this.written < newEvents.length
   }
 
   /** Ends the commit and appends its events to `events`; returns whether there is one. */
   end(writer: FrameWriter, events: StoredEvent[]): boolean {
-    for (const event of this.newEvents) {
-      writer.event(event)
-      events.push(event)
-    }
+    while (this.writeEvents(writer, events));
     const stands = writer.endCommit()
     if (stands) this.sequence++
     return stands
@@ -152,6 +225,7 @@ export class Partition {
     measuring?: Measured | 'elsewhere',
   ): Applied | Refusal {
     const { table } = this
+    this.meetings = 0
     const known = table.rowOf(update.sender, update.stream, update.sequence)
     const { row, first, latestTime, records, repeatOf } =
       known < 0 ? identify(table, update) : this.onlyRecord(known)
@@ -197,7 +271,16 @@ export class Partition {
     repeated: boolean,
   ): Applied {
     if (!wantsUser) return { user: '', events, repeated, row }
-    return new AppliedForUser(this.partsOf(row, view, update.receivedAt), events, repeated, row)
+    const { table } = this
+    const now = update.receivedAt
+    if (!this.hasHead(row, view, now)) {
+      const profile = table.profile(row)
+      if (profile.visits.length >= CROWD) {
+        const tail = userTail(userParts(table, row, ''))
+        return new AppliedInCrowd({ profile, scope: update.scope, view, now, tail }, events, repeated, row)
+      }
+    }
+    return new AppliedForUser(this.partsOf(row, view, now), events, repeated, row)
   }
 
   /** As {@link identify} answers for the only record of a device. */
@@ -258,12 +341,18 @@ export class Partition {
 
   private partsOf(row: number, view: ScopeView, now: number): UserParts {
     const { table } = this
-    let head = table.replyHead[row]
-    if (head === undefined || head.revision !== view.revision || now >= head.until) {
-      const until = headUntil(table.profile(row), view)
-      head = table.replyHead[row] = { json: userHead(table, row, view, now), revision: view.revision, until }
+    if (!this.hasHead(row, view, now)) {
+      const profile = table.profile(row)
+      const json = userHead(profile, table.scope(row), view, now)
+      table.replyHead[row] = { json, revision: view.revision, until: headUntil(profile, view) }
     }
-    return userParts(table, row, head.json)
+    return userParts(table, row, table.replyHead[row]!.json)
+  }
+
+  /** Whether what was written of the user before is as it would be written now. */
+  private hasHead(row: number, view: ScopeView, now: number): boolean {
+    const head = this.table.replyHead[row]
+    return head !== undefined && head.revision === view.revision && now < head.until
   }
 
   /** @param repeats whether the update says of the device what the one before said */
@@ -308,6 +397,7 @@ export class Partition {
     const { table } = this
     const before = table.exists(row) ? table.profile(row) : undefined
     const followed = this.follower.follow(before ?? NO_STATE, row, update, view, time, measuring)
+    this.meetings = this.follower.meetings
     if (followed === UNMEASURED) return UNMEASURED
     const { state, zone, transitions } = followed
     const profile = profileAfter(before, update, state, () =>

@@ -20,6 +20,8 @@ export interface Outcome {
   readonly user: string
   /** What {@link user} is put together of; absent where it came as a text. */
   readonly parts?: UserParts | undefined
+  /** The pieces of {@link user}, made in turns with others; only there where it may be long. */
+  readonly userPieces?: (() => Promise<readonly string[]>) | undefined
   readonly events: readonly string[]
   /** A resend: acknowledged, not evaluated (G9). Its events were told the first time, and are in the event log. */
   readonly repeated: boolean

@@ -2,10 +2,11 @@ import type { UserParts } from './port.ts'
 import type { Profile } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
-import { isLive } from '../model/scope.ts'
+import { isLive, type ScopeId } from '../model/scope.ts'
 import { beaconContext, geofenceContext, outlineIn } from '../events/record.ts'
 import { isMeantFor } from '../rules/transitions.ts'
 import type { ScopeView } from '../rules/port.ts'
+import { mapInTurns } from '../runtime/slices.ts'
 import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
 
 /**
@@ -27,9 +28,13 @@ export function userParts(table: DeviceTable, row: number, head: string): UserPa
 }
 
 export function userJson(parts: UserParts): string {
-  const { head, longitude, latitude, accuracy, foreground, stopped, updatedAt, receivedAt } = parts
+  return parts.head + userTail(parts)
+}
+
+/** From the coordinates to the end. */
+export function userTail(parts: Omit<UserParts, 'head'>): string {
+  const { longitude, latitude, accuracy, foreground, stopped, updatedAt, receivedAt } = parts
   return (
-    head +
     longitude +
     ',' +
     latitude +
@@ -46,11 +51,35 @@ export function userJson(parts: UserParts): string {
 }
 
 /** Everything up to the coordinates; `now` is the server's time: what has expired by then is hidden. */
-export function userHead(table: DeviceTable, row: number, view: ScopeView, now: number): string {
-  const profile = table.profile(row)
-  const head = JSON.stringify({
+export function userHead(profile: Profile, scope: ScopeId, view: ScopeView, now: number): string {
+  const geofences = JSON.stringify(currentGeofences(profile, view, now))
+  return headBefore(profile, scope) + geofences + headBehind(profile, view)
+}
+
+/** As {@link userHead}, in pieces and in turns with others: of a user in a crowd of geofences, which may take megabytes. */
+export async function userHeadPieces(
+  profile: Profile,
+  scope: ScopeId,
+  view: ScopeView,
+  now: number,
+): Promise<string[]> {
+  let separator = '['
+  const geofences = await mapInTurns(profile.visits, ({ geofenceId }) => {
+    const geofence = currentGeofence(geofenceId, profile, view, now)
+    if (geofence === undefined) return undefined
+    const piece = separator + JSON.stringify(geofence)
+    separator = ','
+    return piece
+  })
+  if (geofences.length === 0) geofences.push('[')
+  return [headBefore(profile, scope), ...geofences, ']' + headBehind(profile, view)]
+}
+
+/** Up to the geofences. */
+function headBefore(profile: Profile, scope: ScopeId): string {
+  const members = JSON.stringify({
     _id: profile.id,
-    live: isLive(table.scope(row)),
+    live: isLive(scope),
     userId: profile.userId,
     deviceId: profile.deviceId,
     description: profile.description,
@@ -62,12 +91,14 @@ export function userHead(table: DeviceTable, row: number, view: ScopeView, now: 
     source: profile.source,
     ip: profile.ip,
     createdAt: isoDate(profile.createdAt),
-    geofences: currentGeofences(profile, view, now),
-    beacons: currentBeacons(profile, view),
-    segments: [],
-    topChains: [],
   })
-  return head.slice(0, -1) + ',"location":{"type":"Point","coordinates":['
+  return `${members.slice(0, -1)},"geofences":`
+}
+
+/** From the geofences to the coordinates. */
+function headBehind(profile: Profile, view: ScopeView): string {
+  const beacons = JSON.stringify(currentBeacons(profile, view))
+  return `,"beacons":${beacons},"segments":[],"topChains":[],"location":{"type":"Point","coordinates":[`
 }
 
 /** The server time from which a head made before would show what is hidden by then; Infinity: never. */
@@ -85,12 +116,17 @@ export function headUntil(profile: Profile, view: ScopeView): number {
 export function currentGeofences(profile: Pick<Profile, 'visits' | 'userId'>, view: ScopeView, now: number) {
   const geofences = []
   for (const { geofenceId } of profile.visits) {
-    const geofence = view.geofence(geofenceId)
-    if (geofence === undefined || !isActive(geofence) || !isMeantFor(geofence, profile.userId)) continue
-    if (geofence.disableAfter !== undefined && geofence.disableAfter <= now) continue
-    geofences.push(geofenceContext(geofence, outlineIn(view.index, geofence)))
+    const geofence = currentGeofence(geofenceId, profile, view, now)
+    if (geofence !== undefined) geofences.push(geofence)
   }
   return geofences
+}
+
+function currentGeofence(id: string, { userId }: Pick<Profile, 'userId'>, view: ScopeView, now: number) {
+  const geofence = view.geofence(id)
+  if (geofence === undefined || !isActive(geofence) || !isMeantFor(geofence, userId)) return undefined
+  if (geofence.disableAfter !== undefined && geofence.disableAfter <= now) return undefined
+  return geofenceContext(geofence, outlineIn(view.index, geofence))
 }
 
 /** The beacons in range that still count, in the order of entry. */

@@ -204,7 +204,7 @@ class TrackExchange implements Submitter {
       this.reply.send({ bytes: { contentType: JSON_CONTENT_TYPE, content } })
       return
     }
-    void answer(this.reply, events, outcome.user, around(this.registry, update, this.nearby))
+    void answer(this.reply, events, userOf(outcome), around(this.registry, update, this.nearby))
   }
 
   private beaconsAround({ scope, latitude, longitude }: Update): string {
@@ -230,7 +230,7 @@ class ReplayExchange implements Submitter {
   /** Of the updates by their time. */
   private readonly events: (readonly string[])[] = []
   /** Of the latest update. */
-  private user = ''
+  private user: Promise<readonly string[]> | undefined
   /** What is around it, as {@link around} has it. */
   private around: Promise<string[]> | undefined
   private open: number
@@ -249,17 +249,18 @@ class ReplayExchange implements Submitter {
     this.open = updates.length
   }
 
-  applied({ user, events }: Outcome, update: Update): void {
+  applied(outcome: Outcome, update: Update): void {
+    const { events } = outcome
     const place = this.places.get(update)!
     for (const event of events) this.characters += event.length
     const fits = this.characters <= MAX_EVENT_CHARACTERS
     if (!fits) this.omitted += events.length
     this.events[place] = fits ? events : []
     if (place === this.places.size - 1) {
-      this.user = user
+      this.user = userOf(outcome)
       this.around = around(this.registry, update, this.nearby)
     }
-    if (--this.open === 0) void answer(this.reply, this.events.flat(), this.user, this.around!, this.omitted)
+    if (--this.open === 0) void answer(this.reply, this.events.flat(), this.user!, this.around!, this.omitted)
   }
 
   refused(error: ApiError): void {
@@ -291,32 +292,43 @@ async function answerAnonymously(
     else for (const text of texts) events.push(text)
   }
   const user = await anonymousUser(stays, last.update, registry.scope(last.update.scope))
-  return answerOf(events, user, await around(registry, last.update, nearbyGeofencesLimit(last.body)), omitted)
+  return answerOf(
+    events,
+    [user],
+    await around(registry, last.update, nearbyGeofencesLimit(last.body)),
+    omitted,
+  )
 }
 
 /** Sends what an update, or several, came to. Never rejects. */
 async function answer(
   reply: Reply,
   events: readonly string[],
-  user: string,
+  user: Promise<readonly string[]>,
   surroundings: Promise<readonly string[]>,
   omitted = 0,
 ): Promise<void> {
   try {
-    reply.send(answerOf(events, user, await surroundings, omitted))
+    const [pieces, near] = await Promise.all([user, surroundings])
+    reply.send(answerOf(events, pieces, near, omitted))
   } catch (error) {
     reply.fail(error as Error)
   }
 }
 
+/** The pieces of the user's text. */
+async function userOf(outcome: Outcome): Promise<readonly string[]> {
+  return outcome.userPieces === undefined ? [outcome.user] : outcome.userPieces()
+}
+
 /** @param omitted how many events are left out */
 function answerOf(
   events: readonly string[],
-  user: string,
+  user: readonly string[],
   surroundings: readonly string[],
   omitted: number,
 ): Answer {
-  const pieces = [...listPieces('"events":', events, `,"user":${user}`), ...surroundings]
+  const pieces = [...listPieces('"events":', events, ',"user":'), ...user, ...surroundings]
   return omitted === 0 ? { pieces } : { meta: { omittedEvents: omitted }, pieces }
 }
 

@@ -48,6 +48,8 @@ export interface CommitLogOptions {
   readonly files?: Files
 }
 
+/** To encode such a frame takes milliseconds, and to write it some more: others have their turn between the two. */
+const LARGE_FRAME_BYTES = 1024 * 1024
 const READ_BYTES = 64 * 1024
 /**
  * Zeros that a segment is extended by before its frames reach its end. A flush then has neither a size nor a new
@@ -172,7 +174,9 @@ class SegmentLog implements CommitLog, CopyableLog {
         this.#write(frame)
       })
     } else {
-      this.#write(this.#encoder.encode(parts, payloadBytes, this.#position + 1, end))
+      const frame = this.#encoder.encode(parts, payloadBytes, this.#position + 1, end)
+      if (size < LARGE_FRAME_BYTES) this.#write(frame)
+      else setImmediate(() => this.#write(frame))
     }
   }
 

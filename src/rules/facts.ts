@@ -60,6 +60,11 @@ export class FactFinder {
   /** Of the look, for who remembers it. */
   private lookedFar = 0
 
+  /** Geofences that were looked at for the update. */
+  get meetings(): number {
+    return this.stays + this.candidates
+  }
+
   /** Where the device is now. */
   look(index: GeofenceIndex, latitude: number, longitude: number, now: Circumstances): this {
     this.begin(index, now)

@@ -25,6 +25,8 @@ export interface Followed {
 
 /** Follows the devices of one partition: from where they were to where an update puts them. Changes nothing but what is {@link remember}ed. */
 export class Follower {
+  /** Geofences that were looked at for the last update. */
+  meetings = 0
   /** What the last update needs that was {@link UNMEASURED}. */
   unmeasured: Unmeasured | undefined
   private readonly table: DeviceRows
@@ -44,6 +46,7 @@ export class Follower {
     measuring: Measured | 'elsewhere' | undefined,
   ): Followed | typeof UNMEASURED {
     const { visits, approaches } = before
+    this.meetings = 0
     const now = circumstancesOf(update, time, view.settings)
     const among = stepBeacons(before.beacons, view.beacons, update, now)
     const beacons = among.visits
@@ -63,6 +66,7 @@ export class Follower {
       if (this.unmeasured !== undefined) return UNMEASURED
     } else if (measuring?.revision === view.revision) measured = measuring
     finder.measure(visits, isKnown ? { neighbours: table.neighbours, row } : undefined, measured)
+    this.meetings = finder.meetings
     const mayBeStill = approaches.length === 0 && beacons.length === 0 && from === undefined
     const still = mayBeStill ? finder.stillZone(visits) : undefined
     if (still !== undefined) {
@@ -70,6 +74,7 @@ export class Follower {
       return { state, zone: still, transitions: among.transitions, staySlots: finder.staySlots }
     }
     const facts = finder.facts(from)
+    this.meetings += facts.passages.length
     const result = step(before, facts, now)
     return {
       state: { visits: result.visits, approaches: result.approaches, crossed: result.crossed, beacons },

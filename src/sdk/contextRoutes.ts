@@ -1,13 +1,15 @@
 import Type from 'typebox'
+import { listPieces } from '../api/answerText.ts'
 import { route, type Route } from '../api/route.ts'
 import { CoordinatesText, parseCoordinates, Text } from '../api/schemas.ts'
 import { GeofenceContextSchema } from '../events/eventSchema.ts'
-import { geofenceContext, outlineIn } from '../events/record.ts'
+import { geofenceContext } from '../events/record.ts'
 import { isMeantFor } from '../rules/transitions.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import { isActiveAt } from '../registry/geofenceRow.ts'
 import type { RegistryView, ScopeView } from '../rules/port.ts'
+import { mapInTurns } from '../runtime/slices.ts'
 
 const Context = {
   geofences: Type.Array(GeofenceContextSchema, { description: 'The enabled geofences around the location.' }),
@@ -33,14 +35,17 @@ export function contextRoutes(registry: RegistryView): Route[] {
         deviceId: Type.Optional(Text(256, 'Not used.')),
       }),
       answers: { 200: Type.Object({ context: Type.Object(Context), ...Context }) },
-      handler: (call) => {
+      handler: async (call) => {
         const { latitude, longitude } = parseCoordinates('coordinates', call.query.coordinates)
         const view = registry.scope(call.credentials!.scope)
         const found = geofencesAround(view, latitude, longitude, call.query.userId, call.receivedAt)
-        const context = {
-          geofences: found.map((geofence) => geofenceContext(geofence, outlineIn(view.index, geofence))),
-        }
-        return { body: { context, ...context } }
+        // What is deleted meanwhile is left out.
+        const texts = await mapInTurns(found, (geofence) => {
+          const slot = view.index.slotOf(geofence.id)
+          return slot < 0 ? undefined : JSON.stringify(geofenceContext(geofence, view.index.outline(slot)))
+        })
+        const context = listPieces('"context":{"geofences":', texts, '}')
+        return { pieces: [...context, ...listPieces(',"geofences":', texts)] }
       },
     }),
   ]

@@ -31,8 +31,9 @@ import {
  * The tests of it: test/actor/users.test.ts.
  */
 
-/** Users that are written in one step. */
+/** Users that are written in one step, and characters after which it ends. */
 const USERS_A_STEP = 16
+const CHARACTERS_A_STEP = 256 * 1024
 
 /** What answers are made with. */
 export interface AnswerParts {
@@ -67,7 +68,10 @@ export function* answerSteps(
       const found = findUser(devices, salt, scope, question.id)
       const answer = yield* written(lone(found), latestFirst, scope, parts)
       if (found === undefined) return answer
+      yield
+      if (!isThere(found)) return { users: [], hasMore: false }
       const why = explainUser(found.partition, found.row, parts.registry.scope(scope))
+      yield
       return { ...answer, users: [{ ...answer.users[0]!, explanation: JSON.stringify(why) }] }
     }
     case 'lastDevice':
@@ -140,14 +144,19 @@ function* written(
   const now = clock.now()
   const found: FoundUser[] = []
   let characters = 0
+  let ofStep = 0
   for (const [i, row] of users.entries()) {
     if (characters >= PAGE_CHARACTERS) return { users: found, hasMore: true }
-    if (i % USERS_A_STEP === USERS_A_STEP - 1) yield
+    if (i % USERS_A_STEP === USERS_A_STEP - 1 || ofStep >= CHARACTERS_A_STEP) {
+      yield
+      ofStep = 0
+    }
     if (!isThere(row)) continue
     const { id, deviceId } = row.partition.table.peek(row.row)
     const user = row.partition.userOf(row.row, view, now)
     found.push({ order: orderOf(row), id, deviceId, user, explanation: '' })
     characters += user.length
+    ofStep += user.length
   }
   return { users: found, hasMore }
 }

@@ -5,7 +5,7 @@ import { Backlog } from '../../src/runtime/backlog.ts'
 import type { Update } from '../../src/model/update.ts'
 import fc from '../kit/fastCheck.ts'
 import { runs } from '../geometry/shapes.ts'
-import { aGeofence, Engine, MemoryEvents } from './kit.ts'
+import { aGeofence, applied, Engine, MemoryEvents, stateOf } from './kit.ts'
 
 /** Dear requests and those of others (G7): who goes first, and that nobody's own order changes (G3). */
 
@@ -92,6 +92,74 @@ t.test('a frame of which one update has proved dear lets others go first too', a
   t.equal(frame.isBehind, true)
   t.equal(order.length, 301)
   t.ok(order.indexOf('other 0') < 150, `${order.indexOf('other 0')}`)
+})
+
+t.test('where the machine is slow, a frame of usual updates is not taken for a dear one', async (t) => {
+  const engine = crowdedEngine()
+  const order: string[] = []
+  const frame = new Noted(order, false)
+  const updates = Array.from({ length: 50 }, (_, i) =>
+    engine.update({ deviceId: `frame ${i}`, latitude: 5, longitude: 0, updatedAt: i }),
+  )
+  let now = 0
+  t.intercept(performance, 'now', { value: () => (now += 3) })
+  engine.host.submit(updates, 1000, frame)
+  await engine.host.drained()
+  t.equal(order.length, 50)
+  t.equal(frame.isBehind, false)
+})
+
+t.test('an update with megabytes of events', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  const metadata = { note: 'é'.repeat(4000) }
+  for (let i = 0; i < CROWD; i++) engine.world.put({ ...aGeofence(i), metadata })
+  await t.test('has them written in turns with everything else', async (t) => {
+    let turns = 0
+    const appends: number[] = []
+    const append = engine.log.append.bind(engine.log)
+    t.intercept(engine.log, 'append', {
+      value: (...args: Parameters<typeof append>) => {
+        appends.push(turns)
+        append(...args)
+      },
+    })
+    const count = () => {
+      turns++
+      if (appends.length === 0) setImmediate(count)
+    }
+    setImmediate(count)
+    await engine.track(engine.update({ deviceId: 'a', latitude: 0, longitude: 0 }))
+    t.equal(appends.length, 1)
+    // Of 256 KB each, and there are 1.8 MB.
+    t.ok(appends[0]! >= 6, `${appends[0]} turns`)
+  })
+  await t.test('is what its frame says', async (t) => {
+    t.equal(engine.events.all.length, CROWD)
+    const restarted = engine.restarted({ events: new MemoryEvents() })
+    t.same(stateOf(restarted.partitions), stateOf(engine.partitions))
+    t.same(
+      restarted.events.all.map(({ json }) => json),
+      engine.events.all.map(({ json }) => json),
+    )
+  })
+  await t.test('and its user is made when it is asked for, in pieces or whole', async (t) => {
+    const updates = inAndOut(engine, 'b', 3)
+    const told: Outcome[] = []
+    for (const update of updates) told.push(applied(await engine.track(update)))
+    const [inside, outside, again] = told
+    t.equal(outside!.userPieces, undefined, 'only who may be long')
+    t.equal(inside!.parts, undefined)
+    const pieces = await inside!.userPieces!()
+    t.ok(pieces.length > CROWD)
+    t.equal(pieces.join(''), inside!.user)
+    t.equal(pieces.includes(''), false)
+    const user = JSON.parse(inside!.user)
+    t.equal(user.geofences.length, CROWD)
+    t.equal(user.updatedAt, new Date(updates[0]!.updatedAt!).toISOString(), 'as it was after this update')
+    for (let i = 0; i < CROWD; i++) engine.world.remove(aGeofence(i))
+    t.same(JSON.parse((await again!.userPieces!()).join('')).geofences, [], 'none that is gone by then')
+    t.same(JSON.parse(again!.user).geofences, [])
+  })
 })
 
 t.test('events that the index has yet to store hold up what is behind before anybody else', async (t) => {

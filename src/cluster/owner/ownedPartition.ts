@@ -268,10 +268,15 @@ class RequestResults {
     const wanted = wantedOf(updates[0]!.flags)
     const submitter: Submitter = {
       ...wanted,
-      applied: ({ user, events, repeated }: Outcome, update: Update) => {
-        const told = wanted.wantsEvents ? events : []
-        const isPlain = user === '' && told.length === 0 && !repeated
-        this.#set(update, isPlain ? 0 : { user, events: told, repeated })
+      applied: (outcome: Outcome, update: Update) => {
+        const told = wanted.wantsEvents ? outcome.events : []
+        const { repeated } = outcome
+        const set = (user: string) => {
+          const isPlain = user === '' && told.length === 0 && !repeated
+          this.#set(update, isPlain ? 0 : { user, events: told, repeated })
+        }
+        if (outcome.userPieces === undefined) set(outcome.user)
+        else void outcome.userPieces().then((pieces) => set(pieces.join('')))
       },
       refused: (error, update) => this.#set(update, error),
     }
