@@ -25,7 +25,7 @@ import { done, progress } from './progress.ts'
 const PRELOADS = {
   'with the skip': [],
   'no skip': ['bench/load/withoutZones.ts'],
-  'no skip, nothing remembered': ['bench/load/withoutZones.ts', 'bench/load/withoutNeighbours.ts'],
+  'no skip, nothing remembered': ['bench/load/withoutZones.ts', 'bench/load/withoutCandidateCache.ts'],
 }
 type Skip = keyof typeof PRELOADS
 

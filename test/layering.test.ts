@@ -51,7 +51,7 @@ t.test('each rule catches a planted violation', async (t) => {
     ['src/events/a.ts', `export const x = Math.random() < 0.5`, /must not use Math\.random/],
     ['src/model/a.ts', `export const x = performance.now()`, /must not use performance\.now/],
     ['src/model/a.ts', `export const x = process.env.HOME`, /must not use process/],
-    ['src/rules/device.ts', `export const x = Date.now()`, /must not use Date\.now/],
+    ['src/rules/geofenceStep.ts', `export const x = Date.now()`, /must not use Date\.now/],
   ]
   for (const [path, source, complaint] of PLANTED) {
     const found = layerViolations(new Map([...BACKGROUND, [path, source]]))

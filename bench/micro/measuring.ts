@@ -12,9 +12,11 @@
  * `node bench/micro/measuring.ts [--smoke] [--seed N]`
  */
 import { parseArgs } from 'node:util'
-import { FactFinder } from '../../src/rules/facts.ts'
-import { measureElsewhere } from '../../src/rules/measured.ts'
-import { circumstancesOf } from '../../src/rules/follow.ts'
+import { GeofenceFinder } from '../../src/rules/geofenceFinder.ts'
+import { measureElsewhere, Unmeasured } from '../../src/rules/measured.ts'
+import { NO_STATE } from '../../src/rules/deviceState.ts'
+import { BeaconStore } from '../../src/registry/beaconStore.ts'
+import { circumstancesOf } from '../../src/rules/circumstances.ts'
 import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
@@ -34,6 +36,13 @@ const ACCURACIES = [20, 500, 5_000]
 const ROUNDS = options.smoke ? 2 : 15
 const CENTER = { latitude: 52.5, longitude: 13.4 }
 const START = Date.UTC(2026, 0, 1)
+
+const VIEW = {
+  settings: DEFAULT_SETTINGS,
+  revision: 1,
+  beacons: new BeaconStore(),
+  geofence: () => undefined,
+}
 
 interface Figures {
   readonly inlineMs: number
@@ -72,7 +81,7 @@ async function measure(
   accuracy: number,
   random: () => number,
 ): Promise<Figures> {
-  const finder = new FactFinder()
+  const finder = new GeofenceFinder()
   const now = circumstancesOf({ ...UPDATE, accuracy }, START, DEFAULT_SETTINGS)
   const inline: number[] = []
   const pooled: number[] = []
@@ -81,16 +90,17 @@ async function measure(
     const latitude = CENTER.latitude + 0.002 * random()
     const longitude = CENTER.longitude + 0.002 * random()
     const begin = cpuMs()
-    const { candidates } = finder.look(index, latitude, longitude, now).measure([]).facts()
+    const update = { ...UPDATE, latitude, longitude, accuracy }
+    const situation = { update, view: { ...VIEW, index }, now }
+    const facts = finder.find(NO_STATE, situation)
     inline.push(cpuMs() - begin)
-    if (candidates.length === 0) throw new Error('the update is amid none')
+    if (!('candidates' in facts) || facts.candidates.length === 0) throw new Error('the update is amid none')
 
     const asked = performance.now()
     const before = cpuMs()
-    const unmeasured = finder.look(index, latitude, longitude, now).much([], 1)
-    if (unmeasured === undefined) continue
-    const measured = await measureElsewhere(pool, unmeasured)
-    finder.look(index, latitude, longitude, now).measure([], undefined, measured).facts()
+    const unmeasured = finder.find(NO_STATE, { ...situation, measuring: 'elsewhere' })
+    if (!(unmeasured instanceof Unmeasured)) continue
+    finder.find(NO_STATE, { ...situation, measuring: await measureElsewhere(pool, unmeasured) })
     pooled.push(cpuMs() - before)
     answered.push(performance.now() - asked)
   }

@@ -95,7 +95,7 @@ function drive(view: ScopeView, zones: boolean): Tally {
       partition.begin(writer, time, 1)
       for (const update of updates.slice(i, i + 32)) {
         const result = partition.apply(update, view, writer, false)
-        if (typeof result !== 'symbol') events += result.events.length
+        if (typeof result === 'object' && 'events' in result) events += result.events.length
       }
       partition.end(writer, [])
     }

@@ -71,7 +71,7 @@ export function eventsOf(view: ScopeView, fixes: readonly Fix[]): Happening[] {
       false,
     )
     partition.end(writer, [])
-    if (typeof result === 'symbol') throw new Error(String(result))
+    if (typeof result === 'symbol' || !('events' in result)) throw new Error(String(result))
     for (const json of result.events) {
       const { type, geofence, createdAt } = JSON.parse(json) as {
         type: string

@@ -1,6 +1,6 @@
 import type { ScopeId } from '../model/scope.ts'
-import { Neighbours } from '../rules/neighbours.ts'
-import type { Zone } from '../rules/zone.ts'
+import { CandidateCache } from '../rules/candidateCache.ts'
+import type { SafeZone } from '../rules/safeZone.ts'
 
 /**
  * The numbers of the user records of one partition: 128 bytes a row, side by side.
@@ -54,7 +54,7 @@ export class DeviceColumns {
    * What evaluations have found about each device, at the revision of its zone. Apart, since only evaluations use it, and
    * not durable.
    */
-  readonly neighbours = new Neighbours(FIRST_CAPACITY)
+  readonly candidateCache = new CandidateCache(FIRST_CAPACITY)
 
   /** How many rows there is memory for. */
   protected get capacity(): number {
@@ -173,7 +173,7 @@ export class DeviceColumns {
     latitude: number,
     longitude: number,
     cosine: number,
-    zone: Zone,
+    zone: SafeZone,
     revision: number,
   ): void {
     const { cells } = this
@@ -218,7 +218,7 @@ export class DeviceColumns {
   protected take(row: number, scope: ScopeId): void {
     this.words[(row << WORDS) + SCOPE] = scope
     this.endZone(row)
-    this.neighbours.forget(row)
+    this.candidateCache.forget(row)
     this.setNextAllowedAt(row, 0)
   }
 
@@ -241,6 +241,6 @@ export class DeviceColumns {
     this.words = new Int32Array(cells.buffer)
     this.created = created
     this.sequences = sequences
-    this.neighbours.resize(capacity)
+    this.candidateCache.resize(capacity)
   }
 }

@@ -162,7 +162,7 @@ export class DeviceTable extends DeviceColumns {
     const userBefore = isNew ? undefined : this.profiles.userId(row)
     this.profiles.set(row, profile)
     this.setSequence(row, -1)
-    this.neighbours.forgetStays(row)
+    this.candidateCache.forgetStays(row)
     this.relink(row, scope, isNew, userBefore)
   }
 
@@ -174,7 +174,7 @@ export class DeviceTable extends DeviceColumns {
     const userBefore = isNew || isKnown ? undefined : this.profiles.userId(row)
     this.profiles.setPacked(row, packed)
     this.setSequence(row, -1)
-    this.neighbours.forgetStays(row)
+    this.candidateCache.forgetStays(row)
     if (isKnown) this.replyHead[row] = undefined
     else this.relink(row, scope, isNew, userBefore)
   }

@@ -13,8 +13,7 @@ import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { FrameWriter } from './commitCodec.ts'
-import { UNMEASURED } from '../rules/follow.ts'
-import { measureElsewhere, type Measured, type Unmeasured } from '../rules/measured.ts'
+import { measureElsewhere, Unmeasured, type Measured } from '../rules/measured.ts'
 import { RowPosition } from './rowPosition.ts'
 import { Turns } from './turns.ts'
 import {
@@ -481,8 +480,8 @@ export class ActorHost implements Intake {
     // Within a zone an update takes hardly more than looking at the clock, but for a user who is told of many stays.
     const isCheap = partition.zoneHits !== zoneHits && !wantsUser
     if (!isCheap || this.told.length % UPDATES_A_LOOK === 0) this.look(submitter, partition.meetings)
-    if (result === UNMEASURED) {
-      void this.measure(mail, partition.unmeasured!)
+    if (result instanceof Unmeasured) {
+      void this.measure(mail, result)
       return false
     }
     this.told.push(mail)

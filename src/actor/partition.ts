@@ -20,14 +20,15 @@ import {
   FLAG_SETTLED,
   FLAG_STOPPED,
 } from './deviceTable.ts'
-import { Follower, isTooInaccurate, UNMEASURED } from '../rules/follow.ts'
-import type { Measured, Unmeasured } from '../rules/measured.ts'
+import { circumstancesOf, isTooInaccurate } from '../rules/circumstances.ts'
+import { Unmeasured, type Measured } from '../rules/measured.ts'
+import { createEvaluators, evaluate } from '../rules/evaluators.ts'
 import { identify, type Identity } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
 import { goesOn, profileAfter, saysNothingNew } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import { headUntil, userHead, userHeadPieces, userJson, userParts, userTail } from './userRecord.ts'
-import { movedMeters, zoneCosine, type Zone } from '../rules/zone.ts'
+import { movedMeters, zoneCosine, type SafeZone } from '../rules/safeZone.ts'
 
 /**
  * The device actors of one partition: applies updates one at a time, in two tiers.
@@ -121,7 +122,7 @@ export const TOO_MANY_RECORDS: unique symbol = Symbol('too many records')
 export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
 
 /** Why an update was refused. */
-type Refusal = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS | typeof UNMEASURED
+type Refusal = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS | Unmeasured
 
 /** Users of one device, whose records each of its updates walks over: more than share any real one. */
 export const MAX_RECORDS = 1000
@@ -149,7 +150,7 @@ export class Partition {
   private readonly salt: StoreSalt
   private readonly intervalMs: number
   private readonly earlyMs: number
-  private readonly follower = new Follower(this.table)
+  private readonly evaluators = createEvaluators()
   private readonly newEvents: StoredEvent[] = []
   /** How many of them are in the frame. */
   private written = 0
@@ -166,13 +167,8 @@ export class Partition {
     this.earlyMs = EARLY_MS + 1000 - this.intervalMs
   }
 
-  /** Geofences that the last update was held against; none, where the first tier answered it. */
+  /** Geofences and the like that the last update was held against; none, where the first tier answered it. */
   meetings = 0
-
-  /** What the last update needs that was {@link UNMEASURED}. */
-  get unmeasured(): Unmeasured | undefined {
-    return this.follower.unmeasured
-  }
 
   /** Starts a commit; `time` is the server's. */
   begin(writer: FrameWriter, time: number, revision: number): void {
@@ -247,7 +243,7 @@ export class Partition {
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
       const made = this.evaluate(at, update, view, time, writer, measuring)
-      if (typeof made === 'symbol') {
+      if (made === TOO_MANY_EVENTS || made instanceof Unmeasured) {
         if (row < 0) table.giveBack(at, update.receivedAt)
         return made
       }
@@ -393,13 +389,16 @@ export class Partition {
     time: number,
     writer: FrameWriter,
     measuring: Measured | 'elsewhere' | undefined,
-  ): readonly string[] | typeof TOO_MANY_EVENTS | typeof UNMEASURED {
+  ): readonly string[] | typeof TOO_MANY_EVENTS | Unmeasured {
     const { table } = this
     const before = table.exists(row) ? table.profile(row) : undefined
-    const followed = this.follower.follow(before ?? NO_STATE, row, update, view, time, measuring)
-    this.meetings = this.follower.meetings
-    if (followed === UNMEASURED) return UNMEASURED
-    const { state, zone, transitions } = followed
+    const now = circumstancesOf(update, time, view.settings)
+    const rows = before === undefined ? undefined : table
+    const situation = { update, view, now, rows, row, measuring }
+    const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
+    for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
+    if (evaluated instanceof Unmeasured) return evaluated
+    const { state, zone, transitions } = evaluated
     const profile = profileAfter(before, update, state, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
@@ -408,7 +407,7 @@ export class Partition {
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.move(row, update, view.settings, time, profile === before)
     this.setZone(row, update, zone, view)
-    this.follower.remember(row, followed)
+    for (const evaluator of this.evaluators) evaluator.remember?.(table, row, state)
     if (profile === before) this.write(row, update, writer)
     else {
       writer.whole(table, row, packProfile(profile))
@@ -425,7 +424,7 @@ export class Partition {
     writer.numbered(table, row)
   }
 
-  private setZone(row: number, update: Update, zone: Zone, view: ScopeView): void {
+  private setZone(row: number, update: Update, zone: SafeZone, view: ScopeView): void {
     const { table } = this
     const { latitude, longitude } = update
     table.setZone(row, latitude, longitude, zoneCosine(latitude), zone, view.revision)

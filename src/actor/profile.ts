@@ -5,16 +5,14 @@ import type { Update } from '../model/update.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 
 /**
- * What was known before the last update, and what it crossed.
+ * What was known before the last update, but for what it crossed, and for beacons, which are of after it.
  * @param settled whether that update left the profile as it was
  */
-export function stateBefore(
-  profile: Profile,
-  settled: boolean,
-): Pick<DeviceState, 'visits' | 'approaches' | 'crossed'> {
-  const { visits, approaches } = profile
-  if (settled) return { visits, approaches, crossed: NO_STATE.crossed }
-  return { visits: profile.visitsBefore, approaches: profile.approachesBefore, crossed: profile.crossed }
+export function stateBefore(profile: Profile, settled: boolean): DeviceState {
+  const { visits, approaches, beacons } = profile
+  if (settled) return { visits, approaches, crossed: NO_STATE.crossed, beacons }
+  const { visitsBefore, approachesBefore, crossed } = profile
+  return { visits: visitsBefore, approaches: approachesBefore, crossed, beacons }
 }
 
 /** Whether the profile stays as it is: a field that the update lacks keeps its value. */

@@ -1,23 +1,22 @@
-import { ANONYMOUS } from '../model/device.ts'
-import { stepBeacons } from '../rules/beacons.ts'
-import { step } from '../rules/device.ts'
-import { FactFinder } from '../rules/facts.ts'
-import { measureElsewhere } from '../rules/measured.ts'
-import { circumstancesOf, isTooInaccurate } from '../rules/follow.ts'
 import { MAX_EVENT_CHARACTERS } from '../actor/partition.ts'
 import { currentBeacons, currentGeofences } from '../actor/userRecord.ts'
 import { eventJson, outlineIn } from '../events/record.ts'
-import type { BeaconVisit, Visit } from '../model/device.ts'
+import { ANONYMOUS, type BeaconVisit, type Visit } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
 import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
-import type { ScopeView } from '../rules/port.ts'
 import { newId } from '../registry/recordList.ts'
-import type { Measurer } from '../spatial/port.ts'
+import { circumstancesOf } from '../rules/circumstances.ts'
+import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
+import type { Situation } from '../rules/evaluator.ts'
+import { createEvaluators, evaluate, type Evaluated } from '../rules/evaluators.ts'
+import { measureElsewhere, Unmeasured } from '../rules/measured.ts'
+import type { ScopeView } from '../rules/port.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
+import type { Measurer } from '../spatial/port.ts'
 
 /**
  * Anonymous tracking: an update of the deviceId `anonymous` is evaluated by the rules for every device, against the
@@ -54,7 +53,7 @@ export function anonymousStays(body: {
 
 type Outlines = ReadonlyMap<GeofenceProperties, Outline>
 
-const finder = new FactFinder()
+const evaluators = createEvaluators()
 
 /**
  * Evaluates one update; its `userId` does not count. What comes of it is written by the two functions below.
@@ -66,29 +65,27 @@ export async function trackAnonymously(
   view: ScopeView,
   measurer: Measurer | undefined,
 ): Promise<AnonymousResult> {
-  const time = timeOf(update)
   const settings = { ...view.settings, entryDelaySeconds: 0, exitDelaySeconds: 0 }
-  const now = circumstancesOf({ ...update, userId: undefined }, time, settings)
-  const among = stepBeacons(stays.beacons, view.beacons, update, now)
-  let { visits } = stays
-  let transitions: readonly Transition[] = among.transitions
-  if (!isTooInaccurate(update, settings)) {
-    const { latitude, longitude } = update
-    const unmeasured =
-      measurer && finder.look(view.index, latitude, longitude, now).much(visits, view.revision)
-    const measured = unmeasured && (await measureElsewhere(measurer!, unmeasured))
-    // Others may have used the finder meanwhile, and the geofences may have been changed.
-    const isCurrent = measured?.revision === view.revision
-    const facts = finder
-      .look(view.index, latitude, longitude, now)
-      .measure(visits, undefined, isCurrent ? measured : undefined)
-      .facts()
-    const result = step({ visits, approaches: [] }, facts, now)
-    // From now on too: a replay evaluates several updates in a row.
-    visits = result.visits.map((visit) => ({ ...visit, dwelled: true }))
-    transitions = [...result.transitions, ...among.transitions]
-  }
-  return { visits, beacons: among.visits, transitions, outlines: outlinesOf(transitions, view) }
+  const now = circumstancesOf({ ...update, userId: undefined }, timeOf(update), settings)
+  const before = { ...NO_STATE, ...stays }
+  const first = evaluate(evaluators, before, { update, view, now, measuring: measurer && 'elsewhere' })
+  const { state, transitions } =
+    first instanceof Unmeasured
+      ? await evaluateMeasured(before, { update, view, now }, first, measurer!)
+      : first
+  // From now on too: a replay evaluates several updates in a row.
+  const visits = state.visits.map((visit) => ({ ...visit, dwelled: true }))
+  return { visits, beacons: state.beacons, transitions, outlines: outlinesOf(transitions, view) }
+}
+
+async function evaluateMeasured(
+  before: DeviceState,
+  situation: Situation,
+  unmeasured: Unmeasured,
+  measurer: Measurer,
+): Promise<Evaluated> {
+  const measuring = await measureElsewhere(measurer, unmeasured)
+  return evaluate(evaluators, before, { ...situation, measuring }) as Evaluated
 }
 
 /** Where the geofences of events are, before anybody edits them. */

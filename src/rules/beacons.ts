@@ -1,10 +1,13 @@
-import type { Circumstances } from './transitions.ts'
+import type { Circumstances } from './circumstances.ts'
 import { pointDistance } from '../geometry/distance.ts'
 import { beaconKey } from '../model/beacon.ts'
 import type { BeaconVisit } from '../model/device.ts'
 import type { BeaconTransition } from '../model/event.ts'
 import type { Update } from '../model/update.ts'
 import type { BeaconDirectory } from '../spatial/port.ts'
+import type { DeviceState } from './deviceState.ts'
+import type { Evaluator, Situation, Step } from './evaluator.ts'
+import { NOWHERE_SAFE, NO_LIMITS, type ZoneLimits } from './safeZone.ts'
 
 /** A device that does not say what it ranges has left a beacon when it is farther away than this and its accuracy. */
 const RANGE_METERS = 100
@@ -57,4 +60,28 @@ export function stepBeacons(
   }
   const changed = entered.size > 0 || stays.length !== visits.length
   return changed ? { visits: stays, transitions } : { visits, transitions: NO_TRANSITIONS }
+}
+
+/**
+ * Being in range of beacons. What it must know is the directory of beacons, which costs nothing to ask for.
+ *
+ * Owns: `beacons` of the state.
+ */
+export class BeaconEvaluator implements Evaluator<BeaconDirectory> {
+  readonly rank = 4
+
+  facts({ beacons }: DeviceState, { update, view }: Situation): BeaconDirectory | undefined {
+    const isConcerned = beacons.length > 0 || (update.beacons !== undefined && update.beacons.length > 0)
+    return isConcerned ? view.beacons : undefined
+  }
+
+  step({ beacons }: DeviceState, directory: BeaconDirectory, { update, now }: Situation): Step {
+    const { visits, transitions } = stepBeacons(beacons, directory, update, now)
+    return { state: { beacons: visits }, transitions }
+  }
+
+  /** In range of a beacon there is no zone: the next update may not list it. */
+  limits(_before: DeviceState, _directory: BeaconDirectory, { state }: Step): ZoneLimits {
+    return state!.beacons!.length === 0 ? NO_LIMITS : NOWHERE_SAFE
+  }
 }

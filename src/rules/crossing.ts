@@ -1,15 +1,10 @@
 import type { GeofenceTransition, Waypoint } from '../model/event.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
-import {
-  delayMilliseconds,
-  ineligibility,
-  needsStop,
-  operatingAt,
-  type Circumstances,
-} from './transitions.ts'
+import { delayMilliseconds, ineligibility, needsStop, operatingAt } from './geofenceRules.ts'
+import { type Circumstances } from './circumstances.ts'
 
 /** A geofence that lies on the way between two updates, both outside it. */
-export interface Passage {
+export interface CrossedGeofence {
   readonly geofence: GeofenceProperties
   /** Where the way first touches it, and where it leaves it for good. */
   readonly entered: Waypoint
@@ -25,10 +20,10 @@ export interface Passage {
  * closing makes no event, as with every stay.
  */
 export function crossingOf(
-  passage: Passage,
+  crossing: CrossedGeofence,
   now: Circumstances,
 ): readonly [entered: GeofenceTransition, ...exited: GeofenceTransition[]] | undefined {
-  const { geofence, entered, exited } = passage
+  const { geofence, entered, exited } = crossing
   const { settings } = now
   if (settings.minimumConfidence > 1 || needsStop(geofence, settings)) return undefined
   const insideMilliseconds = exited.time - entered.time

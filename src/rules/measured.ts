@@ -29,11 +29,17 @@ const WIDE_METERS = 2000
 export const FEW = 220
 
 /** What is to be measured of the geofences in some slots. */
-export interface Unmeasured {
+export class Unmeasured {
   /** Of the scope. */
   readonly revision: number
   readonly slots: readonly number[]
   readonly batch: ShapeBatch
+
+  constructor(revision: number, slots: readonly number[], batch: ShapeBatch) {
+    this.revision = revision
+    this.slots = slots
+    this.batch = batch
+  }
 }
 
 /** What was measured, by slot; undefined where that slot was not. */

@@ -1,4 +1,4 @@
-import type { Neighbours } from './neighbours.ts'
+import type { CandidateCache } from './candidateCache.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
@@ -24,8 +24,8 @@ export interface RegistryView {
 
 /** What is kept of the devices of a partition from one update to the next beside their state, by row. */
 export interface DeviceRows {
-  readonly neighbours: Neighbours
-  /** Of the scope, when the device was evaluated last; what is kept in `neighbours` is of that revision. */
+  readonly candidateCache: CandidateCache
+  /** Of the scope, when the device was evaluated last; what is kept in `candidateCache` is of that revision. */
   zoneRevision(row: number): number
   /** Whether the last update was too inaccurate to touch any geofence. */
   isIgnored(row: number): boolean

@@ -4,11 +4,8 @@ import { route, type Route } from '../api/route.ts'
 import { CoordinatesText, parseCoordinates, Text } from '../api/schemas.ts'
 import { GeofenceContextSchema } from '../events/eventSchema.ts'
 import { geofenceContext } from '../events/record.ts'
-import { isMeantFor } from '../rules/transitions.ts'
-import { Probe } from '../geometry/probe.ts'
-import type { GeofenceProperties } from '../model/geofence.ts'
-import { isActiveAt } from '../registry/geofenceRow.ts'
-import type { RegistryView, ScopeView } from '../rules/port.ts'
+import { contextOf, createEvaluators } from '../rules/evaluators.ts'
+import type { RegistryView } from '../rules/port.ts'
 import { mapInTurns } from '../runtime/slices.ts'
 
 const Context = {
@@ -17,6 +14,7 @@ const Context = {
 
 /** GET /v1/context: where a location lies, without a user and without a trace. */
 export function contextRoutes(registry: RegistryView): Route[] {
+  const evaluators = createEvaluators()
   return [
     route({
       method: 'GET',
@@ -38,9 +36,11 @@ export function contextRoutes(registry: RegistryView): Route[] {
       handler: async (call) => {
         const { latitude, longitude } = parseCoordinates('coordinates', call.query.coordinates)
         const view = registry.scope(call.credentials!.scope)
-        const found = geofencesAround(view, latitude, longitude, call.query.userId, call.receivedAt)
+        const { userId } = call.query
+        const spot = { view, latitude, longitude, userId, receivedAt: call.receivedAt }
+        const { geofences } = contextOf(evaluators, spot)
         // What is deleted meanwhile is left out.
-        const texts = await mapInTurns(found, (geofence) => {
+        const texts = await mapInTurns(geofences, (geofence) => {
           const slot = view.index.slotOf(geofence.id)
           return slot < 0 ? undefined : JSON.stringify(geofenceContext(geofence, view.index.outline(slot)))
         })
@@ -49,25 +49,4 @@ export function contextRoutes(registry: RegistryView): Route[] {
       },
     }),
   ]
-}
-
-const probe = new Probe()
-
-/** The enabled geofences that the point lies in and that are meant for the user, by `_id`. */
-function geofencesAround(
-  view: ScopeView,
-  latitude: number,
-  longitude: number,
-  userId: string | undefined,
-  now: number,
-): GeofenceProperties[] {
-  const { index } = view
-  probe.set(latitude, longitude)
-  const slots: number[] = []
-  index.candidates(probe, 0, slots)
-  return slots
-    .filter((slot) => index.distance(slot, probe) <= 0)
-    .map((slot) => index.geofence(slot))
-    .filter((geofence) => isMeantFor(geofence, userId) && isActiveAt(geofence, now))
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
 }

@@ -1,20 +1,9 @@
 import type { Partition } from '../actor/partition.ts'
-import { circumstancesOf } from '../rules/follow.ts'
 import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_SETTLED, FLAG_STOPPED } from '../actor/deviceTable.ts'
-import { FactFinder } from '../rules/facts.ts'
 import { stateBefore } from '../actor/profile.ts'
-import {
-  decide,
-  dwellMinutes,
-  isDwellDue,
-  type Circumstances,
-  type Decision,
-  type Fact,
-  type Outcome,
-} from '../rules/transitions.ts'
-import type { Visit } from '../model/device.ts'
-import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'
+import { circumstancesOf } from '../rules/circumstances.ts'
+import { createEvaluators, explain } from '../rules/evaluators.ts'
 import type { ScopeView } from '../rules/port.ts'
 
 /**
@@ -44,28 +33,8 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
   }
   const time = table.updatedAt(row)
   const now = circumstancesOf(update, time, view.settings)
-  const { visits, approaches, crossed: ways } = stateBefore(profile, (flags & FLAG_SETTLED) !== 0)
-  const finder = new FactFinder().look(view.index, update.latitude, update.longitude, now)
-  const facts = finder.measure(visits, undefined, undefined, true).facts()
-  const since = new Map(approaches.map((one) => [one.geofenceId, one.since]))
-  const crossed = new Set(ways)
-  const candidates: Candidate[] = []
-  for (let i = 0; i < visits.length; i++) {
-    const visit = visits[i]!
-    const fact = facts.visited[i]
-    candidates.push(fact === undefined ? goneCandidate(visit) : candidate(visit, fact, now))
-  }
-  for (const fact of facts.candidates) {
-    const { id } = fact.geofence
-    const one = candidate(undefined, fact, now, since.get(id))
-    candidates.push(crossed.delete(id) ? { ...one, ...CROSSED } : one)
-  }
-  for (const id of crossed) candidates.push(crossedCandidate(id, view))
-  candidates.sort((a, b) => (a.distance ?? 0) - (b.distance ?? 0))
-
-  const { maxAccuracyMeters } = view.settings
-  const ignored = maxAccuracyMeters !== null && now.accuracyKnown && accuracy > maxAccuracyMeters
-  const note = `The accuracy of ${accuracy} m is above maxAccuracyMeters (${maxAccuracyMeters} m): the update moved the device but touched no geofence.`
+  const before = stateBefore(profile, (flags & FLAG_SETTLED) !== 0)
+  const explanation = explain(createEvaluators(), before, { update, view, now })
   return {
     update: {
       time: new Date(time).toISOString(),
@@ -80,172 +49,6 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
       replayed: update.replayed,
     },
     settings: view.settings,
-    ...(ignored && { note }),
-    candidates: ignored ? candidates.map((one) => untouched(one, note)) : candidates,
+    ...explanation,
   }
-}
-
-/** One geofence of the explanation; see explanationSchema.ts. */
-interface Candidate {
-  readonly geofence: { readonly _id: string }
-  readonly wasInside: boolean
-  readonly distance: number | undefined
-  readonly outcome: Outcome | 'crossed'
-  readonly reason: string
-  readonly [detail: string]: unknown
-}
-
-function goneCandidate(visit: Visit): Candidate {
-  return {
-    geofence: { _id: visit.geofenceId },
-    wasInside: true,
-    distance: undefined,
-    outcome: 'dropped',
-    reason: 'The geofence has been deleted; the stay ended without an event.',
-  }
-}
-
-/** What the last update crossed it did on its way: where it is now says nothing of it. */
-const CROSSED = {
-  outcome: 'crossed' as const,
-  reason:
-    'It lies on the line from the previous location, which was outside too: entered and exited in between (detectCrossings).',
-}
-
-/** A crossed geofence that is not near the place of the update. */
-function crossedCandidate(id: string, view: ScopeView): Candidate {
-  const geofence = view.geofence(id)
-  return {
-    geofence: geofence === undefined ? { _id: id } : naming(geofence),
-    wasInside: false,
-    distance: undefined,
-    ...CROSSED,
-  }
-}
-
-function naming(geofence: GeofenceProperties) {
-  const { id: _id, tag, externalId, description } = geofence
-  return { _id, tag, externalId, description }
-}
-
-function candidate(
-  visit: Visit | undefined,
-  fact: Fact,
-  now: Circumstances,
-  approachingSince?: number,
-): Candidate {
-  const { geofence, distance, coverage } = fact
-  const decision = decide(visit, fact, now, approachingSince)
-  return {
-    geofence: naming(geofence),
-    wasInside: visit !== undefined,
-    ...(visit !== undefined && { enteredAt: new Date(visit.enteredAt).toISOString() }),
-    distance,
-    coverage,
-    confidence: decision.confidence,
-    eligible: decision.ineligible === undefined,
-    ...(decision.ineligible !== undefined && { ineligible: decision.ineligible }),
-    ...(decision.currentlyOperating !== undefined && { currentlyOperating: decision.currentlyOperating }),
-    outcome: decision.outcome,
-    ...(decision.event !== undefined && { event: decision.event }),
-    reason: sentence(decision, visit, fact, now),
-    ...(geofence.updatedAt > now.receivedAt && { changedSince: new Date(geofence.updatedAt).toISOString() }),
-  }
-}
-
-/** The candidate of an update that touches no geofence: whatever was to be said of it, nothing came of it. */
-function untouched(one: Candidate, reason: string) {
-  const outcome = one.wasInside ? ('inside' as const) : ('outside' as const)
-  return { ...one, event: undefined, outcome, reason }
-}
-
-/** The sentence of one decision. */
-function sentence(decision: Decision, visit: Visit | undefined, fact: Fact, now: Circumstances): string {
-  const { settings } = now
-  const place = describePlace(fact.distance)
-  const level = `confidence ${decision.confidence}`
-  switch (decision.outcome) {
-    case 'outside':
-      return settings.bufferEntries
-        ? `${place}, which is more than the accuracy of ${metres(now.accuracy)}: no entry.`
-        : `${place}: no entry.`
-    case 'entered':
-      return `${place}: entered with ${level}.`
-    case 'entryWithheld':
-      return `${place}, but ${withheldBecause(decision, now)}: no entry yet.`
-    case 'exited':
-      return `${place}: exited with ${level}.`
-    case 'leftSilently':
-      return `${place}, but ${withheldBecause(decision, now)}: the stay ended without an event.`
-    case 'exitWithheld': {
-      const because = `${place}, but ${withheldBecause(decision, now)}: no exit yet.`
-      return isDwellDue(visit!, fact.geofence, now) ? `${because} ${DWELL_WAITS}` : because
-    }
-    case 'dwelled':
-      return `${place}, and has stayed longer than ${dwellMinutes(fact.geofence, settings)} minutes: dwelled with ${level}.`
-    case 'dropped':
-      return `The geofence ${INELIGIBLE[decision.ineligible!]}: the stay ended without an event.`
-    case 'inside':
-      return insideSentence(place, decision, visit!, fact, now)
-  }
-}
-
-function insideSentence(
-  place: string,
-  decision: Decision,
-  visit: Visit,
-  fact: Fact,
-  now: Circumstances,
-): string {
-  if (decision.withheld !== undefined && decision.withheld !== 'outside')
-    return `${place} and due for a dwell event, but ${withheldBecause(decision, now)}: no dwell event yet.`
-  if (fact.distance > 0) {
-    const buffered = `${place}, within the accuracy of ${metres(now.accuracy)}, and exits are buffered: still inside.`
-    return decision.withheld === 'outside' ? `${buffered} ${DWELL_WAITS}` : buffered
-  }
-  const minutes = dwellMinutes(fact.geofence, now.settings)
-  if (visit.dwelled) return `${place}, has entered and dwelled before: still inside.`
-  if (minutes === undefined)
-    return `${place} and has entered before: still inside, no second entry without an exit.`
-  const stayed = (now.time - visit.enteredAt) / 60_000
-  return `${place}, for ${stayed.toFixed(1)} of ${minutes} minutes until a dwell event: still inside.`
-}
-
-const DWELL_WAITS = 'A dwell event is due, but needs a location that lies inside.'
-
-const INELIGIBLE = {
-  disabled: 'is disabled',
-  expired: 'is past its disableAfter or deleteAfter date',
-  otherUser: 'is not meant for this user (userIds)',
-  otherAddress: 'is not meant for the requester’s address (ip)',
-  closed: 'is outside its operating hours',
-} as const
-
-function withheldBecause(decision: Decision, now: Circumstances): string {
-  switch (decision.withheld) {
-    case 'notStopped':
-      return 'stop detection is on and the device was neither stopped nor in the foreground'
-    case 'delayed': {
-      const isEntry = decision.outcome === 'entryWithheld'
-      const seconds = isEntry ? now.settings.entryDelaySeconds : now.settings.exitDelaySeconds
-      const held = Math.round((now.time - decision.since!) / 1000)
-      return `only for ${held} of ${seconds} seconds (${isEntry ? 'entryDelaySeconds' : 'exitDelaySeconds'})`
-    }
-    case 'lowConfidence':
-      return `confidence ${decision.confidence} is below the minimum of ${now.settings.minimumConfidence}`
-    case 'outside':
-      return 'the location lies outside'
-    default:
-      return `the geofence ${INELIGIBLE[decision.withheld!]}`
-  }
-}
-
-function describePlace(distance: number): string {
-  if (distance > 0) return `The location is ${metres(distance)} outside the boundary`
-  if (distance < 0) return `The location is ${metres(-distance)} inside the boundary`
-  return 'The location is on the boundary'
-}
-
-function metres(value: number): string {
-  return `${value < 100 ? value.toFixed(1) : Math.round(value)} m`
 }

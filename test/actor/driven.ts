@@ -1,5 +1,5 @@
 import { FrameWriter } from '../../src/actor/commitCodec.ts'
-import type { FactFinder } from '../../src/rules/facts.ts'
+import type { Evaluator } from '../../src/rules/evaluator.ts'
 import { Partition, type Applied } from '../../src/actor/partition.ts'
 import { snapshotOf } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
@@ -42,7 +42,7 @@ export class Driven {
     this.partition.begin(this.writer, clock.now(), world.revision)
     const result = this.partition.apply(update, world.scope(update.scope), this.writer, false)
     this.partition.end(this.writer, this.events)
-    if (typeof result === 'symbol') throw new Error(String(result))
+    if (typeof result === 'symbol' || !('events' in result)) throw new Error(String(result))
     return { applied: result, frame: Buffer.from(this.writer.take()) }
   }
 
@@ -67,12 +67,14 @@ export class Driven {
 export function endZones({ table }: Partition): void {
   for (let row = 0; row < table.length; row++) {
     table.endZone(row)
-    table.neighbours.forget(row)
+    table.candidateCache.forget(row)
   }
 }
 
 /** Every update that is evaluated goes through the step. */
 export function neverStill(partition: Partition): void {
-  const finder = Reflect.get(Reflect.get(partition, 'follower'), 'finder') as FactFinder
-  Object.defineProperty(finder, 'stillZone', { value: () => undefined })
+  const evaluators = Reflect.get(partition, 'evaluators') as readonly Evaluator[]
+  const finder = evaluators.map((one) => Reflect.get(one, 'finder') as object | undefined).find(Boolean)!
+  if (!('unchangedLimits' in finder)) throw new Error('the finder has no unchangedLimits any more')
+  Object.defineProperty(finder, 'unchangedLimits', { value: () => undefined })
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { stepBeacons } from '../../src/rules/beacons.ts'
-import { PassageFinder } from '../../src/rules/passages.ts'
+import { CrossingFinder } from '../../src/rules/crossingFinder.ts'
 import type { Probe } from '../../src/geometry/probe.ts'
 import { updateFrom } from '../../src/wire/trackSchema.ts'
 import { parseOperatingHours } from '../../src/model/operatingHours.ts'
@@ -318,7 +318,7 @@ t.test('passages: an index that answers no more than it must is enough', async (
           { ...end(), time: 60_000 },
         ]
         const found = [miser, spendthrift].map((one) =>
-          new PassageFinder()
+          new CrossingFinder()
             .find(one, from, to, () => false)
             .map(({ geofence }) => geofence.id)
             .sort()

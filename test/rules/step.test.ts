@@ -1,6 +1,6 @@
 import t from 'tap'
-import { step } from '../../src/rules/device.ts'
-import type { Fact } from '../../src/rules/transitions.ts'
+import { step } from '../../src/rules/geofenceStep.ts'
+import type { Fact } from '../../src/rules/geofenceRules.ts'
 import type { Approach, Visit } from '../../src/model/device.ts'
 import { aGeofence, MINUTE, NOON } from '../actor/kit.ts'
 import { circumstances, geofenceOf, rows } from './stepTable.ts'
@@ -259,7 +259,7 @@ t.test('one update: exits, then entries, then dwells; the order within a kind is
   for (const order of orders) {
     const { visits: after, transitions } = step(
       { visits, approaches: [] },
-      { visited, candidates: order, passages: [] },
+      { visited, candidates: order, crossed: [] },
       now,
     )
     t.strictSame(
@@ -282,7 +282,7 @@ t.test('a stay whose geofence has been deleted ends without an event', async (t)
     { geofenceId: aGeofence(2).id, enteredAt: NOON, dwelled: false },
   ]
   const fact: Fact = { geofence: aGeofence(2), distance: -50, coverage: 1 }
-  const facts = { visited: [undefined, fact], candidates: [], passages: [] }
+  const facts = { visited: [undefined, fact], candidates: [], crossed: [] }
   const { visits: after, transitions } = step({ visits, approaches: [] }, facts, now)
   t.strictSame([after, transitions], [[visits[1]], []])
 })
@@ -294,7 +294,7 @@ t.test('where nothing changes the visits and approaches are the same arrays', as
   const beside: Fact = { geofence: aGeofence(2), distance: 50, coverage: 0 }
   const approaches: Approach[] = [{ geofenceId: aGeofence(3).id, since: NOON - 1000 }]
   const near: Fact = { geofence: aGeofence(3), distance: -50, coverage: 1 }
-  const facts = { visited: [inside], candidates: [beside, near], passages: [] }
+  const facts = { visited: [inside], candidates: [beside, near], crossed: [] }
   const waiting = { ...now, settings: { ...now.settings, entryDelaySeconds: 60 } }
   const result = step({ visits, approaches }, facts, waiting)
   t.equal(result.visits, visits)
@@ -312,7 +312,7 @@ t.test(
       const now = circumstances('10', 'dwellEvents restrict', `t=${time}`)
       const fact: Fact = { geofence: of, distance, coverage: distance <= 0 ? 1 : 0 }
       const isIn = visits.length > 0
-      const facts = { visited: isIn ? [fact] : [], candidates: isIn ? [] : [fact], passages: [] }
+      const facts = { visited: isIn ? [fact] : [], candidates: isIn ? [] : [fact], crossed: [] }
       const result = step({ visits, approaches: [] }, facts, now)
       visits = result.visits
       for (const { type, duration } of result.transitions)
@@ -332,7 +332,7 @@ t.test(
     // The next day: nothing is entered again at reopening; the dwell counted through the night.
     const now = { ...circumstances('10', 'dwellEvents restrict', 't=09:00'), time: NOON + 21 * 60 * MINUTE }
     const visited = [{ geofence: of, distance: -50, coverage: 1 }]
-    const result = step({ visits, approaches: [] }, { visited, candidates: [], passages: [] }, now)
+    const result = step({ visits, approaches: [] }, { visited, candidates: [], crossed: [] }, now)
     t.strictSame(
       result.transitions.map(({ type }) => type),
       ['user.dwelled_in_geofence'],

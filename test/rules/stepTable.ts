@@ -1,6 +1,7 @@
 import t from 'tap'
-import { step, type Stays } from '../../src/rules/device.ts'
-import { decide, type Circumstances, type Fact } from '../../src/rules/transitions.ts'
+import { step, type Stays } from '../../src/rules/geofenceStep.ts'
+import { decide, type Fact } from '../../src/rules/geofenceRules.ts'
+import { type Circumstances } from '../../src/rules/circumstances.ts'
 import { evaluatedAccuracy } from '../../src/geometry/confidence.ts'
 import type { Approach, Visit } from '../../src/model/device.ts'
 import type { Geofence, GeofenceProperties } from '../../src/model/geofence.ts'
@@ -44,7 +45,7 @@ function evaluated(cells: readonly string[]): string {
   const visits = visit === undefined ? [] : [visit]
   const facts =
     visit === undefined ? { visited: [], candidates: [fact] } : { visited: [fact], candidates: [] }
-  const result = step({ visits, approaches }, { ...facts, passages: [] }, now)
+  const result = step({ visits, approaches }, { ...facts, crossed: [] }, now)
   if (result.visits.length + result.approaches.length > 1 || result.transitions.length > 1)
     return 'more than one'
   const after = result.visits[0]

@@ -3,7 +3,8 @@
  * Nothing in a picture is drawn by eye: distance, coverage and confidence come from the index, decisions from the
  * transition rules.
  */
-import { decide, type Circumstances, type Decision, type Fact } from '../../../src/rules/transitions.ts'
+import { decide, type Decision, type Fact } from '../../../src/rules/geofenceRules.ts'
+import { type Circumstances } from '../../../src/rules/circumstances.ts'
 import { destination } from '../../../src/geometry/distance.ts'
 import { Probe } from '../../../src/geometry/probe.ts'
 import type { Visit } from '../../../src/model/device.ts'

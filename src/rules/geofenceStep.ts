@@ -1,7 +1,8 @@
 import type { Approach, Visit } from '../model/device.ts'
 import type { GeofenceEventType, GeofenceTransition } from '../model/event.ts'
-import { crossingOf, type Passage } from './crossing.ts'
-import { decide, type Circumstances, type Decision, type Fact } from './transitions.ts'
+import { crossingOf, type CrossedGeofence } from './crossing.ts'
+import { decide, type Decision, type Fact } from './geofenceRules.ts'
+import { type Circumstances } from './circumstances.ts'
 
 /**
  * The device actor's step: stays and facts in, stays and transitions out. Pure: time is in the circumstances.
@@ -32,7 +33,7 @@ export interface StepFacts {
   /** Of every other geofence that the update may enter, each once. */
   readonly candidates: readonly Fact[]
   /** Every other geofence between the last update and this one, each once. */
-  readonly passages: readonly Passage[]
+  readonly crossed: readonly CrossedGeofence[]
 }
 
 export interface StepResult extends Stays {
@@ -95,7 +96,7 @@ export function step(before: Stays, facts: StepFacts, now: Circumstances): StepR
     }
     changed = true
   }
-  const crossings = facts.passages.length === 0 ? [] : crossingsOf(facts.passages, entries, approaches, now)
+  const crossings = facts.crossed.length === 0 ? [] : crossingsOf(facts.crossed, entries, approaches, now)
   return {
     visits: changed ? stays : visits,
     approaches: sameOrSorted(before.approaches, approaches),
@@ -109,7 +110,7 @@ export function step(before: Stays, facts: StepFacts, now: Circumstances): StepR
 
 /** By the time of entry, of one time by geofence id. */
 function crossingsOf(
-  passages: readonly Passage[],
+  crossed: readonly CrossedGeofence[],
   entries: readonly GeofenceTransition[],
   approaches: readonly Approach[],
   now: Circumstances,
@@ -117,9 +118,9 @@ function crossingsOf(
   // Who enters with buffers has not passed: that would be a visit of two halves.
   const entering = new Set(entries.map(({ geofence }) => geofence.id))
   for (const { geofenceId } of approaches) entering.add(geofenceId)
-  return passages
+  return crossed
     .filter(({ geofence }) => !entering.has(geofence.id))
-    .map((passage) => crossingOf(passage, now))
+    .map((crossing) => crossingOf(crossing, now))
     .filter((pair) => pair !== undefined)
     .sort(([a], [b]) => a.at!.time - b.at!.time || (a.geofence.id < b.geofence.id ? -1 : 1))
 }

@@ -1,13 +1,7 @@
 import type { Visit } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
-import {
-  dwellMilliseconds,
-  dwellMinutes,
-  isMeantFor,
-  isMeantForAddress,
-  type Circumstances,
-  type Fact,
-} from './transitions.ts'
+import { dwellMilliseconds, dwellMinutes, isMeantFor, isMeantForAddress, type Fact } from './geofenceRules.ts'
+import { type Circumstances } from './circumstances.ts'
 
 /**
  * Hysteresis by safe distance (architecture.md section 4): after an evaluation, how far the device may move, and
@@ -21,7 +15,7 @@ import {
  * there is none either. The zone is convex in longitude and latitude,
  * so a way within it crosses nothing.
  */
-export interface Zone {
+export interface SafeZone {
   /** Metres from the evaluated point, ≥ 0; 0: no zone. */
   readonly radiusMeters: number
   /** The last time t (epoch milliseconds) that it holds for. */
@@ -32,7 +26,22 @@ export interface Zone {
   readonly accuracy: number
 }
 
-export const NO_ZONE: Zone = { radiusMeters: 0, until: 0, untilReceived: 0, accuracy: 0 }
+/** How far and how long nothing can change for one evaluator. */
+export interface ZoneLimits {
+  /** Metres from the evaluated point to the nearest boundary that matters; 0 or less: there is no zone. */
+  readonly meters: number
+  /** The last time t, epoch milliseconds, that nothing happens by itself. */
+  readonly until: number
+  /** The first server time, epoch milliseconds, that something may happen by itself. */
+  readonly untilReceived: number
+}
+
+/** Nothing can change, wherever the device goes. */
+export const NO_LIMITS: ZoneLimits = { meters: Infinity, until: Infinity, untilReceived: Infinity }
+/** The next update is to be evaluated, wherever it is. */
+export const NOWHERE_SAFE: ZoneLimits = { meters: 0, until: 0, untilReceived: 0 }
+
+const NO_SAFE_ZONE: SafeZone = { radiusMeters: 0, until: 0, untilReceived: 0, accuracy: 0 }
 
 /** Larger zones gain nothing, and the flat measure of {@link movedMeters} is only good for short ways. */
 export const MAX_RADIUS_METERS = 20_000
@@ -47,14 +56,13 @@ export const MAX_ZONE_LATITUDE = 80
  * @param before the stays before it; the same array where it changed none
  * @param facts of the stays before, index by index, of all other candidates, and the metres that the index vouches for them
  */
-export function zoneAfter(
+export function geofenceLimits(
   visits: readonly Visit[],
   before: readonly Visit[],
   { visited, candidates, clearance }: ZoneFacts,
-  latitude: number,
   now: Circumstances,
-): Zone {
-  if (visits === before) return zoneOf(visits, visited, candidates, clearance, latitude, now)
+): ZoneLimits {
+  if (visits === before) return limitsOf(visits, visited, candidates, clearance, now)
   const others = new Map<string, Fact>()
   for (const fact of candidates) others.set(fact.geofence.id, fact)
   for (const fact of visited) if (fact !== undefined) others.set(fact.geofence.id, fact)
@@ -63,7 +71,7 @@ export function zoneAfter(
     stays.push(others.get(geofenceId))
     others.delete(geofenceId)
   }
-  return zoneOf(visits, stays, [...others.values()], clearance, latitude, now)
+  return limitsOf(visits, stays, [...others.values()], clearance, now)
 }
 
 interface ZoneFacts {
@@ -78,25 +86,24 @@ interface ZoneFacts {
  * @param candidates the facts of all other candidates
  * @param clearance metres that the index vouches for its candidates
  */
-function zoneOf(
+function limitsOf(
   visits: readonly Visit[],
   visited: readonly (Fact | undefined)[],
   candidates: readonly Fact[],
   clearance: number,
-  latitude: number,
   now: Circumstances,
-): Zone {
+): ZoneLimits {
   const { settings } = now
-  let radius = clearance
+  let meters = clearance
   let until = Infinity
   let untilReceived = Infinity
 
   for (let i = 0; i < visits.length; i++) {
     const fact = visited[i]
-    if (fact === undefined) return NO_ZONE
+    if (fact === undefined) return NOWHERE_SAFE
     const { geofence, distance } = fact
     // Inside the boundary no exit is possible, whatever buffers and accuracy say.
-    radius = Math.min(radius, -distance)
+    meters = Math.min(meters, -distance)
     untilReceived = Math.min(
       untilReceived,
       geofence.disableAfter ?? Infinity,
@@ -109,24 +116,29 @@ function zoneOf(
   }
   for (const { geofence, distance } of candidates) {
     if (staysIneligible(geofence, now)) continue
-    radius = Math.min(radius, settings.bufferEntries ? distance - now.accuracy : distance)
+    meters = Math.min(meters, settings.bufferEntries ? distance - now.accuracy : distance)
   }
-  return zoneWithin(radius, until, untilReceived, latitude, now)
+  return { meters, until, untilReceived }
 }
 
-/**
- * @param meters from the evaluated point to the nearest boundary that matters
- * @param until the last time t, and `untilReceived` the first server time not, that nothing else happens
- */
+/** The smaller of both in each respect. */
+export function smallest(a: ZoneLimits, b: ZoneLimits): ZoneLimits {
+  if (a === NO_LIMITS) return b
+  return {
+    meters: Math.min(a.meters, b.meters),
+    until: Math.min(a.until, b.until),
+    untilReceived: Math.min(a.untilReceived, b.untilReceived),
+  }
+}
+
+/** @param latitude of the evaluated point */
 export function zoneWithin(
-  meters: number,
-  until: number,
-  untilReceived: number,
+  { meters, until, untilReceived }: ZoneLimits,
   latitude: number,
   { time, accuracy, settings }: Circumstances,
-): Zone {
+): SafeZone {
   const radiusMeters = Math.min(meters, MAX_RADIUS_METERS) * MARGIN_SHARE - MARGIN_METERS
-  if (!(radiusMeters > 0) || until < time || Math.abs(latitude) > MAX_ZONE_LATITUDE) return NO_ZONE
+  if (!(radiusMeters > 0) || until < time || Math.abs(latitude) > MAX_ZONE_LATITUDE) return NO_SAFE_ZONE
   return { radiusMeters, until, untilReceived, accuracy: settings.bufferEntries ? accuracy : Infinity }
 }
 

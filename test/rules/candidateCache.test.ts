@@ -1,7 +1,8 @@
 import t from 'tap'
-import { FactFinder } from '../../src/rules/facts.ts'
-import { circumstancesOf } from '../../src/rules/follow.ts'
-import { Neighbours, Surroundings } from '../../src/rules/neighbours.ts'
+import { GeofenceFinder } from '../../src/rules/geofenceFinder.ts'
+import { NO_STATE } from '../../src/rules/deviceState.ts'
+import { circumstancesOf } from '../../src/rules/circumstances.ts'
+import { CandidateCache, CachedCandidates } from '../../src/rules/candidateCache.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import fc from '../kit/fastCheck.ts'
@@ -23,9 +24,9 @@ t.test('what is remembered holds for every geofence, wherever the device went', 
       for (let id = 1; id <= random.between(0, 25); id++)
         index.put(randomGeofence(random, id, place, random.magnitude(10, SPREAD), engine.clock.now()))
       const settings = randomSettings(random)
-      const neighbours = new Neighbours(1)
-      neighbours.resize(512)
-      const found = new Surroundings()
+      const candidateCache = new CandidateCache(1)
+      candidateCache.resize(512)
+      const found = new CachedCandidates()
       const near = () => {
         const reach = random.magnitude(0.01, SPREAD)
         return moved(place, random.between(-reach, reach), random.between(-reach, reach))
@@ -34,13 +35,18 @@ t.test('what is remembered holds for every geofence, wherever the device went', 
         const from = near()
         const update = engine.update({ deviceId: 'd', ...from, accuracy: random.magnitude(1, 300) })
         const now = circumstancesOf(update, engine.clock.now(), settings)
-        const finder = new FactFinder().look(index, from.latitude, from.longitude, now)
-        finder.measure([]).remember(neighbours, ROW)
+        const finder = new GeofenceFinder()
+        finder.find(NO_STATE, {
+          update,
+          view: { ...engine.world.scope(update.scope), index, geofence: () => undefined },
+          now,
+        })
+        finder.remember(candidateCache, ROW, [])
         for (let step = 0; step < 10; step++) {
           const distance = random.magnitude(0.01, SPREAD)
           const to = moved(from, random.between(-distance, distance), random.between(-distance, distance))
           const reach = random.chance(0.5) ? 0 : random.magnitude(1, 300)
-          const left = neighbours.recall(ROW, to.latitude, to.longitude, reach, found)
+          const left = candidateCache.recall(ROW, to.latitude, to.longitude, reach, found)
           if (left < 0) {
             forgotten++
             continue
@@ -68,31 +74,31 @@ t.test('what is remembered holds for every geofence, wherever the device went', 
 })
 
 t.test('nothing is known of a row that was never looked from, nor after it was forgotten', async (t) => {
-  const neighbours = new Neighbours(8)
-  const found = new Surroundings()
-  t.equal(neighbours.recall(5, 0, 0, 0, found), -1)
-  neighbours.remember(5, 50, 10, 100, 1, [7], [40])
-  neighbours.setStays(5, 1, [7])
-  t.ok(neighbours.recall(5, 50, 10, 0, found) > 99)
-  t.equal(neighbours.stay(5, 0), 7)
-  t.equal(neighbours.recall(4, 50, 10, 0, found), -1, 'another row')
-  neighbours.forget(5)
-  t.equal(neighbours.recall(5, 50, 10, 0, found), -1)
-  t.equal(neighbours.stay(5, 0), -1)
+  const candidateCache = new CandidateCache(8)
+  const found = new CachedCandidates()
+  t.equal(candidateCache.recall(5, 0, 0, 0, found), -1)
+  candidateCache.remember(5, 50, 10, 100, 1, [7], [40])
+  candidateCache.setStays(5, 1, [7])
+  t.ok(candidateCache.recall(5, 50, 10, 0, found) > 99)
+  t.equal(candidateCache.stay(5, 0), 7)
+  t.equal(candidateCache.recall(4, 50, 10, 0, found), -1, 'another row')
+  candidateCache.forget(5)
+  t.equal(candidateCache.recall(5, 50, 10, 0, found), -1)
+  t.equal(candidateCache.stay(5, 0), -1)
 })
 
 t.test('the nearest are remembered, and no farther than to the next', async (t) => {
-  const neighbours = new Neighbours(8)
-  const found = new Surroundings()
+  const candidateCache = new CandidateCache(8)
+  const found = new CachedCandidates()
   const meters = [300, -20, 500, 70, 90, 60, 400]
-  neighbours.remember(0, 50, 10, 1000, meters.length, [0, 1, 2, 3, 4, 5, 6], meters)
-  const left = neighbours.recall(0, 50, 10, 0, found)
+  candidateCache.remember(0, 50, 10, 1000, meters.length, [0, 1, 2, 3, 4, 5, 6], meters)
+  const left = candidateCache.recall(0, 50, 10, 0, found)
   t.same([...found.slots.subarray(0, found.count)], [1, 5, 3, 4])
   t.ok(left < 300 && left > 299, `${left}`)
 })
 
 t.test('near the poles nothing is', async (t) => {
-  const neighbours = new Neighbours(8)
-  neighbours.remember(0, 81, 10, 1000, 0, [], [])
-  t.equal(neighbours.recall(0, 81, 10, 0, new Surroundings()), -1)
+  const candidateCache = new CandidateCache(8)
+  candidateCache.remember(0, 81, 10, 1000, 0, [], [])
+  t.equal(candidateCache.recall(0, 81, 10, 0, new CachedCandidates()), -1)
 })

@@ -1,4 +1,4 @@
-import type { Passage } from './crossing.ts'
+import type { CrossedGeofence } from './crossing.ts'
 import { Probe } from '../geometry/probe.ts'
 import { touch, Way } from '../geometry/way.ts'
 import type { Waypoint } from '../model/event.ts'
@@ -11,7 +11,7 @@ const PIECES = 64
 const MIN_PIECE_METERS = 1000
 
 /** Finds the geofences on the way between two updates; one finder is reused for every update of a partition. */
-export class PassageFinder {
+export class CrossingFinder {
   private readonly probe = new Probe()
   private readonly found: number[] = []
 
@@ -24,10 +24,10 @@ export class PassageFinder {
     from: Waypoint,
     to: Waypoint,
     isVisited: (slot: number) => boolean,
-  ): readonly Passage[] {
+  ): readonly CrossedGeofence[] {
     const way = new Way(from, to)
     if (way.lengthMeters === 0 || way.lengthMeters > MAX_WAY_METERS) return []
-    const passages: Passage[] = []
+    const crossed: CrossedGeofence[] = []
     for (const slot of this.candidates(index, way)) {
       if (isVisited(slot)) continue
       const distanceAt = (share: number) => index.distance(slot, this.at(way, share))
@@ -39,13 +39,13 @@ export class PassageFinder {
         latitude: way.latitude(share),
         longitude: way.longitude(share),
       })
-      passages.push({
+      crossed.push({
         geofence: index.geofence(slot),
         entered: waypoint(touched.first),
         exited: waypoint(touched.last),
       })
     }
-    return passages
+    return crossed
   }
 
   /** A superset of what the way touches, each slot once. */

@@ -1,4 +1,4 @@
-import { MAX_RADIUS_METERS, MAX_ZONE_LATITUDE, movedMeters, zoneCosine } from './zone.ts'
+import { MAX_RADIUS_METERS, MAX_ZONE_LATITUDE, movedMeters, zoneCosine } from './safeZone.ts'
 
 /**
  * What the last look into the index found about each device: neighbour lists, as simulations of molecules keep them (L. Verlet,
@@ -26,7 +26,7 @@ const METERS = 12
 /** Stays of a device, the first ones, whose slots are remembered too. */
 export const MOST_STAYS = 2
 /** Geofences that are remembered: in a city mostly all within a block. */
-const MOST_NEIGHBOURS = 4
+const MOST_CANDIDATES = 4
 const NOTHING = -1
 
 /** Distances may be off by a tenth of a percent and a millimetre, and are kept in single precision. */
@@ -36,16 +36,16 @@ const ERROR_METERS = 0.01
 const LEAST_LEFT = 1 / 3
 
 /** The geofences about a point. */
-export class Surroundings {
+export class CachedCandidates {
   count = 0
-  readonly slots = new Int32Array(MOST_NEIGHBOURS)
+  readonly slots = new Int32Array(MOST_CANDIDATES)
   /** Signed metres to each one's boundary, as they were where was looked from; or less, where that was far enough. */
-  readonly meters = new Float64Array(MOST_NEIGHBOURS)
+  readonly meters = new Float64Array(MOST_CANDIDATES)
   /** Metres by which each may be off now, up or down. */
-  readonly error = new Float64Array(MOST_NEIGHBOURS)
+  readonly error = new Float64Array(MOST_CANDIDATES)
 }
 
-export class Neighbours {
+export class CandidateCache {
   private points = new Float64Array()
   /** The same memory. */
   private words = new Int32Array()
@@ -92,7 +92,7 @@ export class Neighbours {
     for (let i = 0; i < count; i++) {
       const distance = meters[i]!
       let place = kept
-      if (kept === MOST_NEIGHBOURS) {
+      if (kept === MOST_CANDIDATES) {
         // The farthest makes room, and nothing is known from there on.
         const farthest = floats[first + kept - 1]!
         reach = Math.min(reach, Math.max(distance, farthest))
@@ -106,7 +106,7 @@ export class Neighbours {
       floats[first + place] = distance
       words[at + SLOTS + place] = slots[i]!
     }
-    if (kept < MOST_NEIGHBOURS) words[at + SLOTS + kept] = NOTHING
+    if (kept < MOST_CANDIDATES) words[at + SLOTS + kept] = NOTHING
     this.points[row << POINTS] = latitude
     this.points[(row << POINTS) + 1] = longitude
     floats[at + COSINE] = zoneCosine(latitude)
@@ -120,7 +120,7 @@ export class Neighbours {
    * @returns metres, > 0: no other geofence is within `reach` of a point that is no farther away than that; −1: too
    * little is known, and it is to be looked anew
    */
-  recall(row: number, latitude: number, longitude: number, reach: number, found: Surroundings): number {
+  recall(row: number, latitude: number, longitude: number, reach: number, found: CachedCandidates): number {
     const { points, words, floats } = this
     const at = row << WORDS
     const radius = floats[at + RADIUS]!
@@ -129,7 +129,7 @@ export class Neighbours {
     const left = radius * (1 - ERROR_SHARE) - ERROR_METERS - moved - reach
     if (!(left > radius * LEAST_LEFT)) return NOTHING
     let count = 0
-    while (count < MOST_NEIGHBOURS && words[at + SLOTS + count]! !== NOTHING) {
+    while (count < MOST_CANDIDATES && words[at + SLOTS + count]! !== NOTHING) {
       const meters = floats[at + METERS + count]!
       found.slots[count] = words[at + SLOTS + count]!
       found.meters[count] = meters

@@ -1,36 +1,44 @@
-import type { Passage } from './crossing.ts'
+import type { CrossedGeofence } from './crossing.ts'
 import { Probe } from '../geometry/probe.ts'
-import type { Circumstances, Fact } from './transitions.ts'
+import type { Fact } from './geofenceRules.ts'
+import type { Circumstances } from './circumstances.ts'
 import type { Visit } from '../model/device.ts'
 import type { Waypoint } from '../model/event.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
-import type { StepFacts } from './device.ts'
-import { FEW, isMuch, type Measured, type Unmeasured } from './measured.ts'
-import { MOST_STAYS, Surroundings, type Neighbours } from './neighbours.ts'
-import { PassageFinder } from './passages.ts'
-import { stillZone } from './still.ts'
-import { staysIneligible, type Zone } from './zone.ts'
+import type { StepFacts } from './geofenceStep.ts'
+import { FEW, isMuch, Unmeasured, type Measured } from './measured.ts'
+import { MOST_STAYS, CachedCandidates, type CandidateCache } from './candidateCache.ts'
+import { CrossingFinder } from './crossingFinder.ts'
+import { unchangedLimits } from './fastPath.ts'
+import type { DeviceState } from './deviceState.ts'
+import type { Situation } from './evaluator.ts'
+import { staysIneligible, type ZoneLimits } from './safeZone.ts'
 
-/** What the step and the zone need to know of the world for one update. */
-export interface Facts extends StepFacts {
+/** What the step and the safe zone need to know of the geofences around one update. */
+export interface GeofenceFacts extends StepFacts {
   /** Metres that the device may move before a geofence that is not among the facts can matter. */
   readonly clearance: number
+}
+
+/** Nothing changes for any geofence: see fastPath.ts. */
+export interface NothingChanges {
+  readonly limits: ZoneLimits
 }
 
 /** A remembered distance need not be measured again while it is off by no more than this share of it. */
 const WORTH = 1 / 2
 
 /**
- * Asks index and geometry; one finder is reused for every update of a partition: {@link look} or {@link recall},
- * {@link measure} and then the questions about what lies there.
+ * Finds the geofences that an update may concern, and measures them. One finder is used for every update of a partition: its
+ * buffers are of the last one.
  *
- * What is remembered of an earlier look (neighbours.ts) is as good as a new one: a superset of what matters, with bounds
+ * What is remembered of an earlier look (candidateCache.ts) is as good as a new one: a superset of what matters, with bounds
  * of distances; where a bound does not decide, or would leave a small zone, it is measured.
  */
-export class FactFinder {
+export class GeofenceFinder {
   private readonly probe = new Probe()
-  private readonly passageFinder = new PassageFinder()
-  private readonly surroundings = new Surroundings()
+  private readonly crossingFinder = new CrossingFinder()
+  private readonly cached = new CachedCandidates()
   /** What is there is remembered, not looked up. */
   private isRecalled = false
   /** Slots of candidates, as many as `candidates`. */
@@ -60,25 +68,71 @@ export class FactFinder {
   /** Of the look, for who remembers it. */
   private lookedFar = 0
 
-  /** Geofences that were looked at for the update. */
-  get meetings(): number {
-    return this.stays + this.candidates
+  /** Geofences that were looked at for the last update. */
+  meetings = 0
+  /** What {@link find} has found last; undefined: nothing that could be remembered. */
+  private found: { readonly visits: readonly Visit[]; readonly facts: GeofenceFacts | undefined } | undefined
+
+  /**
+   * What the update may touch.
+   * @param from where the device was before, if geofences on the way from there are to be found
+   */
+  find(
+    before: DeviceState,
+    { update, view, now, rows, row = -1, measuring }: Situation,
+    from?: Waypoint,
+  ): GeofenceFacts | NothingChanges | Unmeasured {
+    const { latitude, longitude } = update
+    const { visits } = before
+    this.found = undefined
+    const known =
+      rows !== undefined && rows.zoneRevision(row) === view.revision ? rows.candidateCache : undefined
+    if (known === undefined || !this.recall(known, row, view.index, latitude, longitude, now))
+      this.look(view.index, latitude, longitude, now)
+    if (measuring === 'elsewhere') {
+      const unmeasured = this.much(visits, view.revision)
+      this.meetings = 0
+      if (unmeasured !== undefined) return unmeasured
+      this.measured = undefined
+    } else this.measured = measuring?.revision === view.revision ? measuring : undefined
+    this.measureStays(visits, known, row)
+    this.measureOthers(false)
+    const mayChange = before.approaches.length > 0 || from !== undefined
+    const limits = mayChange ? undefined : this.unchangedLimits(visits)
+    const facts = limits === undefined ? this.facts(from) : undefined
+    this.meetings = this.stays + this.candidates + (facts?.crossed.length ?? 0)
+    this.found = { visits, facts }
+    return facts ?? { limits: limits! }
   }
 
-  /** Where the device is now. */
-  look(index: GeofenceIndex, latitude: number, longitude: number, now: Circumstances): this {
+  /** The update touches no geofence, so nothing is looked for. */
+  skip(): void {
+    this.meetings = 0
+    this.found = undefined
+  }
+
+  /** Every candidate, also those that are out of reach, which `explain` shows. The step has no use for them. */
+  findAll(visits: readonly Visit[], { update, view, now }: Situation): GeofenceFacts {
+    this.found = undefined
+    this.look(view.index, update.latitude, update.longitude, now)
+    this.measured = undefined
+    this.measureStays(visits, undefined, -1)
+    this.measureOthers(true)
+    return this.facts()
+  }
+
+  private look(index: GeofenceIndex, latitude: number, longitude: number, now: Circumstances): void {
     this.begin(index, now)
     this.isRecalled = false
     this.slots.length = 0
     this.clearance = index.candidates(this.probe.set(latitude, longitude), this.reach, this.slots)
     this.candidates = this.slots.length
     this.lookedFar = this.clearance + this.reach
-    return this
   }
 
   /** As {@link look}, but for what is remembered, if that is enough. @param row of the device */
-  recall(
-    neighbours: Neighbours,
+  private recall(
+    candidateCache: CandidateCache,
     row: number,
     index: GeofenceIndex,
     latitude: number,
@@ -86,11 +140,11 @@ export class FactFinder {
     now: Circumstances,
   ): boolean {
     this.begin(index, now)
-    this.clearance = neighbours.recall(row, latitude, longitude, this.reach, this.surroundings)
+    this.clearance = candidateCache.recall(row, latitude, longitude, this.reach, this.cached)
     this.isRecalled = this.clearance >= 0
     if (!this.isRecalled) return false
     this.probe.set(latitude, longitude)
-    const { count, slots } = this.surroundings
+    const { count, slots } = this.cached
     for (let i = 0; i < count; i++) this.slots[i] = slots[i]!
     this.candidates = count
     return true
@@ -103,10 +157,10 @@ export class FactFinder {
   }
 
   /**
-   * What {@link facts} would measure, where that is much; else undefined.
+   * What {@link find} would measure, where that is much; else undefined.
    * @param revision of the scope
    */
-  much(visits: readonly Visit[], revision: number): Unmeasured | undefined {
+  private much(visits: readonly Visit[], revision: number): Unmeasured | undefined {
     const { index, probe, reach, candidates } = this
     const accuracyMeters = this.now.accuracy
     // Where the device stays is nearly always among the candidates.
@@ -121,36 +175,16 @@ export class FactFinder {
     const all = [...visited, ...near]
     const { latitude, longitude } = probe
     const point = { latitude, longitude, accuracyMeters, reachMeters: reach }
-    return { revision, slots: all, batch: { ...point, ...index.places(all), whole: visited.length } }
+    return new Unmeasured(revision, all, { ...point, ...index.places(all), whole: visited.length })
   }
 
-  /**
-   * Measures what the update may touch.
-   * @param known where slots of the first stays are remembered, in the device's row
-   * @param measured what was measured before
-   * @param everyCandidate also those that are out of reach, which `explain` shows; the step has no use for them
-   */
-  measure(
-    visits: readonly Visit[],
-    known?: { readonly neighbours: Neighbours; readonly row: number },
-    measured?: Measured,
-    everyCandidate = false,
-  ): this {
-    this.measured = measured
-    this.measureStays(visits, known)
-    this.measureOthers(everyCandidate)
-    return this
-  }
-
-  private measureStays(
-    visits: readonly Visit[],
-    known: { readonly neighbours: Neighbours; readonly row: number } | undefined,
-  ): void {
+  /** @param known where slots of the first stays are remembered, in the device's row */
+  private measureStays(visits: readonly Visit[], known: CandidateCache | undefined, row: number): void {
     const { index, staySlots, stayMeters } = this
     this.stays = visits.length
     this.areMeasured = true
     for (let i = 0; i < visits.length; i++) {
-      let slot = known === undefined ? -1 : known.neighbours.stay(known.row, i)
+      let slot = known === undefined ? -1 : known.stay(row, i)
       if (slot < 0) slot = index.slotOf(visits[i]!.geofenceId)
       staySlots[i] = slot
       const most = slot < 0 ? NaN : this.surelyInside(slot)
@@ -161,7 +195,7 @@ export class FactFinder {
   /** Signed metres, no less than the distance, where that is known to be well below 0; else NaN. */
   private surelyInside(slot: number): number {
     if (!this.isRecalled) return NaN
-    const { count, slots, meters, error } = this.surroundings
+    const { count, slots, meters, error } = this.cached
     for (let i = 0; i < count; i++) {
       if (slots[i] !== slot) continue
       if (error[i]! > -meters[i]! * WORTH) return NaN
@@ -171,6 +205,7 @@ export class FactFinder {
     return NaN
   }
 
+  /** @param everyCandidate also those that are out of reach */
   private measureOthers(everyCandidate: boolean): void {
     const { index, probe, reach, slots, candidates, nearSlots, nearMeters } = this
     // A crowd of stays is looked up in a set; the usual handful is quicker in an array.
@@ -183,7 +218,7 @@ export class FactFinder {
       let least = -Infinity
       let isGood = false
       if (this.isRecalled) {
-        const { meters, error } = this.surroundings
+        const { meters, error } = this.cached
         least = meters[i]! - error[i]!
         isGood = error[i]! <= meters[i]! * WORTH
       }
@@ -242,9 +277,17 @@ export class FactFinder {
     if (meters - reach < this.clearance && mayConcern(index, slot, now)) this.clearance = meters - reach
   }
 
-  /** Notes what was found, for later updates of the device. @param row where its stays are known already */
-  remember(neighbours: Neighbours, row: number): void {
-    if (this.isRecalled) return
+  /**
+   * Notes what {@link find} has found last, for later updates of the device; nothing is known where it has found nothing.
+   * @param stays after that update
+   */
+  remember(candidateCache: CandidateCache, row: number, stays: readonly Visit[]): void {
+    if (this.found === undefined) return candidateCache.forget(row)
+    if (!this.isRecalled) this.rememberCandidates(candidateCache, row)
+    candidateCache.setStays(row, stays.length, this.slotsOf(stays, this.found.visits, this.found.facts))
+  }
+
+  private rememberCandidates(candidateCache: CandidateCache, row: number): void {
     const { otherSlots, otherMeters, nearSlots, nearMeters, staySlots, stayMeters, probe } = this
     let count = this.others
     for (let i = 0; i < this.nears; i++) {
@@ -257,18 +300,17 @@ export class FactFinder {
       otherMeters[count++] = stayMeters[i]!
     }
     const { latitude, longitude } = probe
-    neighbours.remember(row, latitude, longitude, this.lookedFar, count, otherSlots, otherMeters)
+    candidateCache.remember(row, latitude, longitude, this.lookedFar, count, otherSlots, otherMeters)
   }
 
-  /** The zone after an update that changes nothing, see {@link stillZone}; undefined: the step has to say what it does. */
-  stillZone(visits: readonly Visit[]): Zone | undefined {
+  /** See fastPath.ts; undefined: the step has to say what changes. */
+  private unchangedLimits(visits: readonly Visit[]): ZoneLimits | undefined {
     if (this.nears > 0) return undefined
-    const { index, staySlots, stayMeters, clearance, probe, now } = this
-    return stillZone(visits, staySlots, stayMeters, index, clearance, probe.latitude, now)
+    const { index, staySlots, stayMeters, clearance, now } = this
+    return unchangedLimits(visits, staySlots, stayMeters, index, clearance, now)
   }
 
-  /** @param from where the device was before, if geofences on the way from there are to be found */
-  facts(from?: Waypoint): Facts {
+  private facts(from?: Waypoint): GeofenceFacts {
     const { index, now, probe, staySlots, stayMeters, nearSlots, nearMeters, clearance } = this
     const visited: (Fact | undefined)[] = []
     for (let i = 0; i < this.stays; i++) {
@@ -278,24 +320,28 @@ export class FactFinder {
     }
     const candidates: Fact[] = []
     for (let i = 0; i < this.nears; i++) candidates.push(this.fact(nearSlots[i]!, nearMeters[i]!))
-    let passages: readonly Passage[] = []
+    let crossed: readonly CrossedGeofence[] = []
     if (from !== undefined) {
       const { latitude, longitude } = probe
       const stays = new Set(staySlots.slice(0, this.stays))
       const isVisited = (slot: number) => stays.has(slot)
-      passages = this.passageFinder.find(index, from, { time: now.time, latitude, longitude }, isVisited)
+      crossed = this.crossingFinder.find(index, from, { time: now.time, latitude, longitude }, isVisited)
     }
-    return { visited, candidates, passages, clearance }
+    return { visited, candidates, crossed, clearance }
   }
 
   /**
+   * The slots of the first {@link MOST_STAYS} stays, and more that mean nothing.
    * @param stays after the update
    * @param visits those that were measured
-   * @param facts made of what was measured
-   * @returns the slots of the first {@link MOST_STAYS} stays, and more that mean nothing
+   * @param facts made of what was measured; absent: nothing has changed
    */
-  slotsOf(stays: readonly Visit[], visits: readonly Visit[], facts: Facts): readonly number[] {
-    if (stays === visits) return this.staySlots
+  private slotsOf(
+    stays: readonly Visit[],
+    visits: readonly Visit[],
+    facts: GeofenceFacts | undefined,
+  ): readonly number[] {
+    if (stays === visits || facts === undefined) return this.staySlots
     // No more than are remembered: each is looked for among all, and thousands may be entered at once.
     return stays.slice(0, MOST_STAYS).map(({ geofenceId }) => {
       const before = visits.findIndex((visit) => visit.geofenceId === geofenceId)

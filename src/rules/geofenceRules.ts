@@ -2,6 +2,7 @@ import type { Visit } from '../model/device.ts'
 import type { GeofenceEventType } from '../model/event.ts'
 import { isActive, type GeofenceProperties } from '../model/geofence.ts'
 import type { Settings } from '../model/settings.ts'
+import type { Circumstances } from './circumstances.ts'
 import { entryConfidence, exitConfidence } from '../geometry/confidence.ts'
 import { isOpen } from '../model/operatingHours.ts'
 import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
@@ -25,23 +26,6 @@ export interface Fact {
   readonly distance: number
   /** Share of the accuracy disc that the geofence covers, 0 to 1. */
   readonly coverage: number
-}
-
-/** What one update means for every geofence alike. */
-export interface Circumstances {
-  /** Time t of the update, epoch milliseconds. */
-  readonly time: number
-  /** Server time, epoch milliseconds. */
-  readonly receivedAt: number
-  /** Metres, at most 50 km; 0 when the update came without one. */
-  readonly accuracy: number
-  /** False when the update came without accuracy: then every confidence is 1. */
-  readonly accuracyKnown: boolean
-  readonly userId: string | undefined
-  readonly ip: string
-  readonly stopped: boolean
-  readonly foreground: boolean
-  readonly settings: Settings
 }
 
 /** The first rule, in this order, that keeps a geofence from making events. */

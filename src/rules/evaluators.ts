@@ -1,0 +1,89 @@
+import type { Transition } from '../model/event.ts'
+import { BeaconEvaluator } from './beacons.ts'
+import { NO_STATE, type DeviceState } from './deviceState.ts'
+import type { Context, Evaluator, Explanation, Situation, Spot } from './evaluator.ts'
+import { GeofenceEvaluator } from './geofences.ts'
+import { Unmeasured } from './measured.ts'
+import { NO_LIMITS, smallest, zoneWithin, type SafeZone } from './safeZone.ts'
+
+/**
+ * What an update means: the list of evaluators, and the one sequence in which they run. Tracks, replays and anonymous tracks
+ * are evaluated by it; `context` and `explain` ask the same list.
+ *
+ * Owns: the list, the order of events, the smallest of the safe zones.
+ * Does not own: time and identity (actor/partition.ts), what each evaluator decides.
+ *
+ * Invariants
+ * 1. Every evaluator sees the state before the update, so the order of the list decides nothing.
+ * 2. Events are in the order of the evaluators' ranks.
+ * 3. The safe zone lies within that of every evaluator.
+ */
+export function createEvaluators(): readonly Evaluator[] {
+  return [new BeaconEvaluator(), new GeofenceEvaluator()]
+}
+
+/** What comes of an update. */
+export interface Evaluated {
+  readonly state: DeviceState
+  /** In the order of their events. */
+  readonly transitions: readonly Transition[]
+  readonly zone: SafeZone
+}
+
+/** Of one evaluator. */
+interface Ranked {
+  readonly rank: number
+  readonly transitions: readonly Transition[]
+}
+
+const NO_TRANSITIONS: readonly Transition[] = []
+
+/** Changes nothing. {@link Unmeasured}: see {@link Evaluator.facts}. */
+export function evaluate(
+  evaluators: readonly Evaluator[],
+  before: DeviceState,
+  situation: Situation,
+): Evaluated | Unmeasured {
+  const { visits, approaches, beacons } = before
+  const state: DeviceState = { visits, approaches, crossed: NO_STATE.crossed, beacons }
+  let happened: Ranked[] | undefined
+  let limits = NO_LIMITS
+  for (const evaluator of evaluators) {
+    const facts = evaluator.facts(before, situation)
+    if (facts === undefined) continue
+    if (facts instanceof Unmeasured) return facts
+    const step = evaluator.step(before, facts, situation)
+    if (step.state !== undefined) Object.assign(state, step.state)
+    if (step.transitions.length > 0) {
+      happened ??= []
+      happened.push({ rank: evaluator.rank, transitions: step.transitions })
+    }
+    limits = smallest(limits, evaluator.limits(before, facts, step, situation))
+  }
+  const zone = zoneWithin(limits, situation.update.latitude, situation.now)
+  return { state, transitions: happened === undefined ? NO_TRANSITIONS : inOrder(happened), zone }
+}
+
+function inOrder(happened: Ranked[]): readonly Transition[] {
+  if (happened.length === 1) return happened[0]!.transitions
+  return happened.sort((a, b) => a.rank - b.rank).flatMap(({ transitions }) => transitions)
+}
+
+/** Where a location lies, without a user and without a trace. */
+export function contextOf(evaluators: readonly Evaluator[], spot: Spot): Context {
+  return Object.assign({ geofences: [] }, ...evaluators.map((evaluator) => evaluator.context?.(spot)))
+}
+
+/**
+ * Why an update made, or did not make, events.
+ * @param before the state before it, but for `crossed`, which is of it
+ */
+export function explain(
+  evaluators: readonly Evaluator[],
+  before: DeviceState,
+  situation: Situation,
+): Explanation {
+  const parts = evaluators.map((evaluator) => evaluator.explain?.(before, situation))
+  const { note, candidates = [] } = Object.assign({}, ...parts) as Partial<Explanation>
+  return { ...(note !== undefined && { note }), candidates }
+}

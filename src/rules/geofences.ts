@@ -1,0 +1,86 @@
+import type { Waypoint } from '../model/event.ts'
+import { isActiveAt } from '../model/geofence.ts'
+import { Probe } from '../geometry/probe.ts'
+import { isTooInaccurate } from './circumstances.ts'
+import type { DeviceState } from './deviceState.ts'
+import type { Context, Evaluator, Explanation, Situation, Spot, Step } from './evaluator.ts'
+import { explainGeofences } from './geofenceExplanation.ts'
+import { GeofenceFinder, type GeofenceFacts, type NothingChanges } from './geofenceFinder.ts'
+import { delayMilliseconds, isMeantFor } from './geofenceRules.ts'
+import { step } from './geofenceStep.ts'
+import type { Unmeasured } from './measured.ts'
+import type { DeviceRows } from './port.ts'
+import { geofenceLimits, NOWHERE_SAFE, type ZoneLimits } from './safeZone.ts'
+
+/** The update is too inaccurate to touch a geofence (`maxAccuracyMeters`). */
+const TOO_INACCURATE: unique symbol = Symbol('too inaccurate')
+
+type Facts = GeofenceFacts | NothingChanges | typeof TOO_INACCURATE
+
+const NOTHING: Step = { transitions: [] }
+
+/**
+ * Being among geofences: entries, exits, dwells and crossings.
+ *
+ * Owns: `visits`, `approaches` and `crossed` of the state. Does not own: the rules of one geofence (geofenceRules.ts,
+ * crossing.ts), what follows from several (geofenceStep.ts), finding and measuring them (geofenceFinder.ts).
+ */
+export class GeofenceEvaluator implements Evaluator<Facts> {
+  readonly rank = 2
+  private readonly finder = new GeofenceFinder()
+  private readonly probe = new Probe()
+
+  get meetings(): number {
+    return this.finder.meetings
+  }
+
+  facts(before: DeviceState, situation: Situation): Facts | Unmeasured {
+    if (!isTooInaccurate(situation.update, situation.now.settings))
+      return this.finder.find(before, situation, lastPlace(situation))
+    this.finder.skip()
+    return TOO_INACCURATE
+  }
+
+  step(before: DeviceState, facts: Facts, { now }: Situation): Step {
+    if (facts === TOO_INACCURATE || 'limits' in facts) return NOTHING
+    const { visits, approaches, crossed, transitions } = step(before, facts, now)
+    return { state: { visits, approaches, crossed }, transitions }
+  }
+
+  limits(before: DeviceState, facts: Facts, { state }: Step, { now }: Situation): ZoneLimits {
+    if (facts === TOO_INACCURATE) return NOWHERE_SAFE
+    if ('limits' in facts) return facts.limits
+    return geofenceLimits(state?.visits ?? before.visits, before.visits, facts, now)
+  }
+
+  remember({ candidateCache }: DeviceRows, row: number, { visits }: DeviceState): void {
+    this.finder.remember(candidateCache, row, visits)
+  }
+
+  explain(before: DeviceState, situation: Situation): Explanation {
+    return explainGeofences(before, this.finder.findAll(before.visits, situation), situation)
+  }
+
+  /** The enabled geofences that the point lies in and that are meant for the user. */
+  context({ view, latitude, longitude, userId, receivedAt }: Spot): Pick<Context, 'geofences'> {
+    const { index } = view
+    const { probe } = this
+    const slots: number[] = []
+    index.candidates(probe.set(latitude, longitude), 0, slots)
+    const geofences = slots
+      .filter((slot) => index.distance(slot, probe) <= 0)
+      .map((slot) => index.geofence(slot))
+      .filter((geofence) => isMeantFor(geofence, userId) && isActiveAt(geofence, receivedAt))
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+    return { geofences }
+  }
+}
+
+/** The last update's place, where crossings since then are to be found. */
+function lastPlace({ now, rows, row = -1 }: Situation): Waypoint | undefined {
+  const { detectCrossings, maxGapSeconds } = now.settings
+  if (!detectCrossings || rows === undefined || rows.isIgnored(row)) return undefined
+  const time = rows.updatedAt(row)
+  if (now.time - time > delayMilliseconds(maxGapSeconds)) return undefined
+  return { time, latitude: rows.latitude(row), longitude: rows.longitude(row) }
+}

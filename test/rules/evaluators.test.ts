@@ -1,0 +1,148 @@
+/**
+ * The list of evaluators, with a third one that is made up: a curfew. It shows all that a new evaluator has to be, and that it
+ * touches its own file and the list.
+ */
+import t from 'tap'
+import type { GeofenceTransition } from '../../src/model/event.ts'
+import { circumstancesOf } from '../../src/rules/circumstances.ts'
+import { NO_STATE, type DeviceState } from '../../src/rules/deviceState.ts'
+import type { Context, Evaluator, Explanation, Situation, Spot, Step } from '../../src/rules/evaluator.ts'
+import { contextOf, createEvaluators, evaluate, explain, type Evaluated } from '../../src/rules/evaluators.ts'
+import { measureElsewhere, Unmeasured } from '../../src/rules/measured.ts'
+import type { ZoneLimits } from '../../src/rules/safeZone.ts'
+import { BeaconStore } from '../../src/registry/beaconStore.ts'
+import type { Update } from '../../src/model/update.ts'
+import { measureShapes } from '../../src/geometry/shapeBatch.ts'
+import { aBeacon, aGeofence, Engine, NOON } from '../actor/kit.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Out in the first half of an hour: an event, and nothing is safe beyond that half. */
+class Curfew implements Evaluator<number> {
+  readonly rank: number
+  steps = 0
+  constructor(rank: number) {
+    this.rank = rank
+  }
+
+  facts(_before: DeviceState, { update, now }: Situation): number | undefined {
+    return update.foreground ? now.time % HOUR_MS : undefined
+  }
+
+  step(_before: DeviceState, sinceHour: number): Step {
+    this.steps++
+    return { transitions: sinceHour < HOUR_MS / 2 ? [OUT] : [] }
+  }
+
+  limits(_before: DeviceState, sinceHour: number, _step: Step, { now }: Situation): ZoneLimits {
+    return { meters: 7, until: now.time - sinceHour + HOUR_MS, untilReceived: Infinity }
+  }
+
+  explain(): Partial<Explanation> {
+    return { note: 'a curfew' }
+  }
+
+  context({ view }: Spot): Partial<Context> {
+    return view.revision < 0 ? { geofences: [] } : {}
+  }
+}
+
+const OUT: GeofenceTransition = {
+  type: 'user.dwelled_in_geofence',
+  geofence: aGeofence('c'.repeat(24)),
+  confidence: 3,
+}
+
+/** An update of 12:00 that enters a geofence and comes into the range of a beacon. */
+function entering(change: Partial<Update> = {}): Situation {
+  const engine = new Engine()
+  const { index, settings } = engine.world.scope(1)
+  index.put(aGeofence(1))
+  const beacons = new BeaconStore()
+  const ranged = { type: 'ibeacon', uuid: 'f'.repeat(32), major: '1', minor: '1' } as const
+  beacons.put(aBeacon(1, ranged))
+  const update = {
+    ...engine.update({ deviceId: 'd', latitude: 0, longitude: 0, accuracy: 5 }),
+    beacons: [ranged],
+    ...change,
+  }
+  const view = { index, settings, beacons, revision: 1, geofence: () => undefined }
+  return { update, view, now: circumstancesOf(update, NOON, settings) }
+}
+
+const types = ({ transitions }: Evaluated) => transitions.map(({ type }) => type)
+
+t.test('events are in the order of the ranks, wherever their evaluator stands in the list', async (t) => {
+  const situation = entering({ foreground: true })
+  for (const [rank, order] of [
+    [1, ['user.dwelled_in_geofence', 'user.entered_geofence', 'user.entered_beacon']],
+    [3, ['user.entered_geofence', 'user.dwelled_in_geofence', 'user.entered_beacon']],
+    [5, ['user.entered_geofence', 'user.entered_beacon', 'user.dwelled_in_geofence']],
+  ] as const) {
+    for (const place of [0, 1, 2]) {
+      const list = createEvaluators().toSpliced(place, 0, new Curfew(rank))
+      t.strictSame(types(evaluate(list, NO_STATE, situation) as Evaluated), order)
+    }
+  }
+})
+
+t.test('each evaluator leaves the parts of the others as they are', async (t) => {
+  const { state } = evaluate([...createEvaluators(), new Curfew(3)], NO_STATE, entering()) as Evaluated
+  t.equal(state.visits.length, 1)
+  t.equal(state.beacons.length, 1)
+  t.strictSame(Object.keys(state), Object.keys(NO_STATE))
+})
+
+t.test('the safe zone is the smallest of all', async (t) => {
+  const zone = (list: readonly Evaluator[], change: Partial<Update>) =>
+    (evaluate(list, NO_STATE, entering({ beacons: [], ...change })) as Evaluated).zone
+  const without = zone(createEvaluators(), { foreground: true })
+  t.ok(without.radiusMeters > 90, `${without.radiusMeters} m`)
+  const within = zone([...createEvaluators(), new Curfew(3)], { foreground: true })
+  t.ok(within.radiusMeters > 6.9 && within.radiusMeters < 7, `${within.radiusMeters} m`)
+  t.equal(within.until, NOON + HOUR_MS)
+  const beside = zone([...createEvaluators(), new Curfew(3)], {})
+  t.strictSame(beside, zone(createEvaluators(), {}), 'one that is not concerned limits nothing')
+  const inRange = evaluate(createEvaluators(), NO_STATE, entering()) as Evaluated
+  t.equal(inRange.zone.radiusMeters, 0, 'in range of a beacon there is none')
+})
+
+t.test('an evaluator that is not concerned takes no step', async (t) => {
+  const curfew = new Curfew(3)
+  evaluate([curfew], NO_STATE, entering())
+  t.equal(curfew.steps, 0)
+  evaluate([curfew], NO_STATE, entering({ foreground: true }))
+  t.equal(curfew.steps, 1)
+})
+
+t.test('what takes long is measured elsewhere first, and then the result is the same', async (t) => {
+  const situation = entering({ accuracy: 2000 })
+  const { index } = situation.view
+  for (let i = 0; i < 600; i++) {
+    const ring = Array.from({ length: 1000 }, (_, k) => {
+      const angle = (2 * Math.PI * k) / 999
+      return [0.001 * Math.cos(angle), 0.001 * Math.sin(angle)] as const
+    })
+    index.put(aGeofence(i + 2, { shape: { kind: 'polygon', ring } }))
+  }
+  const list = [...createEvaluators(), new Curfew(3)]
+  const first = evaluate(list, NO_STATE, { ...situation, measuring: 'elsewhere' })
+  if (!(first instanceof Unmeasured)) return t.fail('it was measured at once')
+  const measuring = await measureElsewhere({ measure: async (batch) => measureShapes(batch) }, first)
+  const { state, transitions } = evaluate(list, NO_STATE, { ...situation, measuring }) as Evaluated
+  const { state: same, transitions: events } = evaluate(list, NO_STATE, situation) as Evaluated
+  t.equal(transitions.length, 602)
+  t.strictSame({ state, transitions }, { state: same, transitions: events })
+})
+
+t.test('explanations and contexts are put together', async (t) => {
+  const situation = entering()
+  const list = [new Curfew(3), ...createEvaluators()]
+  const { note, candidates } = explain(list, NO_STATE, situation)
+  t.equal(note, 'a curfew')
+  t.equal(candidates.length, 1)
+  const { view } = situation
+  const spot = { view, latitude: 0, longitude: 0, userId: undefined, receivedAt: NOON }
+  t.equal(contextOf(list, spot).geofences.length, 1)
+  t.strictSame(contextOf([], spot), { geofences: [] })
+})
