@@ -49,7 +49,13 @@ class Busy extends Error {}
 
 class Interrupted extends Error {}
 
-const COMMANDS: ReadonlySet<string> = new Set(['import', 'list', 'use', 'remove'])
+/** The commands, and what each is given. */
+const COMMANDS: ReadonlyMap<string, string | undefined> = new Map([
+  ['import', 'FILE.osm.pbf'],
+  ['list', undefined],
+  ['use', 'NAME'],
+  ['remove', 'NAME'],
+])
 
 /** Errors whose sentence is for the user. */
 const TOLD = [
@@ -74,12 +80,8 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0
   }
   const folder = regionsFolder(resolve(options.data))
-  const [command, operand, ...rest] = positionals
-  const isComplete = command === 'list' ? operand === undefined : operand !== undefined && rest.length === 0
-  if (!COMMANDS.has(command ?? '') || !isComplete)
-    throw new UsageError(
-      command === undefined ? 'Give a command.' : `Unknown command: ${positionals.join(' ')}.`,
-    )
+  const [command, operand] = positionals
+  checkArguments(positionals)
   if (command !== 'import' && (name !== undefined || threads !== undefined))
     throw new UsageError('--name and --threads belong to the command import.')
   if (command === 'list') {
@@ -96,6 +98,18 @@ async function main(argv: readonly string[]): Promise<number> {
   } finally {
     release()
   }
+}
+
+/** @throws {UsageError} */
+function checkArguments([command, ...others]: readonly string[]): void {
+  if (command === undefined) throw new UsageError('Give a command.')
+  if (!COMMANDS.has(command)) throw new UsageError(`Unknown command: ${command}.`)
+  const wanted = COMMANDS.get(command)
+  if (wanted !== undefined && others.length === 0)
+    throw new UsageError(`${command} needs an argument: ${command} ${wanted}.`)
+  const extra = others[wanted === undefined ? 0 : 1]
+  if (extra !== undefined)
+    throw new UsageError(`${command} does not accept the argument ${JSON.stringify(extra)}.`)
 }
 
 /** @returns the exit code */

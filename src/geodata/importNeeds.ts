@@ -2,6 +2,7 @@
  * What making a region takes of the machine, by what was measured with made-up countries of up to 520 MB and 2.7 million roads
  * (docs/operating.md). Anonymous memory: files that are mapped besides, up to six times the extract, are the system's to drop.
  */
+import { statfsSync } from 'node:fs'
 
 /** Of tiles that each thread of the builder keeps; what does not fit is read again. Four times that is no faster. */
 export const TILE_CACHE_BYTES = 64e6
@@ -15,6 +16,8 @@ const MEMORY_PER_THREAD = 2 * TILE_CACHE_BYTES
 
 /** What a build takes on the disk while it is made: 1,650 to 1,900 bytes for each road were measured. */
 const DISK_PER_ROAD = 2000
+
+const FULL_BYTES = 10e6
 
 /** Room on the disk for the routing stage, in bytes, without a constant. @param roads of the extract */
 export function tilesRoom(roads: number): number {
@@ -39,6 +42,12 @@ export function memoryShortage(
     `This import may take up to ${megabytes(needed)} of memory, but only ${megabytes(availableBytes)} are available: ` +
     `the system may end it.${fewer}`
   )
+}
+
+/** Whether the disk of this folder is full: what failed on it may have taken its own away again. */
+export function isFull(folder: string): boolean {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize < FULL_BYTES
 }
 
 /** For a sentence, rounded up. */

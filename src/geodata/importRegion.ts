@@ -11,7 +11,7 @@ import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { systemReason } from '../runtime/errors.ts'
 import { readExtract } from './extractReader.ts'
-import { megabytes, tilesRoom } from './importNeeds.ts'
+import { isFull, megabytes, tilesRoom } from './importNeeds.ts'
 import { ExtractRefused } from './osmPbfBlobs.ts'
 import type { Bounds } from './port.ts'
 import {
@@ -84,8 +84,6 @@ const LICENCE = 'ODbL 1.0, https://www.openstreetmap.org/copyright'
 /** Room that a build takes while it is made, by the size of the extract as far as that tells, and however small that is. */
 const ROOM_PER_BYTE = 6
 const ROOM_BYTES = 100e6
-/** A disk with less was full: what failed on it may have taken its own away again. */
-const FULL_BYTES = 10e6
 
 /**
  * The name of a region in the form that all names have: letters, digits, `.`, `_` and `-`, lower case, at most 64.
@@ -150,7 +148,8 @@ export async function importRegion(job: RegionImport): Promise<RegionRecord> {
     return record
   } catch (error) {
     if (!signal.aborted) fs.rmSync(build, { recursive: true, force: true })
-    throw isFull(error, folder) ? new NoRoom(`${folder}: the disk is full.`, { cause: error }) : error
+    const hasNoRoom = (error as NodeJS.ErrnoException).code === 'ENOSPC' || isFull(folder)
+    throw hasNoRoom ? new NoRoom(`${folder}: the disk is full.`, { cause: error }) : error
   }
 }
 
@@ -249,11 +248,4 @@ function writeProgress(build: string, progress: Progress): void {
   syncTree(build)
   fs.writeFileSync(`${path}.tmp`, JSON.stringify(progress))
   fs.renameSync(`${path}.tmp`, path)
-}
-
-/** Whether it failed for want of room: the tools of the routing engine do not always say why they end. */
-function isFull(error: unknown, folder: string): boolean {
-  if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return true
-  const { bavail, bsize } = fs.statfsSync(folder)
-  return bavail * bsize < FULL_BYTES
 }

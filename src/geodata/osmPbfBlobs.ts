@@ -23,19 +23,24 @@ const MAX_BLOB_BYTES = 32 << 20
 /**
  * The blocks of an OSM PBF file in their order, https://wiki.openstreetmap.org/wiki/PBF_Format.
  * @param hear gets all bytes of the file in their order
+ * @param from where to begin: 0, or where a block ends
  * @throws {ExtractRefused} and the system's errors
  */
-export async function* osmPbfBlobs(path: string, hear: (bytes: Uint8Array) => void): AsyncGenerator<OsmBlob> {
+export async function* osmPbfBlobs(
+  path: string,
+  hear: (bytes: Uint8Array) => void,
+  from = 0,
+): AsyncGenerator<OsmBlob> {
   const file = await open(path)
   try {
-    let position = 0
+    let position = from
     const take = async (bytes: number): Promise<Buffer> => {
       const part = await readFully(file, position, bytes)
       hear(part)
       position += part.length
       return part
     }
-    for (let isFirst = true; ; isFirst = false) {
+    for (let isFirst = from === 0; ; isFirst = false) {
       const refuse = (cause?: unknown): ExtractRefused => {
         if (cause instanceof ExtractRefused) return cause
         return new ExtractRefused(`${path} ${isFirst ? 'is not an OpenStreetMap PBF file' : 'is damaged'}.`, {

@@ -67,7 +67,8 @@ export function writeOsmPbf(path: string, extract: OsmExtract): void {
   }
 }
 
-function writeBlob(file: number, type: string, content: Uint8Array): void {
+/** Writes a block at the end of an open file. @param type `OSMHeader` or `OSMData` */
+export function writeBlob(file: number, type: string, content: Uint8Array): void {
   const blob = protobuf.Writer.create()
     .uint32(varint(2))
     .int32(content.length)
@@ -183,19 +184,19 @@ function writeDeltas(writer: Writer, field: number, values: readonly number[]): 
   writer.ldelim()
 }
 
-/** The strings of a block, each once. The first is empty: in the tags of nodes 0 ends a node's. */
+/** The strings of a block, each once, from the second place: in the tags of nodes, 0 ends a node's. */
 class Strings {
-  readonly #indices = new Map<string, number>([['', 0]])
+  readonly #indices = new Map<string, number>()
 
   get all(): Iterable<string> {
-    return this.#indices.keys()
+    return ['', ...this.#indices.keys()]
   }
 
   index(string: string): number {
     const found = this.#indices.get(string)
     if (found !== undefined) return found
-    this.#indices.set(string, this.#indices.size)
-    return this.#indices.size - 1
+    this.#indices.set(string, this.#indices.size + 1)
+    return this.#indices.size
   }
 }
 

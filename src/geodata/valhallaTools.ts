@@ -21,6 +21,11 @@ export class ToolFailed extends Error {
   override name = 'ToolFailed'
 }
 
+/** The system ended it, most likely for want of memory: what it read is not to blame. */
+export class ToolKilled extends ToolFailed {
+  override name = 'ToolKilled'
+}
+
 /**
  * Runs an executable of Valhalla to its end.
  * @param options.folder where it runs: it leaves notes there
@@ -67,7 +72,7 @@ export async function runTool(
       )
     }
     if (by === 'SIGKILL') {
-      throw new ToolFailed(
+      throw new ToolKilled(
         `${tool} was killed (SIGKILL), most likely because memory ran out. It needs less with --threads 1.`,
       )
     }
@@ -78,13 +83,14 @@ export async function runTool(
   }
 }
 
-/** What a tool's last lines say went wrong, in a sentence: its last error, else what it says of the exception that ended it. */
+/** What a tool's last lines say went wrong, in a sentence: its last error, else the exception that ended it. */
 function causeIn(lines: readonly string[]): string {
   const error = lines.findLast((line) => /^\[(ERROR|FATAL)\]/.test(line))
   const exception = lines.findLast((line) => /^\s*what\(\): /.test(line))
-  const cause = error ?? exception ?? lines.findLast((line) => line.trim() !== '')
-  if (cause === undefined) return 'it did not say why.'
-  return `${cause.replace(/^\s*(\[\w+\]|what\(\):) */, '').replace(/\.$/, '')}.`
+  const cause = error ?? exception
+  if (cause !== undefined) return `${cause.replace(/^\s*(\[\w+\]|what\(\):) */, '').replace(/\.$/, '')}.`
+  const last = lines.findLast((line) => line.trim() !== '')
+  return `it did not say why.${last === undefined ? '' : ` Its last line: ${last}`}`
 }
 
 /** The version of the package, e.g. `3.6.1`. @throws {ValhallaMissing} */

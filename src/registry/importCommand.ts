@@ -74,9 +74,12 @@ function options(): ImportUpload | undefined {
     },
   })
   if (values.help) return undefined
-  const [kind, path, ...rest] = positionals
-  if ((kind !== 'geofences' && kind !== 'beacons') || path === undefined || rest.length > 0) {
+  const [kind, path, extra] = positionals
+  if ((kind !== 'geofences' && kind !== 'beacons') || path === undefined) {
     throw new UsageError('Give geofences or beacons, and one file.')
+  }
+  if (extra !== undefined) {
+    throw new UsageError(`import takes one file and does not accept the argument ${JSON.stringify(extra)}.`)
   }
   const key = values.key ?? process.env['RINGFENCE_SECRET_KEY']
   if (!key) throw new UsageError('A secret key is required: set RINGFENCE_SECRET_KEY or use --key.')

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { writeOsmPbf, type OsmNode, type OsmWay } from '../../src/geodata/osmPbfWriter.ts'
+import { writeOsmPbf, type OsmNode, type OsmRelation, type OsmWay } from '../../src/geodata/osmPbfWriter.ts'
 import type { Position } from '../../src/model/geofence.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/region.ts', import.meta.url))
@@ -23,8 +23,18 @@ export function temporaryFolder(t: Test): string {
   return folder
 }
 
-/** Writes an extract of eight streets from west to east and eight from south to north, from a corner in the south-west. */
-export function writeStreets(path: string, [west, south]: Position): void {
+/** Writes {@link streets}. */
+export function writeStreets(path: string, corner: Position): void {
+  writeOsmPbf(path, streets(corner))
+}
+
+/** Eight streets from west to east and eight from south to north, from a corner in the south-west. */
+export function streets([west, south]: Position): {
+  dataOf: number
+  nodes: OsmNode[]
+  ways: OsmWay[]
+  relations: OsmRelation[]
+} {
   const range = Array.from({ length: STREETS }, (_, i) => i)
   const id = (column: number, row: number): number => 1 + row * STREETS + column
   const nodes: OsmNode[] = range.flatMap((row) =>
@@ -46,7 +56,7 @@ export function writeStreets(path: string, [west, south]: Position): void {
     nodes: range.map((row) => id(column, row)),
     tags: { ...tags, name: `Column ${column}` },
   }))
-  writeOsmPbf(path, { dataOf: Date.UTC(2026, 0, 2), nodes, ways: [...across, ...along], relations: [] })
+  return { dataOf: Date.UTC(2026, 0, 2), nodes, ways: [...across, ...along], relations: [] }
 }
 
 /** A running `npm run region -- …`. */

@@ -480,6 +480,7 @@ t.test('npm run import', async (t) => {
     [['geofences', good, ...url], {}, 2, /A secret key is required/],
     [['geofences', good, ...url, '--key', KEYS.testPublishable], {}, 2, /begins with prj_test_sk_/],
     [['users', good], key, 2, /Give geofences or beacons/],
+    [['geofences', good, 'more.csv'], key, 2, /does not accept the argument "more\.csv"\./],
     [
       ['geofences', join(folder, 'nofile.csv'), ...url],
       key,
