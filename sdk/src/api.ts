@@ -1234,25 +1234,25 @@ export interface components {
                 };
             };
         };
-        /** GeofenceDefinition */
-        GeofenceDefinition: {
-            /** @description Required. Display name. */
-            description?: string;
-            /** @description Required. circle, polygon or isochrone. */
-            type?: string;
-            /** @description Required unless the path contains it. Group of the geofence. */
-            tag?: string;
-            /** @description Required unless the path contains it. Your own id, unique within the tag. */
-            externalId?: string;
-            /** @description circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000. A list or its JSON text. */
+        /** NewGeofence */
+        NewGeofence: {
+            /** @description Display name. */
+            description: string;
+            /** @description circle, polygon or isochrone. */
+            type: string;
+            /** @description Group of the geofence. */
+            tag: string;
+            /** @description Your own id, unique within the tag. */
+            externalId: string;
+            /** @description Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000. A list or its JSON text. */
             coordinates?: unknown[] | string;
             /** @description Instead of coordinates; needs a geocoder. */
             address?: string;
             /** @description Instead of coordinates; needs a database of places. */
             placeId?: string;
-            /** @description circle: metres, 10 to 10,000. isochrone: minutes of travel. */
+            /** @description Required for a circle: metres, 10 to 10,000. Required for an isochrone: minutes of travel, 1 to 120. */
             radius?: number | string;
-            /** @description car, truck, foot, bike or motorbike; required for an isochrone. */
+            /** @description Required for an isochrone: car, truck, foot, bike or motorbike. */
             mode?: string;
             /** @description Whether it causes events; default true. */
             enabled?: boolean | string;
@@ -1286,13 +1286,68 @@ export interface components {
             dwellThreshold?: number | string;
             /** @description Minutes before arrival at which a trip is approaching. */
             tripApproachingThreshold?: number | string;
-        };
+        } & (unknown & unknown & unknown);
+        /** GeofenceDefinition */
+        GeofenceDefinition: {
+            /** @description Display name. */
+            description: string;
+            /** @description circle, polygon or isochrone. */
+            type: string;
+            /** @description Group of the geofence. */
+            tag?: string;
+            /** @description Your own id, unique within the tag. */
+            externalId?: string;
+            /** @description Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000. A list or its JSON text. */
+            coordinates?: unknown[] | string;
+            /** @description Instead of coordinates; needs a geocoder. */
+            address?: string;
+            /** @description Instead of coordinates; needs a database of places. */
+            placeId?: string;
+            /** @description Required for a circle: metres, 10 to 10,000. Required for an isochrone: minutes of travel, 1 to 120. */
+            radius?: number | string;
+            /** @description Required for an isochrone: car, truck, foot, bike or motorbike. */
+            mode?: string;
+            /** @description Whether it causes events; default true. */
+            enabled?: boolean | string;
+            /** @description Up to 16 keys; values are strings, booleans or numbers. */
+            metadata?: {
+                [key: string]: unknown;
+            } | string;
+            /** @description Day names (Sunday or Sun) with lists of [open, close], such as 9:00 AM or 17:30. Without it, the geofence is always open. */
+            operatingHours?: {
+                [key: string]: unknown;
+            } | string;
+            /** @description Overrides the project's stop detection. */
+            stopDetection?: boolean | string;
+            /**
+             * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            disableAfter?: string | number;
+            /**
+             * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            deleteAfter?: string | number;
+            /** @description Deprecated: use userIds. */
+            userId?: string;
+            /** @description Only these users cause events; a list or comma-separated. */
+            userIds?: string[] | string;
+            /** @description Only requests from these addresses, wildcards or CIDR ranges cause events; comma-separated. */
+            ip?: string[] | string;
+            /** @description Minutes inside before a dwell event. */
+            dwellThreshold?: number | string;
+            /** @description Minutes before arrival at which a trip is approaching. */
+            tripApproachingThreshold?: number | string;
+        } & (unknown & unknown & unknown);
         /** BeaconDefinition */
         BeaconDefinition: {
-            /** @description Required. Display name. */
-            description?: string;
-            /** @description Required. ibeacon or eddystone. */
-            type?: string;
+            /** @description Display name. */
+            description: string;
+            /** @description ibeacon or eddystone. */
+            type: string;
+            /** @description Approximate location, [longitude, latitude]: devices within 1 km receive the beacon in responses. A list or its JSON text. */
+            coordinates: unknown[] | string;
             /** @description Group of the beacon. */
             tag?: string;
             /** @description Your own id, unique within the tag. Tag and externalId together identify the beacon. */
@@ -1307,15 +1362,13 @@ export interface components {
             uid?: string;
             /** @description Required for an eddystone: 12 hexadecimal digits. */
             instance?: string;
-            /** @description Required. Approximate location, [longitude, latitude]: devices within 1 km receive the beacon in responses. A list or its JSON text. */
-            coordinates?: unknown[] | string;
             /** @description Whether it causes events; default true. */
             enabled?: boolean | string;
             /** @description Up to 16 keys; values are strings, booleans or numbers. */
             metadata?: {
                 [key: string]: unknown;
             } | string;
-        };
+        } & (unknown & unknown);
         /** RefusedRow */
         RefusedRow: {
             /** @description The line of the file where the row begins, counted from 1. */
@@ -1369,6 +1422,144 @@ export interface components {
             errors?: components["schemas"]["RefusedRow"][];
             /** @description Refused rows beyond those in errors. */
             moreErrors?: number;
+        };
+        /** GeofenceCollection */
+        GeofenceCollection: {
+            /** @constant */
+            type: "FeatureCollection";
+            features: {
+                /** @constant */
+                type: "Feature";
+                /** @description 24 hexadecimal digits; edits do not change it. */
+                id: string;
+                /** @description null while an isochrone has no area. */
+                geometry: {
+                    /** @constant */
+                    type: "Polygon";
+                    coordinates: number[][][];
+                } | null;
+                properties: {
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    createdAt: string;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    updatedAt: string;
+                    live: boolean;
+                    tag: string;
+                    externalId: string;
+                    description: string;
+                    /** @enum {unknown} */
+                    type: "circle" | "polygon" | "isochrone";
+                    geometryCenter: {
+                        /** @constant */
+                        type: "Point";
+                        /** @description [longitude, latitude] */
+                        coordinates: number[];
+                    };
+                    /** @description In metres: the radius of the circle, or of a circle around the polygon; 0 while an isochrone has no area. */
+                    geometryRadius: number;
+                    mode?: string;
+                    /** @description State of an isochrone, whose area is computed in the background. Until it is ready there is no `geometry`, and no device is inside. */
+                    isochrone?: {
+                        /** @description [longitude, latitude] */
+                        destination: number[];
+                        minutes: number;
+                        /** @enum {unknown} */
+                        status: "pending" | "ready" | "failed";
+                        /**
+                         * Format: date-time
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        computedAt?: string;
+                        /** @description Why the last attempt to compute it failed. */
+                        failure?: string;
+                    };
+                    metadata?: {
+                        [key: string]: string | number | boolean;
+                    };
+                    userId?: string;
+                    userIds?: string[];
+                    ip?: string;
+                    enabled: boolean;
+                    operatingHours?: {
+                        [key: string]: string[][];
+                    };
+                    stopDetection?: boolean;
+                    /** @description Minutes. */
+                    dwellThreshold?: number;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    disableAfter?: string;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    deleteAfter?: string;
+                    placeId?: string;
+                    /** @description Minutes. */
+                    tripApproachingThreshold?: number;
+                    /** @description Metres to the boundary, 0 inside; in searches. */
+                    distance?: number;
+                };
+            }[];
+        };
+        /** BeaconCollection */
+        BeaconCollection: {
+            /** @constant */
+            type: "FeatureCollection";
+            features: {
+                /** @constant */
+                type: "Feature";
+                /** @description 24 hexadecimal digits; edits do not change it. */
+                id: string;
+                geometry: {
+                    /** @constant */
+                    type: "Point";
+                    /** @description [longitude, latitude] */
+                    coordinates: number[];
+                };
+                properties: {
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    createdAt: string;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    updatedAt: string;
+                    live: boolean;
+                    tag?: string;
+                    externalId?: string;
+                    description: string;
+                    /** @enum {unknown} */
+                    type: "ibeacon" | "eddystone";
+                    /** @description ibeacon. */
+                    uuid?: string;
+                    /** @description ibeacon; a number as text. */
+                    major?: string;
+                    /** @description ibeacon; a number as text. */
+                    minor?: string;
+                    /** @description eddystone: the namespace. */
+                    uid?: string;
+                    /** @description eddystone. */
+                    instance?: string;
+                    enabled: boolean;
+                    metadata?: {
+                        [key: string]: string | number | boolean;
+                    };
+                    /** @description Metres; in searches. */
+                    distance?: number;
+                };
+            }[];
         };
         /** Settings */
         Settings: {
@@ -1488,8 +1679,8 @@ export interface components {
         };
         /** WebhookDefinition */
         WebhookDefinition: {
-            /** @description http or https; required at creation. */
-            url?: string;
+            /** @description http or https. */
+            url: string;
             /** @description For people. */
             description?: string;
             /** @description Default true. While it is false, events are not sent, and they are not sent later either. */
@@ -1506,7 +1697,7 @@ export interface components {
         };
         /** WebhookChange */
         WebhookChange: {
-            /** @description http or https; required at creation. */
+            /** @description http or https. */
             url?: string;
             description?: string | null;
             /** @description Default true. While it is false, events are not sent, and they are not sent later either. */
@@ -1953,7 +2144,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
                     /** @description The name of the event, chosen by the app; it becomes the type of the event. */
@@ -1975,7 +2166,7 @@ export interface operations {
                     createdAt?: string | number;
                     /** @description Stored as `metadata.revenue`, where SDKs expect it. */
                     revenue?: number;
-                };
+                } & ((unknown | unknown) & (unknown | unknown));
                 "application/x-www-form-urlencoded": {
                     /** @description The name of the event, chosen by the app; it becomes the type of the event. */
                     name?: string;
@@ -1996,7 +2187,7 @@ export interface operations {
                     createdAt?: string | number;
                     /** @description Stored as `metadata.revenue`, where SDKs expect it. */
                     revenue?: number;
-                };
+                } & ((unknown | unknown) & (unknown | unknown));
             };
         };
         responses: {
@@ -2507,7 +2698,7 @@ export interface operations {
                  */
                 near: string;
                 /**
-                 * @description Metres, at least 100; with `mode` minutes of travel to the location.
+                 * @description Metres, 100 to 10,000; with `mode`, minutes of travel to the location, 1 to 10,000.
                  * @example 500
                  */
                 radius?: number;
@@ -2855,8 +3046,8 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["GeofenceDefinition"];
-                "application/x-www-form-urlencoded": components["schemas"]["GeofenceDefinition"];
+                "application/json": components["schemas"]["NewGeofence"];
+                "application/x-www-form-urlencoded": components["schemas"]["NewGeofence"];
             };
         };
         responses: {
@@ -3669,7 +3860,7 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
-                    "application/geo+json": string;
+                    "application/geo+json": components["schemas"]["GeofenceCollection"];
                 };
             };
         };
@@ -3697,7 +3888,7 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
-                    "application/geo+json": string;
+                    "application/geo+json": components["schemas"]["BeaconCollection"];
                 };
             };
         };
@@ -3735,7 +3926,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["SettingsChange"];
                 "application/x-www-form-urlencoded": components["schemas"]["SettingsChange"];
@@ -3997,7 +4188,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["WebhookChange"];
                 "application/x-www-form-urlencoded": components["schemas"]["WebhookChange"];
@@ -4176,12 +4367,13 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
+                    /** @description Required if there is no from. */
                     deliveryId?: string;
                     /**
-                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @description Required if there is no deliveryId. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
                      * @example 2026-11-20T04:21:00.123Z
                      */
                     from?: string | number;
@@ -4190,11 +4382,12 @@ export interface operations {
                      * @example 2026-11-20T04:21:00.123Z
                      */
                     to?: string | number;
-                };
+                } & (unknown | unknown);
                 "application/x-www-form-urlencoded": {
+                    /** @description Required if there is no from. */
                     deliveryId?: string;
                     /**
-                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @description Required if there is no deliveryId. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
                      * @example 2026-11-20T04:21:00.123Z
                      */
                     from?: string | number;
@@ -4203,7 +4396,7 @@ export interface operations {
                      * @example 2026-11-20T04:21:00.123Z
                      */
                     to?: string | number;
-                };
+                } & (unknown | unknown);
             };
         };
         responses: {

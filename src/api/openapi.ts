@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import type { TSchema } from 'typebox'
+import { Check } from 'typebox/value'
 import { addExamples, type Examples } from './openapiExamples.ts'
 import { route, type RateLimit, type Route, type UploadRule } from './route.ts'
 
@@ -178,20 +179,19 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
   for (const status of errors) responses[status] = { $ref: `#/components/responses/Error${status}` }
   if (limit !== undefined) responses[429] = tooManyRequests(limit)
   for (const [status, members] of Object.entries(definition.answers)) {
-    const { contentType, description } = members as {
-      contentType?: string | readonly string[]
+    const { contents, description } = members as {
+      contents?: Readonly<Record<string, TSchema>>
       description?: string
     }
+    const schema = () => withMeta(Number(status), toJsonSchema(members, schemas), definition, schemas)
     responses[status] = {
       description: description ?? 'Success.',
       content:
-        contentType === undefined
-          ? {
-              'application/json': {
-                schema: withMeta(Number(status), toJsonSchema(members, schemas), definition, schemas),
-              },
-            }
-          : Object.fromEntries([contentType].flat().map((type) => [type, { schema: { type: 'string' } }])),
+        contents === undefined
+          ? { 'application/json': { schema: schema() } }
+          : Object.fromEntries(
+              Object.entries(contents).map(([type, one]) => [type, { schema: toJsonSchema(one, schemas) }]),
+            ),
     }
   }
   const notes = [definition.description, KEY_NOTES[auth], limit && limitText(limit)]
@@ -268,10 +268,10 @@ function described(schema: TSchema, schemas: Record<string, Json>): Json {
 }
 
 function requestBody(body: TSchema, schemas: Record<string, Json>): Json {
-  const schema = toJsonSchema(body, schemas) as Json
-  const required = (schema.required as readonly string[] | undefined) ?? []
+  const schema = toJsonSchema(body, schemas)
   return {
-    required: '$ref' in schema || required.length > 0,
+    // An empty body stands for `{}`.
+    required: !Check(body, {}),
     content: { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } },
   }
 }

@@ -131,7 +131,9 @@ export interface Route<
   readonly upload?: UploadRule
   /** Members of `meta` beside `code` in a successful answer. */
   readonly meta?: TObject
-  /** By status: the schema of the members beside `meta`; with a `contentType`, or several, where the answer is another text. */
+  /**
+   * By status: the schema of the members beside `meta`; or, as `contents`, the schema of each content type that the answer may have instead.
+   */
   readonly answers: Readonly<Record<number, TObject>>
   /**
    * A faster way for the usual body: gets the bytes of what is said to be JSON (valid during the call only) before anything

@@ -3,6 +3,7 @@ import { Check } from 'typebox/value'
 import type { TObject, TSchema } from 'typebox'
 import { badParam, outOfRange, type ApiError } from '../runtime/errors.ts'
 import { cleanValue, pathText } from './cleanValue.ts'
+import { missingMember, type Needs } from './needs.ts'
 
 /** The JSON Schema keywords that the sentences below know of. */
 interface Keywords {
@@ -101,6 +102,8 @@ function explainMembers(keywords: Keywords, value: unknown, path: string[]): Api
     path.pop()
     if (error !== undefined) return error
   }
+  const needed = missingMember(keywords as Needs, value, path)
+  if (needed !== undefined) return needed
   if (keywords.additionalProperties === false) {
     const names = Object.keys(keywords.properties ?? {})
     const unknown = Object.keys(value).find((name) => value[name] !== undefined && !names.includes(name))

@@ -92,7 +92,7 @@ export class ServerSentEvents {
       query: Query,
       headers: ['last-event-id'],
       answers: {
-        200: Type.Object({}, { contentType: 'text/event-stream' }),
+        200: Type.Object({}, { contents: { 'text/event-stream': Type.String() } }),
         404: Type.Object({}, { description: 'No event has this id, or it has been deleted.' }),
       },
       handler: async ({ credentials, query, headers }) => {

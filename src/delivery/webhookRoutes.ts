@@ -1,7 +1,8 @@
 import Type from 'typebox'
 import { createdQuery, PageAnswers, PageQuery, unknownBefore } from '../api/listQuery.ts'
+import { atLeastOne } from '../api/needs.ts'
 import { route, type Answer, type Call, type Route } from '../api/route.ts'
-import { DateText, Page, Text } from '../api/schemas.ts'
+import { DateText, dateText, Page, Text } from '../api/schemas.ts'
 import type { Webhook } from '../model/webhook.ts'
 import type { Fields } from '../registry/fields.ts'
 import { dateField, textField } from '../registry/fields.ts'
@@ -24,6 +25,14 @@ import type { Webhooks } from './webhooks.ts'
 const TAG = 'Webhooks'
 const OneWebhook = Type.Object({ webhook: WebhookRecord })
 const Conflict = Type.Object({}, { description: 'Conflict: see `meta.message`.' })
+const Redelivery = Type.Object(
+  {
+    deliveryId: Type.Optional(Text(MAX_ID_LENGTH, 'Required if there is no from.')),
+    from: Type.Optional(dateText('Required if there is no deliveryId.')),
+    to: Type.Optional(DateText),
+  },
+  { allOf: [atLeastOne('from', 'deliveryId')] },
+)
 
 /** What the routes of webhooks ask. */
 export interface WebhookRouteParts {
@@ -199,11 +208,7 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
         'One delivery, by its `deliveryId`, or the events that the server created in a time range, with `from` included and `to` ' +
         'excluded, by the current filters. `webhook-id` is the same as before.',
       params: Id,
-      body: Type.Object({
-        deliveryId: Type.Optional(Text(MAX_ID_LENGTH)),
-        from: Type.Optional(DateText),
-        to: Type.Optional(DateText),
-      }),
+      body: Redelivery,
       answers: {
         200: Type.Object({ webhook: Type.Optional(WebhookRecord), delivery: Type.Optional(DeliveryRecord) }),
         409: Conflict,
@@ -220,7 +225,7 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
           if (delivery === undefined) throw notFound('Delivery')
           return { body: { delivery: deliveryRecord(delivery) } }
         }
-        if (from === undefined) throw badParam('from', 'Required, or a deliveryId.')
+        if (from === undefined) throw badParam('from', 'One of from and deliveryId is required.')
         if (from >= to)
           throw badParam('from', 'Invalid from. It must be before to, which defaults to the current time.')
         await webhooks.redeliverRange(webhook, from, to)

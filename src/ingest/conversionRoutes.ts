@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { atLeastOne } from '../api/needs.ts'
 import { route, type Route } from '../api/route.ts'
 import { DateText, Name, parseDate, Text } from '../api/schemas.ts'
 import type { Intake, Users } from '../actor/port.ts'
@@ -29,20 +30,25 @@ const RESERVED = new Set(
     .map((name) => `user.${name}`),
 )
 
-const ConversionBody = Type.Object({
-  name: Type.Optional(
-    Name(256, 'The name of the event, chosen by the app; it becomes the type of the event.'),
-  ),
-  type: Type.Optional(Name(256, 'Used if `name` is absent.')),
-  userId: Type.Optional(Text(256)),
-  deviceId: Type.Optional(
-    Name(256, 'If absent, the device on which the user was last seen. `anonymous`: nothing is stored.'),
-  ),
-  installId: Type.Optional(Text(256)),
-  metadata: Type.Optional(MetadataBody),
-  createdAt: Type.Optional(DateText),
-  revenue: Type.Optional(Type.Number({ description: 'Stored as `metadata.revenue`, where SDKs expect it.' })),
-})
+const ConversionBody = Type.Object(
+  {
+    name: Type.Optional(
+      Name(256, 'The name of the event, chosen by the app; it becomes the type of the event.'),
+    ),
+    type: Type.Optional(Name(256, 'Used if `name` is absent.')),
+    userId: Type.Optional(Text(256)),
+    deviceId: Type.Optional(
+      Name(256, 'If absent, the device on which the user was last seen. `anonymous`: nothing is stored.'),
+    ),
+    installId: Type.Optional(Text(256)),
+    metadata: Type.Optional(MetadataBody),
+    createdAt: Type.Optional(DateText),
+    revenue: Type.Optional(
+      Type.Number({ description: 'Stored as `metadata.revenue`, where SDKs expect it.' }),
+    ),
+  },
+  { allOf: [atLeastOne('name', 'type'), atLeastOne('deviceId', 'userId')] },
+)
 
 /** The event as it is answered to its sender. */
 const { properties } = EventSchema
@@ -127,8 +133,7 @@ interface Recorded {
 type ConversionBody = Static<typeof ConversionBody>
 
 function nameOf({ name, type }: ConversionBody): string {
-  const given = name ?? type
-  if (given === undefined) throw badParam('name', 'Required.')
+  const given = (name ?? type)!
   if (RESERVED.has(plain(given)))
     throw badParam(name === undefined ? 'type' : 'name', 'Must not be the type of an event of the service.')
   return given
@@ -162,7 +167,7 @@ function timeOf({ createdAt }: ConversionBody, receivedAt: number): number {
  * @throws ApiError 400 without a user, 404 where it was never seen
  */
 async function lastDevice(users: Users, scope: ScopeId, userId: string | undefined): Promise<string> {
-  if (userId === undefined) throw badParam('deviceId', 'Required if there is no userId.')
+  if (userId === undefined) throw badParam('deviceId', 'One of deviceId and userId is required.')
   const [found] = (await users.ask({ scope, ask: 'lastDevice', userId })).users
   if (found === undefined) throw notFound('User')
   return found.deviceId

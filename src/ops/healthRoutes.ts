@@ -61,7 +61,7 @@ export function healthRoutes(
         'With the option `metricsToken`, needs the header `Authorization: Bearer <token>`. API keys do not count.',
       tag: 'Operations',
       headers: ['authorization'],
-      answers: { 200: Type.Object({}, { contentType: 'text/plain' }) },
+      answers: { 200: Type.Object({}, { contents: { 'text/plain': Type.String() } }) },
       async handler({ headers }) {
         if (metricsToken !== '' && !isToken(headers.authorization, metricsToken))
           throw new ApiError(

@@ -1,21 +1,21 @@
 import type { BeaconIdentifiers, BeaconType } from '../model/beacon.ts'
 import { dashedUuid } from '../model/beacon.ts'
 import { badParam } from '../runtime/errors.ts'
+import { BeaconBody } from './beaconBody.ts'
 import type { BeaconDefinition } from './beaconRow.ts'
 import type { Fields } from './fields.ts'
-import { booleanField, choiceField, listField, numberField, required, textField } from './fields.ts'
+import { booleanField, checkRequired, choiceField, listField, numberField, textField } from './fields.ts'
 import type { Pair } from './recordFields.ts'
 import {
   checkPoint,
   MAX_DESCRIPTION_LENGTH,
+  MAX_IDENTIFIER_LENGTH,
   metadataField,
   pairField,
   withoutUndefined,
 } from './recordFields.ts'
 
 const BEACON_TYPES: readonly BeaconType[] = ['ibeacon', 'eddystone']
-/** Longer texts are not looked at. */
-export const MAX_IDENTIFIER_LENGTH = 64
 
 type Identifier = 'uuid' | 'uid' | 'instance'
 
@@ -32,8 +32,9 @@ const MAX_MAJOR = 65_535
  * @throws ApiError 400 naming the field
  */
 export function parseBeacon(fields: Fields, known?: Pair): BeaconDefinition {
-  const description = required('description', textField(fields, 'description', MAX_DESCRIPTION_LENGTH))
-  const type = required('type', choiceField(fields, 'type', BEACON_TYPES))
+  checkRequired(BeaconBody, fields)
+  const description = textField(fields, 'description', MAX_DESCRIPTION_LENGTH)!
+  const type = choiceField(fields, 'type', BEACON_TYPES)!
   const optional = {
     tag: pairField(fields, 'tag', known),
     externalId: pairField(fields, 'externalId', known),
@@ -44,7 +45,7 @@ export function parseBeacon(fields: Fields, known?: Pair): BeaconDefinition {
     ...parseIdentifiers(fields, type),
     ...withoutUndefined(optional),
     enabled: booleanField(fields, 'enabled') ?? true,
-    coordinates: checkPoint('coordinates', required('coordinates', listField(fields, 'coordinates'))),
+    coordinates: checkPoint('coordinates', listField(fields, 'coordinates')!),
   }
 }
 
@@ -52,20 +53,19 @@ function parseIdentifiers(fields: Fields, type: BeaconType): BeaconIdentifiers {
   return type === 'ibeacon'
     ? {
         type,
-        uuid: identifier(fields, 'uuid', type),
+        uuid: identifier(fields, 'uuid'),
         major: number16(fields, 'major'),
         minor: number16(fields, 'minor'),
       }
     : {
         type,
-        uid: identifier(fields, 'uid', type),
-        instance: identifier(fields, 'instance', type),
+        uid: identifier(fields, 'uid'),
+        instance: identifier(fields, 'instance'),
       }
 }
 
-function identifier(fields: Fields, name: Identifier, type: BeaconType): string {
-  const given = textField(fields, name, MAX_IDENTIFIER_LENGTH)
-  return checkIdentifier(name, required(name, given, `Required for an ${type}.`), name)
+function identifier(fields: Fields, name: Identifier): string {
+  return checkIdentifier(name, textField(fields, name, MAX_IDENTIFIER_LENGTH)!, name)
 }
 
 /**
@@ -87,8 +87,7 @@ export function checkIdentifier(name: string, text: string, kind: Identifier): s
 
 /** A whole number of 16 bits as the decimal text that SDKs write. */
 function number16(fields: Fields, name: 'major' | 'minor'): string {
-  const number = numberField(fields, name, 0, MAX_MAJOR)
-  const value = required(name, number, 'Required for an ibeacon.')
+  const value = numberField(fields, name, 0, MAX_MAJOR)!
   if (!Number.isInteger(value)) throw badParam(name, `Invalid ${name}. It must be a whole number.`)
   return String(value)
 }

@@ -1,9 +1,11 @@
+import Type from 'typebox'
+import type { TObject, TSchema } from 'typebox'
 import { normalizeRing } from '../geometry/ring.ts'
 import { shapeRing } from '../geometry/shape.ts'
 import type { Beacon } from '../model/beacon.ts'
 import type { Geofence, Position, Shape } from '../model/geofence.ts'
-import { beaconRecord } from './beaconRecord.ts'
-import { geofenceRecord, hasArea } from './geofenceRecord.ts'
+import { BeaconRecord, beaconRecord } from './beaconRecord.ts'
+import { GeofenceRecord, geofenceRecord, hasArea, Polygon } from './geofenceRecord.ts'
 
 /** Ten decimals of a degree, a hundredth of a millimetre: takes off the digits that unwrapping adds. */
 const DIGITS = 1e10
@@ -39,6 +41,30 @@ export function beaconFeature(beacon: Beacon): Feature {
     geometry: { type: 'Point', coordinates: beacon.coordinates },
     properties,
   }
+}
+
+/** The file of {@link geofenceFeature}s, for the reference. */
+export const GeofenceCollection = collectionOf(
+  'GeofenceCollection',
+  GeofenceRecord,
+  Type.Union([Polygon, Type.Null()], { description: 'null while an isochrone has no area.' }),
+)
+/** The file of {@link beaconFeature}s, for the reference. */
+export const BeaconCollection = collectionOf(
+  'BeaconCollection',
+  BeaconRecord,
+  BeaconRecord.properties.geometry,
+)
+
+function collectionOf(title: string, record: TObject, geometry: TSchema): TObject {
+  const { _id, geometry: _, ...properties } = record.properties
+  const Feature = Type.Object({
+    type: Type.Literal('Feature'),
+    id: _id!,
+    geometry,
+    properties: Type.Object(properties),
+  })
+  return Type.Object({ type: Type.Literal('FeatureCollection'), features: Type.Array(Feature) }, { title })
 }
 
 /**

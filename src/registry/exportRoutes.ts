@@ -1,11 +1,12 @@
 import Type from 'typebox'
+import type { TObject } from 'typebox'
 import type { Route } from '../api/route.ts'
 import { route } from '../api/route.ts'
 import { Text } from '../api/schemas.ts'
 import { isLive } from '../model/scope.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { beaconCells, csvLine, geofenceCells } from './exportCells.ts'
-import { beaconFeature, geofenceFeature } from './exportFeatures.ts'
+import { BeaconCollection, beaconFeature, GeofenceCollection, geofenceFeature } from './exportFeatures.ts'
 import { asOf } from '../model/geofence.ts'
 import { BEACON_COLUMNS, GEOFENCE_COLUMNS } from './importKinds.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
@@ -24,6 +25,8 @@ interface ExportKind<T extends Referenced> {
   readonly columns: readonly string[]
   readonly cells: (record: T) => Readonly<Record<string, string | number | boolean | undefined>>
   readonly feature: (record: T) => unknown
+  /** All of them, for the reference. */
+  readonly collection: TObject
   /** In the order of their creation. */
   readonly records: (scope: ScopeId) => Iterable<T>
   /** As it stands at that time, epoch milliseconds; undefined: it is not there any more. */
@@ -45,6 +48,7 @@ export function exportRoutes(registry: Registry): Route[] {
       columns: GEOFENCE_COLUMNS.known.filter((column) => column !== 'address'),
       cells: geofenceCells,
       feature: geofenceFeature,
+      collection: GeofenceCollection,
       records: (scope) => registry.scope(scope).wholeInOrder(),
       asOf,
     }),
@@ -53,6 +57,7 @@ export function exportRoutes(registry: Registry): Route[] {
       columns: BEACON_COLUMNS.known,
       cells: beaconCells,
       feature: beaconFeature,
+      collection: BeaconCollection,
       records: (scope) => registry.scope(scope).beacons.records.inOrder(),
       asOf: (beacon) => beacon,
     }),
@@ -60,7 +65,7 @@ export function exportRoutes(registry: Registry): Route[] {
 }
 
 function routeOf<T extends Referenced>(kind: ExportKind<T>): Route {
-  const { name } = kind
+  const { name, collection } = kind
   return route({
     method: 'GET',
     path: `/v1/exports/${name}`,
@@ -75,7 +80,13 @@ function routeOf<T extends Referenced>(kind: ExportKind<T>): Route {
       tag: Type.Optional(Text(MAX_ID_LENGTH, 'Only records with this tag.')),
     }),
     answers: {
-      200: Type.Object({}, { contentType: ['text/csv', 'application/geo+json'], description: 'The file.' }),
+      200: Type.Object(
+        {},
+        {
+          contents: { 'text/csv': Type.String(), 'application/geo+json': collection },
+          description: 'The file.',
+        },
+      ),
     },
     handler: (call) => {
       const { format = 'csv', tag } = call.query

@@ -1,4 +1,6 @@
+import type { TObject } from 'typebox'
 import { cleanValue } from '../api/cleanValue.ts'
+import { missingMember, type Needs } from '../api/needs.ts'
 import { parseJson } from '../api/jsonStructure.ts'
 import { parseDate } from '../api/schemas.ts'
 import { decimalOf, MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
@@ -18,6 +20,16 @@ export function present(fields: Fields, name: string): unknown {
   if (!Object.hasOwn(fields, name)) return undefined
   const value = fields[name]
   return value === null || value === '' ? undefined : value
+}
+
+/**
+ * Holds a definition to what the schema of its body requires, also where it comes from a file, or has empty texts.
+ * @throws ApiError 400 naming the first field that is absent
+ */
+export function checkRequired(schema: TObject, fields: Fields): void {
+  const given = Object.fromEntries(Object.keys(fields).map((name) => [name, present(fields, name)]))
+  const error = missingMember(schema as Needs, given)
+  if (error !== undefined) throw error
 }
 
 /** Throws the 400 of a field that must be there. */

@@ -60,6 +60,12 @@ function isoTime(time: number | undefined): string | undefined {
   return time === undefined ? undefined : new Date(time).toISOString()
 }
 
+/** GeoJSON, for the reference. */
+export const Polygon = Type.Object({
+  type: Type.Literal('Polygon'),
+  coordinates: Type.Array(Type.Array(LonLat)),
+})
+
 /** What {@link geofenceRecord} makes, for the reference. */
 export const GeofenceRecord = Type.Object(
   {
@@ -71,9 +77,7 @@ export const GeofenceRecord = Type.Object(
     externalId: Type.String(),
     description: Type.String(),
     type: Type.Enum(['circle', 'polygon', 'isochrone']),
-    geometry: Type.Optional(
-      Type.Object({ type: Type.Literal('Polygon'), coordinates: Type.Array(Type.Array(LonLat)) }),
-    ),
+    geometry: Type.Optional(Polygon),
     geometryCenter: Type.Object({ type: Type.Literal('Point'), coordinates: LonLat }),
     geometryRadius: Type.Number({
       description:

@@ -14,7 +14,7 @@ import { Turns } from '../runtime/turns.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import type { Fields } from './fields.ts'
 import { present } from './fields.ts'
-import { GeofenceBody } from './geofenceBody.ts'
+import { GeofenceBody, NewGeofenceBody } from './geofenceBody.ts'
 import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
 import { isActiveAt } from '../model/geofence.ts'
 import { parseGeofence } from './geofenceSchema.ts'
@@ -53,7 +53,7 @@ function editRoutes(registry: Registry): Route[] {
       auth: 'secret',
       tag: TAG,
       summary: 'Create a geofence',
-      body: GeofenceBody,
+      body: NewGeofenceBody,
       answers: { 200: OneGeofence, 409: Conflict },
       handler: async (call) => {
         const definition = parseGeofence(call.body as Fields)

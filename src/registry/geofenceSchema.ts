@@ -7,17 +7,17 @@ import { ApiError, badParam } from '../runtime/errors.ts'
 import type { Fields } from './fields.ts'
 import {
   booleanField,
+  checkRequired,
   choiceField,
   dateField,
   dictionaryField,
   listField,
   numberField,
   positiveField,
-  present,
-  required,
   textField,
   textsField,
 } from './fields.ts'
+import { GeofenceBody, NewGeofenceBody } from './geofenceBody.ts'
 import type { GeofenceDefinition } from './geofenceRow.ts'
 import type { Pair } from './recordFields.ts'
 import {
@@ -49,8 +49,9 @@ const TRAVEL_MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'mo
  * @throws ApiError 400 naming the field; 503 where the geometry would have to come from an engine that is not there
  */
 export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition {
-  const description = required('description', textField(fields, 'description', MAX_DESCRIPTION_LENGTH))
-  const type = required('type', choiceField(fields, 'type', GEOFENCE_TYPES))
+  checkRequired(known === undefined ? NewGeofenceBody : GeofenceBody, fields)
+  const description = textField(fields, 'description', MAX_DESCRIPTION_LENGTH)!
+  const type = choiceField(fields, 'type', GEOFENCE_TYPES)!
   const optional = {
     mode: choiceField(fields, 'mode', TRAVEL_MODES),
     metadata: metadataField(fields),
@@ -66,8 +67,8 @@ export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition 
     tripApproachingThreshold: positiveField(fields, 'tripApproachingThreshold'),
   }
   return {
-    tag: required('tag', pairField(fields, 'tag', known)),
-    externalId: required('externalId', pairField(fields, 'externalId', known)),
+    tag: pairField(fields, 'tag', known)!,
+    externalId: pairField(fields, 'externalId', known)!,
     description,
     type,
     enabled: booleanField(fields, 'enabled') ?? true,
@@ -81,29 +82,16 @@ function parseArea(fields: Fields, type: GeofenceType): Pick<GeofenceDefinition,
   const coordinates = listField(fields, 'coordinates')
   if (type === 'polygon') {
     if (coordinates !== undefined) return { shape: { kind: 'polygon', ring: parseRing(coordinates) } }
-    if (present(fields, 'placeId') !== undefined) throw noPlaces()
-    throw badParam('coordinates', 'Required for a polygon.')
+    throw noPlaces()
   }
   const center = coordinates === undefined ? undefined : checkPoint('coordinates', coordinates)
   const address = textField(fields, 'address', MAX_ADDRESS_LENGTH)
-  if (type === 'isochrone') required('mode', present(fields, 'mode'), 'Required for an isochrone.')
-  const radius =
-    type === 'circle'
-      ? required(
-          'radius',
-          numberField(fields, 'radius', MIN_RADIUS_METERS, MAX_RADIUS_METERS),
-          'Required for a circle, in metres.',
-        )
-      : required(
-          'radius',
-          numberField(fields, 'radius', 1, MAX_MINUTES),
-          'Required for an isochrone, in minutes.',
-        )
-  if (center === undefined) {
-    if (address !== undefined) throw missing('address', 'no geocoder to find the address; use coordinates')
-    if (present(fields, 'placeId') !== undefined) throw noPlaces()
-    throw badParam('coordinates', 'One of coordinates, address and placeId is required.')
-  }
+  const [low, high] = type === 'circle' ? [MIN_RADIUS_METERS, MAX_RADIUS_METERS] : [1, MAX_MINUTES]
+  const radius = numberField(fields, 'radius', low, high)!
+  if (center === undefined)
+    throw address === undefined
+      ? noPlaces()
+      : missing('address', 'no geocoder to find the address; use coordinates')
   if (type === 'circle') return { shape: { kind: 'circle', center, radius } }
   return { shape: placeholder(center), isochrone: { destination: center, minutes: radius } }
 }

@@ -10,6 +10,8 @@ import { checkNumber, checkText, dictionaryField, textField } from './fields.ts'
 /** Characters of a tag, externalId, userId or placeId. */
 export const MAX_ID_LENGTH = 256
 export const MAX_DESCRIPTION_LENGTH = 1000
+/** Characters of what a beacon sends; longer texts are not looked at. */
+export const MAX_IDENTIFIER_LENGTH = 64
 export const MAX_ADDRESS_LENGTH = 1000
 /** Characters of what is one of some words: more than any of them has. */
 export const MAX_WORD_LENGTH = 64

@@ -3,9 +3,10 @@ import type { TSchema } from 'typebox'
 import { MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
 import type { Settings } from '../model/settings.ts'
 import { badParam } from '../runtime/errors.ts'
-import { checkIdentifier, MAX_IDENTIFIER_LENGTH } from './beaconSchema.ts'
+import { checkIdentifier } from './beaconSchema.ts'
 import type { Fields } from './fields.ts'
 import { booleanField, checkNumber, numberField, positiveField, present, textsField } from './fields.ts'
+import { MAX_IDENTIFIER_LENGTH } from './recordFields.ts'
 import { optional } from './recordSchemas.ts'
 
 const MAX_DELAY_SECONDS = 86_400

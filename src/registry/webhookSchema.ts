@@ -3,7 +3,7 @@ import { Text } from '../api/schemas.ts'
 import type { Webhook } from '../model/webhook.ts'
 import { badParam } from '../runtime/errors.ts'
 import type { Fields } from './fields.ts'
-import { booleanField, choiceField, required, textField, textsField } from './fields.ts'
+import { booleanField, checkRequired, choiceField, textField, textsField } from './fields.ts'
 import { MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH, withoutUndefined } from './recordFields.ts'
 import { BooleanOrText, optional, TextsOrText } from './recordSchemas.ts'
 
@@ -21,7 +21,7 @@ const MAX_FILTER_ITEMS = 100
 const REMOVABLE = ['description', 'types', 'tags'] as const
 
 const FIELDS = {
-  url: Text(MAX_URL_LENGTH, 'http or https; required at creation.'),
+  url: Text(MAX_URL_LENGTH, 'http or https.'),
   description: Text(MAX_DESCRIPTION_LENGTH, 'For people.'),
   enabled: BooleanOrText(
     'Default true. While it is false, events are not sent, and they are not sent later either.',
@@ -35,11 +35,14 @@ const FIELDS = {
 }
 
 /** The fields of a definition, for requests. */
-export const WebhookBody = Type.Object(optional(FIELDS), {
-  title: 'WebhookDefinition',
-  // A mistyped filter would mean all events.
-  additionalProperties: false,
-})
+export const WebhookBody = Type.Object(
+  { ...optional(FIELDS), url: FIELDS.url },
+  {
+    title: 'WebhookDefinition',
+    // A mistyped filter would mean all events.
+    additionalProperties: false,
+  },
+)
 
 /** The fields of an edit, for requests. */
 export const WebhookChangeBody = Type.Object(
@@ -52,9 +55,10 @@ export const WebhookChangeBody = Type.Object(
 
 /** @throws ApiError 400 naming the field */
 export function parseWebhook(body: Fields): WebhookDefinition {
+  checkRequired(WebhookBody, body)
   const { url, enabled, mode, ...rest } = parseWebhookChange(body)
   return {
-    url: required('url', url),
+    url: url!,
     enabled: enabled ?? true,
     mode: mode ?? 'single',
     ...withoutUndefined(rest),

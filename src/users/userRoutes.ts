@@ -22,7 +22,7 @@ export interface UserParts {
 }
 
 const TAG = 'Users'
-const MIN_RADIUS_METERS = 100
+const MAX_RADIUS = 10_000
 const Id = Type.Object({ id: Name(256, '`_id`, userId or deviceId.') })
 const OneUser = Type.Object({ user: UserSchema })
 const ManyUsers = Type.Object({ users: Type.Array(UserSchema) })
@@ -128,10 +128,9 @@ function searchRoutes({ users, times }: UserParts): Route[] {
         near: CoordinatesText,
         radius: Type.Optional(
           Type.Number({
-            minimum: 1,
-            maximum: 10_000,
             default: 1000,
-            description: 'Metres, at least 100; with `mode` minutes of travel to the location.',
+            description:
+              'Metres, 100 to 10,000; with `mode`, minutes of travel to the location, 1 to 10,000.',
           }),
         ),
         mode: Type.Optional(
@@ -147,18 +146,26 @@ function searchRoutes({ users, times }: UserParts): Route[] {
         metadata: Type.Optional(MetadataFilter),
         limit: Type.Optional(limitOf(10, 100)),
       }),
-      answers: { 200: ManyUsers },
+      answers: {
+        200: ManyUsers,
+        404: Type.Object(
+          {},
+          { description: 'With `mode`: the location is outside of all regions or has no road nearby.' },
+        ),
+      },
       handler: async (call) => {
         const { near, radius = 1000, limit = 10, metadata, mode } = call.query
         const { latitude, longitude } = parseCoordinates('near', near)
         const scope = scopeOf(call)
         const place = { latitude, longitude, metadata, limit }
+        const [least, unit] = mode === undefined ? [100, 'metres'] : [1, 'minutes']
+        // Not bounds of the schema: they differ by mode, and a refusal says which of them are meant.
+        if (radius < least || radius > MAX_RADIUS)
+          throw badParam('radius', `Invalid radius. Valid range: [${least}, ${MAX_RADIUS}], in ${unit}.`)
         if (mode !== undefined) {
           const question = { ...place, scope, minutes: radius, mode: mode as TravelMode }
           return { json: usersJson(await usersWithin(users, times, question)) }
         }
-        if (radius < MIN_RADIUS_METERS)
-          throw badParam('radius', `Invalid radius. Valid range: [${MIN_RADIUS_METERS}, 10000], in metres.`)
         const answer = await users.ask({ scope, ask: 'near', near: { ...place, radiusMeters: radius } })
         return { json: usersJson(answer.users) }
       },

@@ -15,90 +15,95 @@ const DEFAULT_NEARBY_GEOFENCES = 10
 const MAX_NEARBY_GEOFENCES = 100
 
 /** The body of POST /v1/track, and of each item of a replay. What SDKs send beyond it is ignored. */
-export const TrackBody = Type.Object({
-  deviceId: Name(
-    256,
-    'Identifies the device; without a `userId`, it identifies a logged-out user. `anonymous`: nothing is stored.',
-  ),
-  userId: Type.Optional(Text(256, 'Stable unique id of the user. Do not use personal data.')),
-  latitude: Latitude,
-  longitude: Longitude,
-  accuracy: Type.Optional(
-    Type.Number({
-      exclusiveMinimum: 0,
-      description:
-        'Metres, greater than 0. Required, except in requests from an SDK: there, confidence is 1 if it is missing.',
-    }),
-  ),
-  foreground: Type.Optional(Type.Boolean()),
-  stopped: Type.Optional(Type.Boolean()),
-  description: Type.Optional(Text(2000)),
-  metadata: Type.Optional(MetadataBody),
-  deviceType: Type.Optional(Type.Union([Type.Literal('iOS'), Type.Literal('Android'), Type.Literal('Web')])),
-  updatedAt: Type.Optional(DateText),
-  updatedAtMs: Type.Optional(
-    Type.Number({ description: 'Unix time in milliseconds; used if `replayed` is true.' }),
-  ),
-  updatedAtMsDiff: Type.Optional(
-    Type.Number({
-      description:
-        'Age of the location in milliseconds, up to a day. Used if there is no `updatedAt` or `updatedAtMs`.',
-    }),
-  ),
-  replayed: Type.Optional(
-    Type.Boolean({ description: 'Whether the update was recorded earlier. Default false.' }),
-  ),
-  deviceOS: Type.Optional(Text(256)),
-  deviceMake: Type.Optional(Text(256)),
-  deviceModel: Type.Optional(Text(256)),
-  source: Type.Optional(
-    Text(64, 'What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user.'),
-  ),
-  installId: Type.Optional(Text(256)),
-  sdkVersion: Type.Optional(Text(64)),
-  beacons: Type.Optional(
-    Type.Array(RangedBeaconBody, {
-      maxItems: MAX_BEACONS,
-      description:
-        'The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides.',
-    }),
-  ),
-  nearbyGeofences: Type.Optional(
-    Type.Union([Type.Boolean(), Type.Number(), Type.String({ maxLength: 64 })], {
-      description: 'Whether the response should contain `nearbyGeofences`: those within 100 km.',
-    }),
-  ),
-  nearbyGeofencesLimit: Type.Optional(
-    Type.Number({
-      description: `How many, 1 to ${MAX_NEARBY_GEOFENCES}; ${DEFAULT_NEARBY_GEOFENCES} where it is absent or less than 1.`,
-    }),
-  ),
-  geofenceIds: Type.Optional(
-    Type.Array(Text(256), {
-      maxItems: MAX_STAYS,
-      description: 'For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response.',
-    }),
-  ),
-  beaconIds: Type.Optional(
-    Type.Array(Text(256), {
-      maxItems: MAX_STAYS,
-      description: 'For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response.',
-    }),
-  ),
-  stream: Type.Optional(
-    Name(
-      64,
-      'Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once.',
+export const TrackBody = Type.Object(
+  {
+    deviceId: Name(
+      256,
+      'Identifies the device; without a `userId`, it identifies a logged-out user. `anonymous`: nothing is stored.',
     ),
-  ),
-  sequence: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Increases within the stream.',
-    }),
-  ),
-})
+    userId: Type.Optional(Text(256, 'Stable unique id of the user. Do not use personal data.')),
+    latitude: Latitude,
+    longitude: Longitude,
+    accuracy: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        description:
+          'Metres, greater than 0. Required, except in requests from an SDK: there, confidence is 1 if it is missing.',
+      }),
+    ),
+    foreground: Type.Optional(Type.Boolean()),
+    stopped: Type.Optional(Type.Boolean()),
+    description: Type.Optional(Text(2000)),
+    metadata: Type.Optional(MetadataBody),
+    deviceType: Type.Optional(
+      Type.Union([Type.Literal('iOS'), Type.Literal('Android'), Type.Literal('Web')]),
+    ),
+    updatedAt: Type.Optional(DateText),
+    updatedAtMs: Type.Optional(
+      Type.Number({ description: 'Unix time in milliseconds; used if `replayed` is true.' }),
+    ),
+    updatedAtMsDiff: Type.Optional(
+      Type.Number({
+        description:
+          'Age of the location in milliseconds, up to a day. Used if there is no `updatedAt` or `updatedAtMs`.',
+      }),
+    ),
+    replayed: Type.Optional(
+      Type.Boolean({ description: 'Whether the update was recorded earlier. Default false.' }),
+    ),
+    deviceOS: Type.Optional(Text(256)),
+    deviceMake: Type.Optional(Text(256)),
+    deviceModel: Type.Optional(Text(256)),
+    source: Type.Optional(
+      Text(64, 'What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user.'),
+    ),
+    installId: Type.Optional(Text(256)),
+    sdkVersion: Type.Optional(Text(64)),
+    beacons: Type.Optional(
+      Type.Array(RangedBeaconBody, {
+        maxItems: MAX_BEACONS,
+        description:
+          'The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides.',
+      }),
+    ),
+    nearbyGeofences: Type.Optional(
+      Type.Union([Type.Boolean(), Type.Number(), Type.String({ maxLength: 64 })], {
+        description: 'Whether the response should contain `nearbyGeofences`: those within 100 km.',
+      }),
+    ),
+    nearbyGeofencesLimit: Type.Optional(
+      Type.Number({
+        description: `How many, 1 to ${MAX_NEARBY_GEOFENCES}; ${DEFAULT_NEARBY_GEOFENCES} where it is absent or less than 1.`,
+      }),
+    ),
+    geofenceIds: Type.Optional(
+      Type.Array(Text(256), {
+        maxItems: MAX_STAYS,
+        description: 'For deviceId `anonymous`: the `_id`s of `user.geofences` in the previous response.',
+      }),
+    ),
+    beaconIds: Type.Optional(
+      Type.Array(Text(256), {
+        maxItems: MAX_STAYS,
+        description: 'For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response.',
+      }),
+    ),
+    stream: Type.Optional(
+      Name(
+        64,
+        'Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once.',
+      ),
+    ),
+    sequence: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Increases within the stream.',
+      }),
+    ),
+  },
+  { dependentRequired: { stream: ['sequence'], sequence: ['stream'] } },
+)
 
 export type TrackBody = Static<typeof TrackBody>
 
@@ -122,11 +127,6 @@ export interface Stamp {
 export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
   if (body.accuracy === undefined && !stamp.fromSdk && body.sdkVersion === undefined)
     throw badParam(`${at}accuracy`, 'Required.')
-  if ((body.stream === undefined) !== (body.sequence === undefined))
-    throw badParam(
-      `${at}${body.stream === undefined ? 'stream' : 'sequence'}`,
-      'stream and sequence must be given together.',
-    )
   checkMetadata(`${at}metadata`, body.metadata)
   const replayed = body.replayed ?? false
   return {

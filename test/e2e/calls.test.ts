@@ -188,9 +188,9 @@ t.test('conversions', async (t) => {
 
   const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, i]))
   const bad = (body: Json, key: string = testPublishable) => refusal('POST', '/v1/events', body, key)
-  t.equal(await bad({ deviceId: 'd' }), '400 name: Required.')
+  t.equal(await bad({ deviceId: 'd' }), '400 name: One of name and type is required.')
   t.equal(await bad({ name: '', deviceId: 'd' }), '400 name: Must not be empty.')
-  t.equal(await bad({ name: 'x' }), '400 deviceId: Required if there is no userId.')
+  t.equal(await bad({ name: 'x' }), '400 deviceId: One of deviceId and userId is required.')
   t.equal(await bad({ name: 'x', userId: 'nobody' }), '404 User not found.')
   t.equal(
     await bad({ name: 'x', userId: 'anna' }, livePublishable),

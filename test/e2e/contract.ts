@@ -95,17 +95,18 @@ export class Api {
       const { content } = this.resolve(response)
       const type = (headers.get('content-type') ?? '').split(';')[0]!
       if (content[type] === undefined) throw new Error(`${where}: ${type} is not documented`)
-      if (type !== 'application/json') return
+      if (!/[/+]json$/.test(type)) return
       const { schema } = content[type]
-      const check = this.#checkOf(`${operation.method} ${operation.path} ${status}`, schema)
-      if (!check.Check(body))
+      const check = this.#checkOf(`${operation.method} ${operation.path} ${status} ${type}`, schema)
+      const value = typeof body === 'string' ? JSON.parse(body) : body
+      if (!check.Check(value))
         throw new Error(
-          `${where}: ${JSON.stringify(check.Errors(body)[1])} in ${JSON.stringify(body).slice(0, 2000)}`,
+          `${where}: ${JSON.stringify(check.Errors(value)[1])} in ${JSON.stringify(value).slice(0, 2000)}`,
         )
-      const extra = this.#undocumented(schema, body, '')
+      const extra = this.#undocumented(schema, value, '')
       if (extra !== undefined && operation.path !== '/v1/openapi.json')
         throw new Error(`${where}: ${extra} is not documented`)
-      if (operation.path === '/v1/openapi.json') return
+      if (operation.path === '/v1/openapi.json' || type !== 'application/json') return
     }
     if (body?.meta?.code !== status) throw new Error(`${where}: meta.code is ${body?.meta?.code}`)
     if (status >= 400 && typeof body.meta.message !== 'string') throw new Error(`${where}: no meta.message`)

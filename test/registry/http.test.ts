@@ -317,7 +317,7 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['coordinates', { coordinates: [null, 0] }],
     ['coordinates', { coordinates: '[1e999, 0]' }],
     ['coordinates', { coordinates: RING }],
-    ['radius', { radius: undefined }, /Required/],
+    ['radius', { radius: undefined }, /^radius: Required for a circle\.$/],
     ['radius', { radius: 9.99 }, /Valid range: \[10, 10000\]/],
     ['radius', { radius: 10_001 }, /Valid range: \[10, 10000\]/],
     ['radius', { radius: -1 }],
@@ -325,7 +325,11 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['radius', { radius: '0x20' }],
     ['radius', { radius: true }],
     ['radius', { radius: [100] }],
-    ['coordinates', polygon(undefined), /Required for a polygon/],
+    [
+      'coordinates',
+      polygon(undefined),
+      /^coordinates: One of coordinates and placeId is required for a polygon\.$/,
+    ],
     ['coordinates', { ...polygon(undefined), address: 'Ignored for polygons 1' }],
     ['coordinates', polygon([0, 0])],
     ['coordinates', polygon(RING.slice(0, 4)), /closed/],
@@ -776,12 +780,14 @@ t.test('the reference describes all of it', async (t) => {
     'Error',
     'Geofence',
     'GeofenceDefinition',
+    'NewGeofence',
     'Settings',
     'SettingsChange',
   ])
   t.ok(components.schemas.Settings.required.includes('maxGapSeconds'))
   t.notOk('required' in components.schemas.SettingsChange)
-  t.notOk('required' in components.schemas.GeofenceDefinition)
+  t.strictSame(components.schemas.GeofenceDefinition.required, ['description', 'type'])
+  t.strictSame(components.schemas.NewGeofence.required, ['description', 'type', 'tag', 'externalId'])
   t.match(paths['/v1/geofences'].post.responses['409'], { description: /Conflict/ })
 })
 

@@ -2,7 +2,7 @@
 import booleanPointInPolygon from '@turf/boolean-point-in-polygon'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { startServer } from '../kit/server.ts'
+import { startApi } from '../e2e/contract.ts'
 
 const SQUARE = [-56.1913, -34.9059] as const
 const MINUTES = 8
@@ -17,7 +17,8 @@ function text([longitude, latitude]: readonly [number, number]): string {
 }
 
 t.test('isochrones and users in the sample city', async (t) => {
-  const server = await startServer(t, { sample: true })
+  const api = await startApi(t, { sample: true })
+  const { server } = api
   const isochrone = (more: object) =>
     server.api('PUT', '/v1/geofences/reach/square', {
       description: 'x',
@@ -92,7 +93,7 @@ t.test('isochrones and users in the sample city', async (t) => {
   await server.api('DELETE', '/v1/users/near')
   await server.api('DELETE', '/v1/users/far')
   t.strictSame(await search(1000, 'car'), [])
-  t.match(await server.api('GET', `/v1/search/users?near=51.5,0&radius=5&mode=car`), {
+  t.match(await api.call('GET', `/v1/search/users?near=51.5,0&radius=5&mode=car`), {
     status: 404,
     body: { meta: { param: 'near' } },
   })

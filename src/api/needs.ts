@@ -1,0 +1,81 @@
+import type { TSchema } from 'typebox'
+import { Check } from 'typebox/value'
+import { badParam, type ApiError } from '../runtime/errors.ts'
+import { pathText } from './cleanValue.ts'
+
+/**
+ * Which members an object needs, as JSON Schema says it, so that the document and the refusals have one source. What goes
+ * beyond `required` is given to a schema as its `allOf`: see {@link atLeastOne} and {@link neededBy}.
+ */
+export interface Needs {
+  readonly required?: readonly string[]
+  /** By a member that may be there: those that must be there with it. */
+  readonly dependentRequired?: Readonly<Record<string, readonly string[]>>
+  /** One of these must hold. */
+  readonly anyOf?: readonly Needs[]
+  readonly allOf?: readonly (Needs | Condition)[]
+}
+
+interface Condition {
+  readonly if: {
+    readonly required: readonly [string]
+    readonly properties: Readonly<Record<string, { readonly const: string }>>
+  }
+  readonly then: Needs
+}
+
+/** At least one of the members; the first is blamed where there is none. */
+export function atLeastOne(...names: readonly string[]): Needs {
+  return { anyOf: names.map((name) => ({ required: [name] })) }
+}
+
+/** What is needed by the word that a member has: `{circle: {required: ['radius']}}`. */
+export function neededBy(member: string, needs: Readonly<Record<string, Needs>>): Condition[] {
+  return Object.entries(needs).map(([word, then]) => ({
+    if: { required: [member], properties: { [member]: { const: word } } },
+    // oxlint-disable-next-line unicorn/no-thenable -- JSON Schema's word
+    then,
+  }))
+}
+
+/**
+ * The 400 of the first member that is needed and absent, or undefined.
+ * @param path where the object is
+ * @param why ends the sentence: ` for a circle`
+ */
+export function missingMember(
+  needs: Needs,
+  object: Readonly<Record<string, unknown>>,
+  path: readonly string[] = [],
+  why = '',
+): ApiError | undefined {
+  const isAbsent = (name: string): boolean => object[name] === undefined
+  const blame = (name: string, sentence: string) => badParam(pathText([...path, name]), sentence)
+  const absent = needs.required?.find(isAbsent)
+  if (absent !== undefined) return blame(absent, `Required${why}.`)
+  const names = needs.anyOf?.flatMap(({ required = [] }) => required) ?? []
+  if (names.length > 0 && names.every(isAbsent)) {
+    const list = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+    return blame(names[0]!, `One of ${list} is required${why}.`)
+  }
+  for (const [name, others] of Object.entries(needs.dependentRequired ?? {})) {
+    const other = isAbsent(name) ? undefined : others.find(isAbsent)
+    if (other !== undefined) return blame(other, `Required with ${name}.`)
+  }
+  for (const part of needs.allOf ?? []) {
+    const error =
+      'if' in part
+        ? Check(part.if as TSchema, object)
+          ? missingMember(part.then, object, path, ` for ${wordOf(part)}`)
+          : undefined
+        : missingMember(part, object, path, why)
+    if (error !== undefined) return error
+  }
+  return undefined
+}
+
+/** `a circle`, `an isochrone`. */
+function wordOf(condition: Condition): string {
+  const word = Object.values(condition.if.properties)[0]!.const
+  return `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`
+}

@@ -1,0 +1,93 @@
+/** What the OpenAPI document says of answers and bodies, where the server once did otherwise. */
+import t from 'tap'
+import { startApi, type Json } from './contract.ts'
+
+const CIRCLE = { description: 'x', type: 'circle', coordinates: [13.4, 52.5], radius: 100 }
+
+t.test('the radius of search users: both ranges are told, whichever bound is crossed', async (t) => {
+  const api = await startApi(t)
+  for (const radius of ['-1', '0', '0.5', '99.9', '10000.1', '20000', '1e300']) {
+    const { status, body } = await api.call('GET', `/v1/search/users?near=52.5,13.4&radius=${radius}`)
+    t.match({ status, ...body.meta }, { status: 400, param: 'radius' }, radius)
+    t.equal(body.meta.message, 'radius: Invalid radius. Valid range: [100, 10000], in metres.', radius)
+  }
+  for (const radius of ['-1', '0', '0.99', '10000.1', '1e300']) {
+    const { status, body } = await api.call(
+      'GET',
+      `/v1/search/users?near=52.5,13.4&mode=car&radius=${radius}`,
+    )
+    t.match({ status, ...body.meta }, { status: 400, param: 'radius' }, radius)
+    t.equal(body.meta.message, 'radius: Invalid radius. Valid range: [1, 10000], in minutes.', radius)
+  }
+  for (const radius of ['100', '10000', ''])
+    t.equal((await api.call('GET', `/v1/search/users?near=52.5,13.4&radius=${radius}`)).status, 200, radius)
+})
+
+t.test('exports: a file of GeoJSON is the object that the document describes', async (t) => {
+  const api = await startApi(t)
+  await api.circle('shop/1', [13.4, 52.5], 100)
+  // Without routing it has no area.
+  const isochrone = { ...CIRCLE, type: 'isochrone', mode: 'car', radius: 5 }
+  t.equal((await api.call('PUT', '/v1/geofences/shop/2', isochrone)).status, 200)
+  const beacon = {
+    description: 'b',
+    type: 'eddystone',
+    uid: 'edd1ebeac04e5defa017',
+    instance: '0bdb87539b67',
+  }
+  t.equal((await api.call('POST', '/v1/beacons', { ...beacon, coordinates: [13.4, 52.5] })).status, 200)
+  for (const [kind, count] of [
+    ['geofences', 2],
+    ['beacons', 1],
+  ] as const) {
+    const { status, body } = await api.call('GET', `/v1/exports/${kind}?format=geojson`)
+    t.equal(status, 200)
+    t.equal(JSON.parse(body).features.length, count)
+    t.equal((await api.call('GET', `/v1/exports/${kind}`)).status, 200)
+    const { content } = api.operationOf('GET', `/v1/exports/${kind}`)!.definition.responses[200]
+    const collection = api.resolve(content['application/geo+json'].schema)
+    t.match(collection, { type: 'object', required: ['type', 'features'] })
+    t.match(content['text/csv'].schema, { type: 'string' })
+  }
+})
+
+t.test('a body is required where the server refuses to go without one, and nowhere else', async (t) => {
+  const api = await startApi(t)
+  const bodies = api.operations.filter(
+    ({ definition }) => definition.requestBody?.content['application/json'],
+  )
+  t.ok(bodies.length > 15)
+  for (const { method, path, definition } of bodies) {
+    const place = path.replaceAll(/\{\w+\}/g, path.includes('/keys/') ? 'publishable' : 'x')
+    const { status, body } = await api.call(method, place)
+    // Where none is needed, the record is looked for, or all is well.
+    t.equal(
+      definition.requestBody.required,
+      status === 400,
+      `${method} ${path}: ${JSON.stringify(body.meta)}`,
+    )
+    if (status === 400) t.equal(body.meta.message, 'body: Required.', path)
+  }
+})
+
+t.test(
+  'PATCH /v1/settings: no body changes nothing, an unknown name is refused, as the document says',
+  async (t) => {
+    const api = await startApi(t)
+    const { requestBody } = api.operationOf('PATCH', '/v1/settings')!.definition
+    t.equal(requestBody.required, false)
+    const schema: Json = api.resolve(requestBody.content['application/json'].schema)
+    t.equal(schema.additionalProperties, false)
+    const { body: before } = await api.call('GET', '/v1/settings')
+    for (const body of [undefined, '', {}]) {
+      const { status, body: after } = await api.call('PATCH', '/v1/settings', body)
+      t.equal(status, 200)
+      t.strictSame(after.settings, before.settings)
+    }
+    const { status, body } = await api.call('PATCH', '/v1/settings', { dwellTreshold: 5 })
+    t.match({ status, ...body.meta }, { status: 400, param: 'dwellTreshold', message: /No such field/ })
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const asForm = await api.call('PATCH', '/v1/settings', 'dwellTreshold=5', undefined, form)
+    t.match({ status: asForm.status, ...asForm.body.meta }, { status: 400, param: 'dwellTreshold' })
+  },
+)

@@ -1,0 +1,241 @@
+/** Every body of the OpenAPI document, each field left out in turn: 400 naming it where it is required, else it is taken. */
+import t from 'tap'
+import { startApi, type Api, type Json, type Operation } from './contract.ts'
+import { faultsOf, type Known, type Values } from './requiredFields.ts'
+
+const NOW = Date.now()
+const iso = (days: number) => new Date(NOW + days * 86_400_000).toISOString()
+const PLACE = [-56.1913, -34.9059]
+const RING = [
+  [-56.2, -34.9],
+  [-56.1, -34.9],
+  [-56.1, -34.8],
+  [-56.2, -34.9],
+]
+
+const UPDATE: Values = {
+  deviceId: 'd',
+  userId: 'u',
+  latitude: PLACE[1],
+  longitude: PLACE[0],
+  accuracy: 5,
+  foreground: true,
+  stopped: false,
+  description: 'x',
+  metadata: { a: 1 },
+  deviceType: 'iOS',
+  updatedAt: iso(-1 / 24),
+  updatedAtMs: NOW - 3_600_000,
+  updatedAtMsDiff: 3_600_000,
+  replayed: false,
+  deviceOS: '18',
+  deviceMake: 'x',
+  deviceModel: 'x',
+  source: 'FOREGROUND_LOCATION',
+  installId: 'i',
+  // From an SDK accuracy may be left out.
+  sdkVersion: '3.9.0',
+  beacons: [
+    { type: 'ibeacon', uuid: 'f7826da6-4fa2-4e98-8024-bc5b71e0893e', major: '1', minor: '2', rssi: -60 },
+  ],
+  nearbyGeofences: true,
+  nearbyGeofencesLimit: 5,
+  geofenceIds: ['6b03d9c46b0cb5edb5c88a18'],
+  beaconIds: ['6b03d9c46b0cb5edb5c88a18'],
+  stream: 's',
+  sequence: 1,
+}
+
+const GEOFENCE: Values = {
+  description: 'x',
+  tag: 'shop',
+  externalId: '1',
+  coordinates: PLACE,
+  'polygon.coordinates': RING,
+  address: 'Somewhere 1',
+  placeId: 'p',
+  radius: 100,
+  'isochrone.radius': 10,
+  mode: 'car',
+  enabled: true,
+  metadata: { a: 1 },
+  operatingHours: { Sun: [['9:00', '17:00']] },
+  stopDetection: true,
+  disableAfter: iso(1),
+  deleteAfter: iso(2),
+  userId: 'u',
+  userIds: ['u', 'v'],
+  ip: '127.0.0.1',
+  dwellThreshold: 5,
+  tripApproachingThreshold: 5,
+}
+
+const BEACON: Values = {
+  description: 'x',
+  coordinates: PLACE,
+  tag: 'shop',
+  externalId: '1',
+  uuid: 'f7826da6-4fa2-4e98-8024-bc5b71e0893e',
+  major: 1,
+  minor: 2,
+  uid: 'edd1ebeac04e5defa017',
+  instance: '0bdb87539b67',
+  enabled: true,
+  metadata: { a: 1 },
+}
+
+const WEBHOOK: Values = {
+  url: 'http://127.0.0.1:9/',
+  description: 'x',
+  enabled: false,
+  mode: 'single',
+  types: ['user.entered_geofence'],
+  tags: ['shop'],
+}
+
+const SETTINGS: Values = {
+  stopDetection: false,
+  bufferEntries: false,
+  bufferExits: false,
+  restrictToOperatingHours: false,
+  dwellEvents: false,
+  dwellThreshold: 5,
+  beaconUuids: [BEACON.uuid],
+  beaconUids: [BEACON.uid],
+  minimumConfidence: 1,
+  entryDelaySeconds: 0,
+  exitDelaySeconds: 0,
+  maxAccuracyMeters: 1000,
+  detectCrossings: false,
+  maxGapSeconds: 600,
+}
+
+/** Operations with a body, each with what is known of it; made of a server with a record of each kind. */
+async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
+  const made = async (path: string, body: Json): Promise<string> => {
+    const answer = await api.call('POST', path, body)
+    const [, record] = Object.entries<Json>(answer.body).find(([name]) => name !== 'meta')!
+    return record._id
+  }
+  const other = { tag: 'other', externalId: '2' }
+  const { address: _, placeId: __, ...circle } = GEOFENCE
+  const geofence = await made('/v1/geofences', { ...circle, type: 'circle', ...other })
+  const beacon = await made('/v1/beacons', { ...BEACON, type: 'ibeacon', ...other })
+  const webhook = await made('/v1/webhooks', WEBHOOK)
+  const event = await made('/v1/events', { name: 'bought', deviceId: 'd', userId: 'u' })
+  await api.track(
+    Object.fromEntries(
+      ['deviceId', 'userId', 'latitude', 'longitude', 'accuracy'].map((name) => [name, UPDATE[name]]),
+    ),
+  )
+  const test = await api.call('POST', `/v1/webhooks/${webhook}/test`)
+  if (test.status !== 200) throw new Error(JSON.stringify(test.body))
+  const of = (place: string, values: Values, more: Partial<Known> = {}): Known => ({
+    place,
+    values,
+    unserved: [],
+    taken: [],
+    undo: () => Promise.resolve(),
+    ...more,
+  })
+  /** What was made is deleted, so that it can be made again. */
+  const anew = (place: string, values: Values, name: string, more: Partial<Known> = {}) =>
+    of(place, values, {
+      undo: async (answer) => void (await api.call('DELETE', `${place}/${answer[name]._id}`)),
+      ...more,
+    })
+  const unserved = { unserved: ['address', 'placeId'] }
+  return {
+    'POST /v1/track': of('/v1/track', UPDATE),
+    'POST /v1/track/replay': of('/v1/track/replay', { replays: [UPDATE] }),
+    'POST /v1/events': of('/v1/events', {
+      ...UPDATE,
+      name: 'bought',
+      type: 'bought',
+      createdAt: iso(0),
+      revenue: 5,
+    }),
+    'POST /v1/search/autocomplete/click': of('/v1/search/autocomplete/click', {
+      sessionToken: 'x',
+      requestId: 'x',
+      idx: 1,
+    }),
+    'POST /v1/sync/region': of('/v1/sync/region', UPDATE),
+    'PUT /v1/events/{id}/verification': of(`/v1/events/${event}/verification`, {
+      verification: 1,
+      verifiedPlaceId: 'p',
+    }),
+    'POST /v1/geofences': anew('/v1/geofences', GEOFENCE, 'geofence', unserved),
+    'PUT /v1/geofences/{tag}/{externalId}': of(
+      '/v1/geofences/shop/3',
+      { ...GEOFENCE, externalId: '3' },
+      unserved,
+    ),
+    'PUT /v1/geofences/{id}': of(`/v1/geofences/${geofence}`, { ...GEOFENCE, ...other }, unserved),
+    'POST /v1/beacons': anew('/v1/beacons', BEACON, 'beacon'),
+    'PUT /v1/beacons/{tag}/{externalId}': of('/v1/beacons/shop/3', { ...BEACON, externalId: '3' }),
+    'PUT /v1/beacons/{id}': of(`/v1/beacons/${beacon}`, { ...BEACON, ...other }),
+    'PATCH /v1/settings': of('/v1/settings', SETTINGS),
+    'POST /v1/keys/{kind}/rotate': of('/v1/keys/publishable/rotate', { oldKeyValidUntil: iso(1) }),
+    'POST /v1/webhooks': anew('/v1/webhooks', WEBHOOK, 'webhook'),
+    'PATCH /v1/webhooks/{id}': of(`/v1/webhooks/${webhook}`, WEBHOOK),
+    'POST /v1/webhooks/{id}/redeliver': of(
+      `/v1/webhooks/${webhook}/redeliver`,
+      { from: iso(-1), deliveryId: 'd', to: iso(0) },
+      { taken: [404, 409] },
+    ),
+    'POST /v1/route/match': of('/v1/route/match', {
+      path: [
+        { coordinates: '-34.9059,-56.1913', createdAt: iso(-1), accuracy: 5 },
+        { coordinates: '-34.9054,-56.1913', createdAt: iso(0), accuracy: 5 },
+      ],
+      mode: 'car',
+      roadAttributes: 'names',
+      units: 'metric',
+      geometry: 'linestring',
+    }),
+  }
+}
+
+const nameOf = ({ method, path }: Operation) => `${method} ${path}`
+
+t.test('a required field left out is missed by name, an optional one is not', async (t) => {
+  const api = await startApi(t, { sample: true, env: { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' } })
+  const known = await knowledge(api)
+  const operations = api.operations.filter(
+    ({ definition }) => definition.requestBody?.content['application/json'] !== undefined,
+  )
+  t.strictSame(operations.map(nameOf).toSorted(), Object.keys(known).toSorted(), 'all operations with a body')
+  const schemaOf = ({ definition }: Operation) =>
+    api.resolve(definition.requestBody.content['application/json'].schema)
+  for (const operation of operations)
+    t.strictSame(
+      await faultsOf(api, operation, schemaOf(operation), known[nameOf(operation)]!),
+      [],
+      nameOf(operation),
+    )
+
+  // The same with lists that are wrong, so that this test is seen to notice.
+  for (const name of [
+    'POST /v1/geofences',
+    'PUT /v1/beacons/{id}',
+    'POST /v1/webhooks',
+    'POST /v1/route/match',
+  ]) {
+    const operation = operations.find((one) => nameOf(one) === name)!
+    const schema = schemaOf(operation)
+    const faults = (required: readonly string[]) =>
+      faultsOf(api, operation, { ...schema, required }, known[name]!)
+    const noticed = (found: readonly string[], pattern: RegExp) =>
+      t.ok(found.length > 0 && found.every((fault) => pattern.test(fault)), `${name}: ${pattern}`)
+    for (const one of schema.required) {
+      const fewer = schema.required.filter((field: string) => field !== one)
+      noticed(await faults(fewer), new RegExp(`without the optional ${one}: 400`))
+    }
+    const optional = Object.keys(schema.properties).at(-1)!
+    noticed(
+      await faults([...schema.required, optional]),
+      new RegExp(`without the required ${optional}: (?:200|503)`),
+    )
+  }
+})

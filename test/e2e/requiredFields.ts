@@ -1,0 +1,152 @@
+/**
+ * Bodies made from the OpenAPI document, and what the server says of them when a field is left out: what the document
+ * requires must be missed, by name, and nothing else.
+ */
+import { KEYS } from '../kit/server.ts'
+import type { Api, Json, Operation } from './contract.ts'
+
+/** A value for each field of a body; with a path before it where the same name means another thing. */
+export type Values = Readonly<Record<string, Json>>
+
+/** What is known of an operation beyond its schema. */
+export interface Known {
+  readonly values: Values
+  /** `tag/externalId` and other parameters of the path. */
+  readonly place: string
+  /** Fields that no body may have without an engine that the server lacks: 503. */
+  readonly unserved: readonly string[]
+  /** Beside 200, what a body may be answered that is good: a record that it names is not there, or busy. */
+  readonly taken: readonly number[]
+  /** After a body was taken: makes the next one possible. */
+  readonly undo: (answer: Json) => Promise<void>
+}
+
+/** A field, by its names from the body inwards; a list's first item stands for all. */
+type Path = readonly string[]
+
+interface Missing {
+  readonly path: Path
+  /** Whom the refusal names; undefined: the body is taken without it. */
+  readonly blamed: string | undefined
+}
+
+/** One body with all fields that go together, and what becomes of it without each. */
+interface Case {
+  readonly body: Json
+  readonly isServed: boolean
+  readonly missing: readonly Missing[]
+}
+
+/** Where the server and a body's schema differ, each in a sentence. */
+export async function faultsOf(
+  api: Api,
+  operation: Operation,
+  schema: Json,
+  known: Known,
+): Promise<string[]> {
+  const faults: string[] = []
+  const send = async (body: Json, format: 'json' | 'form') => {
+    const headers: Record<string, string> =
+      format === 'form' ? { 'content-type': 'application/x-www-form-urlencoded' } : {}
+    const content = format === 'form' ? formOf(body) : body
+    const answer = await api.call(operation.method, known.place, content, KEYS.testSecret, headers)
+    if (answer.status === 200) await known.undo(answer.body)
+    return answer
+  }
+  for (const { body, isServed, missing } of casesOf(api, schema, known)) {
+    for (const format of ['json', 'form'] as const) {
+      const told = (what: string, { status, body: answer }: Json) =>
+        faults.push(
+          `${operation.method} ${operation.path} as ${format}, ${what}: ${status} ${answer.meta?.message}`,
+        )
+      const good = isServed ? [200, ...known.taken] : [503]
+      const taken = ({ status }: Json) => good.includes(status)
+      const whole = await send(body, format)
+      if (!taken(whole)) told(`all of ${Object.keys(body)}`, whole)
+      for (const { path, blamed } of missing) {
+        const rest = without(body, path)
+        const answer = await send(rest, format)
+        const name = path.join('.')
+        // An empty form is no body at all.
+        const expected = format === 'form' && Object.keys(rest).length === 0 ? 'body' : blamed
+        if (blamed === undefined && !taken(answer)) told(`without the optional ${name}`, answer)
+        const isRefused = answer.status === 400 && answer.body.meta.param === expected
+        if (blamed !== undefined && !isRefused) told(`without the required ${name}`, answer)
+      }
+    }
+  }
+  return faults
+}
+
+/** By each word that decides what is needed, and by each of the fields of which one is needed. */
+function casesOf(api: Api, schema: Json, known: Known): Case[] {
+  const conditions = ((schema.allOf ?? []) as Json[]).filter((part) => part.if !== undefined)
+  const always = ((schema.allOf ?? []) as Json[]).filter((part) => part.if === undefined)
+  if (conditions.length === 0) return casesFor(api, schema, always, {}, known)
+  return conditions.flatMap((condition) => {
+    const [[member, { const: word }]] = Object.entries<Json>(condition.if.properties) as [[string, Json]]
+    return casesFor(api, schema, [...always, condition.then], { [member]: word }, known)
+  })
+}
+
+function casesFor(api: Api, schema: Json, needs: readonly Json[], fixed: Json, known: Known): Case[] {
+  const required = new Set<string>([schema, ...needs].flatMap((need) => need.required ?? []))
+  const groups = needs
+    .filter((need) => need.anyOf !== undefined)
+    .map((need) => need.anyOf.flatMap((one: Json) => one.required) as string[])
+  // One of each group: together they may contradict each other.
+  let choices: string[][] = [[]]
+  for (const group of groups) choices = choices.flatMap((chosen) => group.map((name) => [...chosen, name]))
+  return choices.map((chosen) => {
+    const left = new Set(groups.flat().filter((name) => !chosen.includes(name)))
+    const missing: Missing[] = []
+    const members: [string, Json][] = []
+    for (const [name, part] of Object.entries<Json>(schema.properties)) {
+      if (left.has(name)) continue
+      const of = Object.values(fixed)[0]
+      const value = fixed[name] ?? known.values[`${of}.${name}`] ?? known.values[name]
+      if (value === undefined) throw new Error(`no value is known for ${known.place} ${name}`)
+      members.push([name, value])
+      const group = groups[chosen.indexOf(name)]
+      const isNeeded = required.has(name) || isNeededBeside(schema, name)
+      missing.push({ path: [name], blamed: group?.[0] ?? (isNeeded ? name : undefined) })
+      missing.push(...missingInItems(api, name, part))
+    }
+    return {
+      body: Object.fromEntries(members),
+      isServed: !chosen.some((name) => known.unserved.includes(name)),
+      missing,
+    }
+  })
+}
+
+/** Fields of the objects in a list. */
+function missingInItems(api: Api, name: string, part: Json): Missing[] {
+  const items = api.resolve(part.items ?? {})
+  return Object.keys(items.properties ?? {}).map((member) => ({
+    path: [name, '0', member],
+    blamed:
+      items.required?.includes(member) || isNeededBeside(items, member) ? `${name}.0.${member}` : undefined,
+  }))
+}
+
+/** Another field, which all these bodies have, needs it. */
+function isNeededBeside({ dependentRequired = {} }: Json, name: string): boolean {
+  return Object.values<Json>(dependentRequired).some((names) => names.includes(name))
+}
+
+function without(value: Json, [name, ...inner]: Path): Json {
+  const copy = Array.isArray(value) ? [...value] : { ...value }
+  if (inner.length === 0) delete copy[name!]
+  else copy[name!] = without(copy[name!], inner)
+  return copy
+}
+
+/** Lists and objects as JSON text. */
+function formOf(body: Json): string {
+  const texts = Object.entries<Json>(body).map(([name, value]): [string, string] => [
+    name,
+    typeof value === 'object' ? JSON.stringify(value) : String(value),
+  ])
+  return new URLSearchParams(texts).toString()
+}
