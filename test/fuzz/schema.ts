@@ -113,7 +113,8 @@ function objects(
 ): Arbitrary<unknown> {
   const properties = (schema.properties ?? {}) as Record<string, Json>
   const members = Object.entries(properties).map(([key, part]) => [key, draw(part, key)] as const)
-  const named = fc.record(Object.fromEntries(members), { requiredKeys: (schema.required ?? []) as never[] })
+  const requiredKeys = Object.keys(properties).filter((key) => neededIn(schema).has(key)) as never[]
+  const named = fc.record(Object.fromEntries(members), { requiredKeys })
   const agreeing = hints.object(properties)
   const whole =
     agreeing === undefined
@@ -129,6 +130,22 @@ function objects(
     maxKeys: Math.min(schema.maxProperties ?? 4, 4),
   })
   return fc.tuple(more, whole).map(([extra, fixed]) => ({ ...extra, ...fixed }))
+}
+
+/** The members that an object of a schema needs, or may need by what another is. */
+function neededIn({
+  required = [],
+  dependentRequired = {},
+  anyOf = [],
+  allOf = [],
+  then,
+}: Json): Set<string> {
+  const parts: Json[] = [...anyOf, ...allOf, ...(then === undefined ? [] : [then])]
+  return new Set([
+    ...required,
+    ...Object.values<string[]>(dependentRequired).flat(),
+    ...parts.flatMap((part) => [...neededIn(part)]),
+  ])
 }
 
 function laidOver(some: object, over: object): object {

@@ -44,6 +44,12 @@ function unbounded({ name, schema }: Parameter): string[] {
   })
 }
 
+/** A value of a schema's kind, so that a field that is required is not missed before another is looked at. */
+function valueOf(schema: Json): Json {
+  const [{ type, const: word, minimum = 1 }] = variantsOf(schema) as [Json]
+  return word ?? { string: 'x', array: [], object: {}, boolean: true }[type as string] ?? minimum
+}
+
 let refused = 0
 
 for (const { method, path, definition } of api.operations) {
@@ -55,6 +61,9 @@ for (const { method, path, definition } of api.operations) {
     content === undefined ? {} : (resolved(content.schema).properties ?? {}),
   ).map(([name, schema]) => ({ name, schema }))
   if (inQuery.length + inBody.length === 0) continue
+  const needed: string[] = content === undefined ? [] : (resolved(content.schema).required ?? [])
+  const others = inBody.filter(({ name }) => needed.includes(name))
+  const beside = Object.fromEntries(others.map(({ name, schema }) => [name, valueOf(schema)]))
   t.test(`${method} ${path}`, async (t) => {
     for (const parameter of [...inQuery, ...inBody]) {
       t.strictSame(unbounded(parameter), [], `${parameter.name} is bounded`)
@@ -64,7 +73,7 @@ for (const { method, path, definition } of api.operations) {
       const text = 'x'.repeat(length + 1)
       const isQuery = inQuery.includes(parameter)
       const target = path.replaceAll(/\{\w+\}/g, 'x') + (isQuery ? `?${parameter.name}=${text}` : '')
-      const body = isQuery ? undefined : { [parameter.name]: text }
+      const body = isQuery ? undefined : { ...beside, [parameter.name]: text }
       const { status, body: answer } = await api.server.api(method, target, body)
       // Another that is missing may be named before it, and there may be no such record.
       if (status !== 400 || answer.meta.param !== parameter.name) continue
