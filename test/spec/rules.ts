@@ -12,7 +12,7 @@ bodies | application/json or application/x-www-form-urlencoded | e2e/badInput.te
 # Capabilities
 geofences | circle and polygon | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
 geofences | their number is unlimited | e2e/hostile.slow.test.ts: 10,000 geofences on one point
-geofences | temporary, by operating hours, users, IP ranges | e2e/geofences.test.ts: disableAfter and deleteAfter act by themselves; e2e/geofences.test.ts: operating hours; e2e/geofences.test.ts: only for these users; actor/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
+geofences | temporary, by operating hours, users, IP ranges | e2e/geofences.test.ts: disableAfter and deleteAfter act by themselves; e2e/geofences.test.ts: operating hours; e2e/geofences.test.ts: only for these users; rules/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
 beacons | ibeacon and eddystone, ranged by the client | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
 environments | test and live data are separate | e2e/records.test.ts: test, live and another project never meet (G8)
 creation | by API | registry/http.test.ts: a geofence is created, read, replaced and deleted
@@ -30,8 +30,8 @@ geofences | isochrone, time-based | routing/minutes.test.ts: isochrones and user
 
 # Geofence evaluation
 1 | events are generated on the server, foreground and background | e2e/track.test.ts: an update with everything: User and Event field by field
-2 | entry: enters with sufficient confidence, or stops in it with stop detection | e2e/geofences.test.ts: stop detection; e2e/geofences.test.ts: minimumConfidence; actor/step.test.ts: entry and its confidence
-3 | exit: leaves with sufficient confidence | actor/step.test.ts: exit and its confidence
+2 | entry: enters with sufficient confidence, or stops in it with stop detection | e2e/geofences.test.ts: stop detection; e2e/geofences.test.ts: minimumConfidence; rules/step.test.ts: entry and its confidence
+3 | exit: leaves with sufficient confidence | rules/step.test.ts: exit and its confidence
 4 | an exit comes before the next entry | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
 5 | entry on the first update inside | e2e/track.test.ts: an update with everything: User and Event field by field
 6 | the pair (tag, externalId) is unique; upsert updates | registry/registry.test.ts: create, upsert, replace, delete
@@ -39,12 +39,12 @@ geofences | isochrone, time-based | routing/minutes.test.ts: isochrones and user
 # Confidence
 values | integer 1 to 3 on every geofence event | spec/conformance.test.ts: fields
 function | of accuracy and geometry: 3 completely, 2 mostly, 1 partially inside | e2e/geofences.test.ts: confidence of entry and exit; actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
-smaller and less accurate | lower | actor/step.test.ts: entry and its confidence
+smaller and less accurate | lower | rules/step.test.ts: entry and its confidence
 
 # Settings
-stop detection | entry needs stopped or foreground; the geofence overrides | actor/step.test.ts: the stop rule: the geofence’s own word wins both ways; exits and dwells do not ask
-buffer entries | entry within the accuracy too | actor/step.test.ts: buffers: off and off, off and on, on and off, on and on, each at both edges; e2e/geofences.test.ts: buffered entries and exits
-buffer exits | exit only beyond the accuracy | actor/step.test.ts: buffers: off and off, off and on, on and off, on and on, each at both edges; e2e/geofences.test.ts: buffered entries and exits
+stop detection | entry needs stopped or foreground; the geofence overrides | rules/step.test.ts: the stop rule: the geofence’s own word wins both ways; exits and dwells do not ask
+buffer entries | entry within the accuracy too | rules/step.test.ts: buffers: off and off, off and on, on and off, on and on, each at both edges; e2e/geofences.test.ts: buffered entries and exits
+buffer exits | exit only beyond the accuracy | rules/step.test.ts: buffers: off and off, off and on, on and off, on and on, each at both edges; e2e/geofences.test.ts: buffered entries and exits
 restrict to operating hours | no events outside them | e2e/geofences.test.ts: operating hours
 dwell events | needed for dwell events | e2e/geofences.test.ts: dwell
 beacon UUIDs and UIDs | handed to clients | registry/beaconHttp.test.ts: search: enabled ones within the radius, nearest first, with what clients range everywhere
@@ -55,7 +55,7 @@ no hours | always open | registry/rules.test.ts: times in both formats, days in 
 formats | h:mm aa and HH:mm, days full or short in any case | registry/rules.test.ts: times in both formats, days in both spellings
 
 # Dwell
-dwell | first update after longer than the threshold inside | actor/step.test.ts: dwell: whose threshold, strictly longer, once per visit, where the update would also enter; e2e/geofences.test.ts: dwell
+dwell | first update after longer than the threshold inside | rules/step.test.ts: dwell: whose threshold, strictly longer, once per visit, where the update would also enter; e2e/geofences.test.ts: dwell
 
 # Beacons
 1 | those within 1 km are synced on each update | registry/beaconStore.test.ts: nearbyBeacons: enabled ones within 1 km, nearest first, at most 100
@@ -71,7 +71,7 @@ operatingHours.{day} | CSV: a column per day; not with operatingHours | registry
 enabled | false: no events | e2e/geofences.test.ts: geofence changes reach the very next update
 disableAfter, deleteAfter | disabled, deleted after it | registry/registry.test.ts: dates act by themselves, to the millisecond, and are written down by the sweep
 userIds, userId | events only for these users | e2e/geofences.test.ts: only for these users
-ip | events only for requests from these addresses | registry/rules.test.ts: IP ranges by example; actor/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
+ip | events only for requests from these addresses | registry/rules.test.ts: IP ranges by example; rules/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
 
 # Geofence: address (geocoding)
 address | searched; must be near the coordinates if both are given
@@ -96,9 +96,9 @@ place, country, state, dma, postalCode | when enabled
 fraud | booleans and dates
 
 # States: user and geofence
-outside, inside with confidence | entered | actor/step.test.ts: entry and its confidence
-inside, outside with confidence | exited | actor/step.test.ts: exit and its confidence
-inside longer than dwellThreshold | dwelled, stays inside | actor/step.test.ts: dwell: whose threshold, strictly longer, once per visit, where the update would also enter
+outside, inside with confidence | entered | rules/step.test.ts: entry and its confidence
+inside, outside with confidence | exited | rules/step.test.ts: exit and its confidence
+inside longer than dwellThreshold | dwelled, stays inside | rules/step.test.ts: dwell: whose threshold, strictly longer, once per visit, where the update would also enter
 second entry without an exit | no event | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
 
 # States: geofence
