@@ -55,7 +55,11 @@ async function main(): Promise<number> {
   seedGeofences(folder, worldGeofences(size), (stored) => progress(`geofences: ${stored}`))
   const probePort = await freePort()
   const server = await startRingfence(folder, {
-    env: { LOOP_PROBE_PORT: String(probePort) },
+    env: {
+      LOOP_PROBE_PORT: String(probePort),
+      RINGFENCE_SAMPLE_REGION: 'on',
+      RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
+    },
     preloads: ['bench/load/loopProbe.ts'],
     // One processor would have its threads wait for each other: what that costs is another question.
     unpinned: true,

@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { Packr } from 'msgpackr'
 import { WebSocket } from 'ws'
 import { CROWD, FAT, FEW, RINGS, star, USERS, zigzag, type WorldSize } from './hostileWorld.ts'
+import { readerCases } from './hostileReaders.ts'
 import { BENCH_KEYS } from './servers.ts'
 
 /** Status and bytes of an answer. */
@@ -30,7 +31,15 @@ const FLOOD_MS = 5000
 type Coordinates = readonly [number, number]
 
 export function hostileCases(size: WorldSize): HostileCase[] {
-  return [...tracking(size), ...bodies(), ...streams(), ...reading(), ...editing(), ...floods()]
+  return [
+    ...tracking(size),
+    ...bodies(),
+    ...streams(),
+    ...reading(),
+    ...editing(),
+    ...readerCases(size),
+    ...floods(),
+  ]
 }
 
 function tracking(size: WorldSize): HostileCase[] {

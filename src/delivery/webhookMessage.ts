@@ -1,5 +1,4 @@
 import { createHash, createHmac } from 'node:crypto'
-import { Webhook as Signer } from 'standardwebhooks'
 import type { PlacedEvent } from '../events/port.ts'
 import { wants } from '../events/filter.ts'
 import { MAX_WEBHOOK_EVENTS, type Webhook } from '../model/webhook.ts'
@@ -10,6 +9,8 @@ import type { Delivery, Message, Outcome, Send } from './webhookPort.ts'
 
 /** What is kept of an answer's body. */
 const KEPT_BODY_BYTES = 1024
+
+const SECRET_PREFIX = 'whsec_'
 
 /** An event with the delivery that it went into. */
 export interface Bundle {
@@ -83,17 +84,25 @@ export function messageBody(multiple: boolean, events: readonly string[], user: 
 function messageHeaders(webhook: Webhook, message: Message, now: number): Record<string, string> {
   const { secret, previousSecret } = webhook
   const secrets = [secret, ...(previousSecret && previousSecret.until > now ? [previousSecret.secret] : [])]
-  const time = new Date(now)
+  const timestamp = String(Math.floor(now / 1000))
+  const signed = `${message.id}.${timestamp}.${message.body}`
   return {
     'Content-Type': 'application/json',
     'webhook-id': message.id,
-    'webhook-timestamp': String(Math.floor(now / 1000)),
-    'webhook-signature': secrets
-      .map((each) => new Signer(each).sign(message.id, time, message.body))
-      .join(' '),
+    'webhook-timestamp': timestamp,
+    'webhook-signature': secrets.map((each) => signature(each, signed)).join(' '),
     'X-Radar-Signing-Id': message.id,
     'X-Radar-Signature': createHmac('sha1', secret).update(message.id).digest('hex'),
   }
+}
+
+/**
+ * A signature of Standard Webhooks. By Node itself: their library computes it in JavaScript, a millisecond for 100 KB, which
+ * the messages of many webhooks took together in one turn. The tests verify it by their library.
+ */
+function signature(secret: string, signed: string): string {
+  const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
+  return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
 }
 
 /** Sends messages as POST requests. */

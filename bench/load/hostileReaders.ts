@@ -1,0 +1,228 @@
+/**
+ * Dear requests of `bench/hostile.ts` whose cost comes after their answer: who reads events from far back, asks for them by long
+ * filters, has them sent by webhooks, watches where everybody is. And those to the routing engine.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import type { Answered, HostileCase } from './hostileCases.ts'
+import { FEW, USERS, type WorldSize } from './hostileWorld.ts'
+import { BENCH_KEYS } from './servers.ts'
+
+const { testPublishable, testSecret } = BENCH_KEYS
+const headers = { authorization: testSecret, 'content-type': 'application/json' }
+/** How long it is read. */
+const READING_MS = 5000
+/** Updates of a replay in and out of the few geofences: each makes an event with each of them. */
+const UPDATES = 100
+/** Subscriptions of one stream at most, and items of a list of a filter. */
+const SUBSCRIPTIONS = 100
+const ITEMS = 1000
+const SUBSCRIBED_STREAMS = 3
+const WEBHOOKS = 20
+const NOWHERE = '000000000000000000000000'
+
+export function readerCases(size: WorldSize): HostileCase[] {
+  let first: string | undefined
+  const events = UPDATES * size.few
+  return [
+    {
+      name: 'events/stream from far back',
+      prepare: async (port, round) => {
+        first ??= await replay(port, `far back ${round}`, 5 * UPDATES)
+        return () => readStream(port, first!)
+      },
+    },
+    {
+      name: `${events} events beside ${SUBSCRIBED_STREAMS * SUBSCRIPTIONS} subscriptions with 2 x ${ITEMS} items`,
+      prepare: async (port, round) => {
+        const sockets = await Promise.all(Array.from({ length: SUBSCRIBED_STREAMS }, () => subscribed(port)))
+        return async () => {
+          await replay(port, `subscribed ${round}`, UPDATES)
+          await sleep(READING_MS)
+          for (const socket of sockets) socket.terminate()
+          return { status: 200, bytes: 0 }
+        }
+      },
+    },
+    {
+      name: `${events} events beside ${WEBHOOKS} webhooks`,
+      prepare: async (port, round) => {
+        const stop = await webhooks(port)
+        return async () => {
+          await replay(port, `hooked ${round}`, UPDATES)
+          await sleep(READING_MS)
+          await stop()
+          return { status: 200, bytes: 0 }
+        }
+      },
+    },
+    {
+      name: `watch of ${size.users} users`,
+      prepare: async (port) => {
+        const socket = await open(port)
+        return () => watch(socket)
+      },
+    },
+    {
+      name: `DELETE of a user with ${5 * events} events`,
+      prepare: async (port, round) => {
+        const id = `deleted ${round}`
+        await replay(port, id, 5 * UPDATES)
+        return () => answered(port, `/v1/users/${encodeURIComponent(id)}`, { method: 'DELETE', headers })
+      },
+    },
+    ...routing(),
+  ]
+}
+
+/** In the sample region. */
+function routing(): HostileCase[] {
+  const places = (count: number) =>
+    Array.from(
+      { length: count },
+      (_, i) => `${-34.9 - (i % 5) * 0.002},${-56.16 - Math.floor(i / 5) * 0.003}`,
+    )
+  const get = (name: string, path: string, query: Readonly<Record<string, string>>): HostileCase => ({
+    name,
+    prepare: async (port) => {
+      await routesReady(port)
+      return () =>
+        answered(port, `${path}?${new URLSearchParams(query)}`, {
+          headers: { authorization: testPublishable },
+        })
+    },
+  })
+  const all = places(25).join('|')
+  return [
+    get('matrix of 25 x 25', '/v1/route/matrix', { origins: all, destinations: all, mode: 'car' }),
+    get('directions through 25 places', '/v1/route/directions', { locations: all }),
+    {
+      name: 'PUT of an isochrone of an hour',
+      prepare: async (port) => {
+        await routesReady(port)
+        const body = {
+          description: 'x',
+          type: 'isochrone',
+          coordinates: [-56.16, -34.9],
+          mode: 'car',
+          radius: 60,
+        }
+        const init = { method: 'PUT', headers, body: JSON.stringify(body) }
+        return async () => {
+          const answer = await answered(port, '/v1/geofences/hostile/isochrone', init)
+          // It is computed after the answer.
+          await sleep(1000)
+          return answer
+        }
+      },
+    },
+  ]
+}
+
+async function routesReady(port: number): Promise<void> {
+  const path = '/v1/route/distance?origin=-34.9059,-56.1913&destination=-34.9121,-56.1637&modes=car'
+  for (let waited = 0; waited < 300; waited++) {
+    if ((await answered(port, path, { headers: { authorization: testPublishable } })).status === 200) return
+    await sleep(500)
+  }
+  throw new Error('The sample region is not there after 150 s.')
+}
+
+/** Makes events with each of the few geofences; returns the `_id` of the first. */
+async function replay(port: number, deviceId: string, count: number): Promise<string> {
+  const now = Date.now()
+  const replays = Array.from({ length: count }, (_, i) => ({
+    deviceId,
+    latitude: FEW[1] + (i % 2) * 0.1,
+    longitude: FEW[0],
+    accuracy: 5,
+    updatedAtMs: now - (count - i) * 1000,
+  }))
+  const init = { method: 'POST', headers, body: JSON.stringify({ replays }) }
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/track/replay`, init)
+  const { events } = (await answer.json()) as { events: { _id: string }[] }
+  return events[0]!._id
+}
+
+async function readStream(port: number, from: string): Promise<Answered> {
+  const ended = new AbortController()
+  const init = { headers: { authorization: testSecret, 'last-event-id': from }, signal: ended.signal }
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/events/stream`, init)
+  const timer = setTimeout(() => ended.abort(), READING_MS)
+  let bytes = 0
+  try {
+    for await (const chunk of answer.body!) bytes += chunk.length
+  } catch {
+    // It has been read for long enough.
+  }
+  clearTimeout(timer)
+  return { status: answer.status, bytes }
+}
+
+async function open(port: number): Promise<WebSocket> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, ['ringfence.json'], {
+    headers: { authorization: testSecret },
+  })
+  await once(socket, 'open')
+  return socket
+}
+
+/** A stream with filters of which each event has to be held against every item, and wants none. */
+async function subscribed(port: number): Promise<WebSocket> {
+  const socket = await open(port)
+  const names = Array.from({ length: ITEMS - 1 }, (_, i) => `n${i}`)
+  const filter = {
+    types: [...names, 'user.entered_geofence'],
+    deviceIds: [...names, NOWHERE],
+  }
+  for (let i = 0; i < SUBSCRIPTIONS; i++) {
+    const answer = once(socket, 'message') as Promise<[Buffer]>
+    socket.send(JSON.stringify({ type: 'subscribe', id: `s${i}`, filter }))
+    const [text] = await answer
+    // What a stream may have subscribed to in bytes is reached.
+    if (!text.includes('"subscribed"')) break
+  }
+  return socket
+}
+
+/** As many as may be, which want all events; returns what ends them. */
+async function webhooks(port: number): Promise<() => Promise<void>> {
+  const receiver = createServer((request, response) => {
+    request.resume().once('end', () => response.end())
+  })
+  receiver.listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+  const ids: string[] = []
+  for (let i = 0; i < WEBHOOKS; i++) {
+    const body = JSON.stringify({ url: `${url}${i}`, mode: 'multiple' })
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/webhooks`, { method: 'POST', headers, body })
+    const { webhook } = (await answer.json()) as { webhook: { _id: string } }
+    ids.push(webhook._id)
+  }
+  return async () => {
+    for (const id of ids)
+      await fetch(`http://127.0.0.1:${port}/v1/webhooks/${id}`, { method: 'DELETE', headers })
+    receiver.close()
+    receiver.closeAllConnections()
+  }
+}
+
+async function watch(socket: WebSocket): Promise<Answered> {
+  let bytes = 0
+  socket.on('message', (message: Buffer) => (bytes += message.length))
+  const area = { type: 'circle', center: [...USERS], radius: 100_000 }
+  socket.send(JSON.stringify({ type: 'watch', id: 'all', area }))
+  await sleep(READING_MS)
+  socket.terminate()
+  return { status: 200, bytes }
+}
+
+async function answered(port: number, path: string, init: RequestInit): Promise<Answered> {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, init)
+  const bytes = (await answer.arrayBuffer()).byteLength
+  return { status: answer.status, bytes }
+}
