@@ -1,3 +1,4 @@
+import { failureFields } from '../runtime/errors.ts'
 import type { EventIndex } from '../events/port.ts'
 import type { CommitLog, SnapshotStore } from '../log/port.ts'
 import type { RegistryView } from '../rules/port.ts'
@@ -40,7 +41,7 @@ export class Checkpointer {
     this.lastBytes = frameBytes
     this.running = this.round()
       .catch((error) =>
-        this.parts.logger.error({ err: error }, 'snapshot failed; the log still has everything'),
+        this.parts.logger.error(failureFields(error), 'snapshot failed; the log still has everything'),
       )
       .finally(() => (this.running = undefined))
   }

@@ -1,3 +1,4 @@
+import { failureFields } from '../runtime/errors.ts'
 import type { EventIndex } from '../events/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
@@ -83,7 +84,7 @@ export class Housekeeping implements Service {
       if (prunedEvents + prunedUsers > 0)
         logger.info({ events: prunedEvents, users: prunedUsers }, 'retention: removed old events and users')
     } catch (error) {
-      if (!this.stopped) logger.error({ err: error }, 'retention failed; retrying')
+      if (!this.stopped) logger.error(failureFields(error), 'retention failed; retrying')
     }
   }
 

@@ -2,6 +2,7 @@
  * The embedded engine: one process, all of whose parts are in it. Reads top to bottom as the flow of the data. A part of the
  * composition roots.
  */
+import { failureFields } from '../runtime/errors.ts'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Options } from '../../config/options.ts'
@@ -78,7 +79,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     createIndex: () => tile38?.index(createGeofenceIndex()) ?? createGeofenceIndex(),
     firstKeys,
     onProgress: progressLog(logger, clock, 'reading geofences'),
-    onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; retrying'),
+    onSweepFailure: (err) => logger.error(failureFields(err), 'the registry cannot be written; retrying'),
   })
   // However the process ends: a write-ahead log left by a refused start would be played into a restored registry.
   process.once('exit', () => registry.close())
@@ -246,7 +247,7 @@ async function openNats(options: Options, feed: EventFeed, logger: Logger): Prom
   return new NatsBridge({
     feed,
     place: new NatsPlace(join(options.data, 'nats.json'), feed.lastPlace, (err) =>
-      logger.error({ err }, 'nats.json cannot be written; retrying'),
+      logger.error(failureFields(err), 'nats.json cannot be written; retrying'),
     ),
     connection: natsConnectionOptions(options),
     encode: options.natsFormat === 'json' ? (json) => Buffer.from(json) : encodeEvent,

@@ -1,4 +1,5 @@
 /** What all roles of the distributed engine stand on. A part of the composition roots. */
+import { failureFields } from '../runtime/errors.ts'
 import { randomBytes } from 'node:crypto'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { Options } from '../../config/options.ts'
@@ -66,7 +67,7 @@ export async function openGround(
   metrics: Metrics,
 ): Promise<Ground> {
   const { natsReplicas, partitions, eventsDays, data, keys } = options
-  const { tell: troubled } = new Troubles(clock, (err) => logger.warn({ err }, 'failed; retrying'))
+  const { tell: troubled } = new Troubles(clock, (err) => logger.warn(failureFields(err), 'failed; retrying'))
   const fatal = (error: Error) => {
     logger.fatal({ err: error }, 'fatal error; everything that was acknowledged is safe')
     process.exit(1)
@@ -107,7 +108,7 @@ export async function openGround(
     unreadable: (entry, reason) => logger.error({ entry, reason }, 'an entry of the registry cannot be read'),
     troubled,
     onProgress: progressLog(logger, clock, 'reading geofences'),
-    onSweepFailure: (err) => logger.error({ err }, 'the registry cannot be written; retrying'),
+    onSweepFailure: (err) => logger.error(failureFields(err), 'the registry cannot be written; retrying'),
   })
   process.once('exit', () => registry.close())
   tile38?.copies.open(geofencesOf(registry))

@@ -1,4 +1,5 @@
 /** Road networks, and what this server makes of them. A part of the composition roots. */
+import { failureFields } from '../runtime/errors.ts'
 import { availableParallelism } from 'node:os'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../api/route.ts'
@@ -53,7 +54,7 @@ export function openRoads(parts: {
   const { regions, sample, check } = openRegions(parts)
   const routing = openRouting({ options, logger, metrics, regions })
   const { tell: troubled } = new Troubles(clock, (err) =>
-    logger.warn({ err }, 'the area of an isochrone cannot be computed now; retrying'),
+    logger.warn(failureFields(err), 'the area of an isochrone cannot be computed now; retrying'),
   )
   const isochrones = new IsochroneWorker(registry, new RoadAreas(routing.engines, routing.networks), troubled)
   registerIsochroneMetrics(metrics, isochrones)

@@ -1,17 +1,11 @@
+import { failureFields } from '../runtime/errors.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { EventFeed } from '../events/feed.ts'
 import type { PlacedEvent, StoredEvent } from '../events/port.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { NatsPlace } from './natsPlace.ts'
-import {
-  BATCH_MESSAGES,
-  BatchRefused,
-  NatsStream,
-  NatsUnreachable,
-  StreamUnfit,
-  type NatsMessage,
-} from './natsStream.ts'
+import { BATCH_MESSAGES, NatsStream, type NatsMessage } from './natsStream.ts'
 import { addressOf, subjectOf } from '../model/eventSubject.ts'
 
 /** Bytes of one batch, about; all that is held of the backlog besides one stretch of the feed. */
@@ -222,9 +216,8 @@ export class NatsBridge {
   /** Logs a reason once, not at each attempt; where it lies outside of this process, without a stack. */
   #tell(error: Error): void {
     const { message: reason } = error
-    const isOutside = [NatsUnreachable, StreamUnfit, BatchRefused].some((kind) => error instanceof kind)
     if (reason !== this.#reason)
-      this.#logger.warn(isOutside ? { reason } : { err: error }, 'cannot publish events to NATS; retrying')
+      this.#logger.warn(failureFields(error), 'cannot publish events to NATS; retrying')
     this.#reason = reason
   }
 }

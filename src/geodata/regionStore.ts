@@ -7,6 +7,7 @@
  * A build that is no longer named stays on the disk for a minute, for the requests and processes that use it. Then the server that
  * served it removes it; what a server that ended meanwhile left is removed by the next start.
  */
+import { failureFields } from '../runtime/errors.ts'
 import fs from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -102,7 +103,7 @@ export class RegionStore implements Regions, Service {
       for (const listener of this.#listeners) listener()
     } catch (error) {
       logger.error(
-        { err: error },
+        failureFields(error),
         'the regions cannot be read; the server continues to use those that it had',
       )
     }
@@ -121,7 +122,10 @@ export class RegionStore implements Regions, Service {
     } catch (error) {
       // What is served under its name goes on being served.
       if (this.#all.some((region) => region.name === name)) throw error
-      this.#parts.logger.error({ err: error, region: name }, 'a region cannot be read: import it again')
+      this.#parts.logger.error(
+        { ...failureFields(error), region: name },
+        'a region cannot be read: import it again',
+      )
       return []
     }
   }
@@ -130,7 +134,7 @@ export class RegionStore implements Regions, Service {
     this.#after(KEEP_MILLISECONDS, () => {
       rm(join(this.#folder, id), { recursive: true, force: true }).catch((error: Error) =>
         this.#parts.logger.warn(
-          { err: error, region },
+          { ...failureFields(error), region },
           'a region that is no longer served cannot be removed',
         ),
       )
@@ -162,7 +166,7 @@ export class RegionStore implements Regions, Service {
     try {
       await sweepBuilds(this.#folder)
     } catch (error) {
-      this.#parts.logger.warn({ err: error }, 'files of old regions cannot be removed')
+      this.#parts.logger.warn(failureFields(error), 'files of old regions cannot be removed')
     } finally {
       release()
     }

@@ -76,3 +76,18 @@ export function systemReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return SYSTEM_REASONS[code ?? ''] ?? message ?? String(error)
 }
+
+/** What JavaScript throws for faults of a program. */
+const OWN_FAULTS = [TypeError, RangeError, ReferenceError, SyntaxError] as const
+
+/**
+ * What a log line says of a failure that is tried again or done without: its reason in a sentence; where it is a fault of the
+ * program, the error with its stack.
+ */
+export function failureFields(error: unknown): { reason: string } | { err: unknown } {
+  const isFault =
+    !(error instanceof Error) ||
+    (error as NodeJS.ErrnoException).code === 'ERR_ASSERTION' ||
+    OWN_FAULTS.some((kind) => error instanceof kind)
+  return isFault ? { err: error } : { reason: systemReason(error) }
+}

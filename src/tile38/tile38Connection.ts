@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, type RedisClientType } from '@redis/client'
-import { systemReason } from '../runtime/errors.ts'
+import { systemReason, failureFields } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import {
   Tile38Refused,
@@ -125,10 +125,9 @@ export class Tile38Connection implements Tile38 {
   /** Logs a reason once, not at each attempt; where it lies outside of this process, without a stack. */
   #tell(error: Error): void {
     const { message: reason } = error
-    const isOutside = error instanceof Tile38Unreachable || error instanceof Tile38Refused
     if (reason !== this.#reason)
       this.#logger.warn(
-        { url: this.#address.url, ...(isOutside ? { reason } : { err: error }) },
+        { url: this.#address.url, ...failureFields(error) },
         'cannot connect to Tile38; retrying',
       )
     this.#reason = reason

@@ -1,3 +1,4 @@
+import { failureFields } from '../runtime/errors.ts'
 import type { CopiedPositions } from '../actor/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -114,7 +115,7 @@ export class Tile38Devices implements Tile38Follower {
     } catch (error) {
       share.forget()
       if (!(error instanceof Tile38Unreachable || error instanceof WriterElsewhere))
-        this.#parts.logger.error({ err: error }, 'positions cannot be written to Tile38; retrying')
+        this.#parts.logger.error(failureFields(error), 'positions cannot be written to Tile38; retrying')
       return false
     }
   }

@@ -1,3 +1,4 @@
+import { failureFields } from '../runtime/errors.ts'
 import type { Bounds } from '../geometry/bounds.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { Geofence } from '../model/geofence.ts'
@@ -177,7 +178,7 @@ export class Tile38Geofences implements Tile38Follower {
     } catch (error) {
       this.disconnected()
       if (error instanceof Tile38Unreachable) return
-      this.#logger.error({ err: error }, 'geofences cannot be written to Tile38; retrying')
+      this.#logger.error(failureFields(error), 'geofences cannot be written to Tile38; retrying')
       setTimeout(() => void this.#work(), REFUSED_MS).unref()
     } finally {
       this.#working = false

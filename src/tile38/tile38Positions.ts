@@ -2,7 +2,7 @@ import type { LivePosition, PositionObserver, Positions, PositionViewer } from '
 import { splitBounds, type Bounds } from '../geometry/bounds.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { ApiError } from '../runtime/errors.ts'
+import { ApiError, failureFields } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
 import { readPosition } from './tile38Position.ts'
@@ -121,7 +121,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
       await done
     } catch (error) {
       if (!(error instanceof Tile38Unreachable))
-        this.#logger.error({ err: error }, 'an area cannot be watched in Tile38')
+        this.#logger.error(failureFields(error), 'an area cannot be watched in Tile38')
     }
   }
 

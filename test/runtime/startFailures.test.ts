@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { lockStore } from '../../src/log/store.ts'
+import { failureFields } from '../../src/runtime/errors.ts'
 import { freePort } from '../kit/server.ts'
 
 t.setTimeout(120_000)
@@ -119,6 +120,53 @@ t.test('a start that waits for another server says in a line why', async (t) => 
       t.notMatch(text, 'secret-word')
     }),
   )
+})
+
+t.test('a server that cannot be used, once it is connected, is told in a line, with why', async (t) => {
+  // A NATS server that answers all that is asked of it with an error.
+  const nats = await listening(
+    t,
+    createServer((socket) => {
+      socket.write(
+        'INFO {"server_id":"A","version":"2.12.0","headers":true,"max_payload":1048576,"jetstream":true}\r\n',
+      )
+      socket.on('error', () => {})
+      let heard = ''
+      socket.setEncoding('latin1').on('data', (text: string) => {
+        heard += text
+        for (let end = heard.indexOf('\r\n'); end >= 0; end = heard.indexOf('\r\n')) {
+          const [verb, , reply] = heard.slice(0, end).split(' ')
+          heard = heard.slice(end + 2)
+          if (verb === 'PING') socket.write('PONG\r\n')
+          if (verb !== 'PUB' && verb !== 'HPUB') continue
+          const answer =
+            '{"error":{"code":503,"err_code":10008,"description":"JetStream system temporarily unavailable"}}'
+          socket.write(`MSG ${reply} 1 ${answer.length}\r\n${answer}\r\n`)
+        }
+      })
+    }),
+  )
+  const args = [
+    '--data',
+    t.testdir(),
+    '--port',
+    '0',
+    '--nats-url',
+    `nats://${nats}`,
+    '--engine',
+    'distributed',
+  ]
+  const text = await start(t, args).until(/failed; retrying/)
+  t.match(text, /"reason":"[^"]*JetStream system temporarily unavailable[^"]*","msg":"failed; retrying"/)
+  t.notMatch(text, /"stack"|\bat .*\.[jt]s:\d/, 'no stack')
+})
+
+t.test('a stack only where the fault is ours', async (t) => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' })
+  t.match(failureFields(refused), { reason: /^connection refused; check/ })
+  t.strictSame(failureFields(new Error('another host was faster')), { reason: 'another host was faster' })
+  for (const fault of [new TypeError('x is not a function'), new RangeError('Invalid'), 'text', undefined])
+    t.strictSame(failureFields(fault), { err: fault })
 })
 
 function withoutOwn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

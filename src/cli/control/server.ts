@@ -1,3 +1,4 @@
+import { failureFields } from '../../runtime/errors.ts'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -54,7 +55,7 @@ export class ControlServer implements Service {
       await once(this.server, 'listening')
     } catch (error) {
       this.parts.logger.warn(
-        { err: error },
+        failureFields(error),
         'no operator socket: operator commands only work while the server is stopped',
       )
     }
@@ -74,7 +75,7 @@ export class ControlServer implements Service {
     const ended = new AbortController()
     socket.on('end', () => ended.abort())
     socket.on('close', () => ended.abort())
-    socket.on('error', (error) => logger.debug({ err: error }, 'operator disconnected'))
+    socket.on('error', (error) => logger.debug(failureFields(error), 'operator disconnected'))
     const say = (reply: ControlReply): void => void socket.write(`${JSON.stringify(reply)}\n`)
     try {
       const request = await firstLine(socket)
@@ -82,7 +83,7 @@ export class ControlServer implements Service {
       if ('run' in request) say({ exit: await this.parts.run(request.run, (line) => say({ print: line })) })
       else await this.hold(request.hold, say, ended.signal)
     } catch (error) {
-      logger.warn({ err: error }, 'operator refused')
+      logger.warn(failureFields(error), 'operator refused')
       say({ refused: (error as Error).message })
     } finally {
       socket.end()
