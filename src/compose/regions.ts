@@ -3,6 +3,7 @@ import type { Options } from '../../config/options.ts'
 import { readManifest, regionsFolder, wantsSample } from '../geodata/regionFiles.ts'
 import { RegionStore } from '../geodata/regionStore.ts'
 import { SampleRegion } from '../geodata/sampleRegion.ts'
+import { whyMissing } from '../geodata/valhallaTools.ts'
 import { lockStore } from '../log/store.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import { systemTime as time } from '../runtime/clock.ts'
@@ -26,14 +27,17 @@ export function openRegions({
 }): OpenRegions {
   const { data: dataFolder, sampleRegion, routingUrl } = options
   const sample = new SampleRegion({ dataFolder, imported: () => regions.look(), logger })
-  const isWanted = sampleRegion && routingUrl === '' && wantsSample(readManifest(regionsFolder(dataFolder)))
+  const hasNone = routingUrl === '' && wantsSample(readManifest(regionsFolder(dataFolder)))
+  const missing = hasNone ? whyMissing() : undefined
+  if (missing !== undefined) logger.info({ reason: missing }, 'routing is off; everything else works')
+  const isWanted = sampleRegion && hasNone && missing === undefined
   const regions = new RegionStore({
     dataFolder,
     lock: lockStore,
     coming: () =>
       isWanted
         ? `There is no region yet; the sample region: ${sample.condition}.`
-        : 'There is no region yet. Import one: npm run region -- import FILE.osm.pbf',
+        : (missing ?? 'There is no region yet. Import one: npm run region -- import FILE.osm.pbf'),
     time,
     logger,
   })

@@ -93,6 +93,17 @@ function causeIn(lines: readonly string[]): string {
   return `it did not say why.${last === undefined ? '' : ` Its last line: ${last}`}`
 }
 
+/** Why there is no routing engine here, in a sentence; undefined where there is one. */
+export function whyMissing(): string | undefined {
+  try {
+    toolsFolder()
+    return undefined
+  } catch (error) {
+    if (error instanceof ValhallaMissing) return error.message
+    throw error
+  }
+}
+
 /** The version of the package, e.g. `3.6.1`. @throws {ValhallaMissing} */
 export function valhallaVersion(): string {
   const require = createRequire(import.meta.url)
@@ -114,7 +125,7 @@ function packageFolder(): string {
     return dirname(createRequire(import.meta.url).resolve(PACKAGE))
   } catch (cause) {
     throw new ValhallaMissing(
-      `The package ${PACKAGE}, the routing engine, is not installed: npm install ${PACKAGE}.`,
+      `The package ${PACKAGE}, the routing engine, is not installed. \`npm install\` without --omit=optional adds it.`,
       { cause },
     )
   }

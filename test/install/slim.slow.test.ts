@@ -73,11 +73,19 @@ t.test('npm install restores; for tracking alone: below 180 MB, and a track', as
   const bytes = sizeOf(packages)
   t.ok(bytes < 180 * MEGABYTE, `${bytes} bytes`)
   const port = await freePort()
-  await withServer(t, port, async (call) => {
+  await withServer(t, port, async (call, output) => {
     await trackIsAnswered(t, call)
     t.match(await call('GET', '/v1/route/distance?origin=-34.9,-56.16&destination=-34.88,-56.18&modes=car'), {
-      meta: { code: 503 },
+      meta: {
+        code: 503,
+        message: /the routing engine, is not installed\. `npm install` without --omit=optional adds it/,
+      },
     })
+    t.match(
+      output(),
+      /"reason":"The package @valhallajs\/valhallajs, the routing engine, is not installed\..*","msg":"routing is off/,
+    )
+    t.notMatch(output(), /sample region/)
   })
 })
 
@@ -100,7 +108,11 @@ async function npm(...args: readonly string[]): Promise<string> {
 }
 
 /** `npm start`, with a new data folder, until the work is done. */
-async function withServer(t: Test, port: number, work: (call: Call) => Promise<void>): Promise<void> {
+async function withServer(
+  t: Test,
+  port: number,
+  work: (call: Call, output: () => string) => Promise<void>,
+): Promise<void> {
   const data = mkdtempSync(join(folder, 'data-'))
   const child = spawn('env', [...UNHOOKED, 'npm', 'start'], {
     cwd: folder,
@@ -126,15 +138,18 @@ async function withServer(t: Test, port: number, work: (call: Call) => Promise<v
       if (child.exitCode !== null) throw new Error(`npm start ended: ${output}`)
       await sleep(50)
     }
-    await work(async (method, path, body) => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-        method,
-        headers: { Authorization: KEYS.testSecret, 'Content-Type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      const text = await answer.text()
-      return text.startsWith('{') ? JSON.parse(text) : text
-    })
+    await work(
+      async (method, path, body) => {
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+          method,
+          headers: { Authorization: KEYS.testSecret, 'Content-Type': 'application/json' },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        })
+        const text = await answer.text()
+        return text.startsWith('{') ? JSON.parse(text) : text
+      },
+      () => output,
+    )
   } finally {
     process.kill(-child.pid!, 'SIGTERM')
     await closed
