@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { type HttpAnswer } from '../kit/server.ts'
+import { progress } from '../kit/waiting.ts'
 import { briefly, type Api, type Json } from './contract.ts'
 
 export const MIB = 1024 * 1024
@@ -47,28 +48,59 @@ export async function all<T>(items: readonly T[], run: (item: T) => Promise<unkn
   )
 }
 
-/** The value of a metric without labels, by its name without prefix. */
+/** The value of a metric by its name without prefix, which its first labels may follow; the sum where several fit. */
 export async function metric(api: Api, name: string): Promise<number> {
-  const { body } = await api.server.api('GET', '/metrics', undefined, null)
-  const line = (body as string).split('\n').find((text) => text.startsWith(`ringfence_${name} `))
-  return Number(line?.split(' ')[1])
+  return (await metrics(api, name))[0]
 }
+
+/** As {@link metric} several, of the same moment. */
+export async function metrics<T extends readonly string[]>(
+  api: Api,
+  ...names: T
+): Promise<{ [K in keyof T]: number }> {
+  const { body } = await api.server.api('GET', '/metrics', undefined, null)
+  const lines = (body as string).split('\n')
+  const sum = (name: string) => {
+    const values = lines.filter((line) => line.startsWith(name) && /^[{ ,}]/.test(line.slice(name.length)))
+    return values.length === 0
+      ? Number.NaN
+      : values.reduce((total, line) => total + Number(line.split(' ').at(-1)), 0)
+  }
+  return names.map((name) => sum(`ringfence_${name}`)) as { [K in keyof T]: number }
+}
+
+/** So long may a server that should come to rest change nothing. */
+const REST_PATIENCE_MILLISECONDS = 30_000
 
 /** Waits until nothing is in flight but the question itself, and nothing is held. */
 export async function settled(t: Test, api: Api): Promise<void> {
-  let inFlight = Number.NaN
-  let held = Number.NaN
-  let mailbox = Number.NaN
-  for (let i = 0; i < 100; i++) {
-    inFlight = await metric(api, 'http_in_flight')
-    held = await metric(api, 'http_held_bytes')
-    mailbox = await metric(api, 'mailbox_bytes')
-    if (inFlight === 1 && held === 0 && mailbox === 0) break
+  let seen = ''
+  let since = performance.now()
+  for (;;) {
+    const [inFlight, held, mailbox, ...work] = await metrics(
+      api,
+      'http_in_flight',
+      'http_held_bytes',
+      'mailbox_bytes',
+      'updates_total',
+      'log_position',
+    )
+    const isAtRest = inFlight === 1 && held === 0 && mailbox === 0
+    // For as long as it is at work it may take, whatever the machine.
+    const now = `${inFlight} ${held} ${mailbox} ${work.join(' ')}`
+    if (now !== seen) {
+      seen = now
+      since = performance.now()
+      progress()
+    }
+    if (isAtRest || performance.now() - since > REST_PATIENCE_MILLISECONDS) {
+      t.equal(inFlight, 1, 'requests in flight: this one')
+      t.equal(held, 0, 'bytes of bodies held')
+      t.equal(mailbox, 0, 'bytes in the mailbox')
+      return
+    }
     await sleep(50)
   }
-  t.equal(inFlight, 1, 'requests in flight: this one')
-  t.equal(held, 0, 'bytes of bodies held')
-  t.equal(mailbox, 0, 'bytes in the mailbox')
 }
 
 /** Whether the server is as well as at its start, with its settings at their defaults; says what memory it takes. */
