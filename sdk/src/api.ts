@@ -1244,7 +1244,7 @@ export interface components {
             tag: string;
             /** @description Your own id, unique within the tag. */
             externalId: string;
-            /** @description Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000. A list or its JSON text. */
+            /** @description Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000 positions. A list or its JSON text; a form may also repeat the field for each number in turn. */
             coordinates?: unknown[] | string;
             /** @description Instead of coordinates; needs a geocoder. */
             address?: string;
@@ -1297,7 +1297,7 @@ export interface components {
             tag?: string;
             /** @description Your own id, unique within the tag. */
             externalId?: string;
-            /** @description Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000. A list or its JSON text. */
+            /** @description Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000 positions. A list or its JSON text; a form may also repeat the field for each number in turn. */
             coordinates?: unknown[] | string;
             /** @description Instead of coordinates; needs a geocoder. */
             address?: string;

@@ -66,7 +66,9 @@ function valueOf(node: PairNode, schema: TSchema | undefined, path: readonly str
   const { texts } = node
   if (texts.length > 1 && kindsOf(schema).has('array')) {
     const item = itemSchema(schema)
-    return texts.filter((text) => text !== '').map((text) => fromText(text, item, path))
+    // Of texts, empty ones are left out; elsewhere they would move the others.
+    const items = kindsOf(item) === ALL ? texts : texts.filter((text) => text !== '')
+    return items.map((text) => fromText(text, item, path))
   }
   const text = texts.at(-1)!
   return text === '' ? undefined : fromText(text, schema, path)

@@ -4,7 +4,7 @@ import { MEAN_RADIUS_METERS, RADIANS, gridLongitude } from './distance.ts'
 
 /** Positions of a polygon's ring, the closing one included. */
 const MIN_RING_POSITIONS = 4
-const MAX_RING_POSITIONS = 2000
+export const MAX_RING_POSITIONS = 2000
 /** How far an unwrapped ring may go, degrees of longitude. */
 const MAX_LONGITUDE = 540
 /** Rings of less area than this, square metres, have none: a square of a millimetre. */

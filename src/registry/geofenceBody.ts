@@ -22,7 +22,7 @@ const FIELDS = {
   ...optional({
     coordinates: ListOrText(
       'Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring ' +
-        '[[longitude, latitude], …] of 4 to 2,000. A list or its JSON text.',
+        '[[longitude, latitude], …] of 4 to 2,000 positions. A list or its JSON text; a form may also repeat the field for each number in turn.',
     ),
     address: Text(MAX_ADDRESS_LENGTH, 'Instead of coordinates; needs a geocoder.'),
     placeId: Text(MAX_ID_LENGTH, 'Instead of coordinates; needs a database of places.'),

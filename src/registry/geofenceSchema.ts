@@ -1,4 +1,4 @@
-import { checkRing } from '../geometry/ring.ts'
+import { checkRing, MAX_RING_POSITIONS } from '../geometry/ring.ts'
 import type { GeofenceType, Position, Shape, TravelMode } from '../model/geofence.ts'
 import { IpRangesError, parseIpRanges } from '../model/ipRanges.ts'
 import type { OperatingHours } from '../model/operatingHours.ts'
@@ -110,10 +110,26 @@ function missing(param: string, what: string): ApiError {
 }
 
 function parseRing(coordinates: readonly unknown[]): readonly Position[] {
-  const ring = unnest(coordinates).map((position) => checkPosition('coordinates', position))
+  const ring = positionsOf(coordinates).map((position) => checkPosition('coordinates', position))
   const sentence = checkRing(ring)
   if (sentence !== undefined) throw badParam('coordinates', `Invalid coordinates. ${sentence}`)
   return ring
+}
+
+/**
+ * What a ring's positions are read from. Clients flatten nested lists in forms (Python's requests sends
+ * `coordinates=13.4&coordinates=52.5&coordinates=13.5…`): numbers alone are taken in pairs.
+ */
+function positionsOf(coordinates: readonly unknown[]): readonly unknown[] {
+  if (coordinates.some((item) => typeof item === 'object')) return unnest(coordinates)
+  const { length } = coordinates
+  if (length % 2 === 1) {
+    const sentence = `A flat list must have a longitude and a latitude for each position; it has ${length} numbers.`
+    throw badParam('coordinates', `Invalid coordinates. ${sentence}`)
+  }
+  // One too many is refused by its number; more need not be read for that.
+  const count = Math.min(length / 2, MAX_RING_POSITIONS + 1)
+  return Array.from({ length: count }, (_, i) => coordinates.slice(2 * i, 2 * i + 2))
 }
 
 /** GeoJSON's form of a polygon is a list of rings: taken where it is one ring. */

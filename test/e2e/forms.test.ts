@@ -42,6 +42,10 @@ t.test('geofences and beacons by form, under both prefixes', async (t) => {
     ['jquery', points((i) => `%5B${i}%5D%5B%5D`)],
     ['json', `coordinates=${JSON.stringify(ring)}`],
     ['geojson', `coordinates=${JSON.stringify([ring])}`],
+    ['requests', points(() => '')],
+    ['requests, padded', points(() => '').replaceAll('=10&', '=10.000&')],
+    ['flat brackets', points(() => '[]')],
+    ['requests, geojson', ring.map((point) => `coordinates=[${point.join('%2C+')}]`).join('&')],
   ] as const) {
     const { status, body } = await form(
       'PUT',
@@ -60,6 +64,44 @@ t.test('geofences and beacons by form, under both prefixes', async (t) => {
     const answer = await form('PUT', '/v1/geofences/area/bad', body)
     t.strictSame([answer.status, answer.body.meta.param], [400, param], body)
   }
+  const flat = (count: number) => Array.from({ length: count }, (_, i) => `coordinates=${i % 90}`).join('&')
+  for (const [coordinates, sentence] of [
+    ['coordinates=10&coordinates=50', /between 4 and 2,000/],
+    [flat(7), /A flat list must have a longitude and a latitude for each position; it has 7 numbers\./],
+    // Left out, an empty one would move all the others.
+    [points(() => '').replace('=10.01', '='), /must be a number/],
+    [points(() => '').replace('=10.01', '=x'), /must be a number/],
+    [points(() => '').replace('=50', '=95'), /latitude/],
+    [flat(4002), /between 4 and 2,000/],
+    [flat(9990), /between 4 and 2,000/],
+    [flat(9991), /it has 9991 numbers/],
+  ] as const) {
+    const { status, body } = await form(
+      'PUT',
+      '/v1/geofences/area/bad',
+      `description=Area&type=polygon&${coordinates}`,
+    )
+    t.strictSame([status, body.meta.param], [400, 'coordinates'], coordinates.slice(0, 80))
+    t.match(body.meta.message, sentence)
+  }
+  const long = await form('POST', '/v1/geofences', `description=Area&type=polygon&${flat(10_001)}`)
+  t.match(long.body.meta, { code: 400, message: /Too many parameters/ })
+  // As JSON, where a request has room for half a million of them.
+  for (const count of [4002, 400_000]) {
+    const polygon = { description: 'x', type: 'polygon', coordinates: Array.from({ length: count }, () => 1) }
+    const { body } = await server.api('PUT', '/v1/geofences/area/bad', polygon)
+    t.match(body.meta, { code: 400, message: /between 4 and 2,000/ })
+  }
+  // Of the most positions, by POST and by id too.
+  const many = Array.from({ length: 1999 }, (_, i) => {
+    const angle = (2 * Math.PI * i) / 1999
+    return [10 + Math.cos(angle), 50 + Math.sin(angle)]
+  })
+  const most = [...many, many[0]!].flat().map((degrees) => `coordinates=${degrees}`)
+  const round = `description=Round&type=polygon&${most.join('&')}`
+  const made = await form('POST', '/v1/geofences', `${round}&tag=area&externalId=most`)
+  t.equal(made.body.geofence?.geometry.coordinates[0].length, 2000, JSON.stringify(made.body.meta))
+  t.equal((await form('PUT', `/v1/geofences/${made.body.geofence?._id}`, round)).status, 200)
   t.equal((await server.api('GET', '/v1/geofences/area/bad')).status, 404, 'nothing was made')
   t.equal(
     (await form('PUT', '/v1/geofences/area/bad', 'type=circle')).body.meta.message,

@@ -104,6 +104,12 @@ function geofence(name: string, field: (n: number) => Record<string, unknown>, s
   return json(`geofence, ${name}`, body, { path: '/v1/geofences/hostile/1', method: 'PUT', size })
 }
 
+/** A ring as forms flatten it. */
+function flatRing(name: string, text: (n: number) => string): Attack {
+  const body = (n: number) => `description=x&type=polygon${text(n)}`
+  return form(`a flat ring: ${name}`, body, '/v1/geofences/hostile/1', 'PUT')
+}
+
 function csv(name: string, text: (n: number) => string): Attack {
   const send = async (server: Server, n: number) => {
     const path = '/v1/imports/geofences'
@@ -333,6 +339,14 @@ export const ATTACKS: readonly Attack[] = [
     (n) => ({ type: 'polygon', coordinates: ring(n, (angle, i) => [angle, i % 2 === 0 ? 10 : 0]) }),
     58 * KIB,
   ),
+  flatRing('numbers', (n) => repeated('&coordinates=1', n)),
+  flatRing('empty', (n) => repeated('&coordinates=', n)),
+  flatRing('lists', (n) => repeated('&coordinates=[1,1]', n)),
+  flatRing('open lists', (n) => repeated('&coordinates=[', n)),
+  flatRing('a number of digits', (n) => `&coordinates=1&coordinates=${repeated('1', n)}`),
+  flatRing('texts', (n) => repeated(`&coordinates=${'1'.repeat(500)}x`, n)),
+  flatRing('a zigzag', (n) => numbered((i) => `&coordinates=${i / 100}&coordinates=${10 * (i % 2)}`, n)),
+  geofence('numbers for a ring', (n) => ({ type: 'polygon', coordinates: times(n, 2, () => 1) })),
   geofence('rings', (n) => ({ type: 'polygon', coordinates: times(n, 10, () => [[0, 0]]) })),
   geofence('coordinates in lists', (n) => ({ coordinates: repeated('[', n) })),
   geofence('a boolean', (n) => ({ enabled: repeated(' ', n) })),
