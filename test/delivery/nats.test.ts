@@ -12,6 +12,7 @@ import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
 import { KEYS } from '../kit/server.ts'
 import { caughtUp, detail, event, ids, metric, withBridge } from './natsKit.ts'
+import { checkShapes, crossShapes } from './shapes.ts'
 import { until } from '../kit/waiting.ts'
 
 const skip = await skipWithout(NATS_SERVER)
@@ -131,6 +132,18 @@ t.test('events of all scopes come in the order of the log, as the API has them',
     duplicate_window: 120e9,
     allow_atomic: true,
   })
+})
+
+t.test('events say where their geofences lie', { skip }, async (t) => {
+  const nats = await natsServer(t)
+  const server = await withBridge(t, nats)
+  await crossShapes(server, 'd1')
+  await caughtUp(server)
+  const messages = await nats.messages('EVENTS')
+  checkShapes(
+    t,
+    messages.map(({ data }) => JSON.parse(Buffer.from(data).toString())),
+  )
 })
 
 t.test(

@@ -4,6 +4,7 @@ import { command } from '../backup/command.ts'
 import { EventSource } from '../kit/eventSource.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 import { Stream } from '../kit/stream.ts'
+import { checkShapes, crossShapes, type Delivered } from './shapes.ts'
 import { until } from '../kit/waiting.ts'
 
 const server = await startServer(t)
@@ -71,6 +72,22 @@ t.test('filters', async (t) => {
     const wanted = made.filter(isWanted)
     for (const event of wanted) t.same((await sources[i]!.next())?.data, event, query)
     sources[i]!.hangUp()
+  }
+})
+
+t.test('events say where their geofences lie, as they happen and from the log', async (t) => {
+  const live = await EventSource.open(server)
+  const marker = await record(server, 'marker')
+  await crossShapes(server, 'shaped')
+  const resumed = await EventSource.open(server, { lastEventId: marker._id })
+  for (const source of [live, resumed]) {
+    const events: Delivered[] = []
+    while (events.length < 4) {
+      const next = (await source.next())!.data as Delivered
+      if (next.geofence !== undefined) events.push(next)
+    }
+    checkShapes(t, events)
+    source.hangUp()
   }
 })
 

@@ -4,6 +4,7 @@ import { Webhook as Verifier } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { KEYS, Server, startServer } from '../kit/server.ts'
 import { Receiver, type Received } from './webhookKit.ts'
+import { checkShapes, crossShapes } from './shapes.ts'
 import { until } from '../kit/waiting.ts'
 
 // Each has a server of its own, and they wait more than they work.
@@ -50,6 +51,21 @@ function isSigned({ body, headers }: Received, secret: string): boolean {
   const known = createHmac('sha1', secret).update(String(headers['x-radar-signing-id'])).digest('hex')
   return known === headers['x-radar-signature']
 }
+
+t.test('events say where their geofences lie', { buffered: true }, async (t) => {
+  const server = await startServer(t, { env: ENV })
+  const receiver = await Receiver.start(t)
+  for (const mode of ['single', 'multiple'] as const)
+    await create(server, { url: `${receiver.url}/${mode}`, mode })
+  await crossShapes(server, 'd1')
+  const to = (path: string) =>
+    receiver.got
+      .filter((received) => received.path === path)
+      .flatMap(({ json }) => json.events ?? [json.event])
+  await until(() => to('/single').length === 4 && to('/multiple').length === 4)
+  checkShapes(t, to('/single'))
+  checkShapes(t, to('/multiple'))
+})
 
 t.test('an event goes out, signed, with the user as it stands', { buffered: true }, async (t) => {
   const server = await withGeofences(t)
