@@ -23,6 +23,12 @@ const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable; `Retry-After` says for how long.',
 }
 
+/** What uWebSockets.js answers by itself, before the API sees the request: in HTML, which it cannot be told otherwise. */
+const LIBRARY_DESCRIPTIONS: Readonly<Record<number, string>> = {
+  431: 'The request line and headers are larger than 32 KB, or there are 100 headers or more. Not JSON; the connection is closed.',
+  505: 'The request is not HTTP/1.1. Not JSON; the connection is closed.',
+}
+
 const ERROR_SCHEMA: Json = {
   type: 'object',
   required: ['meta'],
@@ -121,8 +127,12 @@ export function openApiDocument(
     paths,
     components: {
       schemas,
-      responses: Object.fromEntries(
-        Object.entries(ERROR_DESCRIPTIONS).map(([status, description]) => [
+      responses: Object.fromEntries([
+        ...Object.entries(LIBRARY_DESCRIPTIONS).map(([status, description]) => [
+          `Error${status}`,
+          { description, content: { 'text/html': { schema: { type: 'string' } } } },
+        ]),
+        ...Object.entries(ERROR_DESCRIPTIONS).map(([status, description]) => [
           `Error${status}`,
           {
             description,
@@ -136,7 +146,7 @@ export function openApiDocument(
             },
           },
         ]),
-      ),
+      ]),
       securitySchemes: {
         publishableKey: keyScheme('A publishable key, or a secret one. `Bearer` before it is accepted.'),
         secretKey: keyScheme('A secret key. `Bearer` before it is accepted.'),
@@ -170,7 +180,7 @@ const KEY_NOTES = {
 
 function operation(definition: Route, schemas: Record<string, Json>): Json {
   const { auth, body, upload, limit } = definition
-  const errors = [400, 500, 503]
+  const errors = [400, 500, 503, ...Object.keys(LIBRARY_DESCRIPTIONS).map(Number)]
   if (auth !== 'none') errors.push(401, 402)
   if (auth === 'secret') errors.push(403)
   if (definition.path.includes(':')) errors.push(404)

@@ -1,4 +1,5 @@
 /** What the OpenAPI document says of answers and bodies, where the server once did otherwise. */
+import { connect } from 'node:net'
 import t from 'tap'
 import { startApi, type Json } from './contract.ts'
 
@@ -89,5 +90,34 @@ t.test(
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const asForm = await api.call('PATCH', '/v1/settings', 'dwellTreshold=5', undefined, form)
     t.match({ status: asForm.status, ...asForm.body.meta }, { status: 400, param: 'dwellTreshold' })
+  },
+)
+
+t.test(
+  'what the HTTP library answers by itself is documented for each operation, as what it is',
+  async (t) => {
+    const api = await startApi(t)
+    const raw = (text: string) =>
+      new Promise<string>((resolve, reject) => {
+        const socket = connect(api.server.port, '127.0.0.1')
+        let answer = ''
+        socket.on('data', (bytes) => (answer += bytes))
+        socket.on('close', () => resolve(answer))
+        socket.on('error', reject)
+        socket.write(text)
+      })
+    const head = (lines: string) => `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n`
+    const headers = (count: number) => Array.from({ length: count }, (_, i) => `A${i}: 1\r\n`).join('')
+    for (const [request, status] of [
+      [head(`A: ${'x'.repeat(33_000)}\r\n`), 431],
+      [head(headers(100)), 431],
+      ['GET /healthz HTTP/1.0\r\n\r\n', 505],
+    ] as const) {
+      const answer = await raw(request)
+      t.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer.slice(0, 80))
+      t.match(answer, /<h1>/)
+      for (const { path, definition } of api.operations)
+        t.ok(api.resolve(definition.responses[status]).content['text/html'], `${path} ${status}`)
+    }
   },
 )

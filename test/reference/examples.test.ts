@@ -61,7 +61,7 @@ t.test(
       string,
       Json,
     ][]) {
-      const { schema, example } = content['application/json']
+      const { schema, example } = content['application/json'] ?? {}
       if (example !== undefined) check(name, schema, example)
     }
     t.ok(checked > 50, `${checked} examples were compared with their schemas`)
