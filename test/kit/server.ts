@@ -14,6 +14,16 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { untilReady } from './waiting.ts'
 
+/** Environment variables that decide what tests do, and are no settings of a server. */
+const TEST_SETTINGS = [
+  'RINGFENCE_TEST_RUNS',
+  'RINGFENCE_CRASH_ROUNDS',
+  'RINGFENCE_SEED',
+  'RINGFENCE_STREAM_UPDATES',
+  'RINGFENCE_REQUIRE_SERVERS',
+  'RINGFENCE_REQUIRE_PROXIES',
+]
+
 /** The keys of the server's first project. */
 export const KEYS = {
   testPublishable: `prj_test_pk_${'1'.repeat(40)}`,
@@ -148,7 +158,9 @@ export class Server {
   async restart(): Promise<void> {
     if (this.#child !== undefined && !hasEnded(this.#child)) throw new Error('the server is still running')
     // Without the test runner's hooks, which it adds to every child: they turn SIGXFSZ, a full file, into its death.
-    const command = ['-u', 'NODE_OPTIONS', process.execPath, MAIN, ...(this.#options.args ?? [])]
+    // Without the settings of the tests, which a server would warn of.
+    const without = ['NODE_OPTIONS', ...TEST_SETTINGS].flatMap((name) => ['-u', name])
+    const command = [...without, process.execPath, MAIN, ...(this.#options.args ?? [])]
     const child = spawn('env', command, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
