@@ -5,6 +5,9 @@ import type { ScopeId } from '../model/scope.ts'
 import { LiveAreas, type LiveArea } from '../spatial/liveAreas.ts'
 import type { PositionObserver, Positions, PositionViewer } from './port.ts'
 
+/** Rows that are looked at in one turn: to unpack an idle one takes some microseconds. */
+const ROWS_A_TURN = 512
+
 /** The positions of the devices of a host in this process. */
 export class HostPositions implements Positions {
   readonly #host: ActorHost
@@ -21,14 +24,15 @@ export class HostPositions implements Positions {
     this.#host.observer = observer
   }
 
-  /** Partition by partition, so that updates come in between. */
+  /** Some rows at a time, so that updates come in between. */
   async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
     const areas = new LiveAreas<Positions>()
     areas.put(this, area)
     const holds = areas.tester(this)
     const position = new RowPosition()
-    const lookInto = (table: DeviceTable) => {
-      for (let row = 0; row < table.length && !viewer.isEnded; row++) {
+    const lookInto = (table: DeviceTable, first: number) => {
+      const end = Math.min(table.length, first + ROWS_A_TURN)
+      for (let row = first; row < end && !viewer.isEnded; row++) {
         if (table.scope(row) !== scope || !holds(table.latitude(row), table.longitude(row))) continue
         const { deviceId } = table.peek(row)
         if (row === latestOf(table, table.firstOf(scope, deviceId)))
@@ -36,10 +40,12 @@ export class HostPositions implements Positions {
       }
     }
     for (const { table } of this.#host.partitions) {
-      await new Promise((resolve) => setImmediate(resolve))
-      await this.#host.read(() => lookInto(table))
-      if (viewer.isEnded) return
-      viewer.pause()
+      for (let first = 0; first === 0 || first < table.length; first += ROWS_A_TURN) {
+        await new Promise((resolve) => setImmediate(resolve))
+        await this.#host.read(() => lookInto(table, first))
+        if (viewer.isEnded) return
+        viewer.pause()
+      }
     }
   }
 }

@@ -6,6 +6,9 @@ import type { PositionMessage } from './messages.ts'
 import type { Patience } from './patience.ts'
 import type { StreamConnection } from './port.ts'
 
+/** Parts that are sent in one turn: to write a position takes some two microseconds, and 100,000 may be due. */
+const PARTS_A_TURN = 2
+
 /**
  * One watched area of one client: who is in it, and what of that the client has not been told.
  *
@@ -71,6 +74,10 @@ export class Watch {
   #bytes = 0
   /** To be told, the first noted first. */
   readonly #due = new Set<Stay>()
+  /** Of the last {@link send}. */
+  #now = 0
+  /** More of what is due is sent in the next turn. */
+  #goesOn = false
   /** Told less than an interval ago, the first told first. */
   readonly #resting = new Set<Stay>()
 
@@ -118,15 +125,34 @@ export class Watch {
     else this.#drop(stay)
   }
 
-  /** Sends what is due. */
+  /** Sends what is due; where that is much, in turns with everything else. */
   send(now: number): void {
     if (this.isEnded) return
+    this.#now = now
     for (const stay of this.#resting) {
       if (this.#rests(stay, now)) break
       this.#resting.delete(stay)
       if (stay.hasMoved) this.#due.add(stay)
     }
-    while (this.#due.size > 0 && !this.owner.patience.isTried) this.#sendPart(now)
+    if (!this.#goesOn) this.#sendParts()
+  }
+
+  #sendParts(): void {
+    for (let parts = 0; this.#hasToSend; parts++) {
+      if (parts === PARTS_A_TURN) {
+        this.#goesOn = true
+        setImmediate(() => {
+          this.#goesOn = false
+          this.#sendParts()
+        })
+        return
+      }
+      this.#sendPart(this.#now)
+    }
+  }
+
+  get #hasToSend(): boolean {
+    return this.#due.size > 0 && !this.isEnded && !this.owner.patience.isTried
   }
 
   /** A clock that was set back holds nothing back: a rest is no longer than the interval. */

@@ -13,6 +13,8 @@ import type { LiveDevice, Stay, Watch } from './watch.ts'
 
 /** Devices in one watched area. */
 const MAX_STAYS = 100_000
+/** Stays of an ended watch that are forgotten in one turn. */
+const FORGOTTEN_A_TURN = 4000
 /** What a device in an area takes, about. */
 const STAY_BYTES = 400
 
@@ -45,8 +47,20 @@ export class WatchedScope {
   remove(watch: Watch): void {
     watch.isEnded = true
     this.#areas.remove(watch)
-    for (const stay of watch.stays) this.forget(stay)
-    watch.stays.clear()
+    this.#forgetAll(watch)
+  }
+
+  /** Forgets the stays of a watch that has ended; where they are many, in turns with everything else. */
+  #forgetAll({ stays }: Watch): void {
+    let left = FORGOTTEN_A_TURN
+    for (const stay of stays) {
+      if (left-- === 0) {
+        setImmediate(() => this.#forgetAll(stay.watch))
+        return
+      }
+      stays.delete(stay)
+      this.forget(stay)
+    }
   }
 
   /** An update has moved the device; `changed` gets the watches that have something to tell. */

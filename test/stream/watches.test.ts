@@ -335,6 +335,35 @@ t.test('a look that finds more after the watch has ended', async (t) => {
   t.throws(() => viewer.unwatch('w'), { code: 404 })
 })
 
+t.test('a watch of thousands of devices begins and ends in turns with everything else', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  const watches = watchesOf(engine)
+  const count = 10_000
+  const updates = Array.from({ length: count }, (_, i) =>
+    engine.update({ deviceId: `d${i}`, latitude: 0, longitude: 1 }),
+  )
+  await Promise.all(updates.map((update) => engine.track(update)))
+  const viewer = new Viewer(watches, engine)
+  viewer.watch('w', { type: 'box', box: [0, -1, 9, 1] }, 0)
+  let turns = 0
+  let most = 0
+  let before = 0
+  while (viewer.connection.sent.length < count) {
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, viewer.connection.sent.length - before)
+    before = viewer.connection.sent.length
+    if (++turns > count) break
+  }
+  t.ok(viewer.connection.sent.length >= count)
+  t.ok(most < count / 5, `${most} positions in one turn`)
+  const held = watches.devicesBytes
+  t.ok(held > 0)
+  viewer.feature.closed()
+  t.ok(watches.devicesBytes > 0, 'some are forgotten later')
+  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(watches.devicesBytes, 0)
+})
+
 t.test('a reader that stalls is told the newest of each device when it reads', async (t) => {
   const engine = new Engine({ partitions: PARTITIONS })
   const watches = watchesOf(engine)
