@@ -143,7 +143,7 @@ async function sendUpdate(port: number, i: number): Promise<void> {
 }
 
 async function importFile(file: string, port: number, outcome: string): Promise<void> {
-  const command = ['src/registry/importCommand.ts', 'geofences', file, '--url', `http://127.0.0.1:${port}`]
+  const command = ['src/cli/import.ts', 'geofences', file, '--url', `http://127.0.0.1:${port}`]
   const child = spawn(process.execPath, command, {
     cwd: join(import.meta.dirname, '..'),
     env: { ...process.env, RINGFENCE_SECRET_KEY: BENCH_KEYS.testSecret },

@@ -6,11 +6,11 @@
  * matrices of 25 × 25 without a pause, and those alone; what a matrix costs the server by itself is taken off.
  */
 import { parseArgs } from 'node:util'
-import { AnswerCache } from '../src/routing/cache.ts'
-import { CachedEngine } from '../src/routing/engine.ts'
-import type { RoutingAction } from '../src/routing/port.ts'
-import { valhallaConfig } from '../src/routing/valhallaConfig.ts'
-import { ValhallaProcess } from '../src/routing/valhallaProcess.ts'
+import { AnswerCache } from '../src/geo/routing/cache.ts'
+import { CachedEngine } from '../src/geo/routing/engine.ts'
+import type { RoutingAction } from '../src/geo/routing/port.ts'
+import { valhallaConfig } from '../src/geo/routing/valhallaConfig.ts'
+import { ValhallaProcess } from '../src/geo/routing/valhallaProcess.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/logger.ts'
 import { seededRandom } from '../demo/streets.ts'

@@ -5,7 +5,7 @@
  * A value is taken from the first that has it: flag, environment variable, file of `--config`, default.
  */
 import { isIP } from 'node:net'
-import { LIMIT_NAMES } from '../src/api/limits.ts'
+import { LIMIT_NAMES } from '../src/http/limits.ts'
 import { systemReason } from '../src/runtime/errors.ts'
 
 interface OptionBase {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { CsvColumns } from '../src/registry/csvColumns.ts'
 import { readCsv } from '../src/registry/csvReader.ts'
-import type { Fields } from '../src/registry/fields.ts'
+import type { Fields } from '../src/http/fields.ts'
 import { GEOFENCE_COLUMNS } from '../src/registry/importKinds.ts'
 
 /** The rows of an import file of geofences as an import reads them, their rules unchecked. */

@@ -3,10 +3,10 @@ import { readFileSync, statSync } from 'node:fs'
 import { availableParallelism, constants, setPriority } from 'node:os'
 import { resolve } from 'node:path'
 import { loadOptions, OptionError } from '../config/options.ts'
-import { memoryShortage } from './geodata/importNeeds.ts'
-import { NoRoom, regionName } from './geodata/importRegion.ts'
-import type { ImportStage } from './geodata/importRegion.ts'
-import { ExtractRefused } from './geodata/osmPbfBlobs.ts'
+import { memoryShortage } from './geo/extract/importNeeds.ts'
+import { NoRoom, regionName } from './geo/extract/importRegion.ts'
+import type { ImportStage } from './geo/extract/importRegion.ts'
+import { ExtractRefused } from './geo/extract/osmPbfBlobs.ts'
 import {
   listRegions,
   removeRegion,
@@ -14,9 +14,9 @@ import {
   UnknownRegion,
   useRegion,
   type RegionCommands,
-} from './geodata/regionCommands.ts'
-import { importText, regionsFolder, RegionsRefused } from './geodata/regionFiles.ts'
-import { ToolFailed, ValhallaMissing } from './geodata/valhallaTools.ts'
+} from './cli/regionCommands.ts'
+import { importText, regionsFolder, RegionsRefused } from './geo/extract/regionFiles.ts'
+import { ToolFailed, ValhallaMissing } from './geo/extract/valhallaTools.ts'
 import { lockStore, StoreLocked, StoreRefused, takeFolder } from './log/store.ts'
 import { makeFilesPrivate } from './runtime/privateFiles.ts'
 

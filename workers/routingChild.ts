@@ -1,3 +1,3 @@
-import { serveEngine } from '../src/routing/engineChild.ts'
+import { serveEngine } from '../src/geo/routing/engineChild.ts'
 
 serveEngine(() => import('@valhallajs/valhallajs'))

@@ -25,7 +25,7 @@ import {
   PROJECTS_USAGE,
   readRegistryCommand,
   withRegistry,
-} from '../registry/cli.ts'
+} from './registryCommands.ts'
 import { RegistryDatabase } from '../registry/database.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 

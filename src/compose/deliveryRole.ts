@@ -10,9 +10,9 @@ import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
-import { openWebhooks } from './front.ts'
+import { openWebhooks } from './publicApi.ts'
 import type { Events } from './gatewayRole.ts'
-import { type Ground, type Part, openLease } from './ground.ts'
+import { type Ground, type Part, openLease } from './distributedParts.ts'
 
 /** Webhooks, sent by one process at a time. */
 export async function openDelivery(ground: Ground, events: Events, users: Gateway): Promise<Part> {

@@ -15,9 +15,9 @@ import { registerEventMetrics, registerMailboxMetrics } from '../ops/engineMetri
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import type { Service } from '../runtime/lifecycle.ts'
-import { openFront, roomIn, type Front } from './front.ts'
-import { type Ground, groundChecks } from './ground.ts'
-import type { Roads } from './roads.ts'
+import { openFront, roomIn, type Front } from './publicApi.ts'
+import { type Ground, groundChecks } from './distributedParts.ts'
+import type { Roads } from './routing.ts'
 
 /** The events of all processes, in an index of this one: named by the store, since it is a copy of that store's stream. */
 export async function openEvents({ options, logger, nats, streams, metrics, troubled, fatal }: Ground) {

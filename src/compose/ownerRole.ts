@@ -19,7 +19,7 @@ import type { Ownership, OwnershipHandlers } from '../log/port.ts'
 import { registerActorMetrics } from '../ops/engineMetrics.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
-import { type Ground, openLease } from './ground.ts'
+import { type Ground, openLease } from './distributedParts.ts'
 import { scopesOf } from './tile38.ts'
 
 const MIB = 1024 * 1024

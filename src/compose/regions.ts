@@ -1,9 +1,9 @@
 /** The regions of this process's data folder, and the sample that comes by itself. A part of the composition roots. */
 import type { Options } from '../../config/options.ts'
-import { readManifest, regionsFolder, wantsSample } from '../geodata/regionFiles.ts'
-import { RegionStore } from '../geodata/regionStore.ts'
-import { SampleRegion } from '../geodata/sampleRegion.ts'
-import { whyMissing } from '../geodata/valhallaTools.ts'
+import { readManifest, regionsFolder, wantsSample } from '../geo/extract/regionFiles.ts'
+import { RegionStore } from '../geo/extract/regionStore.ts'
+import { SampleRegion } from '../geo/extract/sampleRegion.ts'
+import { whyMissing } from '../geo/extract/valhallaTools.ts'
 import { lockStore } from '../log/store.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import { systemTime as time } from '../runtime/clock.ts'

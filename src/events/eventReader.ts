@@ -8,7 +8,7 @@ import {
   type Outlet,
   type Part,
   type Seat,
-} from './audience.ts'
+} from './fanoutGroup.ts'
 import { wants, type EventFilter } from './filter.ts'
 import type { PlacedEvent } from './port.ts'
 

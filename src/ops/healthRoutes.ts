@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import Type from 'typebox'
-import { route, type Route } from '../api/route.ts'
+import { route, type Route } from '../http/route.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { Metrics } from './metrics.ts'
 

@@ -1,6 +1,6 @@
 import { Registry, type MetricObjectWithValues, type MetricValueWithName } from 'prom-client'
-import type { RequestObserver } from '../api/endpoint.ts'
-import type { Route } from '../api/route.ts'
+import type { RequestObserver } from '../http/endpoint.ts'
+import type { Route } from '../http/route.ts'
 
 /** Upper bounds of the latency buckets, milliseconds. */
 const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 5000]

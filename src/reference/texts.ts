@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { ReferenceTexts } from '../api/openapi.ts'
-import type { Examples } from '../api/openapiExamples.ts'
-import type { Route } from '../api/route.ts'
+import type { ReferenceTexts } from '../http/openapi.ts'
+import type { Examples } from '../http/openapiExamples.ts'
+import type { Route } from '../http/route.ts'
 import { STREAM_OPERATION } from './streamOperation.ts'
 
 /** What the reference says beyond the routes: its opening, its groups, and examples that are real answers. */

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { neededBy } from '../api/needs.ts'
-import { Text } from '../api/schemas.ts'
+import { neededBy } from '../http/needs.ts'
+import { Text } from '../http/schemas.ts'
 import {
   MAX_DESCRIPTION_LENGTH,
   MAX_ID_LENGTH,

@@ -3,8 +3,15 @@ import { dashedUuid } from '../model/beacon.ts'
 import { badParam } from '../runtime/errors.ts'
 import { BeaconBody } from './beaconBody.ts'
 import type { BeaconDefinition } from './beaconRow.ts'
-import type { Fields } from './fields.ts'
-import { booleanField, checkRequired, choiceField, listField, numberField, textField } from './fields.ts'
+import type { Fields } from '../http/fields.ts'
+import {
+  booleanField,
+  checkRequired,
+  choiceField,
+  listField,
+  numberField,
+  textField,
+} from '../http/fields.ts'
 import type { Pair } from './recordFields.ts'
 import {
   checkPoint,

@@ -1,7 +1,7 @@
-import { checkKey } from '../api/cleanValue.ts'
+import { checkKey } from '../http/cleanValue.ts'
 import { OperatingHoursError, parseOperatingHours } from '../model/operatingHours.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import { parseJsonText, type Fields } from './fields.ts'
+import { parseJsonText, type Fields } from '../http/fields.ts'
 import { hoursField } from './geofenceSchema.ts'
 import { metadataField } from './recordFields.ts'
 

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { atLeastOne, neededBy } from '../api/needs.ts'
-import { DateText, Text } from '../api/schemas.ts'
+import { atLeastOne, neededBy } from '../http/needs.ts'
+import { DateText, Text } from '../http/schemas.ts'
 import {
   BooleanOrText,
   DictionaryOrText,

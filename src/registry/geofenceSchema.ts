@@ -4,7 +4,7 @@ import { IpRangesError, parseIpRanges } from '../model/ipRanges.ts'
 import type { OperatingHours } from '../model/operatingHours.ts'
 import { OperatingHoursError, parseOperatingHours } from '../model/operatingHours.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import type { Fields } from './fields.ts'
+import type { Fields } from '../http/fields.ts'
 import {
   booleanField,
   checkRequired,
@@ -16,7 +16,7 @@ import {
   positiveField,
   textField,
   textsField,
-} from './fields.ts'
+} from '../http/fields.ts'
 import { GeofenceBody, NewGeofenceBody } from './geofenceBody.ts'
 import type { GeofenceDefinition } from './geofenceRow.ts'
 import type { Pair } from './recordFields.ts'

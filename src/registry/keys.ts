@@ -4,7 +4,7 @@ import { scopeId } from '../model/scope.ts'
 import type { RegistryDatabase } from './database.ts'
 import type { Change, EditLog } from './editLog.ts'
 import type { RegistryImage } from './image.ts'
-import type { Credentials } from '../api/credentials.ts'
+import type { Credentials } from '../http/credentials.ts'
 
 /** The four keys of a project, in the order of `RINGFENCE_KEYS`. */
 export const KEY_KINDS = ['testPublishable', 'livePublishable', 'testSecret', 'liveSecret'] as const

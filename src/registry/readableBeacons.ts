@@ -1,4 +1,4 @@
-import { isIos } from '../api/deviceType.ts'
+import { isIos } from '../http/deviceType.ts'
 import type { Beacon } from '../model/beacon.ts'
 
 /**

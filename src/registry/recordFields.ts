@@ -2,8 +2,8 @@ import type { Position } from '../model/geofence.ts'
 import type { Metadata } from '../model/metadata.ts'
 import { GEOFENCE_METADATA_KEYS, METADATA_TEXT_LENGTH } from '../model/metadata.ts'
 import { badParam } from '../runtime/errors.ts'
-import type { Fields } from './fields.ts'
-import { checkNumber, checkText, dictionaryField, textField } from './fields.ts'
+import type { Fields } from '../http/fields.ts'
+import { checkNumber, checkText, dictionaryField, textField } from '../http/fields.ts'
 
 /** Readers of the fields that definitions of geofences and beacons have in common; as those of fields.ts. */
 

@@ -1,4 +1,4 @@
-import type { Credentials } from '../api/credentials.ts'
+import type { Credentials } from '../http/credentials.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { BeaconExists } from './beaconRegistry.ts'

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import type { TSchema } from 'typebox'
-import { Name, Text } from '../api/schemas.ts'
+import { Name, Text } from '../http/schemas.ts'
 import { MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
 

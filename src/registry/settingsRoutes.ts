@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import type { Route } from '../api/route.ts'
-import { route } from '../api/route.ts'
-import type { Fields } from './fields.ts'
+import type { Route } from '../http/route.ts'
+import { route } from '../http/route.ts'
+import type { Fields } from '../http/fields.ts'
 import type { Registry } from './registry.ts'
 import { parseSettingsChange, SettingsChange, SettingsRecord } from './settingsSchema.ts'
 

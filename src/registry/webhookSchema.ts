@@ -1,9 +1,9 @@
 import Type from 'typebox'
-import { Text } from '../api/schemas.ts'
+import { Text } from '../http/schemas.ts'
 import type { Webhook } from '../model/webhook.ts'
 import { badParam } from '../runtime/errors.ts'
-import type { Fields } from './fields.ts'
-import { booleanField, checkRequired, choiceField, textField, textsField } from './fields.ts'
+import type { Fields } from '../http/fields.ts'
+import { booleanField, checkRequired, choiceField, textField, textsField } from '../http/fields.ts'
 import { MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH, withoutUndefined } from './recordFields.ts'
 import { BooleanOrText, optional, TextsOrText } from './recordSchemas.ts'
 

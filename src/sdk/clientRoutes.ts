@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { DEVICE_TYPE_HEADER, isIos } from '../api/deviceType.ts'
-import { route, type Route } from '../api/route.ts'
-import { Text } from '../api/schemas.ts'
+import { DEVICE_TYPE_HEADER, isIos } from '../http/deviceType.ts'
+import { route, type Route } from '../http/route.ts'
+import { Text } from '../http/schemas.ts'
 import type { Settings } from '../model/settings.ts'
 import type { RegistryView } from '../rules/port.ts'
 

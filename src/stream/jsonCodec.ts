@@ -1,4 +1,4 @@
-import { decodeText, parseJsonObject } from '../api/jsonBody.ts'
+import { decodeText, parseJsonObject } from '../http/jsonBody.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
 import { scanJsonTrack } from '../wire/jsonScanner.ts'

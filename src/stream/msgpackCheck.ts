@@ -1,4 +1,4 @@
-import { MAX_DEPTH, Structure } from '../api/structure.ts'
+import { MAX_DEPTH, Structure } from '../http/structure.ts'
 import { badParam } from '../runtime/errors.ts'
 
 /** Of one message after the other. */

@@ -1,5 +1,5 @@
 import type { TObject } from 'typebox'
-import type { Encoded } from '../events/audience.ts'
+import type { Encoded } from '../events/fanoutGroup.ts'
 import type { Stamp } from '../wire/trackSchema.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Share } from '../runtime/keyedBound.ts'

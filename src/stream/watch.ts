@@ -1,9 +1,9 @@
 import { isoDate } from '../model/isoDate.ts'
-import { PART_BYTES, type Encoded } from '../events/audience.ts'
+import { PART_BYTES, type Encoded } from '../events/fanoutGroup.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { Share } from '../runtime/keyedBound.ts'
 import type { PositionMessage } from './messages.ts'
-import type { Patience } from './patience.ts'
+import type { Patience } from './slowReader.ts'
 import type { StreamConnection } from './port.ts'
 
 /** Parts that are sent in one turn: to write a position takes some two microseconds, and 100,000 may be due. */

@@ -7,7 +7,7 @@ import { pointDistance } from '../geometry/distance.ts'
 import type { Profile } from '../model/device.ts'
 import { metadataMatcher } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { Lowest } from './lowest.ts'
+import { Lowest } from './topK.ts'
 
 /**
  * Questions about users, answered by scanning the columns of the partitions' tables.

@@ -1,6 +1,6 @@
 import Type from 'typebox'
-import { Name } from '../api/schemas.ts'
-import { Validator } from '../api/validate.ts'
+import { Name } from '../http/schemas.ts'
+import { Validator } from '../http/validate.ts'
 import { ANONYMOUS } from '../model/device.ts'
 import { TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
 import type { Update } from '../model/update.ts'

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { DateText, Latitude, Longitude, Name, parseDate, Text } from '../api/schemas.ts'
+import { DateText, Latitude, Longitude, Name, parseDate, Text } from '../http/schemas.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import { badParam } from '../runtime/errors.ts'

@@ -1,7 +1,7 @@
 /** Routes that another process answers: src/cluster/gateway/remoteRoutes.ts. */
 import t from 'tap'
 import Type from 'typebox'
-import { route, type Call, type Reply, type Route } from '../../src/api/route.ts'
+import { route, type Call, type Reply, type Route } from '../../src/http/route.ts'
 import { remoteRoutes, serveRoutes } from '../../src/cluster/gateway/remoteRoutes.ts'
 import { badParam, ApiError } from '../../src/runtime/errors.ts'
 import { FAIR, SimulatedCalls } from './kit.ts'

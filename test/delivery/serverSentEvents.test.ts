@@ -1,6 +1,6 @@
 /** `GET /v1/events/stream` from outside: what comes, from where on, and who goes when. */
 import t from 'tap'
-import { command } from '../backup/command.ts'
+import { command } from '../cli/command.ts'
 import { EventSource } from '../kit/eventSource.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 import { Stream } from '../kit/stream.ts'

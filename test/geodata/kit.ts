@@ -6,7 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { writeOsmPbf, type OsmNode, type OsmRelation, type OsmWay } from '../../src/geodata/osmPbfWriter.ts'
+import {
+  writeOsmPbf,
+  type OsmNode,
+  type OsmRelation,
+  type OsmWay,
+} from '../../src/geo/extract/osmPbfWriter.ts'
 import type { Position } from '../../src/model/geofence.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/region.ts', import.meta.url))

@@ -2,8 +2,13 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { writeOsmPbf, type OsmExtract, type OsmNode, type OsmTags } from '../../src/geodata/osmPbfWriter.ts'
-import { readManifest, readRecord, regionsFolder } from '../../src/geodata/regionFiles.ts'
+import {
+  writeOsmPbf,
+  type OsmExtract,
+  type OsmNode,
+  type OsmTags,
+} from '../../src/geo/extract/osmPbfWriter.ts'
+import { readManifest, readRecord, regionsFolder } from '../../src/geo/extract/regionFiles.ts'
 import { QUEENS, region, streets, temporaryFolder } from './kit.ts'
 
 type Extract = { -readonly [Part in keyof OsmExtract]: OsmExtract[Part] }

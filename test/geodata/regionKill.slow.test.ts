@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { readManifest, readRecord, regionsFolder } from '../../src/geodata/regionFiles.ts'
+import { readManifest, readRecord, regionsFolder } from '../../src/geo/extract/regionFiles.ts'
 import { QUEENS, region, RegionProcess, temporaryFolder, writeStreets } from './kit.ts'
 
 const rounds = Math.ceil(2 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1))

@@ -6,12 +6,12 @@ import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { importRegion } from '../../src/geodata/importRegion.ts'
-import { readManifest, regionsFolder, stageFolder, tilesIn } from '../../src/geodata/regionFiles.ts'
-import { writeSampleCity } from '../../src/geodata/sampleCity.ts'
+import { importRegion } from '../../src/geo/extract/importRegion.ts'
+import { readManifest, regionsFolder, stageFolder, tilesIn } from '../../src/geo/extract/regionFiles.ts'
+import { writeSampleCity } from '../../src/geo/extract/sampleCity.ts'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-sample/', import.meta.url))
-const MAKERS = fileURLToPath(new URL('../../src/geodata/', import.meta.url))
+const MAKERS = fileURLToPath(new URL('../../src/geo/extract/', import.meta.url))
 const PACKAGES = ['@mapbox/mvt-fixtures', '@valhallajs/valhallajs']
 
 /** Puts the sample into a data folder that no server runs on. */

@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
-import { valhallaConfig } from '../../src/routing/valhallaConfig.ts'
+import { valhallaConfig } from '../../src/geo/routing/valhallaConfig.ts'
 import { untilReady } from './waiting.ts'
 import { executableOnPath, ServerMissing, SERVER_CACHE } from './goServers.ts'
 

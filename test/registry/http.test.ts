@@ -1,9 +1,9 @@
 /** Geofences, settings and keys over real HTTP: every rule of the field tables, good and bad. */
 import t from 'tap'
 import type { Test } from 'tap'
-import { openApiDocument } from '../../src/api/openapi.ts'
-import type { Route } from '../../src/api/route.ts'
-import { createServer } from '../../src/api/server.ts'
+import { openApiDocument } from '../../src/http/openapi.ts'
+import type { Route } from '../../src/http/route.ts'
+import { createServer } from '../../src/http/server.ts'
 import { geofenceRoutes } from '../../src/registry/geofenceRoutes.ts'
 import { keyRoutes } from '../../src/registry/keyRoutes.ts'
 import type { KeySet } from '../../src/registry/keys.ts'

@@ -421,7 +421,7 @@ function command(
   args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, ['src/registry/importCommand.ts', ...args], {
+  const child = spawn(process.execPath, ['src/cli/import.ts', ...args], {
     cwd: ROOT,
     env: { ...process.env, RINGFENCE_SECRET_KEY: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readExtract } from '../../src/geodata/extractReader.ts'
-import { timeZoneAt } from '../../src/geodata/timeZones.ts'
-import { writeOsmPbf } from '../../src/geodata/osmPbfWriter.ts'
-import { tilesIn } from '../../src/geodata/regionFiles.ts'
-import { buildTiles } from '../../src/geodata/routingTiles.ts'
+import { readExtract } from '../../src/geo/extract/extractReader.ts'
+import { timeZoneAt } from '../../src/geo/extract/timeZones.ts'
+import { writeOsmPbf } from '../../src/geo/extract/osmPbfWriter.ts'
+import { tilesIn } from '../../src/geo/extract/regionFiles.ts'
+import { buildTiles } from '../../src/geo/extract/routingTiles.ts'
 
 /** Tiles of a made-up city. */
 export interface CityTiles {

@@ -1,8 +1,8 @@
 /** The routing endpoints in a town that has one of everything (seaside.ts): what they answer, and what they refuse. */
 import t from 'tap'
-import { matchPath } from '../../src/routing/matching.ts'
-import { decodePolyline } from '../../src/routing/polyline.ts'
-import { NoMatch } from '../../src/routing/port.ts'
+import { matchPath } from '../../src/geo/routing/matching.ts'
+import { decodePolyline } from '../../src/geo/routing/polyline.ts'
+import { NoMatch } from '../../src/geo/routing/port.ts'
 import { karney } from '../geometry/oracle.ts'
 import { buildSeaside } from './seaside.ts'
 import { serveRoutes, type Served } from './served.ts'

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { Region, Regions } from '../../src/geodata/port.ts'
-import { AnswerCache } from '../../src/routing/cache.ts'
-import { CachedEngine } from '../../src/routing/engine.ts'
+import type { Region, Regions } from '../../src/geo/extract/port.ts'
+import { AnswerCache } from '../../src/geo/routing/cache.ts'
+import { CachedEngine } from '../../src/geo/routing/engine.ts'
 import {
   BadRoutingRequest,
   NoMatch,
@@ -19,11 +19,11 @@ import {
   Unconnected,
   type RoutingAction,
   type RoutingEngine,
-} from '../../src/routing/port.ts'
-import { RegionEngines } from '../../src/routing/regionEngines.ts'
-import { RemoteValhalla } from '../../src/routing/remoteValhalla.ts'
-import type { Valhalla } from '../../src/routing/valhalla.ts'
-import { ValhallaProcess } from '../../src/routing/valhallaProcess.ts'
+} from '../../src/geo/routing/port.ts'
+import { RegionEngines } from '../../src/geo/routing/regionEngines.ts'
+import { RemoteValhalla } from '../../src/geo/routing/remoteValhalla.ts'
+import type { Valhalla } from '../../src/geo/routing/valhalla.ts'
+import { ValhallaProcess } from '../../src/geo/routing/valhallaProcess.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import fc from '../kit/fastCheck.ts'

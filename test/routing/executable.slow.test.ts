@@ -4,9 +4,9 @@
  */
 import t from 'tap'
 import type { TravelMode } from '../../src/model/geofence.ts'
-import type { RouteAnswer } from '../../src/routing/port.ts'
-import { costingOf, SNAP_METERS } from '../../src/routing/travel.ts'
-import { distanceOf, durationOf } from '../../src/routing/units.ts'
+import type { RouteAnswer } from '../../src/geo/routing/port.ts'
+import { costingOf, SNAP_METERS } from '../../src/geo/routing/travel.ts'
+import { distanceOf, durationOf } from '../../src/geo/routing/units.ts'
 import { Seeded } from '../fault/seeded.ts'
 import { skipUnless } from '../kit/goServers.ts'
 import { sampleTiles } from '../kit/sampleRegion.ts'

@@ -1,8 +1,8 @@
 /** Matrices over tens of kilometres against a matrix that is known: each cell from the search that is right for it, whatever the points. */
 import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
-import { answerMatrix, NEAR_METERS, type AskMatrix } from '../../src/routing/farMatrix.ts'
-import type { Costing, MatrixAnswer, MatrixRequest, RoutingLocation } from '../../src/routing/port.ts'
+import { answerMatrix, NEAR_METERS, type AskMatrix } from '../../src/geo/routing/farMatrix.ts'
+import type { Costing, MatrixAnswer, MatrixRequest, RoutingLocation } from '../../src/geo/routing/port.ts'
 import fc from '../kit/fastCheck.ts'
 
 const RUNS = 200 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)

@@ -3,7 +3,7 @@
  * apart. In the sea east of it an island with one road; west of it a road that only leads into the city;
  * far away in the ocean another road.
  */
-import type { OsmNode, OsmWay } from '../../src/geodata/osmPbfWriter.ts'
+import type { OsmNode, OsmWay } from '../../src/geo/extract/osmPbfWriter.ts'
 import { buildCityTiles, type CityTiles } from './cityTiles.ts'
 
 const STREETS = 21

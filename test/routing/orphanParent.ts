@@ -1,6 +1,6 @@
 /** A server to be killed: starts a child, prints its process id as soon as it answers, and asks it for what takes forever. */
 import { createLogger } from '../../src/runtime/logger.ts'
-import { ValhallaProcess } from '../../src/routing/valhallaProcess.ts'
+import { ValhallaProcess } from '../../src/geo/routing/valhallaProcess.ts'
 
 // Where the test is killed itself.
 process.stdin.resume().on('end', () => process.exit())

@@ -1,10 +1,10 @@
 /** The routing endpoints over tiles, without the rest of a server: HTTP in front, Valhalla in a child behind. */
 import type { Test } from 'tap'
-import { createServer } from '../../src/api/server.ts'
-import { AnswerCache } from '../../src/routing/cache.ts'
-import { CachedEngine } from '../../src/routing/engine.ts'
-import { routingRoutes } from '../../src/routing/routingRoutes.ts'
-import { ValhallaProcess } from '../../src/routing/valhallaProcess.ts'
+import { createServer } from '../../src/http/server.ts'
+import { AnswerCache } from '../../src/geo/routing/cache.ts'
+import { CachedEngine } from '../../src/geo/routing/engine.ts'
+import { routingRoutes } from '../../src/geo/routing/routingRoutes.ts'
+import { ValhallaProcess } from '../../src/geo/routing/valhallaProcess.ts'
 import { systemClock as clock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 

@@ -1,5 +1,5 @@
 /** A child process with a stand-in for Valhalla, which does what the request says: `{"do": "answer"}` and the like. */
-import { serveEngine, type Binding } from '../../src/routing/engineChild.ts'
+import { serveEngine, type Binding } from '../../src/geo/routing/engineChild.ts'
 
 const kept: Buffer[] = []
 

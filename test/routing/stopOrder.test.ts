@@ -1,6 +1,6 @@
 /** The order of stops, against trying all. */
 import t from 'tap'
-import { quickestOrder } from '../../src/routing/stopOrder.ts'
+import { quickestOrder } from '../../src/geo/routing/stopOrder.ts'
 import fc from '../kit/fastCheck.ts'
 
 const RUNS = 300 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)

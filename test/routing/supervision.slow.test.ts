@@ -10,8 +10,8 @@ import {
   RoutingMissing,
   RoutingOverloaded,
   RoutingTimedOut,
-} from '../../src/routing/port.ts'
-import { ValhallaProcess, type ChildEnd } from '../../src/routing/valhallaProcess.ts'
+} from '../../src/geo/routing/port.ts'
+import { ValhallaProcess, type ChildEnd } from '../../src/geo/routing/valhallaProcess.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 
 const MIB = 1024 * 1024

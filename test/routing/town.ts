@@ -2,7 +2,7 @@
  * Towns to route in, drawn as maps of characters and made into tiles: a character is 50 m wide and 100 m high, letters and
  * digits are nodes, the rest is for the eye. After Valhalla's own tests (gurka).
  */
-import type { OsmTags } from '../../src/geodata/osmPbfWriter.ts'
+import type { OsmTags } from '../../src/geo/extract/osmPbfWriter.ts'
 import { buildCityTiles, type CityTiles } from './cityTiles.ts'
 
 const NORTH = -34.9

@@ -1,10 +1,10 @@
 /** What answers are written with: polylines, points along a way, numbers and texts, words for maneuvers. */
 import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
-import { resample, writeShape } from '../../src/routing/geometryForm.ts'
-import { decodePolyline, encodePolyline, type LonLat } from '../../src/routing/polyline.ts'
-import { maneuverName } from '../../src/routing/steps.ts'
-import { distanceOf, durationOf, speedOf } from '../../src/routing/units.ts'
+import { resample, writeShape } from '../../src/geo/routing/geometryForm.ts'
+import { decodePolyline, encodePolyline, type LonLat } from '../../src/geo/routing/polyline.ts'
+import { maneuverName } from '../../src/geo/routing/steps.ts'
+import { distanceOf, durationOf, speedOf } from '../../src/geo/routing/units.ts'
 import fc from '../kit/fastCheck.ts'
 
 const numRuns = 200 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { closeFolder } from '../../src/runtime/privateFiles.ts'
-import { command } from '../backup/command.ts'
+import { command } from '../cli/command.ts'
 import { skipWithout, NATS_SERVER } from '../kit/goServers.ts'
 import { KEYS, Server } from '../kit/server.ts'
 

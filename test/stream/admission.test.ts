@@ -1,6 +1,6 @@
 /** Streams that flood the device actors, without sockets: what goes before a request, in the order of commits. */
 import t from 'tap'
-import type { Socket } from '../../src/api/socket.ts'
+import type { Socket } from '../../src/http/socket.ts'
 import type { Submitter } from '../../src/actor/port.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { StreamServer } from '../../src/stream/streamServer.ts'

@@ -1,4 +1,4 @@
-import type { Encoded } from '../../src/events/audience.ts'
+import type { Encoded } from '../../src/events/fanoutGroup.ts'
 import { jsonCodec } from '../../src/stream/jsonCodec.ts'
 import type { ServerMessage } from '../../src/stream/messages.ts'
 import type { StreamConnection } from '../../src/stream/port.ts'

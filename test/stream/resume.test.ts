@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { PlaceTokens } from '../../src/stream/placeTokens.ts'
+import { PlaceTokens } from '../../src/stream/resumeTokens.ts'
 import { startServer } from '../kit/server.ts'
 import { Stream, type Message } from '../kit/stream.ts'
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import Type from 'typebox'
-import type { Socket } from '../../src/api/socket.ts'
+import type { Socket } from '../../src/http/socket.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import type { StreamFeatureKind } from '../../src/stream/port.ts'
 import { StreamServer } from '../../src/stream/streamServer.ts'

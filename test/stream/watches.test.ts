@@ -1,7 +1,7 @@
 /** Watches over a real engine in memory: actors and areas are real, the connections are twins. */
 import t from 'tap'
 import { HostPositions } from '../../src/actor/hostPositions.ts'
-import type { Encoded } from '../../src/events/audience.ts'
+import type { Encoded } from '../../src/events/fanoutGroup.ts'
 import type { Positions } from '../../src/actor/port.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'

@@ -1,8 +1,8 @@
 /** The fast readers of frames against the slow ones: what they read is the same, and all that they leave is left whole. */
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { Endpoint } from '../../src/api/endpoint.ts'
-import { route } from '../../src/api/route.ts'
+import { Endpoint } from '../../src/http/endpoint.ts'
+import { route } from '../../src/http/route.ts'
 import { TrackBody, updateFrom, type Stamp } from '../../src/wire/trackSchema.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ApiError } from '../../src/runtime/errors.ts'

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { pointDistance } from '../../../src/geometry/distance.ts'
-import { decodePolyline, type LonLat } from '../../../src/routing/polyline.ts'
+import { decodePolyline, type LonLat } from '../../../src/geo/routing/polyline.ts'
 import { box, circle, label, path, picture } from './svg.ts'
 
 interface Directions {

@@ -1,4 +1,4 @@
-import type { Answer, Call, Route } from '../../api/route.ts'
+import type { Answer, Call, Route } from '../../http/route.ts'
 import type { TObject, TSchema } from 'typebox'
 import { ApiError } from '../../runtime/errors.ts'
 import { NobodyListens, type Calls, type Served } from '../nats/calls.ts'

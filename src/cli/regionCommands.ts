@@ -1,0 +1,101 @@
+/** What `npm run region` does, but for reading its arguments. */
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { importRegion, type RegionImport } from '../geo/extract/importRegion.ts'
+import {
+  readManifest,
+  readRecord,
+  sweepBuilds,
+  unfinishedBuild,
+  unfinishedNames,
+  writeManifest,
+  type RegionRecord,
+} from '../geo/extract/regionFiles.ts'
+
+type Print = (line: string) => void
+
+/** No region has that name. */
+export class UnknownRegion extends Error {
+  override name = 'UnknownRegion'
+}
+
+/** The commands, on the folder of all regions, whose lock is held but for {@link listRegions}. */
+export interface RegionCommands {
+  readonly folder: string
+  /**
+   * Runs the work while no server has the data folder; does nothing where one has: then that server removes what is no longer served.
+   */
+  readonly withoutServer: (work: () => Promise<void>) => Promise<void>
+  readonly print: Print
+}
+
+/** Prints the regions in the order of precedence. */
+export function listRegions(folder: string, print: Print): void {
+  const records = fs.existsSync(folder)
+    ? readManifest(folder).regions.map((region) => readRecord(join(folder, region.folder)))
+    : []
+  if (records.length === 0) print('There are no regions. Import one: npm run region -- import FILE.osm.pbf')
+  for (const record of records) for (const line of described(record)) print(line)
+  for (const name of fs.existsSync(folder) ? unfinishedNames(folder) : [])
+    print(`${name}: its import is running or was interrupted`)
+}
+
+/** Imports the extract, and says what has come of it. */
+export async function runImport(
+  { folder, withoutServer, print }: RegionCommands,
+  job: Omit<RegionImport, 'folder' | 'isSample' | 'onNote'>,
+): Promise<void> {
+  const record = await importRegion({ ...job, folder, isSample: false, onNote: print })
+  await withoutServer(() => sweepBuilds(folder))
+  print(`The region ${record.name} is ready. A running server uses it within a second:`)
+  for (const line of described(record)) print(line)
+}
+
+/** Puts the region before all others where they overlap. @throws {UnknownRegion} */
+export function useRegion({ folder, print }: RegionCommands, name: string): void {
+  const manifest = readManifest(folder)
+  const region = manifest.regions.find((one) => one.name === name)
+  if (region === undefined) throw unknown(name, manifest)
+  const others = manifest.regions.filter((one) => one !== region)
+  writeManifest(folder, { ...manifest, regions: [region, ...others] })
+  print(`Where regions overlap, ${name} comes first.`)
+}
+
+/** Removes the region, and what an interrupted import of it left. @throws {UnknownRegion} */
+export async function removeRegion(
+  { folder, withoutServer, print }: RegionCommands,
+  name: string,
+): Promise<void> {
+  const manifest = readManifest(folder)
+  const regions = manifest.regions.filter((one) => one.name !== name)
+  const isUnfinished = unfinishedNames(folder).includes(name)
+  if (regions.length === manifest.regions.length && !isUnfinished) throw unknown(name, manifest)
+  if (regions.length < manifest.regions.length) writeManifest(folder, { ...manifest, regions })
+  fs.rmSync(unfinishedBuild(folder, name), { recursive: true, force: true })
+  await withoutServer(() => sweepBuilds(folder))
+  print(`The region ${name} has been removed.`)
+}
+
+function described(record: RegionRecord): string[] {
+  const { name, bounds, roads, source, attribution, licence, importedAt, stages } = record
+  const [west, south, east, north] = bounds.map((degrees) => degrees.toFixed(4))
+  const data = source.dataOf === undefined ? '' : `, data of ${source.dataOf.slice(0, 10)}`
+  const bytes = Object.values(stages).reduce((sum, stage) => sum + stage.bytes, 0)
+  return [
+    `${name}: ${roads.toLocaleString('en-US')} roads, latitude ${south} to ${north}, longitude ${west} to ${east}`,
+    `    ${source.file}, ${megabytes(source.bytes)}${data}; imported ${importedAt.slice(0, 10)}, ${megabytes(bytes)} on the disk`,
+    `    ${attribution}, ${licence}`,
+  ]
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}
+
+function unknown(
+  name: string,
+  { regions }: { readonly regions: readonly { readonly name: string }[] },
+): UnknownRegion {
+  const names = regions.map((region) => region.name).join(', ')
+  return new UnknownRegion(`There is no region ${name}${names === '' ? '.' : `; there are ${names}.`}`)
+}

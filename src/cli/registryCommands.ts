@@ -1,0 +1,300 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseDate } from '../http/schemas.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { REGISTRY_FILE, RegistryDatabase, RegistryElsewhere } from '../registry/database.ts'
+import type { EditLog } from '../registry/editLog.ts'
+import { RegistryImage } from '../registry/image.ts'
+import { LocalEdits } from '../registry/localEdits.ts'
+import type { KeyKind, Rotation } from '../registry/keys.ts'
+import { KEY_KINDS, Keys, OverlapRefused } from '../registry/keys.ts'
+import { Projects } from '../registry/projects.ts'
+
+export const KEYS_USAGE = `Usage: npm run keys -- <command>
+
+  list                                           the keys of every project, by their last four characters
+  rotate <kind> [project number]                 replace a key; all earlier keys of that kind become invalid at once
+  rotate <kind> [project number] until <date>    replace a key; the old key stays valid until the date
+
+Kinds: ${KEY_KINDS.join(', ')}. Without a number, the project is 1.
+A date is, for example, 2026-12-24 (00:00 UTC) or 2026-12-24T18:00:00Z, at most 90 days from now.
+The commands work while the server runs and while it is stopped.`
+
+export const PROJECTS_USAGE = `Usage: npm run projects -- <command>
+
+  list                               every project, its requests of this month and its quota
+  create <name>                      make another project, and show its four keys once
+  usage <project number>             the project's requests by month (UTC)
+  disable <project number>           answer the project's requests with 402
+  enable <project number>            end that
+  quota <project number> <requests>  the most requests a month; further ones are answered with 402. none: no quota
+
+The commands work while the server runs and while it is stopped.`
+
+/** What the commands work on: the registry of the running server, or that of a folder without one. */
+export interface OperatedRegistry {
+  readonly keys: Keys
+  readonly projects: Projects
+}
+
+type Print = (line: string) => void
+/** Prints one line at a time; returns the exit code. */
+type RegistryCommand = (registry: OperatedRegistry, print: Print) => number
+
+/** Whether it is `npm run keys` or `npm run projects`. */
+export function isRegistryCommand(name: string | undefined): name is 'keys' | 'projects' {
+  return name === 'keys' || name === 'projects'
+}
+
+/** What was typed is no command; the message says what is wrong with it. */
+class WrongCommand extends Error {}
+
+/** The command that was typed after `npm run`, or the text that says what is wrong with it and which there are. */
+export function readRegistryCommand(line: readonly string[]): RegistryCommand | string {
+  const [name, command, ...rest] = line
+  const usageText = name === 'keys' ? KEYS_USAGE : PROJECTS_USAGE
+  if (command === undefined) return usageText
+  try {
+    return name === 'keys' ? keysCommand(command, rest) : projectsCommand(command, rest)
+  } catch (error) {
+    if (error instanceof WrongCommand) return `${error.message}\n\n${usageText}`
+    throw error
+  }
+}
+
+/**
+ * Runs a command on the registry of this server; resolves to the exit code: 0 done, 2 a wrong command.
+ * @throws ApiError 503 where it cannot be made durable
+ */
+export async function runRegistryCommand(
+  line: readonly string[],
+  registry: OperatedRegistry & Pick<EditLog, 'edit'>,
+  print: Print,
+): Promise<number> {
+  const command = readRegistryCommand(line)
+  if (typeof command === 'string') {
+    print(command)
+    return 2
+  }
+  // Told when it is done: an edit may run more than once.
+  const { exit, lines } = await registry.edit(() => {
+    const said: string[] = []
+    return { exit: command(registry, (text) => said.push(text)), lines: said }
+  })
+  for (const text of lines) print(text)
+  return exit
+}
+
+/** There is no registry to work on. */
+export class NoRegistry extends Error {
+  override name = 'NoRegistry'
+
+  constructor(folder: string) {
+    super(
+      `There is no ${join(folder, REGISTRY_FILE)}: start the server once to create the first project and its keys.`,
+    )
+  }
+}
+
+/**
+ * Opens the registry of a folder whose lock this process has, for as long as `work` takes.
+ * @throws {NoRegistry} and what {@link RegistryDatabase} throws
+ */
+export function withRegistry<T>(folder: string, clock: Clock, work: (registry: OperatedRegistry) => T): T {
+  if (!existsSync(join(folder, REGISTRY_FILE))) throw new NoRegistry(folder)
+  const database = new RegistryDatabase(folder)
+  try {
+    if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
+    const image = new RegistryImage(database)
+    const edits = new LocalEdits(image)
+    const projects = new Projects(image, edits, clock, (error) => {
+      throw error
+    })
+    try {
+      return work({ keys: new Keys(image, edits, clock), projects })
+    } finally {
+      projects.close()
+    }
+  } finally {
+    database.close()
+  }
+}
+
+// Keys
+
+function keysCommand(command: string, rest: readonly string[]): RegistryCommand {
+  switch (command) {
+    case 'list':
+      noMoreThan(0, command, rest)
+      return listKeys
+    case 'rotate': {
+      const { words, until } = untilOf(command, rest)
+      noMoreThan(2, command, words)
+      const kind = KEY_KINDS.find((one) => one === words[0])
+      if (kind === undefined)
+        throw new WrongCommand(`rotate needs the kind of a key, not ${quoted(words[0])}.`)
+      const project = words[1] === undefined ? 1 : projectNumber(command, words[1])
+      return ({ keys }, print) => rotate(keys, print, project, kind, until)
+    }
+    default:
+      throw new WrongCommand(`Unknown command ${quoted(command)}.`)
+  }
+}
+
+function listKeys({ keys }: OperatedRegistry, print: Print): number {
+  const projects = keys.projects()
+  if (projects.length === 0) print(NO_PROJECT)
+  for (const { id, name } of projects) {
+    print(`Project ${id}: ${name}`)
+    for (const { kind, lastFour, createdAt, validUntil } of keys.list(id)) {
+      const end = validUntil === null ? '' : `  replaced, valid until ${new Date(validUntil).toISOString()}`
+      print(`  ${kind.padEnd(15)}  …${lastFour}  since ${new Date(createdAt).toISOString()}${end}`)
+    }
+  }
+  return 0
+}
+
+const NO_PROJECT = 'There is no project yet. The first start of the server creates one and shows its keys.'
+
+function rotate(keys: Keys, print: Print, project: number, kind: KeyKind, until: number | undefined): number {
+  let rotated: Rotation | undefined
+  try {
+    rotated = keys.rotate(project, kind, until)
+  } catch (error) {
+    if (!(error instanceof OverlapRefused)) throw error
+    print(`Nothing was changed. ${error.message}`)
+    return 2
+  }
+  if (rotated === undefined) return noProject(project, print)
+  print(`The new ${kind} key of project ${project}, shown only now:`)
+  print(`  ${rotated.key}`)
+  print(
+    until === undefined
+      ? 'The old key is no longer valid.'
+      : `The old key stays valid until ${new Date(until).toISOString()}.`,
+  )
+  return 0
+}
+
+function createProject(keys: Keys, print: Print, name: string): number {
+  const namesake = keys.projects().find((project) => project.name === name)
+  if (namesake !== undefined) {
+    print(`Project ${namesake.id} has the name ${name} already. Choose another name.`)
+    return 2
+  }
+  const created = keys.createProject(name)
+  print(`Project ${created.project.id}: ${name}. Its keys, shown only now:`)
+  for (const kind of KEY_KINDS) print(`  ${kind.padEnd(15)}  ${created.keys[kind]}`)
+  return 0
+}
+
+// Projects
+
+function projectsCommand(command: string, rest: readonly string[]): RegistryCommand {
+  switch (command) {
+    case 'list':
+      noMoreThan(0, command, rest)
+      return listProjects
+    case 'create': {
+      if (rest.length > 1) throw new WrongCommand(`Put the name into quotes: "${rest.join(' ')}".`)
+      const name = rest[0]?.trim()
+      if (!name) throw new WrongCommand('create needs a name.')
+      return ({ keys }, print) => createProject(keys, print, name)
+    }
+    case 'usage': {
+      noMoreThan(1, command, rest)
+      const project = projectNumber(command, rest[0])
+      return ({ projects }, print) => usage(projects, print, project)
+    }
+    case 'disable':
+    case 'enable': {
+      noMoreThan(1, command, rest)
+      const project = projectNumber(command, rest[0])
+      const disabled = command === 'disable'
+      const state = disabled ? 'disabled: its requests are answered with 402' : 'enabled'
+      return ({ projects }, print) =>
+        projects.setDisabled(project, disabled)
+          ? told(print, `Project ${project} is ${state}.`)
+          : noProject(project, print)
+    }
+    case 'quota': {
+      noMoreThan(2, command, rest)
+      const project = projectNumber(command, rest[0])
+      const requests = rest[1] ?? ''
+      if (requests !== 'none' && !/^\d{1,15}$/.test(requests)) {
+        throw new WrongCommand(`quota needs a whole number of requests, or none, not ${quoted(rest[1])}.`)
+      }
+      const quota = requests === 'none' ? null : Number(requests)
+      return ({ projects }, print) =>
+        projects.setQuota(project, quota)
+          ? told(print, `Project ${project} may make ${quotaText(quota)}.`)
+          : noProject(project, print)
+    }
+    default:
+      throw new WrongCommand(`Unknown command ${quoted(command)}.`)
+  }
+}
+
+/**
+ * What stands before the word "until", and the date after it, in epoch milliseconds.
+ * @throws {WrongCommand}
+ */
+function untilOf(command: string, rest: readonly string[]): { words: readonly string[]; until?: number } {
+  const place = rest.indexOf('until')
+  if (place < 0) return { words: rest }
+  const [date, ...more] = rest.slice(place + 1)
+  noMoreThan(0, command, more)
+  try {
+    return { words: rest.slice(0, place), until: parseDate('until', date ?? '') }
+  } catch {
+    throw new WrongCommand(`${command} needs a date such as 2026-12-24 after "until", not ${quoted(date)}.`)
+  }
+}
+
+/** @throws {WrongCommand} for more words than the command takes */
+function noMoreThan(count: number, command: string, rest: readonly string[]): void {
+  if (rest.length > count)
+    throw new WrongCommand(`${command} does not accept the argument ${quoted(rest[count])}.`)
+}
+
+/** @throws {WrongCommand} */
+function projectNumber(command: string, text: string | undefined): number {
+  if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text)
+  throw new WrongCommand(`${command} needs the number of a project, not ${quoted(text)}.`)
+}
+
+function quoted(word: string | undefined): string {
+  return word === undefined ? 'nothing' : JSON.stringify(word)
+}
+
+function listProjects({ projects }: OperatedRegistry, print: Print): number {
+  const list = projects.list()
+  if (list.length === 0) print(NO_PROJECT)
+  for (const { id, name, disabled, quota, requests } of list) {
+    print(`Project ${id}: ${name}${disabled ? ' (disabled)' : ''}`)
+    print(`  ${requests} requests this month, of ${quotaText(quota)}`)
+  }
+  return 0
+}
+
+function usage(projects: Projects, print: Print, project: number): number {
+  if (!projects.list().some(({ id }) => id === project)) return noProject(project, print)
+  const months = projects.usage(project)
+  if (months.length === 0) print(`Project ${project} has not made any requests yet.`)
+  for (const { month, requests } of months) print(`${month}  ${requests}`)
+  return 0
+}
+
+function quotaText(quota: number | null): string {
+  return quota === null ? 'any number of requests' : `${quota} a month`
+}
+
+function told(print: Print, sentence: string): number {
+  print(sentence)
+  return 0
+}
+
+function noProject(project: number, print: Print): number {
+  print(`There is no project ${project}.`)
+  return 2
+}

@@ -1,0 +1,243 @@
+/** What users face, whichever engine is behind it: the HTTP API, streams, and what operators look at. A part of the composition roots. */
+import { OPTIONS, type Options } from '../../config/options.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import { KeyWatch } from '../http/keyWatch.ts'
+import { withLimits } from '../http/limits.ts'
+import { openApiRoute } from '../http/openapi.ts'
+import type { Route } from '../http/route.ts'
+import { createServer, type Server } from '../http/server.ts'
+import { clientRoutes } from '../sdk/clientRoutes.ts'
+import { syncRoutes } from '../sdk/syncRoutes.ts'
+import { contextRoutes } from '../sdk/contextRoutes.ts'
+import { ServerSentEvents } from '../delivery/serverSentEvents.ts'
+import { senderThrough } from '../delivery/webhookMessage.ts'
+import { Webhooks } from '../delivery/webhooks.ts'
+import { openDeliveries } from '../delivery/webhookThread.ts'
+import type { Intake, Positions, Users } from '../actor/port.ts'
+import { Audiences } from '../events/fanoutGroup.ts'
+import { eventRoutes } from '../events/eventRoutes.ts'
+import type { EventFeed } from '../events/feed.ts'
+import type { EventIndex, EventQueries } from '../events/port.ts'
+import { conversionRoutes } from '../ingest/conversionRoutes.ts'
+import { trackRoutes } from '../ingest/trackRoutes.ts'
+import { scopeId } from '../model/scope.ts'
+import { registerFrontMetrics, registerServerMetrics } from '../ops/engineMetrics.ts'
+import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
+import type { Metrics } from '../ops/metrics.ts'
+import { EXAMPLE, firstStartText, laterStartText } from '../ops/welcome.ts'
+import { referenceRoutes } from '../reference/referenceRoutes.ts'
+import { referenceTexts } from '../reference/texts.ts'
+import { beaconRoutes } from '../registry/beaconRoutes.ts'
+import { exportRoutes } from '../registry/exportRoutes.ts'
+import { geofenceRoutes } from '../registry/geofenceRoutes.ts'
+import { importRoutes } from '../registry/importRoutes.ts'
+import { keyRoutes } from '../registry/keyRoutes.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Roads } from './routing.ts'
+import { settingsRoutes } from '../registry/settingsRoutes.ts'
+import type { ByteBound } from '../runtime/byteBound.ts'
+import { KeyedBound, type Bounds } from '../runtime/keyedBound.ts'
+import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { connectionRoom, openFileLimit } from '../runtime/openFiles.ts'
+import type { Outgoing } from '../runtime/outgoing.ts'
+import { whyNotListening } from '../runtime/portProbe.ts'
+import type { Measurer } from '../spatial/port.ts'
+import { scanJsonUpdate } from '../wire/jsonScanner.ts'
+import { PlaceTokens } from '../stream/resumeTokens.ts'
+import { StreamServer } from '../stream/streamServer.ts'
+import { Subscriptions } from '../stream/subscriptions.ts'
+import { Watches } from '../stream/watches.ts'
+import { userRoutes } from '../users/userRoutes.ts'
+
+const DAY_MILLISECONDS = 86_400_000
+
+export interface FrontParts {
+  readonly options: Options
+  readonly logger: Logger
+  readonly registry: Registry
+  readonly intake: Intake
+  readonly users: Users
+  readonly measurer: Measurer
+  readonly events: EventQueries
+  readonly feed: EventFeed
+  readonly positions: Positions
+  /** Seals places in the log, for clients that come back. */
+  readonly secret: string
+  /** Management of webhooks. */
+  readonly webhooks: readonly Route[]
+  readonly roads: Roads
+  readonly checks: readonly ReadinessCheck[]
+  readonly metrics: Metrics
+}
+
+export interface Front {
+  readonly server: Server
+  readonly keyWatch: KeyWatch
+  readonly eventStreams: ServerSentEvents
+  readonly streamServer: StreamServer
+}
+
+/** The API with all that it has, not listening yet. */
+export function openFront(parts: FrontParts): Front {
+  const { options, logger, registry, intake, users, measurer, events, feed, positions, roads, metrics } =
+    parts
+  const keyWatch = new KeyWatch({
+    isCurrent: (credentials) => registry.keys.isCurrent(credentials),
+    quotas: registry.projects,
+    clock,
+  })
+  const audiences = new Audiences(feed)
+  const kept = new KeyedBound('Filters and areas', boundsOf(options.subscriptionBytes))
+  const eventStreams = new ServerSentEvents(feed, audiences, keyWatch, kept)
+  const definitions = [
+    ...trackRoutes({ intake, registry, rateLimits: options.rateLimits, measurer, scan: scanJsonUpdate }),
+    ...conversionRoutes({ intake, users }),
+    ...contextRoutes(registry),
+    ...clientRoutes(registry),
+    ...syncRoutes(registry),
+    ...userRoutes({ users, registry, times: roads.times }),
+    ...eventRoutes(events, feed),
+    eventStreams.route(),
+    ...geofenceRoutes(registry),
+    ...beaconRoutes(registry),
+    ...importRoutes(registry),
+    ...exportRoutes(registry),
+    ...settingsRoutes(registry),
+    ...keyRoutes(registry),
+    ...parts.webhooks,
+    ...roads.routes,
+    ...healthRoutes([...parts.checks, ...roads.checks], metrics, options.metricsToken),
+  ]
+  const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
+  const subscriptions = new Subscriptions(feed, audiences, logger, new PlaceTokens(parts.secret))
+  const watches = new Watches({ positions, registry, clock })
+  const streamServer = new StreamServer({
+    ...options,
+    intake,
+    features: [subscriptions, watches],
+    keyWatch,
+    kept,
+    quotas: registry.projects,
+    streamDeviceLimit: options.rateLimits && options.streamDeviceLimit,
+    clock,
+    logger,
+  })
+  const server = createServer({
+    ...options,
+    sockets: [streamServer],
+    routes: [...routes, openApiRoute(routes, packageJson.version, referenceTexts), ...referenceRoutes()],
+    observe: (route) => metrics.observe(route),
+    authenticate: (key) => registry.keys.authenticate(key),
+    quotas: registry.projects,
+    maxConnections: roomFor(options, logger),
+    refusedConnection: (refusal) => logger.warn(refusal, 'too many connections; refused one'),
+    clock,
+    logger,
+  })
+  registerServerMetrics(metrics, server)
+  registerFrontMetrics(metrics, {
+    streams: streamServer,
+    eventReaders: eventStreams,
+    subscriptions,
+    watches,
+    kept,
+  })
+  return { server, keyWatch, eventStreams, streamServer }
+}
+
+/** One key may take half of all, and one connection a sixty-fourth. */
+function boundsOf(all: number): Bounds {
+  return { connection: Math.floor(all / 64), key: Math.floor(all / 2), all }
+}
+
+/** The webhooks of all projects, sent from this process. */
+export function openWebhooks(parts: {
+  readonly options: Options
+  readonly logger: Logger
+  /** Of their deliveries. */
+  readonly file: string
+  readonly registry: Registry
+  readonly events: EventIndex
+  readonly feed: EventFeed
+  readonly users: Users
+  readonly outgoing: Outgoing
+  /** Told where the deliveries can no longer be written. */
+  readonly failed: (error: Error) => void
+}): Webhooks {
+  const { options, logger, file, registry, events, feed, users, outgoing, failed } = parts
+  return new Webhooks({
+    feed,
+    events,
+    registry: registry.webhooks,
+    openStore: () => openDeliveries({ file, retention: options, failed }),
+    send: senderThrough(outgoing, {
+      clock,
+      version: packageJson.version,
+      timeout: options.webhookTimeoutSeconds * 1000,
+    }),
+    userJson: async (scope, id) => (await users.ask({ scope, ask: 'record', id })).users[0]?.user,
+    time,
+    random: Math.random,
+    retryMilliseconds: options.webhookRetrySeconds * 1000,
+    retentionMilliseconds: options.eventsDays * DAY_MILLISECONDS,
+    logger,
+  })
+}
+
+/** Whether more updates may wait. */
+export function roomIn(mailbox: ByteBound): ReadinessCheck {
+  return {
+    name: 'mailbox',
+    check: () => ({
+      ok: mailbox.used < mailbox.limit * 0.9,
+      detail: `${mailbox.used} of ${mailbox.limit} bytes waiting`,
+    }),
+  }
+}
+
+/** How many connections there may be, which the limit of open files may make fewer than are wanted. */
+function roomFor(options: Options, logger: Logger): number {
+  const fileLimit = openFileLimit()
+  const maxConnections = connectionRoom(options.maxConnections, fileLimit)
+  if (maxConnections < options.maxConnections)
+    logger.warn(
+      { fileLimit, maxConnections, wanted: options.maxConnections },
+      'the limit of open files allows fewer connections than maxConnections; raise it with ulimit -n',
+    )
+  return maxConnections
+}
+
+/**
+ * Listens where the settings say.
+ * @returns the URL
+ * @throws Error where it cannot
+ */
+export async function listen(server: Server, { host, port: wanted }: Options): Promise<string> {
+  const port = await server.listen(host, wanted).catch(async (cause: Error) => {
+    throw new Error(`${cause.message}: ${await whyNotListening(host, wanted)}`, { cause })
+  })
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/**
+ * Makes the first project, where there is none, and shows its keys; else says where the reference and the keys are. Not before
+ * the port is ours: the keys of a start that fails would be lost.
+ */
+export async function welcome(
+  registry: Registry,
+  url: string,
+  { data }: Options,
+  listening: () => void,
+): Promise<void> {
+  const newKeys = await registry.edit(() => registry.createFirstProject())
+  listening()
+  const flags = data === OPTIONS.data.default ? '' : ` --data ${JSON.stringify(data)}`
+  if (newKeys === undefined) return console.log(laterStartText(url, flags))
+  console.log(firstStartText(newKeys, url, flags))
+  const { center, radius, ...definition } = EXAMPLE
+  const shape = { kind: 'circle', center, radius } as const
+  await registry.edit(() =>
+    registry.putGeofence(scopeId(1, false), { ...definition, type: 'circle', shape, enabled: true }),
+  )
+}

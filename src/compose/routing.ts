@@ -1,0 +1,137 @@
+/** Road networks, and what this server makes of them. A part of the composition roots. */
+import { failureFields } from '../runtime/errors.ts'
+import { availableParallelism } from 'node:os'
+import type { Options } from '../../config/options.ts'
+import type { Route } from '../http/route.ts'
+import type { Regions } from '../geo/extract/port.ts'
+import type { ReadinessCheck } from '../ops/healthRoutes.ts'
+import type { Metrics } from '../ops/metrics.ts'
+import { registerIsochroneMetrics, registerRoutingMetrics, watchRouting } from '../ops/routingMetrics.ts'
+import { openRegions } from './regions.ts'
+import { IsochroneWorker } from '../registry/isochroneWorker.ts'
+import type { AreaSource } from '../registry/port.ts'
+import type { Registry } from '../registry/registry.ts'
+import { AnswerCache } from '../geo/routing/cache.ts'
+import { CachedEngine } from '../geo/routing/engine.ts'
+import type { RoutingEngines } from '../geo/routing/port.ts'
+import { RegionEngines } from '../geo/routing/regionEngines.ts'
+import { RemoteValhalla } from '../geo/routing/remoteValhalla.ts'
+import { RoadAreas } from '../geo/routing/roadAreas.ts'
+import { routingRoutes } from '../geo/routing/routingRoutes.ts'
+import { RoadTravelTimes } from '../geo/routing/travelTimes.ts'
+import { ValhallaProcess } from '../geo/routing/valhallaProcess.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
+import type { Service } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Troubles } from '../runtime/troubles.ts'
+import type { TravelTimes } from '../users/travelSearch.ts'
+
+/** A remote network changes without a word. */
+const REMOTE_ANSWER_MILLISECONDS = 300_000
+
+export interface Roads {
+  readonly routes: readonly Route[]
+  readonly times: TravelTimes
+  readonly checks: readonly ReadinessCheck[]
+  /** Up before users face the server. */
+  readonly services: readonly Service[]
+  /** Whether there is a road network now. */
+  readonly areThere: () => boolean
+  /** Of all processes that share a registry one at a time, that has roads. */
+  readonly isochrones: IsochroneWorker
+  /** To be started when the server listens: tracking does not wait for it. */
+  readonly sample: Service
+}
+
+/** @throws {RegionsRefused} where the data folder's regions are of a later version, or damaged */
+export function openRoads(parts: {
+  readonly options: Options
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly registry: Registry
+}): Roads {
+  const { options, logger, metrics, registry } = parts
+  const { regions, sample, check } = openRegions(parts)
+  const routing = openRouting({ options, logger, metrics, regions })
+  const { tell: troubled } = new Troubles(clock, (err) =>
+    logger.warn(failureFields(err), 'the area of an isochrone cannot be computed now; retrying'),
+  )
+  const isochrones = new IsochroneWorker(registry, new RoadAreas(routing.engines, routing.networks), troubled)
+  registerIsochroneMetrics(metrics, isochrones)
+  return {
+    routes: routingRoutes(routing.engines),
+    times: new RoadTravelTimes(routing.engines),
+    checks: [check, routing.check],
+    services: [regions, routing.service],
+    areThere: () => options.routingUrl !== '' || regions.all.length > 0,
+    isochrones,
+    sample,
+  }
+}
+
+interface Routing {
+  readonly engines: RoutingEngines
+  readonly networks: Pick<AreaSource, 'networkAt' | 'onChange'>
+  readonly check: ReadinessCheck
+  readonly service: Service
+}
+
+/** The road network of the server that the settings name; without one, a process of ours for each region that is asked. */
+function openRouting(parts: {
+  readonly options: Options
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly regions: Regions
+}): Routing {
+  const { options, logger, metrics, regions } = parts
+  const cache = new AnswerCache(options.routingCacheBytes, clock)
+  const observer = watchRouting(metrics)
+  const limits = {
+    timeoutMilliseconds: options.routingTimeoutSeconds * 1000,
+    maxWaiting: options.routingQueue,
+  }
+  // Ready without it: tracking needs no roads.
+  const checkOf = (routed: { readonly condition: string }): ReadinessCheck => ({
+    name: 'routing',
+    check: () => ({ ok: true, detail: routed.condition }),
+  })
+  if (options.routingUrl !== '') {
+    const valhalla = new RemoteValhalla({ url: options.routingUrl, ...limits })
+    const engine = new CachedEngine({
+      valhalla,
+      cache,
+      attribution: undefined,
+      key: options.routingUrl,
+      maxAgeMilliseconds: REMOTE_ANSWER_MILLISECONDS,
+      observer,
+    })
+    registerRoutingMetrics(metrics, { cache, engines: () => [valhalla] })
+    return {
+      engines: { containing: () => engine },
+      networks: { networkAt: () => options.routingUrl, onChange: () => () => {} },
+      check: checkOf(valhalla),
+      service: { name: 'routing', stop: () => valhalla.stop() },
+    }
+  }
+  const engines = new RegionEngines({
+    regions,
+    open: ({ tiles, name }) =>
+      new ValhallaProcess({
+        tiles,
+        name,
+        threads: options.routingThreads || Math.max(1, availableParallelism() - 1),
+        memoryBytes: options.routingMemoryBytes,
+        ...limits,
+        logger,
+        ended: (end) => observer.ended(end),
+      }),
+    cache,
+    observer,
+  })
+  registerRoutingMetrics(metrics, { cache, engines: () => engines.valhallas })
+  const networks: Routing['networks'] = {
+    networkAt: (place) => regions.at(place)?.id ?? (regions.all.length === 0 ? undefined : ''),
+    onChange: (listener) => regions.onChange(listener),
+  }
+  return { engines, networks, check: checkOf(engines), service: engines }
+}

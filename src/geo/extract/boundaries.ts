@@ -1,0 +1,109 @@
+import { borders } from '@rapideditor/country-coder'
+import type { Position } from '../../model/geofence.ts'
+import type { Coverage } from './coverage.ts'
+import type { OsmExtract, OsmNode, OsmRelation, OsmTags, OsmWay } from './osmPbfWriter.ts'
+import type { Bounds } from './port.ts'
+
+/** An area, and what OpenStreetMap says of it. */
+export interface Boundary {
+  readonly tags: OsmTags
+  /** Each polygon its rings, each ring closed, the first the outer one. */
+  readonly polygons: readonly (readonly (readonly Position[])[])[]
+}
+
+export interface Country extends Boundary {
+  /** Among countries it is the only one of this name. */
+  readonly name: string
+  readonly drivesOnRight: boolean
+}
+
+const COUNTRY_TAGS = { type: 'boundary', boundary: 'administrative', admin_level: '2' } as const
+/** Countries by country-coder's id, of which Valhalla knows more (who may use which kind of path) by the name in OpenStreetMap. */
+const OSM_NAMES: Readonly<Record<string, string>> = {
+  Q578170: 'United States',
+  Q875134: 'Russia',
+  Q1083368: 'Finland',
+  Q19188: 'China',
+  Q16390686: 'Spain',
+  Q2872203: 'Australia',
+  Q98059339: 'Norway',
+  Q22: 'Alba / Scotland',
+  Q25: 'Cymru / Wales',
+  TR: 'Türkiye',
+  TH: 'ประเทศไทย',
+  FX: 'France',
+}
+
+/**
+ * The countries of the world, and parts of countries, that may reach into the bounds. Coasts are included, generously.
+ * @param bounds of what is asked about
+ */
+export function countriesIn(bounds: Bounds): Country[] {
+  return borders.features.flatMap(({ geometry, properties }) => {
+    if (geometry?.type !== 'MultiPolygon') return []
+    const polygons = geometry.coordinates as unknown as Country['polygons']
+    if (!polygons.some(([outer]) => overlap(boundsOf(outer!), bounds))) return []
+    const { id, nameEn, iso1A2, isoStatus, country, driveSide } = properties
+    // Metropolitan France has a code that is only reserved.
+    const code = isoStatus === 'official' || country === undefined ? iso1A2 : country
+    const name = OSM_NAMES[id] ?? nameEn
+    const tags = {
+      ...COUNTRY_TAGS,
+      name,
+      'name:en': nameEn,
+      ...(code === undefined ? {} : { 'ISO3166-1:alpha2': code }),
+    }
+    // Valhalla passes over the France that has everything else of France in it.
+    const level = name === 'France' ? { admin_level: '3' } : {}
+    return [{ name, tags: { ...tags, ...level }, drivesOnRight: driveSide !== 'left', polygons }]
+  })
+}
+
+/** @returns the name of the time zone at a place, in degrees; undefined where it has none that the builder knows */
+export type ZoneAt = (longitude: number, latitude: number) => string | undefined
+
+/** The time zones of the cells that have nodes, as they are at the middle of the cell. @param prefix of their names */
+export function zones(coverage: Coverage, zoneAt: ZoneAt, prefix: string): Boundary[] {
+  return Array.from(coverage.runs(zoneAt)).flatMap(({ kind: zone, bounds: [west, south, east, north] }) => {
+    if (zone === undefined) return []
+    const ring: Position[] = [
+      [west, south],
+      [east, south],
+      [east, north],
+      [west, north],
+      [west, south],
+    ]
+    return [{ tags: { ...COUNTRY_TAGS, name: prefix + zone }, polygons: [[ring]] }]
+  })
+}
+
+/** Boundaries as an extract of boundary relations, one each, with nothing else in it. */
+export function boundaryExtract(boundaries: readonly Boundary[]): OsmExtract {
+  const nodes: OsmNode[] = []
+  const ways: OsmWay[] = []
+  const relations: OsmRelation[] = []
+  for (const { tags, polygons } of boundaries) {
+    const members = polygons.flatMap((rings) =>
+      rings.map((ring, index) => {
+        const first = nodes.length + 1
+        for (const [longitude, latitude] of ring.slice(0, -1))
+          nodes.push({ id: nodes.length + 1, longitude, latitude, tags: {} })
+        const ids = nodes.slice(first - 1).map(({ id }) => id)
+        ways.push({ id: ways.length + 1, nodes: [...ids, first], tags: {} })
+        return { type: 'way', id: ways.length, role: index === 0 ? 'outer' : 'inner' } as const
+      }),
+    )
+    relations.push({ id: relations.length + 1, members, tags })
+  }
+  return { nodes, ways, relations }
+}
+
+function boundsOf(ring: readonly Position[]): Bounds {
+  const longitudes = ring.map(([longitude]) => longitude)
+  const latitudes = ring.map(([, latitude]) => latitude)
+  return [Math.min(...longitudes), Math.min(...latitudes), Math.max(...longitudes), Math.max(...latitudes)]
+}
+
+function overlap(one: Bounds, other: Bounds): boolean {
+  return one[0] <= other[2] && one[2] >= other[0] && one[1] <= other[3] && one[3] >= other[1]
+}

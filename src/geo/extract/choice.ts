@@ -1,0 +1,71 @@
+import type { Position } from '../../model/geofence.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import type { Coverage } from './coverage.ts'
+import type { Bounds, PlacedPoint, Region } from './port.ts'
+
+export interface CoveredRegion extends Region {
+  readonly coverage: Coverage
+}
+
+/** A region whose cell has at least this share of the nodes of the fullest counts as having the place, not just its edge. */
+const SHARE = 1 / 4
+
+/**
+ * The region of a point. Extracts are not cut sharply (ways that begin inside go on to their end), so of several that have nodes
+ * about the point only those count that have about as many as any; of these the first.
+ * @param regions in the order of precedence
+ */
+export function regionAt<R extends CoveredRegion>(
+  regions: readonly R[],
+  [longitude, latitude]: Position,
+): R | undefined {
+  const most = Math.max(0, ...regions.map(({ coverage }) => coverage.nodesAt(longitude, latitude)))
+  if (most === 0) return regions.find(({ coverage }) => coverage.isNear(longitude, latitude))
+  return regions.find(({ coverage }) => coverage.nodesAt(longitude, latitude) >= most * SHARE)
+}
+
+/**
+ * The region that has all the points, as {@link regionAt} has each of them where it can be.
+ * @param coming what there will be, where there is no region yet
+ * @throws {ApiError} see Regions.containing
+ */
+export function containingRegion<R extends CoveredRegion>(
+  regions: readonly R[],
+  points: readonly PlacedPoint[],
+  coming: string,
+): R {
+  if (regions.length === 0) throw new ApiError(503, coming, { retryAfter: 10 })
+  const regionsOfPoints = points.map((point) => {
+    const region = regionAt(regions, point.position)
+    if (region === undefined) throw outside(point, regions)
+    return region
+  })
+  const [first] = regionsOfPoints
+  if (regionsOfPoints.every((region) => region === first)) return first!
+  const one = regions.find(({ coverage }) => points.every(({ position: [x, y] }) => coverage.isNear(x, y)))
+  if (one !== undefined) return one
+  const other = regionsOfPoints.findIndex((region) => region !== first)
+  const { param } = points[other]!
+  throw new ApiError(
+    404,
+    `${param}: It lies in the region ${regionsOfPoints[other]!.name}, ${points[0]!.param} in the region ${first!.name}. ` +
+      'No single region contains both.',
+    { param },
+  )
+}
+
+function outside({ position, param }: PlacedPoint, regions: readonly Region[]): ApiError {
+  const all = regions.map(({ name, bounds }) => `${name} ${boundsText(bounds)}`).join(', ')
+  const [longitude, latitude] = position
+  return new ApiError(
+    404,
+    `${param}: ${latitude},${longitude} is outside of every region of this server: ${all}.`,
+    { param },
+  )
+}
+
+/** `(latitude -34.94 to -34.70, longitude -56.43 to -56.02)`. */
+function boundsText([west, south, east, north]: Bounds): string {
+  const [w, s, e, n] = [west, south, east, north].map((degrees) => degrees.toFixed(2))
+  return `(latitude ${s} to ${n}, longitude ${w} to ${e})`
+}

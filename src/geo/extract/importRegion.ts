@@ -1,0 +1,251 @@
+/**
+ * Makes a region of an extract, stage by stage, in a folder beside those that are served, and then has it served.
+ *
+ * 1. Nothing that is served changes before the new build is whole and durable; then the manifest is replaced at once.
+ * 2. Killed at any moment, the next import of the same file under the same name goes on after the last stage that was done; of
+ *    another file it begins anew. Each test of test/geodata/regionKill.slow.test.ts kills one.
+ * 3. What cannot be imported leaves nothing behind.
+ */
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import { basename, join } from 'node:path'
+import { systemReason } from '../../runtime/errors.ts'
+import { readExtract } from './extractReader.ts'
+import { isFull, megabytes, tilesRoom } from './importNeeds.ts'
+import { ExtractRefused } from './osmPbfBlobs.ts'
+import type { Bounds } from './port.ts'
+import {
+  finishBuild,
+  readCoverage,
+  readManifest,
+  sizeOfTree,
+  stageFolder,
+  syncTree,
+  unfinishedBuild,
+  writeCoverage,
+  writeManifest,
+  writeRecord,
+  type RegionManifest,
+  type RegionRecord,
+  type StageRecord,
+} from './regionFiles.ts'
+import { buildTiles } from './routingTiles.ts'
+import { timeZoneAt } from './timeZones.ts'
+import { valhallaVersion } from './valhallaTools.ts'
+
+/** The stages as they are told, in their order. */
+export type ImportStage = 'reading the extract' | 'building routing tiles'
+
+/** Told how far a stage is, 0 to 1. */
+export type ImportProgress = (stage: ImportStage, share: number) => void
+
+export interface RegionImport {
+  /** Of all regions, from the root: tools run in folders of their own. It exists, and its lock is held. */
+  readonly folder: string
+  /** The extract, from the root, too. */
+  readonly path: string
+  /** See {@link regionName}. */
+  readonly name: string
+  /** Of the routing engine's builder. */
+  readonly threads: number
+  /** The region is the sample, which comes by itself once. */
+  readonly isSample: boolean
+  /** Milliseconds of the epoch. */
+  readonly now: () => number
+  readonly signal: AbortSignal
+  readonly onProgress: ImportProgress
+  /** Told, in a sentence, what of the extract the region is without. */
+  readonly onNote: (sentence: string) => void
+}
+
+/** There is not enough room on the disk. */
+export class NoRoom extends Error {
+  override name = 'NoRoom'
+}
+
+/** What is known of an extract once it has been read; progress.json, beside what the stages make. */
+interface Progress {
+  readonly format: 1
+  /** The file as it was: another one is built anew. */
+  readonly source: { readonly path: string; readonly bytes: number; readonly modifiedAt: number }
+  readonly engine: string
+  readonly facts: {
+    readonly sha256: string
+    readonly bounds: Bounds
+    readonly nodes: number
+    readonly roads: number
+    readonly dataOf?: string
+  }
+  readonly routing?: StageRecord
+}
+
+const ATTRIBUTION = '© OpenStreetMap contributors'
+const LICENCE = 'ODbL 1.0, https://www.openstreetmap.org/copyright'
+/** Room that a build takes while it is made, by the size of the extract as far as that tells, and however small that is. */
+const ROOM_PER_BYTE = 6
+const ROOM_BYTES = 100e6
+
+/**
+ * The name of a region in the form that all names have: letters, digits, `.`, `_` and `-`, lower case, at most 64.
+ * @param text a name, or the name of a file
+ * @returns undefined where nothing of it is left
+ */
+export function regionName(text: string): string | undefined {
+  const stem = basename(text)
+    .replace(/\.pbf$/i, '')
+    .replace(/[.-]osm$/i, '')
+    .replace(/-latest$/i, '')
+  const name = stem
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .replace(/(?<![^a-z0-9])[^a-z0-9]+$/, '')
+  return name === '' ? undefined : name.slice(0, 64)
+}
+
+/**
+ * Imports the extract; where there is a region of that name, in its place and with its precedence, else before all others.
+ * @throws {ExtractRefused} {@link NoRoom}, ValhallaMissing, ToolFailed, the signal's reason (what is done is then kept for the next
+ *   try) and the system's errors
+ */
+export async function importRegion(job: RegionImport): Promise<RegionRecord> {
+  const { folder, path, name, signal, now } = job
+  const build = unfinishedBuild(folder, name)
+  const source = sourceAt(path)
+  checkRoom(folder, source.bytes * ROOM_PER_BYTE)
+  const engine = `@valhallajs/valhallajs ${valhallaVersion()}`
+  try {
+    let progress = resume(build, source, engine)
+    if (progress === undefined) {
+      fs.rmSync(build, { recursive: true, force: true })
+      fs.mkdirSync(build)
+      progress = { format: 1, source, engine, facts: await readFacts(job, build) }
+      writeProgress(build, progress)
+    }
+    if (progress.routing === undefined) {
+      checkRoom(folder, tilesRoom(progress.facts.roads))
+      progress = { ...progress, routing: await buildRouting(job, build, progress) }
+      writeProgress(build, progress)
+    }
+    signal.throwIfAborted()
+    const record: RegionRecord = {
+      format: 1,
+      name,
+      bounds: progress.facts.bounds,
+      nodes: progress.facts.nodes,
+      roads: progress.facts.roads,
+      source: { file: basename(path), bytes: source.bytes, ...sourceFacts(progress) },
+      attribution: ATTRIBUTION,
+      licence: LICENCE,
+      importedAt: new Date(now()).toISOString(),
+      stages: { routing: progress.routing! },
+    }
+    fs.rmSync(progressPath(build))
+    writeRecord(build, record)
+    const finished = `${name}-${randomBytes(4).toString('hex')}`
+    finishBuild(build, join(folder, finished))
+    writeManifest(folder, withRegion(readManifest(folder), { name, folder: finished }, job.isSample))
+    return record
+  } catch (error) {
+    if (!signal.aborted) fs.rmSync(build, { recursive: true, force: true })
+    const hasNoRoom = (error as NodeJS.ErrnoException).code === 'ENOSPC' || isFull(folder)
+    throw hasNoRoom ? new NoRoom(`${folder}: the disk is full.`, { cause: error }) : error
+  }
+}
+
+function withRegion(
+  manifest: RegionManifest,
+  region: RegionManifest['regions'][number],
+  isSample: boolean,
+): RegionManifest {
+  const place = manifest.regions.findIndex(({ name }) => name === region.name)
+  const regions = place < 0 ? [region, ...manifest.regions] : manifest.regions.with(place, region)
+  return { ...manifest, regions, ...(isSample ? { sampleImported: true } : {}) }
+}
+
+/** @throws {ExtractRefused} where it cannot be read */
+function sourceAt(path: string): Progress['source'] {
+  try {
+    fs.accessSync(path, fs.constants.R_OK)
+    const stats = fs.statSync(path)
+    if (stats.isFile()) return { path: fs.realpathSync(path), bytes: stats.size, modifiedAt: stats.mtimeMs }
+  } catch (cause) {
+    throw new ExtractRefused(`${path} cannot be read: ${systemReason(cause)}.`, { cause })
+  }
+  throw new ExtractRefused(`${path} is not a file.`)
+}
+
+/** @throws {NoRoom} */
+function checkRoom(folder: string, bytes: number): void {
+  const needed = bytes + ROOM_BYTES
+  const { bavail, bsize } = fs.statfsSync(folder)
+  if (bavail * bsize >= needed) return
+  throw new NoRoom(
+    `${folder} has room for ${megabytes(bavail * bsize)}; this import takes up to ${megabytes(needed)}.`,
+  )
+}
+
+/** What an interrupted import of the same file left; undefined where there is none, or of another file or version. */
+function resume(build: string, source: Progress['source'], engine: string): Progress | undefined {
+  let found: Progress
+  try {
+    found = JSON.parse(fs.readFileSync(progressPath(build), 'utf8')) as Progress
+  } catch {
+    return undefined
+  }
+  const isSame =
+    found.source.path === source.path &&
+    found.source.bytes === source.bytes &&
+    found.source.modifiedAt === source.modifiedAt
+  return found.format === 1 && found.engine === engine && isSame ? found : undefined
+}
+
+async function readFacts(job: RegionImport, build: string): Promise<Progress['facts']> {
+  const { path, signal, onProgress } = job
+  const onRead = (share: number): void => onProgress('reading the extract', share)
+  const { coverage, sha256, bounds, nodes, roads, dataOf } = await readExtract(path, onRead, signal)
+  writeCoverage(build, coverage)
+  const when = dataOf === undefined ? {} : { dataOf: new Date(dataOf).toISOString() }
+  return { sha256, bounds, nodes, roads, ...when }
+}
+
+async function buildRouting(
+  job: RegionImport,
+  build: string,
+  { engine, facts }: Progress,
+): Promise<StageRecord> {
+  const { path, threads, signal, now, onProgress, onNote } = job
+  const began = now()
+  for (const left of fs.readdirSync(build).filter((name) => name.startsWith('routing')))
+    fs.rmSync(join(build, left), { recursive: true })
+  // Not in the folder itself: what a killed import started may write for a moment more.
+  const folder = fs.mkdtempSync(join(build, 'routing-'))
+  await buildTiles({
+    extract: path,
+    facts: { bounds: facts.bounds, coverage: readCoverage(build), zoneAt: timeZoneAt },
+    folder,
+    threads,
+    signal,
+    onProgress: (share) => onProgress('building routing tiles', share),
+    onNote,
+  })
+  const record = { engine, seconds: Math.round((now() - began) / 100) / 10, bytes: sizeOfTree(folder) }
+  fs.renameSync(folder, stageFolder(build, 'routing'))
+  return record
+}
+
+function sourceFacts({ facts: { sha256, dataOf } }: Progress): { sha256: string; dataOf?: string } {
+  return dataOf === undefined ? { sha256 } : { sha256, dataOf }
+}
+
+function progressPath(build: string): string {
+  return join(build, 'progress.json')
+}
+
+/** After what it speaks of is durable; replaced at once, so that a kill leaves this or the one before. */
+function writeProgress(build: string, progress: Progress): void {
+  const path = progressPath(build)
+  syncTree(build)
+  fs.writeFileSync(`${path}.tmp`, JSON.stringify(progress))
+  fs.renameSync(`${path}.tmp`, path)
+}

@@ -1,0 +1,190 @@
+/**
+ * The regions that a running server serves: what regions.json names, as the operator's commands change it.
+ *
+ * It looks at the file's times once a second. To be told (by the operator's socket, or by the system's watch of a folder) is missed
+ * where there is no socket, or where the folder is another machine's or is mounted into a container; looking is not.
+ *
+ * A build that is no longer named stays on the disk for a minute, for the requests and processes that use it. Then the server that
+ * served it removes it; what a server that ended meanwhile left is removed by the next start.
+ */
+import { failureFields } from '../../runtime/errors.ts'
+import fs from 'node:fs'
+import { rm, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Position } from '../../model/geofence.ts'
+import type { Time } from '../../runtime/clock.ts'
+import type { Service } from '../../runtime/lifecycle.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { containingRegion, regionAt, type CoveredRegion } from './choice.ts'
+import type { PlacedPoint, Region, Regions } from './port.ts'
+import {
+  manifestPath,
+  readCoverage,
+  readManifest,
+  readRecord,
+  regionsFolder,
+  stageFolder,
+  sweepBuilds,
+  tilesIn,
+} from './regionFiles.ts'
+
+const LOOK_MILLISECONDS = 1000
+const KEEP_MILLISECONDS = 60_000
+
+export interface RegionStoreParts {
+  readonly dataFolder: string
+  /** Takes the lock of a folder, or throws: somebody imports. */
+  readonly lock: (folder: string) => () => void
+  /** What to say where there is no region: what is coming, or what to do. */
+  readonly coming: () => string
+  readonly time: Time
+  readonly logger: Logger
+}
+
+export class RegionStore implements Regions, Service {
+  readonly name = 'regions'
+  readonly #parts: RegionStoreParts
+  readonly #folder: string
+  readonly #listeners = new Set<() => void>()
+  /** Each calls off what is to be done later. */
+  readonly #later = new Set<() => void>()
+  #all: readonly CoveredRegion[] = []
+  /** Of the manifest that was read. */
+  #stamp: string
+  #isStopped = false
+
+  /** Reads the regions there are. @throws {RegionsRefused} and the system's errors, of the manifest */
+  constructor(parts: RegionStoreParts) {
+    this.#parts = parts
+    this.#folder = regionsFolder(resolve(parts.dataFolder))
+    this.#stamp = stampOf(fs.statSync(manifestPath(this.#folder), { bigint: true, throwIfNoEntry: false }))
+    this.#read()
+  }
+
+  get all(): readonly Region[] {
+    return this.#all
+  }
+
+  at(position: Position): Region | undefined {
+    return regionAt(this.#all, position)
+  }
+
+  containing(points: readonly PlacedPoint[]): Region {
+    return containingRegion(this.#all, points, this.#parts.coming())
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async start(): Promise<void> {
+    await this.#sweep()
+    this.#lookLater()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    for (const callOff of this.#later) callOff()
+  }
+
+  /** Looks for another manifest. Never rejects: what cannot be read leaves what is served. */
+  async look(): Promise<void> {
+    const { logger } = this.#parts
+    try {
+      const stamp = stampOf(await stat(manifestPath(this.#folder), { bigint: true }).catch(noFile))
+      if (stamp === this.#stamp) return
+      this.#stamp = stamp
+      const before = this.#all
+      this.#read()
+      logger.info({ regions: this.#all.map(({ name }) => name) }, 'regions changed')
+      for (const { id, name } of before)
+        if (!this.#all.some((region) => region.id === id)) this.#letGo(id, name)
+      for (const listener of this.#listeners) listener()
+    } catch (error) {
+      logger.error(
+        failureFields(error),
+        'the regions cannot be read; the server continues to use those that it had',
+      )
+    }
+  }
+
+  #read(): void {
+    const { regions } = readManifest(this.#folder)
+    const known = new Map(this.#all.map((region) => [region.id, region]))
+    this.#all = regions.flatMap(({ name, folder }) => known.get(folder) ?? this.#opened(name, folder))
+  }
+
+  /** Tracking needs no roads: one that cannot be read is no reason not to start, nor not to serve the others. */
+  #opened(name: string, folder: string): CoveredRegion[] {
+    try {
+      return [openRegion(this.#folder, folder)]
+    } catch (error) {
+      // What is served under its name goes on being served.
+      if (this.#all.some((region) => region.name === name)) throw error
+      this.#parts.logger.error(
+        { ...failureFields(error), region: name },
+        'a region cannot be read: import it again',
+      )
+      return []
+    }
+  }
+
+  #letGo(id: string, region: string): void {
+    this.#after(KEEP_MILLISECONDS, () => {
+      rm(join(this.#folder, id), { recursive: true, force: true }).catch((error: Error) =>
+        this.#parts.logger.warn(
+          { ...failureFields(error), region },
+          'a region that is no longer served cannot be removed',
+        ),
+      )
+    })
+  }
+
+  #lookLater(): void {
+    this.#after(LOOK_MILLISECONDS, () => void this.look().then(() => this.#lookLater()))
+  }
+
+  #after(milliseconds: number, work: () => void): void {
+    if (this.#isStopped) return
+    const callOff = this.#parts.time.after(milliseconds, () => {
+      this.#later.delete(callOff)
+      work()
+    })
+    this.#later.add(callOff)
+  }
+
+  /** What a server that ended left. Where somebody imports at the moment it waits for another start. */
+  async #sweep(): Promise<void> {
+    if (!fs.existsSync(this.#folder)) return
+    let release: () => void
+    try {
+      release = this.#parts.lock(this.#folder)
+    } catch {
+      return
+    }
+    try {
+      await sweepBuilds(this.#folder)
+    } catch (error) {
+      this.#parts.logger.warn(failureFields(error), 'files of old regions cannot be removed')
+    } finally {
+      release()
+    }
+  }
+}
+
+function openRegion(folder: string, id: string): CoveredRegion {
+  const build = join(folder, id)
+  const { name, bounds, attribution } = readRecord(build)
+  const tiles = tilesIn(stageFolder(build, 'routing'))
+  return { id, name, bounds, attribution, tiles, coverage: readCoverage(build) }
+}
+
+/** Differs whenever the file is replaced; empty where it is not there. */
+function stampOf(stats: fs.BigIntStats | undefined): string {
+  return stats === undefined ? '' : `${stats.ino}:${stats.mtimeNs}:${stats.size}`
+}
+
+function noFile(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}

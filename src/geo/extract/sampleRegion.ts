@@ -1,0 +1,93 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { SAMPLE_REGION_CHILD } from '../../../workers/urls.ts'
+import { once } from 'node:events'
+import type { Service } from '../../runtime/lifecycle.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { importText } from './regionFiles.ts'
+import type { SampleNews } from './sampleImport.ts'
+
+/** How long an import may take to end. */
+const PATIENCE_MILLISECONDS = 2000
+
+/**
+ * The sample region, a real city to try with, which comes by itself at the first start: imported by a process of its own at low
+ * priority, while the server is up. It comes once; a data folder that has regions does not get it.
+ */
+export class SampleRegion implements Service {
+  readonly name = 'sample region'
+  readonly #dataFolder: string
+  readonly #imported: () => Promise<void>
+  readonly #logger: Logger
+  #child: ChildProcess | undefined
+  #condition = 'waiting'
+  /** Why it does not come. */
+  #failure: string | undefined
+
+  /** @param parts.imported looks for it among the regions */
+  constructor(parts: {
+    readonly dataFolder: string
+    readonly imported: () => Promise<void>
+    readonly logger: Logger
+  }) {
+    this.#dataFolder = parts.dataFolder
+    this.#imported = parts.imported
+    this.#logger = parts.logger
+  }
+
+  /** How far it is, for everybody: `building routing tiles 40 %`, `ready`, or that it does not come; why has folders in it. */
+  get condition(): string {
+    return this.#failure === undefined ? this.#condition : 'failed; the log says why'
+  }
+
+  /** Does not wait for it. */
+  start(): void {
+    const child = fork(SAMPLE_REGION_CHILD, [this.#dataFolder], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      // Nothing of our environment: it holds keys and passwords.
+      env: { PATH: process.env.PATH },
+      // It is to be small rather than quick.
+      execArgv: ['--max-semi-space-size=4'],
+    })
+    this.#child = child
+    const startedAt = performance.now()
+    this.#logger.info('building the sample region Montevideo for routing; /readyz shows the progress')
+    child.on('message', (news: SampleNews) => {
+      if ('failed' in news) this.#failure = news.failed
+      else this.#condition = importText(news.stage, news.share)
+    })
+    child.once('error', (error) => this.#fail(error.message))
+    child.once('exit', (code, signal) => {
+      this.#child = undefined
+      if (code !== 0) return this.#fail(signal ?? `exit code ${code}`)
+      this.#condition = 'ready'
+      const seconds = Math.round(performance.now() - startedAt) / 1000
+      this.#logger.info(
+        { seconds },
+        'the sample region Montevideo is ready: © OpenStreetMap contributors, ODbL 1.0',
+      )
+      void this.#imported()
+    })
+  }
+
+  /** Lets an import go: the next start makes it. */
+  async stop(): Promise<void> {
+    const child = this.#child
+    if (child === undefined) return
+    child.removeAllListeners()
+    const ended = once(child, 'exit')
+    child.disconnect()
+    // While it unpacks it does not listen; then it has no tools yet that would be left.
+    const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MILLISECONDS)
+    await ended
+    clearTimeout(patience)
+  }
+
+  #fail(reason: string): void {
+    this.#child = undefined
+    this.#failure ??= reason
+    this.#logger.warn(
+      { reason: this.#failure },
+      'the sample region cannot be imported; the next start retries',
+    )
+  }
+}

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import Type, { type TSchema } from 'typebox'
+import type { Answer } from '../../http/route.ts'
+import { JSON_CONTENT_TYPE, successText } from '../../http/answerText.ts'
+import type { LonLat } from './polyline.ts'
+import type { RoutingEngine } from './port.ts'
+
+/** What answers of the routing endpoints are made of. */
+
+export const TAG = 'Routing'
+
+export const Distance = Type.Object(
+  {
+    value: Type.Integer({ description: 'Metres, or feet.' }),
+    text: Type.String({ examples: ['5.6 mi'] }),
+  },
+  { description: 'Along the way.' },
+)
+export const Duration = Type.Object(
+  {
+    value: Type.Number({ description: 'Minutes.' }),
+    text: Type.String({ examples: ['20 mins', '1 hr 38 min'] }),
+  },
+  { description: 'Of travelling.' },
+)
+export const Place = Type.Object({ latitude: Type.Number(), longitude: Type.Number() })
+
+const PolylineGeometry = Type.Object(
+  {
+    type: Type.Union([Type.Literal('polyline5'), Type.Literal('polyline6')]),
+    polyline: Type.String({
+      description: 'Encoded as Google’s polylines are, with five or six digits as `type` says.',
+    }),
+  },
+  { description: 'An encoded way.' },
+)
+const LineString = Type.Object(
+  {
+    type: Type.Literal('LineString'),
+    coordinates: Type.Array(
+      Type.Array(Type.Number(), { minItems: 2, maxItems: 2, description: '[longitude, latitude]' }),
+    ),
+  },
+  { description: 'A GeoJSON LineString.' },
+)
+export const Geometry = Type.Union([PolylineGeometry, LineString], {
+  description: 'In the form that `geometry` asks for.',
+})
+
+export const Meta = Type.Object({
+  attribution: Type.Optional(
+    Type.String({
+      description: 'The attribution to show with the result.',
+      examples: ['© OpenStreetMap contributors'],
+    }),
+  ),
+})
+
+/** What the engine may answer beside 200. */
+export const Failures = {
+  404: Type.Object(
+    {},
+    {
+      description:
+        'A point is outside of all regions or has no road nearby, or there is no route; `meta.param` and ' +
+        '`meta.message` say which.',
+    },
+  ),
+  503: Type.Object(
+    {},
+    { description: 'There is no region yet, or the routing engine is missing or overloaded.' },
+  ),
+}
+
+export function placeOf([longitude, latitude]: LonLat): { latitude: number; longitude: number } {
+  return { latitude, longitude }
+}
+
+/** An answer that credits the data's makers. */
+export function credited({ attribution }: RoutingEngine, body: Record<string, unknown>): Answer {
+  return attribution === undefined ? { body } : { meta: { attribution }, body }
+}
+
+/**
+ * {@link credited} with a version, which equal answers share: who asks again with the one that it has (If-None-Match, as browsers do
+ * by themselves) is told that it still holds.
+ */
+export function versioned(engine: RoutingEngine, body: Record<string, unknown>): Answer {
+  const text = successText(200, credited(engine, body))
+  const etag = createHash('sha256').update(text).digest('hex').slice(0, 32)
+  return {
+    bytes: { contentType: JSON_CONTENT_TYPE, content: Buffer.from(text), etag },
+    headers: { 'Cache-Control': 'private, no-cache' },
+  }
+}
+
+/** A value, or null where there is none. */
+export function orNull<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()])
+}

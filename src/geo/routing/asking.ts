@@ -1,0 +1,132 @@
+/**
+ * Asking the engine for ways, and what its refusals are to the client.
+ */
+import { pointDistance } from '../../geometry/distance.ts'
+import type { PlacedPoint } from '../extract/port.ts'
+import type { TravelMode } from '../../model/geofence.ts'
+import { ApiError, badParam } from '../../runtime/errors.ts'
+import {
+  NoMatch,
+  NoRoadNear,
+  NoRoute,
+  RoutingRefusal,
+  TooFar,
+  TooMuch,
+  Unconnected,
+  type CostingOptions,
+  type RoutingEngine,
+} from './port.ts'
+import { costingOf, SNAP_METERS, withLittle, withoutAny } from './travel.ts'
+
+/** How far off a road is told where the nearest is too far. */
+const SEARCH_METERS = 35_000
+
+export interface Journey {
+  readonly engine: RoutingEngine
+  readonly mode: TravelMode
+  /** All points that it needs a road near. */
+  readonly points: readonly PlacedPoint[]
+  /** The parameter to blame where there is no way between the points. */
+  readonly blamed: string
+}
+
+/**
+ * Asks, in the client's terms.
+ * @throws ApiError 404 where there is no road near a point, or no way; 400 where the engine does not go that far; 503
+ */
+export async function asked<T>(journey: Journey, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw await explained(journey, error)
+  }
+}
+
+/**
+ * Asks for a way that keeps off all that is to be avoided, and, where there is none, for one that does as far as it can.
+ */
+export async function askAvoiding<T>(
+  avoid: Parameters<typeof withoutAny>[0],
+  ask: (options: CostingOptions) => Promise<T>,
+): Promise<T> {
+  try {
+    return await ask(withoutAny(avoid))
+  } catch (error) {
+    if (avoid.length > 0 && isWayless(error)) return ask(withLittle(avoid))
+    throw error
+  }
+}
+
+/** There are roads, but no way, or no road where one could begin. */
+export function isWayless(error: unknown): boolean {
+  return error instanceof NoRoute || error instanceof Unconnected || error instanceof NoRoadNear
+}
+
+async function explained({ engine, mode, points, blamed }: Journey, error: unknown): Promise<unknown> {
+  if (!(error instanceof RoutingRefusal)) return error
+  const refused = (sentence: string) =>
+    new ApiError(404, `${blamed}: ${sentence}`, { param: blamed, cause: error })
+  if (error instanceof NoRoadNear) return (await offRoad(engine, mode, points)) ?? refused(NO_ROAD)
+  if (error instanceof NoRoute) return refused(noWay(mode))
+  if (error instanceof Unconnected)
+    return refused(`${noWay(mode)} The road networks there are not connected.`)
+  if (error instanceof NoMatch) return refused('It is not along roads that this mode may use.')
+  if (error instanceof TooFar)
+    return badParam(blamed, `Farther than the routing engine goes: ${error.message}.`, error)
+  if (error instanceof TooMuch)
+    return badParam(blamed, `More than the routing engine takes: ${error.message}.`)
+  return error
+}
+
+const NO_ROAD = 'There is no road near it that can be used.'
+
+export function noWay(mode: TravelMode): string {
+  return `There is no route for mode ${mode}.`
+}
+
+/**
+ * What is said of the first point that has no road within {@link SNAP_METERS}; undefined where each has one.
+ */
+async function offRoad(
+  engine: RoutingEngine,
+  mode: TravelMode,
+  points: readonly PlacedPoint[],
+): Promise<ApiError | undefined> {
+  const distances = await roadDistances(engine, mode, points)
+  const found = distances.findIndex((meters) => !(meters <= SNAP_METERS))
+  if (found < 0) return undefined
+  const { param } = points[found]!
+  const several = points.filter((point) => point.param === param).length > 1
+  const which = several ? `Number ${1 + countBefore(points, found, param)}: ` : ''
+  return new ApiError(404, `${param}: ${which}${offRoadSentence(distances[found]!, mode)}`, { param })
+}
+
+function countBefore(points: readonly PlacedPoint[], index: number, param: string): number {
+  return points.slice(0, index).filter((point) => point.param === param).length
+}
+
+/** @param meters to the nearest road; Infinity where none is found */
+export function offRoadSentence(meters: number, mode: TravelMode): string {
+  const limit = `The limit is ${SNAP_METERS} m.`
+  if (meters === Infinity) return `No road for mode ${mode} within ${SEARCH_METERS / 1000} km. ${limit}`
+  return `The nearest road for mode ${mode} is ${Math.round(meters)} m away. ${limit}`
+}
+
+/** Metres from each point to the nearest road; Infinity where there is none in {@link SEARCH_METERS}. */
+export async function roadDistances(
+  engine: RoutingEngine,
+  mode: TravelMode,
+  points: readonly PlacedPoint[],
+): Promise<number[]> {
+  const located = await engine.ask('locate', {
+    locations: points.map(({ position: [lon, lat] }) => ({ lat, lon, search_cutoff: SEARCH_METERS })),
+    costing: costingOf(mode),
+  })
+  return located.map(({ edges }, i) => {
+    const [lon, lat] = points[i]!.position
+    const distances = (edges ?? []).map((edge) =>
+      pointDistance(lat, lon, edge.correlated_lat, edge.correlated_lon),
+    )
+    return Math.min(Infinity, ...distances)
+  })
+}

@@ -1,0 +1,151 @@
+import Type from 'typebox'
+import { route, type Route } from '../../http/route.ts'
+import { badParam } from '../../runtime/errors.ts'
+import { Distance, Duration, Failures, Geometry, Meta, Place, TAG, versioned } from './answerSchemas.ts'
+import { askAvoiding, asked } from './asking.ts'
+import type { RoutingEngines } from './port.ts'
+import { routeAnswer, type Wording } from './steps.ts'
+import {
+  AvoidText,
+  costingOf,
+  DepartureText,
+  departureOf,
+  formOf,
+  GeometryText,
+  LANGUAGES,
+  LanguageText,
+  locationOf,
+  LocationsText,
+  ModeText,
+  parseAvoid,
+  parseStops,
+  textUnits,
+  UnitsText,
+} from './travel.ts'
+
+const MAX_LOCATIONS = 25
+/** Beside the best route; Valhalla finds no more. */
+const ALTERNATIVES = 2
+
+const Step = Type.Object({
+  distance: Distance,
+  duration: Duration,
+  start_location: Place,
+  end_location: Place,
+  bearing_before: Type.Number({ description: 'Degrees clockwise from north, before the maneuver.' }),
+  bearing_after: Type.Number({ description: 'Degrees clockwise from north, after the maneuver.' }),
+  instructions: Type.String({ examples: ['Turn left onto Jamaica Avenue.'] }),
+  banner_instructions: Type.Array(Type.Unknown(), {
+    description: 'Text for a display, in the format of OSRM and Mapbox; lengths in metres.',
+  }),
+  voice_instructions: Type.Array(Type.Unknown(), {
+    description: 'Text to speak and when to speak it, in the format of OSRM and Mapbox; lengths in metres.',
+  }),
+  geometry: Geometry,
+  mode: Type.String({ description: 'The mode, or `ferry`.' }),
+  manuever: Type.String({
+    description:
+      'The maneuver at the beginning of the step: `start`, `left`, `slight-left`, `sharp-left`, `uturn`, `continue`, ' +
+      '`stay-left`, `stay-straight`, `ramp-left`, `exit-left`, `merge-left`, `roundabout`, `roundabout-exit`, ' +
+      '`destination`, `destination-left`; and the same with `right`.',
+  }),
+  street_name: Type.String({ description: 'Empty if the road has neither name nor number.' }),
+  exit_name: Type.Optional(
+    Type.String({ description: 'For exits: the number on the sign, or else the destination.' }),
+  ),
+})
+
+const Leg = Type.Object({
+  startLocation: Place,
+  endLocation: Place,
+  duration: Duration,
+  distance: Distance,
+  geometry: Geometry,
+  steps: Type.Array(Step),
+})
+
+/** GET /v1/route/directions: along some points in their order, with what to do on the way. */
+export function directionsRoutes(engines: RoutingEngines): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/route/directions',
+      auth: 'publishable',
+      tag: TAG,
+      summary: 'Get directions through locations in the given order',
+      query: Type.Object({
+        locations: LocationsText(`Two to ${MAX_LOCATIONS}, visited in order.`),
+        mode: Type.Optional(ModeText),
+        units: Type.Optional(UnitsText),
+        avoid: Type.Optional(AvoidText),
+        geometry: Type.Optional(GeometryText),
+        departureTime: Type.Optional(DepartureText),
+        heading: Type.Optional(
+          Type.Number({
+            minimum: 0,
+            maximum: 360,
+            description: 'Direction of travel at the first location, degrees clockwise from north.',
+          }),
+        ),
+        alternatives: Type.Optional(
+          Type.Boolean({
+            default: false,
+            description:
+              `Up to ${ALTERNATIVES} other routes behind the best. Only with exactly two locations; together with ` +
+              '`departureTime` there is the best one alone.',
+          }),
+        ),
+        lang: Type.Optional(LanguageText),
+      }),
+      meta: Meta,
+      answers: {
+        200: Type.Object({
+          routes: Type.Array(
+            Type.Object({
+              duration: Duration,
+              distance: Distance,
+              geometry: Geometry,
+              legs: Type.Array(Leg, { description: 'One between each location and the next.' }),
+            }),
+            {
+              description: 'The first is the best by time and turns together, so another may take less time.',
+            },
+          ),
+        }),
+        ...Failures,
+      },
+      handler: async ({ query }) => {
+        const points = parseStops(query.locations, MAX_LOCATIONS)
+        const { mode = 'car', units = 'imperial', geometry = 'polyline6', heading, lang = 'en' } = query
+        const { alternatives = false } = query
+        if (alternatives && points.length !== 2) {
+          throw badParam('alternatives', 'Only with exactly two locations.')
+        }
+        const avoid = parseAvoid(query.avoid)
+        const departure = departureOf(query.departureTime, points[0]!)
+        const engine = engines.containing(points)
+        const costing = costingOf(mode)
+        const locations = points.map(locationOf)
+        if (heading !== undefined) locations[0] = { ...locations[0]!, heading }
+        const { routes } = await asked({ engine, mode, points, blamed: 'locations' }, () =>
+          askAvoiding(avoid, (options) =>
+            engine.ask('route', {
+              format: 'osrm',
+              locations,
+              costing,
+              costing_options: { [costing]: options },
+              ...departure,
+              ...(alternatives && { alternates: ALTERNATIVES }),
+              banner_instructions: true,
+              voice_instructions: true,
+              language: LANGUAGES[lang],
+              units: textUnits(units),
+            }),
+          ),
+        )
+        const wording: Wording = { mode, units, form: formOf(geometry) }
+        return versioned(engine, { routes: routes.map((one) => routeAnswer(one, wording)) })
+      },
+    }),
+  ]
+}

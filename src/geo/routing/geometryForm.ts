@@ -1,0 +1,65 @@
+import { pointDistance } from '../../geometry/distance.ts'
+import { decodePolyline, encodePolyline, type LonLat } from './polyline.ts'
+
+/** How answers write a way: GeoJSON, or text of five or six digits. */
+export type GeometryForm = 'linestring' | 'polyline5' | 'polyline6'
+
+/** A way in the form that was asked for. */
+export type WrittenGeometry =
+  | { readonly type: 'LineString'; readonly coordinates: readonly LonLat[] }
+  | { readonly type: 'polyline5' | 'polyline6'; readonly polyline: string }
+
+/**
+ * Writes a way as it was asked for.
+ * @param shape as the engine has it, a polyline of six digits
+ */
+export function writeShape(shape: string, form: GeometryForm): WrittenGeometry {
+  if (form === 'polyline6') return { type: form, polyline: shape }
+  return writePoints(decodePolyline(shape, 6), form)
+}
+
+/** {@link writeShape} of points. */
+export function writePoints(points: readonly LonLat[], form: GeometryForm): WrittenGeometry {
+  if (form === 'linestring') return { type: 'LineString', coordinates: points }
+  return { type: form, polyline: encodePolyline(points, form === 'polyline5' ? 5 : 6) }
+}
+
+/**
+ * So many points, evenly along a way from its first to its last.
+ * @param way one point or more
+ * @param count 2 or more
+ */
+export function resample(way: readonly LonLat[], count: number): LonLat[] {
+  const along = [0]
+  for (let i = 1; i < way.length; i++) along.push(along[i - 1]! + lengthOf(way[i - 1]!, way[i]!))
+  const step = along.at(-1)! / (count - 1)
+  const points: LonLat[] = [way[0]!]
+  let next = 1
+  for (let k = 1; k < count - 1; k++) {
+    const place = k * step
+    while (next < way.length - 1 && along[next]! < place) next++
+    points.push(way.length === 1 ? way[0]! : between(way[next - 1]!, way[next]!, share(along, next, place)))
+  }
+  points.push(way.at(-1)!)
+  return points
+}
+
+/** How far between the point before `next` and `next` the place is, 0 to 1. */
+function share(along: readonly number[], next: number, place: number): number {
+  const from = along[next - 1]!
+  const length = along[next]! - from
+  return length > 0 ? (place - from) / length : 0
+}
+
+function between([lonA, latA]: LonLat, [lonB, latB]: LonLat, part: number): LonLat {
+  return [sixDigits(lonA + (lonB - lonA) * part), sixDigits(latA + (latB - latA) * part)]
+}
+
+/** A tenth of a metre, as the engine's shapes have it. */
+function sixDigits(degrees: number): number {
+  return Math.round(degrees * 1e6) / 1e6
+}
+
+function lengthOf([lonA, latA]: LonLat, [lonB, latB]: LonLat): number {
+  return pointDistance(latA, lonA, latB, lonB)
+}

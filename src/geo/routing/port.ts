@@ -1,0 +1,475 @@
+/**
+ * What the endpoints ask of a road network: Valhalla's actions, in Valhalla's own JSON, with one class per cause of failure.
+ * Technologies: a process of ours with Valhalla in it (valhallaProcess.ts), and a Valhalla server by URL (remoteValhalla.ts). Both
+ * speak the same JSON, so what Ringfence answers is made of it once, above this port.
+ *
+ * Times in answers are seconds; lengths are in the `units` of the request (kilometres where it names none), in `osrm` metres.
+ */
+import type { PlacedPoint } from '../extract/port.ts'
+import { ApiError } from '../../runtime/errors.ts'
+
+/** A network that can be asked. */
+export interface RoutingEngine {
+  /** Whom answers credit for the data. */
+  readonly attribution: string | undefined
+  /**
+   * Asks one of Valhalla's actions. The answer is the caller's own: identical questions get equal answers, not the same object.
+   * @throws {RoutingRefusal} one of its classes, where the request is at fault or the network has no answer
+   * @throws {RoutingUnavailable} one of its classes, 503, where the engine is
+   */
+  ask(action: 'route', request: OsrmRouteRequest): Promise<OsrmAnswer>
+  ask<A extends RoutingAction>(
+    action: A,
+    request: RoutingActions[A]['request'],
+  ): Promise<RoutingActions[A]['answer']>
+}
+
+/** The networks of this server. */
+export interface RoutingEngines {
+  /**
+   * The engine whose network has all the points: that of the first region that contains them, or the remote one.
+   * @throws {ApiError} 503 while there is no region yet, 404 that names the parameter of the first point outside
+   */
+  containing(points: readonly PlacedPoint[]): RoutingEngine
+}
+
+/** By action: what it takes and what it gives. Only what is used is typed. */
+export interface RoutingActions {
+  route: { request: RouteRequest; answer: RouteAnswer }
+  trace_route: { request: TraceRequest; answer: RouteAnswer }
+  trace_attributes: { request: TraceRequest; answer: TraceAnswer }
+  sources_to_targets: { request: MatrixRequest; answer: MatrixAnswer }
+  isochrone: { request: IsochroneRequest; answer: IsochroneAnswer }
+  locate: { request: LocateRequest; answer: readonly LocatedPlace[] }
+  status: { request: { readonly verbose?: boolean }; answer: StatusAnswer }
+}
+
+export type RoutingAction = keyof RoutingActions
+
+// Requests
+
+export type Costing = 'auto' | 'truck' | 'pedestrian' | 'bicycle' | 'motorcycle'
+
+/** A place to go to or by. */
+export interface RoutingLocation {
+  readonly lat: number
+  readonly lon: number
+  /** `break` (the default of first and last) ends a leg; others pass through. */
+  readonly type?: 'break' | 'through' | 'via' | 'break_through'
+  /** Direction of travel at the start, degrees clockwise from north. */
+  readonly heading?: number
+  /** How far a road's direction may be off the heading, degrees; default 60. */
+  readonly heading_tolerance?: number
+  /** Metres around the point in which all roads are candidates; default 0: the nearest. */
+  readonly radius?: number
+  /** Metres beyond which no road is looked for. */
+  readonly search_cutoff?: number
+  /** Least number of nodes that a candidate's island has. */
+  readonly minimum_reachability?: number
+  /** Whether a nearer candidate is worth a detour; default true. */
+  readonly rank_candidates?: boolean
+}
+
+/** What a costing prefers; Valhalla ignores those that it does not know. `use_*` go from 0, avoid, to 1. */
+export interface CostingOptions {
+  readonly use_tolls?: number
+  readonly use_highways?: number
+  readonly use_ferry?: number
+  /** Hard: no answer rather than one with them. */
+  readonly exclude_tolls?: boolean
+  readonly exclude_highways?: boolean
+  readonly exclude_ferries?: boolean
+  /** Seconds and cost of crossing a border. */
+  readonly country_crossing_penalty?: number
+  readonly country_crossing_cost?: number
+  readonly [option: string]: unknown
+}
+
+/** When the journey is: 0 now, 1 departure, 2 arrival, 3 the same speeds all the way; local time `YYYY-MM-DDTHH:MM`. */
+export interface RoutingTime {
+  readonly type: 0 | 1 | 2 | 3
+  readonly value?: string
+}
+
+interface TravelRequest {
+  readonly costing: Costing
+  readonly costing_options?: { readonly [C in Costing]?: CostingOptions }
+  readonly date_time?: RoutingTime
+}
+
+interface DirectionsRequest extends TravelRequest {
+  readonly units?: 'kilometers' | 'miles'
+  /** `none` leaves maneuvers out, `maneuvers` their texts. */
+  readonly directions_type?: 'none' | 'maneuvers' | 'instructions'
+  /** As `de-DE`. */
+  readonly language?: string
+  readonly shape_format?: 'polyline6' | 'polyline5' | 'geojson' | 'no_shape'
+}
+
+export interface RouteRequest extends DirectionsRequest {
+  readonly locations: readonly RoutingLocation[]
+  /** How many others than the best, with two locations and without a time only. */
+  readonly alternates?: number
+}
+
+/** Answered as OSRM does: the one with bearings, banners and voice instructions. */
+export interface OsrmRouteRequest extends RouteRequest {
+  readonly format: 'osrm'
+  readonly banner_instructions?: boolean
+  readonly voice_instructions?: boolean
+}
+
+export interface MatrixRequest extends TravelRequest {
+  readonly sources: readonly RoutingLocation[]
+  readonly targets: readonly RoutingLocation[]
+  readonly units?: 'kilometers' | 'miles'
+  /** Rows of numbers: a twentieth of the bytes of an object per cell. */
+  readonly verbose: false
+}
+
+/** A point of a path, with its epoch seconds where known. */
+export interface TracePoint {
+  readonly lat: number
+  readonly lon: number
+  readonly time?: number
+  /** Metres. */
+  readonly accuracy?: number
+  readonly radius?: number
+  readonly type?: 'break' | 'via'
+}
+
+export interface TraceRequest extends DirectionsRequest {
+  readonly shape: readonly TracePoint[]
+  readonly shape_match: 'map_snap' | 'edge_walk' | 'walk_or_snap'
+  readonly use_timestamps?: boolean
+  readonly trace_options?: {
+    /** Metres a road may be from a point. */
+    readonly search_radius?: number
+    /** Standard deviation of the points, metres. */
+    readonly gps_accuracy?: number
+    /** Metres between two points beyond which the path is cut. */
+    readonly breakage_distance?: number
+    readonly interpolation_distance?: number
+    readonly turn_penalty_factor?: number
+  }
+  /** Which attributes to answer, e.g. `edge.names`: much less to read than all. */
+  readonly filters?: { readonly action: 'include' | 'exclude'; readonly attributes: readonly string[] }
+}
+
+export interface IsochroneRequest extends TravelRequest {
+  readonly locations: readonly [RoutingLocation]
+  readonly contours: readonly ({ readonly time: number } | { readonly distance: number })[]
+  /** Whether the contours are polygons rather than lines. */
+  readonly polygons: boolean
+  /** Whether the location is where journeys end. */
+  readonly reverse?: boolean
+  /** 0 to 1: islands smaller than this share of the largest are left out. */
+  readonly denoise?: number
+  /** Tolerance of the outline, metres. */
+  readonly generalize?: number
+}
+
+export interface LocateRequest {
+  readonly locations: readonly RoutingLocation[]
+  readonly costing: Costing
+  readonly verbose?: boolean
+}
+
+// Answers
+
+/** Where an index of a request went to. */
+export interface AnsweredLocation {
+  readonly lat: number
+  readonly lon: number
+  readonly type: string
+  /** Index in the request. */
+  readonly original_index: number
+  readonly side_of_street?: string
+}
+
+export interface RouteSummary {
+  /** Seconds. */
+  readonly time: number
+  /** In the units of the request. */
+  readonly length: number
+  readonly has_time_restrictions?: boolean
+  readonly has_toll?: boolean
+  readonly has_highway?: boolean
+  readonly has_ferry?: boolean
+  readonly min_lat: number
+  readonly min_lon: number
+  readonly max_lat: number
+  readonly max_lon: number
+}
+
+/** A piece of a leg with one instruction. `type` is a number of Valhalla's list: 1 start, 4 to 6 destination, 10 right, … */
+export interface Maneuver {
+  readonly type: number
+  readonly instruction?: string
+  readonly verbal_pre_transition_instruction?: string
+  readonly verbal_post_transition_instruction?: string
+  readonly street_names?: readonly string[]
+  readonly begin_street_names?: readonly string[]
+  readonly time: number
+  readonly length: number
+  /** Indices into the leg's shape. */
+  readonly begin_shape_index: number
+  readonly end_shape_index: number
+  readonly bearing_before?: number
+  readonly bearing_after?: number
+  readonly travel_mode: string
+  readonly travel_type?: string
+  readonly sign?: {
+    readonly exit_number_elements?: readonly { readonly text: string }[]
+    readonly exit_name_elements?: readonly { readonly text: string }[]
+    readonly exit_branch_elements?: readonly { readonly text: string }[]
+    readonly exit_toward_elements?: readonly { readonly text: string }[]
+  }
+}
+
+export interface RouteLeg {
+  readonly summary: RouteSummary
+  /** In the request's `shape_format`; by default polyline of six digits. */
+  readonly shape: string
+  readonly maneuvers?: readonly Maneuver[]
+}
+
+export interface Trip {
+  readonly locations: readonly AnsweredLocation[]
+  readonly legs: readonly RouteLeg[]
+  readonly summary: RouteSummary
+  readonly units: 'kilometers' | 'miles'
+  readonly language: string
+}
+
+export interface RouteAnswer {
+  readonly trip: Trip
+  readonly alternates?: readonly { readonly trip: Trip }[]
+}
+
+/** The answer to {@link OsrmRouteRequest}. */
+export interface OsrmAnswer {
+  readonly code: 'Ok'
+  readonly routes: readonly OsrmRoute[]
+  readonly waypoints: readonly OsrmWaypoint[]
+}
+
+export interface OsrmWaypoint {
+  /** Longitude, latitude, on the road. */
+  readonly location: readonly [number, number]
+  readonly name: string
+  /** Metres from the point of the request. */
+  readonly distance: number
+}
+
+export interface OsrmRoute {
+  readonly distance: number
+  readonly duration: number
+  readonly geometry: string
+  readonly legs: readonly OsrmLeg[]
+}
+
+export interface OsrmLeg {
+  readonly distance: number
+  readonly duration: number
+  readonly summary: string
+  readonly steps: readonly OsrmStep[]
+}
+
+export interface OsrmStep {
+  readonly distance: number
+  readonly duration: number
+  readonly geometry: string
+  readonly name: string
+  /** Numbers of the road, which stand alone where it has no name. */
+  readonly ref?: string
+  readonly mode: string
+  readonly exits?: string
+  readonly destinations?: string
+  readonly maneuver: {
+    readonly type: string
+    readonly modifier?: string
+    readonly exit?: number
+    readonly location: readonly [number, number]
+    readonly bearing_before: number
+    readonly bearing_after: number
+    readonly instruction?: string
+  }
+  readonly bannerInstructions?: readonly unknown[]
+  readonly voiceInstructions?: readonly unknown[]
+}
+
+export interface MatrixAnswer {
+  /** A row per source with a number per target, null where there is no way. */
+  readonly sources_to_targets: {
+    /** In the units of the request. */
+    readonly distances: readonly (number | null)[][]
+    /** Whole seconds. */
+    readonly durations: readonly (number | null)[][]
+  }
+  readonly units: 'kilometers' | 'miles'
+  /** Which of its searches Valhalla took. */
+  readonly algorithm: string
+}
+
+/** What a path's points and the roads under it are. */
+export interface TraceAnswer {
+  readonly edges?: readonly TraceEdge[]
+  readonly matched_points?: readonly MatchedPoint[]
+  readonly shape?: string
+  readonly units: 'kilometers' | 'miles'
+  /** How well it matched, where further matches were asked for. */
+  readonly confidence_score?: number
+}
+
+export interface MatchedPoint {
+  readonly lat: number
+  readonly lon: number
+  /** `interpolated` points lie between two matched ones. */
+  readonly type: 'unmatched' | 'interpolated' | 'matched'
+  readonly edge_index?: number
+  /** Share of the edge, 0 to 1. */
+  readonly distance_along_edge?: number
+  /** Metres from the point of the request. */
+  readonly distance_from_trace_point?: number
+  readonly begin_route_discontinuity?: boolean
+  readonly end_route_discontinuity?: boolean
+}
+
+export interface TraceEdge {
+  readonly names?: readonly string[]
+  readonly length?: number
+  /** In the units of the request an hour; `unlimited` on some motorways; absent where unknown. */
+  readonly speed_limit?: number | 'unlimited'
+  readonly speed?: number
+  readonly road_class?: string
+  readonly way_id?: number
+  readonly id?: number
+  readonly begin_shape_index?: number
+  readonly end_shape_index?: number
+  readonly source_percent_along?: number
+  readonly target_percent_along?: number
+}
+
+/** GeoJSON, a feature per contour, largest first. */
+export interface IsochroneAnswer {
+  readonly type: 'FeatureCollection'
+  readonly features: readonly {
+    readonly type: 'Feature'
+    readonly properties: { readonly contour: number; readonly metric: 'time' | 'distance' }
+    readonly geometry:
+      | {
+          readonly type: 'Polygon'
+          readonly coordinates: readonly (readonly (readonly [number, number])[])[]
+        }
+      | { readonly type: 'LineString'; readonly coordinates: readonly (readonly [number, number])[] }
+      | {
+          readonly type: 'MultiPolygon'
+          readonly coordinates: readonly (readonly (readonly (readonly [number, number])[])[])[]
+        }
+  }[]
+}
+
+/** The roads near a place; `edges` is null where there is none. */
+export interface LocatedPlace {
+  readonly input_lat: number
+  readonly input_lon: number
+  readonly edges: readonly LocatedEdge[] | null
+  readonly nodes?: readonly unknown[] | null
+}
+
+export interface LocatedEdge {
+  readonly correlated_lat: number
+  readonly correlated_lon: number
+  readonly way_id: number
+  readonly percent_along: number
+  readonly side_of_street: string
+  /** With `verbose`: metres from the place. */
+  readonly distance?: number
+  readonly edge_info?: { readonly names: readonly string[]; readonly shape: string }
+  readonly edge?: {
+    readonly classification: { readonly classification: string }
+    readonly drive_on_right?: boolean
+  }
+}
+
+export interface StatusAnswer {
+  readonly version: string
+  /** Epoch seconds of the newest tile. */
+  readonly tileset_last_modified: number
+  readonly available_actions?: readonly string[]
+}
+
+// Failures
+
+/** The request is at fault, or the network has no answer to it. `code` is Valhalla's number of the error. */
+export abstract class RoutingRefusal extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** There is a network at all places, but no way between them (e.g. with what is to be avoided). */
+export class NoRoute extends RoutingRefusal {
+  override readonly name = 'NoRoute'
+}
+
+/** The places are in parts of the network that are not connected. */
+export class Unconnected extends RoutingRefusal {
+  override readonly name = 'Unconnected'
+}
+
+/** No road near one of the places. */
+export class NoRoadNear extends RoutingRefusal {
+  override readonly name = 'NoRoadNear'
+}
+
+/** The places are farther from each other than the engine goes. */
+export class TooFar extends RoutingRefusal {
+  override readonly name = 'TooFar'
+}
+
+/** More locations, contours, minutes or points than the engine takes. */
+export class TooMuch extends RoutingRefusal {
+  override readonly name = 'TooMuch'
+}
+
+/** The path cannot be matched to roads. */
+export class NoMatch extends RoutingRefusal {
+  override readonly name = 'NoMatch'
+}
+
+/** The engine does not understand the request, or fails at it: a mistake, since the endpoints check what users send. */
+export class BadRoutingRequest extends RoutingRefusal {
+  override readonly name = 'BadRoutingRequest'
+}
+
+/** The engine cannot answer now: a 503 for the client as it is. */
+export abstract class RoutingUnavailable extends ApiError {
+  constructor(message: string, retrySeconds: number, cause?: unknown) {
+    super(503, message, { retryAfter: retrySeconds, cause })
+  }
+}
+
+/** As many requests wait as may. */
+export class RoutingOverloaded extends RoutingUnavailable {
+  override readonly name = 'RoutingOverloaded'
+}
+
+/** The engine ended, or could not be reached, with the request in it. */
+export class RoutingGone extends RoutingUnavailable {
+  override readonly name = 'RoutingGone'
+}
+
+/** No answer in time. */
+export class RoutingTimedOut extends RoutingUnavailable {
+  override readonly name = 'RoutingTimedOut'
+}
+
+/** The engine is not installed, or not for this platform; the message names the package. */
+export class RoutingMissing extends RoutingUnavailable {
+  override readonly name = 'RoutingMissing'
+}

@@ -1,0 +1,102 @@
+import { readdirSync } from 'node:fs'
+import type { PlacedPoint, Region, Regions } from '../extract/port.ts'
+import type { AnswerCache } from './cache.ts'
+import { CachedEngine, type RoutingObserver } from './engine.ts'
+import type { RoutingEngine, RoutingEngines } from './port.ts'
+import type { Valhalla } from './valhalla.ts'
+
+interface RunningRegion {
+  readonly region: Region
+  readonly valhalla: Valhalla
+  readonly engine: RoutingEngine
+}
+
+export interface RegionEnginesParts {
+  readonly regions: Regions
+  readonly open: (region: Region) => Valhalla
+  readonly cache: AnswerCache
+  readonly observer: RoutingObserver
+}
+
+/**
+ * An engine for each region that is asked for. One of a build that is no longer served finishes what it has been asked and ends;
+ * requests from then on are answered by the build that took its place.
+ */
+export class RegionEngines implements RoutingEngines {
+  readonly name = 'routing'
+  readonly #parts: RegionEnginesParts
+  /** By the region's id. */
+  readonly #running = new Map<string, RunningRegion>()
+  readonly #ending = new Set<Promise<void>>()
+  readonly #endWatch: () => void
+
+  constructor(parts: RegionEnginesParts) {
+    this.#parts = parts
+    this.#endWatch = parts.regions.onChange(() => this.#endReplaced())
+  }
+
+  /** Of the regions that have been asked. */
+  get valhallas(): readonly Valhalla[] {
+    return [...this.#running.values()].map(({ valhalla }) => valhalla)
+  }
+
+  /** How they are, in a few words for an operator. */
+  get condition(): string {
+    const conditions = [...this.#running.values()].map(
+      ({ region, valhalla }) => `${region.name}: ${valhalla.condition}`,
+    )
+    return conditions.join('; ') || 'not in use'
+  }
+
+  containing(points: readonly PlacedPoint[]): RoutingEngine {
+    return this.#engineOf(this.#parts.regions.containing(points))
+  }
+
+  async stop(): Promise<void> {
+    this.#endWatch()
+    for (const id of this.#running.keys()) this.#end(id)
+    await Promise.all(this.#ending)
+  }
+
+  #engineOf(region: Region): RoutingEngine {
+    const running = this.#running.get(region.id)
+    if (running !== undefined) return running.engine
+    const { cache, observer, open } = this.#parts
+    const valhalla = open(region)
+    const { id: key, attribution } = region
+    const maxAgeMilliseconds = Infinity
+    const isThere = () => hasFiles(region.tiles)
+    const engine = new CachedEngine({
+      valhalla,
+      cache,
+      attribution,
+      key,
+      maxAgeMilliseconds,
+      isThere,
+      observer,
+    })
+    this.#running.set(region.id, { region, valhalla, engine })
+    return engine
+  }
+
+  #endReplaced(): void {
+    const served = new Set(this.#parts.regions.all.map(({ id }) => id))
+    for (const id of this.#running.keys()) if (!served.has(id)) this.#end(id)
+  }
+
+  #end(id: string): void {
+    const ending = this.#running.get(id)!.valhalla.stop()
+    this.#running.delete(id)
+    this.#ending.add(ending)
+    void ending.finally(() => this.#ending.delete(ending))
+  }
+}
+
+/** Whether there is anything in the folder: somebody may have deleted it. */
+function hasFiles(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,142 @@
+import { Agent } from 'undici'
+import { ByteBound } from '../../runtime/byteBound.ts'
+import {
+  RoutingGone,
+  RoutingOverloaded,
+  RoutingTimedOut,
+  type RoutingAction,
+  type RoutingUnavailable,
+} from './port.ts'
+import { refusalOf } from './refusals.ts'
+import type { Valhalla } from './valhalla.ts'
+
+const MIB = 1024 * 1024
+/** Of requests that are under way, together. */
+const MAX_REQUEST_BYTES = 32 * MIB
+/** A match of 16,000 points with all attributes is 20 MB. */
+const MAX_ANSWER_BYTES = 64 * MIB
+/** What a server computes at one time is its own affair; what more we ask waits there. */
+const CONNECTIONS = 64
+const KEEP_ALIVE_MILLISECONDS = 10_000
+/** Seconds for a client to wait, where the server names none. */
+const RETRY_SECONDS = 1
+const MAX_RETRY_SECONDS = 60
+
+export interface RemoteValhallaOptions {
+  /** `http://HOST:PORT`, with a path where the server is not at its root. */
+  readonly url: string
+  /** From the question to the answer's last byte. */
+  readonly timeoutMilliseconds: number
+  /** Requests at one time. */
+  readonly maxWaiting: number
+}
+
+/** A Valhalla server by URL: the same JSON over HTTP. A connection that fails is made anew by the next request. */
+export class RemoteValhalla implements Valhalla {
+  readonly residentBytes = 0
+  readonly #options: RemoteValhallaOptions
+  readonly #base: string
+  readonly #agent: Agent
+  readonly #bytes = new ByteBound(MAX_REQUEST_BYTES)
+  #waiting = 0
+  /** What came of the last request that was answered by the server or by nobody. */
+  #trouble: string | undefined
+
+  constructor(options: RemoteValhallaOptions) {
+    this.#options = options
+    this.#base = options.url.replace(/(?<!\/)\/+$/, '')
+    this.#agent = new Agent({
+      connections: CONNECTIONS,
+      keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+      connect: { timeout: options.timeoutMilliseconds },
+      maxResponseSize: MAX_ANSWER_BYTES,
+      // The whole request has its bound; these would only blur whose it was.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+
+  /** Requests that have no answer yet. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  get condition(): string {
+    return this.#trouble ?? 'no trouble'
+  }
+
+  async call(action: RoutingAction, request: string): Promise<Buffer> {
+    if (this.#waiting >= this.#options.maxWaiting || !this.#bytes.tryAcquire(request.length)) {
+      throw new RoutingOverloaded('Too many routing requests are waiting.', RETRY_SECONDS)
+    }
+    this.#waiting++
+    try {
+      const answer = await this.#ask(action, request)
+      this.#trouble = undefined
+      if (answer.status === 200) return answer.body
+      throw failureOf(answer)
+    } finally {
+      this.#waiting--
+      this.#bytes.release(request.length)
+    }
+  }
+
+  /** Ends all connections, when their requests have been answered. */
+  stop(): Promise<void> {
+    return this.#agent.close()
+  }
+
+  /** @throws {RoutingTimedOut} {@link RoutingGone} */
+  async #ask(action: RoutingAction, request: string): Promise<RemoteAnswer> {
+    const { timeoutMilliseconds } = this.#options
+    const signal = AbortSignal.timeout(timeoutMilliseconds)
+    try {
+      const { origin, pathname } = new URL(`${this.#base}/${action}`)
+      const { statusCode, headers, body } = await this.#agent.request({
+        origin,
+        path: pathname,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: request,
+        signal,
+      })
+      const retryAfter = Number(headers['retry-after'])
+      return { status: statusCode, retryAfter, body: Buffer.from(await body.arrayBuffer()) }
+    } catch (cause) {
+      const seconds = timeoutMilliseconds / 1000
+      const failure = signal.aborted
+        ? new RoutingTimedOut(`The routing server did not respond within ${seconds} s.`, RETRY_SECONDS)
+        : new RoutingGone('The routing server cannot be reached.', RETRY_SECONDS, cause)
+      this.#trouble = failure.message
+      throw failure
+    }
+  }
+}
+
+interface RemoteAnswer {
+  readonly status: number
+  /** Seconds; NaN where the server names none, or a date. */
+  readonly retryAfter: number
+  readonly body: Buffer
+}
+
+/** What an answer other than 200 is: Valhalla's own error, in its form or that of OSRM, or one of what stands before it. */
+function failureOf({ status, retryAfter, body }: RemoteAnswer): Error {
+  if (status === 503 || status === 429) return busy(retryAfter)
+  let said: { error_code?: unknown; error?: unknown; code?: unknown; message?: unknown } | null
+  try {
+    said = JSON.parse(body.toString())
+  } catch {
+    said = null
+  }
+  const code = said?.error_code ?? said?.code
+  if (typeof code === 'number' || typeof code === 'string') {
+    return refusalOf(String(said?.error ?? said?.message ?? `error ${code}`), code)
+  }
+  return new RoutingGone(`The routing server answered with status ${status}.`, RETRY_SECONDS)
+}
+
+function busy(retryAfter: number): RoutingUnavailable {
+  const seconds = retryAfter > 0 ? Math.min(retryAfter, MAX_RETRY_SECONDS) : RETRY_SECONDS
+  return new RoutingOverloaded('The routing server is busy.', seconds)
+}

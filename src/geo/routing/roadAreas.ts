@@ -1,0 +1,86 @@
+import { checkRing } from '../../geometry/ring.ts'
+import type { Position, TravelMode } from '../../model/geofence.ts'
+import { AreaRefused, AreaTimedOut, type AreaSource } from '../../registry/port.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import { asked } from './asking.ts'
+import { RoutingTimedOut, type IsochroneAnswer, type RoutingEngines } from './port.ts'
+import { costingOf, locationOf } from './travel.ts'
+
+/** Metres by which an outline may be off, tried until it is one that a geofence can have. */
+const TOLERANCES = [5, 20, 80, 320] as const
+const MOST_CORNERS = 2000
+/**
+ * Of driving, beyond which the finest is not tried: its outline has more corners than that, and over 90 minutes Valhalla 3.6 may take a
+ * minute and 8 GB to simplify it by so little.
+ */
+const FINE_MINUTES = 45
+
+/** Which road network has a place, and when that changes. */
+type Networks = Pick<AreaSource, 'networkAt' | 'onChange'>
+
+/** The areas from which places are reached in time, on the road networks of this server. */
+export class RoadAreas implements AreaSource {
+  readonly #engines: RoutingEngines
+  readonly #networks: Networks
+
+  constructor(engines: RoutingEngines, networks: Networks) {
+    this.#engines = engines
+    this.#networks = networks
+  }
+
+  networkAt(place: Position): string | undefined {
+    return this.#networks.networkAt(place)
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#networks.onChange(listener)
+  }
+
+  async areaAround(place: Position, minutes: number, mode: TravelMode): Promise<readonly Position[]> {
+    const point = { param: 'coordinates', position: place }
+    try {
+      const engine = this.#engines.containing([point])
+      const journey = { engine, mode, points: [point], blamed: 'coordinates' }
+      for (const generalize of tolerancesFor(minutes, mode)) {
+        const answer = await asked(journey, () =>
+          engine.ask('isochrone', {
+            locations: [locationOf(point)],
+            costing: costingOf(mode),
+            contours: [{ time: minutes }],
+            polygons: true,
+            // The place is where journeys end.
+            reverse: true,
+            // Of several islands the largest.
+            denoise: 1,
+            generalize,
+          }),
+        )
+        const ring = largestRing(answer)
+        if (ring !== undefined && ring.length <= MOST_CORNERS && checkRing(ring) === undefined) return ring
+      }
+    } catch (error) {
+      if (error instanceof RoutingTimedOut) throw new AreaTimedOut(error.message, { cause: error })
+      // Any other 503 passes by itself.
+      if (!(error instanceof ApiError) || error.code === 503) throw error
+      throw new AreaRefused(error.message, { cause: error })
+    }
+    throw new AreaRefused('The area is too small, or too ragged, for a geofence.')
+  }
+}
+
+/** The outer ring with the most corners; undefined where there is none. */
+function largestRing({ features }: IsochroneAnswer): readonly Position[] | undefined {
+  const geometry = features[0]?.geometry
+  const rings =
+    geometry?.type === 'Polygon'
+      ? [geometry.coordinates[0]]
+      : geometry?.type === 'MultiPolygon'
+        ? geometry.coordinates.map(([outer]) => outer)
+        : []
+  return rings.filter((ring) => ring !== undefined).toSorted((a, b) => b.length - a.length)[0]
+}
+
+function tolerancesFor(minutes: number, mode: TravelMode): readonly number[] {
+  const isFar = minutes > FINE_MINUTES && mode !== 'foot' && mode !== 'bike'
+  return isFar ? TOLERANCES.slice(1) : TOLERANCES
+}

@@ -1,0 +1,190 @@
+import tzLookup from '@photostructure/tz-lookup'
+import Type, { type TLiteral, type TUnion } from 'typebox'
+import { dateText, parseCoordinates, parseDate, Text } from '../../http/schemas.ts'
+import type { PlacedPoint } from '../extract/port.ts'
+import type { TravelMode } from '../../model/geofence.ts'
+import { offsetMs } from '../../model/operatingHours.ts'
+import { badParam } from '../../runtime/errors.ts'
+import type { GeometryForm } from './geometryForm.ts'
+import type { Costing, CostingOptions, RoutingLocation, RoutingTime } from './port.ts'
+import type { Units } from './units.ts'
+
+/** The parameters that the routing endpoints share, and what they are to the engine. */
+
+/** A road farther from a point than this is not the road that was meant: a point in the sea has none. */
+export const SNAP_METERS = 1000
+
+const COSTINGS: Readonly<Record<TravelMode, Costing>> = {
+  car: 'auto',
+  truck: 'truck',
+  foot: 'pedestrian',
+  bike: 'bicycle',
+  motorbike: 'motorcycle',
+}
+const MODES = Object.keys(COSTINGS) as TravelMode[]
+
+const AVOIDABLE = ['tolls', 'highways', 'ferries', 'borderCrossings'] as const
+type Avoidable = (typeof AVOIDABLE)[number]
+
+/** Valhalla's name of each language of the interface. */
+export const LANGUAGES = {
+  de: 'de-DE',
+  en: 'en-US',
+  es: 'es-ES',
+  fr: 'fr-FR',
+  ja: 'ja-JP',
+  ko: 'ko-KR',
+  pt: 'pt-PT',
+  ru: 'ru-RU',
+} as const
+export type Language = keyof typeof LANGUAGES
+
+// Schemas
+
+export const ModeText = oneOf(MODES, 'How to travel.')
+export const ModesText = Text(256, `How to travel: some of ${MODES.join(', ')}, separated by commas.`)
+export const UnitsText = Type.Union([Type.Literal('metric'), Type.Literal('imperial')], {
+  default: 'imperial',
+  description: 'Distances in metres, or feet; their texts in kilometres, or miles.',
+})
+export const AvoidText = Text(
+  256,
+  `What to avoid if another route exists: some of ${AVOIDABLE.join(', ')}, separated by commas.`,
+)
+export const GeometryText = oneOf<GeometryForm | 'polyline'>(
+  ['linestring', 'polyline5', 'polyline6', 'polyline'],
+  'The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five.',
+)
+export const DepartureText = dateText(
+  'Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored.',
+)
+export const LanguageText = oneOf(Object.keys(LANGUAGES) as Language[], 'Language of all texts.')
+
+/** `latitude,longitude|latitude,longitude|…`; {@link parseLocations} reads it. */
+export function LocationsText(description: string) {
+  return Type.String({
+    maxLength: 65_536,
+    description: `\`latitude,longitude\` in degrees, separated by \`|\`. ${description}`,
+    examples: ['-34.9059,-56.1913|-34.9121,-56.1637'],
+  })
+}
+
+/** One of some words. */
+function oneOf<T extends string>(values: readonly T[], description: string): TUnion<TLiteral<T>[]> {
+  return Type.Union(
+    values.map((value) => Type.Literal(value)),
+    { description },
+  )
+}
+
+// Readers
+
+/**
+ * Reads points that are separated by `|`.
+ * @throws ApiError 400 naming the parameter, and which point it is
+ */
+export function parseLocations(param: string, text: string): PlacedPoint[] {
+  return text.split('|').map((one, i, all) => {
+    const { latitude, longitude } = parseCoordinates(param, one, all.length > 1 ? `Number ${i + 1}: ` : '')
+    return { param, position: [longitude, latitude] }
+  })
+}
+
+/**
+ * {@link parseLocations} of a journey with stops.
+ * @throws ApiError 400 naming the parameter `locations`, also where there are less than two or more than `most`
+ */
+export function parseStops(text: string, most: number): PlacedPoint[] {
+  const points = parseLocations('locations', text)
+  if (points.length < 2) throw badParam('locations', 'At least 2 locations, separated by |.')
+  if (points.length > most) {
+    throw badParam('locations', `At most ${most} locations. These are ${points.length}.`)
+  }
+  return points
+}
+
+/** @throws ApiError 400 naming the parameter `modes` */
+export function parseModes(text: string): TravelMode[] {
+  return parseWords('modes', text, MODES)
+}
+
+/** @throws ApiError 400 naming the parameter `avoid` */
+export function parseAvoid(text: string | undefined): Avoidable[] {
+  return text === undefined ? [] : parseWords('avoid', text, AVOIDABLE)
+}
+
+/**
+ * Reads words separated by commas, each once.
+ * @throws ApiError 400 naming the parameter
+ */
+export function parseWords<T extends string>(param: string, text: string, words: readonly T[]): T[] {
+  const found = new Set<T>()
+  for (const part of text.split(',')) {
+    const word = words.find((one) => one === part.trim())
+    if (word === undefined) throw badParam(param, `Must be some of ${words.join(', ')}, separated by commas.`)
+    found.add(word)
+  }
+  return [...found]
+}
+
+/** `polyline` is what the web SDK's types call the one of five digits. */
+export function formOf(text: GeometryForm | 'polyline'): GeometryForm {
+  return text === 'polyline' ? 'polyline5' : text
+}
+
+// For the engine
+
+export function costingOf(mode: TravelMode): Costing {
+  return COSTINGS[mode]
+}
+
+export function locationOf({ position: [lon, lat] }: PlacedPoint): RoutingLocation {
+  return { lat, lon, search_cutoff: SNAP_METERS }
+}
+
+/** Units of the engine's texts. */
+export function textUnits(units: Units): 'kilometers' | 'miles' {
+  return units === 'metric' ? 'kilometers' : 'miles'
+}
+
+/**
+ * When a journey from a point begins, as the engine wants it: on the wall clock there.
+ * @throws ApiError 400 naming the parameter `departureTime`
+ */
+export function departureOf(
+  text: string | number | undefined,
+  { position: [longitude, latitude] }: PlacedPoint,
+): { readonly date_time?: RoutingTime } {
+  if (text === undefined) return {}
+  const time = parseDate('departureTime', text)
+  // The engine knows no other centuries.
+  if (time < EARLIEST || time >= LATEST) throw badParam('departureTime', 'Must be from 1970 to 9998.')
+  const local = new Date(time + offsetMs(tzLookup(latitude, longitude), time))
+  return { date_time: { type: 1, value: local.toISOString().slice(0, 16) } }
+}
+
+const EARLIEST = Date.UTC(1970)
+const LATEST = Date.UTC(9999)
+
+/** Nothing of what is to be avoided. There is no such rule for borders: crossing one costs as much as may be. */
+export function withoutAny(avoid: readonly Avoidable[]): CostingOptions {
+  return {
+    ...(avoid.includes('tolls') && { exclude_tolls: true }),
+    ...(avoid.includes('highways') && { exclude_highways: true }),
+    ...(avoid.includes('ferries') && { exclude_ferries: true }),
+    ...(avoid.includes('borderCrossings') && { country_crossing_penalty: MOST_SECONDS }),
+  }
+}
+
+/** As little of what is to be avoided as there must be. */
+export function withLittle(avoid: readonly Avoidable[]): CostingOptions {
+  return {
+    ...(avoid.includes('tolls') && { use_tolls: 0 }),
+    ...(avoid.includes('highways') && { use_highways: 0 }),
+    ...(avoid.includes('ferries') && { use_ferry: 0 }),
+    ...(avoid.includes('borderCrossings') && { country_crossing_penalty: MOST_SECONDS }),
+  }
+}
+
+/** The highest penalty that Valhalla takes: twelve hours. */
+const MOST_SECONDS = 43_200

@@ -1,0 +1,423 @@
+/**
+ * Valhalla in a child process of ours. In this process its searches would share the threads of file system and DNS, its
+ * memory would be ours, and a fault in it the end of tracking.
+ *
+ * Owns: the life of the child, and who waits for it. Does not own: what requests mean, what answers are kept (cache.ts).
+ *
+ * 1. The child starts with the first request, ends after ten minutes without one, and is started again by the next.
+ * 2. It has at most one request more than it has threads, so that none of them waits for us; the others wait here, bounded in
+ *    number and bytes; past the bound, and after waiting too long, the answer is 503.
+ * 3. A child that ends by itself fails what it had with 503: one of them may have been the reason.
+ * 4. A request without an answer in time fails with 503 and takes the child with it, since nothing else ends a search. The
+ *    others that it had are tried once more.
+ * 5. A child whose memory has grown past its bound finishes what it has, and the next takes over.
+ * 6. A child that fails again and again is started more and more slowly, five seconds apart at most.
+ */
+import { fork, type ChildProcess } from 'node:child_process'
+import { constants, setPriority } from 'node:os'
+import { createInterface } from 'node:readline'
+import { ROUTING_CHILD } from '../../../workers/urls.ts'
+import { ByteBound } from '../../runtime/byteBound.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { EngineReply, EngineRequest, OpenEngine } from './engineChild.ts'
+import {
+  RoutingGone,
+  RoutingMissing,
+  RoutingOverloaded,
+  RoutingTimedOut,
+  type RoutingAction,
+} from './port.ts'
+import { refusalOf } from './refusals.ts'
+import type { Valhalla } from './valhalla.ts'
+import { valhallaConfig } from './valhallaConfig.ts'
+
+/** Of requests that wait, together. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024
+const IDLE_MILLISECONDS = 600_000
+const TICK_MILLISECONDS = 1000
+/** A child tells every second that it is alive. Counted in ticks of ours, for when it is we who stood still. */
+const MAX_SILENT_TICKS = 10
+/** What a machine takes to start one that is busy with everything else. */
+const MAX_STARTING_TICKS = 60
+const FIRST_PAUSE_MILLISECONDS = 100
+const MAX_PAUSE_MILLISECONDS = 5000
+/** A child that has lived that long has not failed at its start. */
+const SOUND_MILLISECONDS = 30_000
+/** How long a machine on which the package could not be loaded is believed to be so. */
+const MISSING_MILLISECONDS = 60_000
+/** Seconds for a client to wait. */
+const RETRY_SECONDS = 1
+/** Of the bound on a child's memory: for tiles, and for those of matrices of places that are far apart. */
+const TILES_SHARE = 0.4
+const FAR_TILES_SHARE = 0.2
+
+export interface ValhallaProcessOptions {
+  /** Absolute path of the folder of tiles. */
+  readonly tiles: string
+  /** Of the region, for the log. */
+  readonly name: string
+  /** Searches at one time, > 0. */
+  readonly threads: number
+  /** For a request to wait, and again for it to be answered; > 0. */
+  readonly timeoutMilliseconds: number
+  /** Resident memory of the child after which it is replaced. */
+  readonly memoryBytes: number
+  /** Requests that may wait. */
+  readonly maxWaiting: number
+  readonly logger: Logger
+  /** Told of each child that ended. */
+  readonly ended: (end: ChildEnd) => void
+  /** What the child runs; a test brings its own. */
+  readonly child?: URL
+}
+
+/** Why a child ended: by itself, or ended by us. */
+export type ChildEnd = 'crashed' | 'hung' | 'silent' | 'memory' | 'idle' | 'missing' | 'stopped'
+
+interface Call {
+  readonly action: RoutingAction
+  readonly request: string
+  readonly resolve: (json: Buffer) => void
+  readonly reject: (error: Error) => void
+  timer: NodeJS.Timeout | undefined
+  /** It was in a child that was ended because of another request. */
+  retried: boolean
+}
+
+interface Child {
+  readonly process: ChildProcess
+  readonly startedAt: number
+  /** By id. */
+  readonly calls: Map<number, Call>
+  ready: boolean
+  /** Ticks since it was last heard of. */
+  silentTicks: number
+  residentBytes: number
+  /** It gets no more requests, and ends with the last that it has. */
+  retiring: 'memory' | 'idle' | 'stopped' | undefined
+  /** We have ended it, and why. */
+  end: ChildEnd | undefined
+}
+
+export class ValhallaProcess implements Valhalla {
+  readonly #options: ValhallaProcessOptions
+  readonly #waiting: Call[] = []
+  readonly #waitingBytes = new ByteBound(MAX_WAITING_BYTES)
+  #child: Child | undefined
+  #lastId = 0
+  #usedAt = 0
+  #failures = 0
+  #pause: NodeJS.Timeout | undefined
+  #ticking: NodeJS.Timeout | undefined
+  /** Until when no child is tried, of {@link performance}. */
+  #missingUntil = 0
+  #stopped: (() => void) | undefined
+  #stopping: Promise<void> | undefined
+
+  constructor(options: ValhallaProcessOptions) {
+    this.#options = options
+  }
+
+  /** Requests that no child has yet. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** Of the child, 0 where there is none. */
+  get residentBytes(): number {
+    return this.#child?.residentBytes ?? 0
+  }
+
+  get condition(): string {
+    if (this.#isMissing()) return 'cannot be loaded on this machine'
+    const waiting = this.#waiting.length === 0 ? '' : `, ${this.#waiting.length} requests waiting`
+    if (this.#child === undefined)
+      return (this.#pause === undefined ? 'not in use' : 'starting again') + waiting
+    return (this.#child.ready ? 'running' : 'starting') + waiting
+  }
+
+  call(action: RoutingAction, request: string): Promise<Buffer> {
+    if (this.#stopping !== undefined) return Promise.reject(gone('The routing engine is being replaced.'))
+    if (this.#isMissing()) return Promise.reject(missing())
+    if (this.#waiting.length >= this.#options.maxWaiting || !this.#waitingBytes.tryAcquire(request.length)) {
+      return Promise.reject(new RoutingOverloaded('Too many routing requests are waiting.', RETRY_SECONDS))
+    }
+    return new Promise((resolve, reject) => {
+      const call: Call = { action, request, resolve, reject, timer: undefined, retried: false }
+      this.#waiting.push(call)
+      this.#giveUpLater(call)
+      this.#pump()
+    })
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= new Promise((resolve) => {
+      this.#stopped = resolve
+      this.#endIfDone()
+    })
+    return this.#stopping
+  }
+
+  #isMissing(): boolean {
+    return performance.now() < this.#missingUntil
+  }
+
+  /** Hands over what may be handed over, to a child that is started where there is none. */
+  #pump(): void {
+    const child = this.#child
+    if (child === undefined) {
+      if (this.#waiting.length > 0 && this.#pause === undefined) this.#start()
+      return
+    }
+    if (!child.ready || child.retiring !== undefined || child.end !== undefined) return
+    while (child.calls.size <= this.#options.threads && this.#waiting.length > 0) {
+      const call = this.#waiting.shift()!
+      this.#waitingBytes.release(call.request.length)
+      this.#send(child, call)
+    }
+  }
+
+  #send(child: Child, call: Call): void {
+    const id = ++this.#lastId
+    const { action, request } = call
+    child.calls.set(id, call)
+    this.#bound(call, () => {
+      // Who is late together with another, that has cost the child its life already, is tried again with the rest.
+      if (child.end === undefined && child.calls.delete(id)) this.#giveUp(child, call)
+    })
+    child.process.send({ id, action, request } satisfies EngineRequest, () => {})
+  }
+
+  #giveUp(child: Child, { action, reject }: Call): void {
+    const { name, timeoutMilliseconds } = this.#options
+    this.#options.logger.warn({ region: name, action }, 'a routing request took too long; ending its process')
+    reject(
+      new RoutingTimedOut(
+        `The routing engine did not respond within ${timeoutMilliseconds / 1000} s.`,
+        RETRY_SECONDS,
+      ),
+    )
+    this.#kill(child, 'hung')
+  }
+
+  /** Whoever waits too long is told so. */
+  #giveUpLater(call: Call): void {
+    this.#bound(call, () => {
+      const at = this.#waiting.indexOf(call)
+      if (at < 0) return
+      this.#waiting.splice(at, 1)
+      this.#waitingBytes.release(call.request.length)
+      call.reject(new RoutingOverloaded('The routing engine is busy.', RETRY_SECONDS))
+      this.#endIfDone()
+    })
+  }
+
+  /** After this the call is late, unless something else has become of it. */
+  #bound(call: Call, late: () => void): void {
+    clearTimeout(call.timer)
+    // What came while we stood still is read before the clock is believed.
+    call.timer = setTimeout(() => setImmediate(late), this.#options.timeoutMilliseconds)
+  }
+
+  #start(): void {
+    const { threads, child: entry = ROUTING_CHILD } = this.#options
+    // Nothing of our environment: it holds keys and passwords.
+    const env = { PATH: process.env.PATH, UV_THREADPOOL_SIZE: String(threads) }
+    const forked = fork(entry, {
+      serialization: 'advanced',
+      execArgv: [],
+      env,
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    const child: Child = {
+      process: forked,
+      startedAt: performance.now(),
+      calls: new Map(),
+      ready: false,
+      silentTicks: 0,
+      residentBytes: 0,
+      retiring: undefined,
+      end: undefined,
+    }
+    this.#child = child
+    forked.on('message', (reply) => this.#hear(child, reply as EngineReply))
+    forked.on('error', (err) => this.#options.logger.error({ err }, 'the routing process failed'))
+    forked.on('exit', (code, signal) => this.#ended(child, code, signal))
+    if (forked.pid === undefined) return this.#ended(child, null, null)
+    lowerPriority(forked.pid)
+    createInterface({ input: forked.stderr! }).on('line', (line) =>
+      this.#options.logger.warn({ region: this.#options.name }, `routing process: ${line}`),
+    )
+    const { tiles, memoryBytes } = this.#options
+    const tileCache = (share: number): number => Math.floor((memoryBytes * share) / threads)
+    const config = valhallaConfig({ tiles, tileCacheBytes: tileCache(TILES_SHARE) })
+    const farConfig = valhallaConfig({ tiles, tileCacheBytes: tileCache(FAR_TILES_SHARE), isFar: true })
+    forked.send({ config, farConfig } satisfies OpenEngine, () => {})
+    this.#usedAt = performance.now()
+    this.#ticking ??= setInterval(() => this.#tick(), TICK_MILLISECONDS).unref()
+  }
+
+  #hear(child: Child, reply: EngineReply): void {
+    child.silentTicks = 0
+    switch (reply.is) {
+      case 'ready':
+        child.ready = true
+        return this.#pump()
+      case 'unusable':
+        this.#options.logger.error({ reason: reply.reason }, 'the routing engine cannot be loaded')
+        this.#missingUntil = performance.now() + MISSING_MILLISECONDS
+        return this.#kill(child, 'missing')
+      case 'alive':
+        child.residentBytes = reply.residentBytes
+        if (reply.residentBytes > this.#options.memoryBytes) this.#replace(child)
+        return
+      case 'answer':
+        this.#take(child, reply.id)?.resolve(reply.json)
+        break
+      case 'refusal':
+        this.#take(child, reply.id)?.reject(refusalOf(reply.message))
+    }
+    this.#usedAt = performance.now()
+    if (child.retiring !== undefined) this.#retire(child, child.retiring)
+    this.#pump()
+    this.#endIfDone()
+  }
+
+  #take(child: Child, id: number): Call | undefined {
+    const call = child.calls.get(id)
+    clearTimeout(call?.timer)
+    child.calls.delete(id)
+    return call
+  }
+
+  #tick(): void {
+    const child = this.#child
+    if (child === undefined) return
+    child.silentTicks++
+    if (child.silentTicks > (child.ready ? MAX_SILENT_TICKS : MAX_STARTING_TICKS)) {
+      this.#options.logger.warn(
+        { region: this.#options.name },
+        'the routing process does not respond; ending it',
+      )
+      this.#kill(child, 'silent')
+    } else if (child.calls.size === 0 && performance.now() - this.#usedAt > IDLE_MILLISECONDS) {
+      this.#retire(child, 'idle')
+    }
+  }
+
+  #replace(child: Child): void {
+    const { residentBytes, retiring } = child
+    const { logger, name, memoryBytes } = this.#options
+    if (retiring !== undefined) return
+    logger.info(
+      { region: name, residentBytes, memoryBytes },
+      'the routing process uses too much memory; replacing it',
+    )
+    this.#retire(child, 'memory')
+  }
+
+  #retire(child: Child, why: NonNullable<Child['retiring']>): void {
+    child.retiring = why
+    if (child.calls.size === 0) this.#kill(child, why)
+  }
+
+  #kill(child: Child, why: ChildEnd): void {
+    if (child.end !== undefined) return
+    child.end = why
+    child.process.kill('SIGKILL')
+  }
+
+  #ended(child: Child, code: number | null, signal: NodeJS.Signals | null): void {
+    if (this.#child !== child) return
+    this.#child = undefined
+    clearInterval(this.#ticking)
+    this.#ticking = undefined
+    const end = child.end ?? 'crashed'
+    this.#options.ended(end)
+    const failed = end === 'crashed' || end === 'hung' || end === 'silent'
+    if (end === 'crashed') {
+      const { logger, name } = this.#options
+      logger.error(
+        { region: name, code, signal, requests: child.calls.size },
+        'the routing process ended unexpectedly',
+      )
+    }
+    const again: Call[] = []
+    for (const call of child.calls.values()) {
+      clearTimeout(call.timer)
+      if (failed && end !== 'crashed' && !call.retried) again.push(call)
+      else call.reject(end === 'missing' ? missing() : gone('The routing engine ended during the request.'))
+    }
+    this.#waitAgain(again)
+    if (end === 'missing') this.#refuseWaiting()
+    if (failed) this.#pauseAfter(performance.now() - child.startedAt)
+    this.#pump()
+    this.#endIfDone()
+  }
+
+  /** In front of all others; they were within the bounds before. */
+  #waitAgain(calls: readonly Call[]): void {
+    for (const call of calls.toReversed()) {
+      if (!this.#waitingBytes.tryAcquire(call.request.length)) {
+        call.reject(new RoutingOverloaded('Too many routing requests are waiting.', RETRY_SECONDS))
+        continue
+      }
+      call.retried = true
+      this.#waiting.unshift(call)
+      this.#giveUpLater(call)
+    }
+  }
+
+  #refuseWaiting(): void {
+    for (const call of this.#waiting.splice(0)) {
+      clearTimeout(call.timer)
+      this.#waitingBytes.release(call.request.length)
+      call.reject(missing())
+    }
+  }
+
+  /** The next start waits, the longer the more have failed. */
+  #pauseAfter(livedMilliseconds: number): void {
+    this.#failures = livedMilliseconds > SOUND_MILLISECONDS ? 1 : this.#failures + 1
+    if (this.#failures === 1) return
+    const wanted = FIRST_PAUSE_MILLISECONDS * 2 ** (this.#failures - 2)
+    this.#pause = setTimeout(
+      () => {
+        this.#pause = undefined
+        this.#pump()
+      },
+      Math.min(wanted, MAX_PAUSE_MILLISECONDS),
+    )
+  }
+
+  #endIfDone(): void {
+    if (this.#stopped === undefined || this.#waiting.length > 0) return
+    const child = this.#child
+    if (child === undefined) {
+      clearTimeout(this.#pause)
+      this.#stopped()
+    } else if (child.calls.size === 0) {
+      this.#retire(child, 'stopped')
+    }
+  }
+}
+
+function gone(message: string): RoutingGone {
+  return new RoutingGone(message, RETRY_SECONDS)
+}
+
+function missing(): RoutingMissing {
+  return new RoutingMissing(
+    'Routing needs the package @valhallajs/valhallajs, which cannot be loaded on this machine.',
+    MISSING_MILLISECONDS / 1000,
+  )
+}
+
+/** A late route is better than late updates. From here, before the child has threads: they take over its priority. */
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // It has ended already, which is heard of in another way.
+  }
+}

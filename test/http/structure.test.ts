@@ -1,0 +1,118 @@
+import { Packr } from 'msgpackr'
+import t from 'tap'
+import { readForm } from '../../src/http/formValues.ts'
+import { parseJsonObject } from '../../src/http/jsonBody.ts'
+import { parseJson } from '../../src/http/jsonStructure.ts'
+import { parseGeofence } from '../../src/registry/geofenceSchema.ts'
+import { jsonCodec } from '../../src/stream/jsonCodec.ts'
+import { msgpackCodec } from '../../src/stream/msgpackCodec.ts'
+import Type from 'typebox'
+import { runs } from '../geometry/shapes.ts'
+import fc from '../kit/fastCheck.ts'
+
+/** Bodies whose structure makes them dear to parse (G7): refused before they are, wherever JSON or MessagePack is read. */
+
+const MEGABYTE = 1_048_576
+
+function list(item: (i: number) => string): string {
+  const items: string[] = []
+  for (let i = 0, length = 0; length < MEGABYTE - 100; i++) {
+    const text = item(i)
+    items.push(text)
+    length += text.length + 1
+  }
+  return `[${items.join(',')}]`
+}
+
+const HOSTILE: Readonly<Record<string, readonly [json: string, message: RegExp]>> = {
+  'empty lists': [list(() => '[]'), /at most 20000 objects and lists/],
+  'empty objects': [list(() => '{}'), /at most 20000 objects and lists/],
+  'objects with names of their own': [list((i) => `{"${i.toString(36)}":1}`), /at most 5000 different keys/],
+  'objects with the same names': [
+    list(() => '{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":0}'),
+    /at most 100000 keys/,
+  ],
+  members: [
+    list((i) => `"${i.toString(36)}":1`)
+      .replace('[', '{')
+      .replace(']', '}'),
+    /different keys/,
+  ],
+  'names that begin with an escape': [list((i) => `{"\\n${i}":1}`), /different keys/],
+  'nested lists': ['['.repeat(MEGABYTE / 2) + ']'.repeat(MEGABYTE / 2), /deeper than 64/],
+  'nested objects': ['{"a":'.repeat(MEGABYTE / 6) + '1' + '}'.repeat(MEGABYTE / 6), /deeper than 64/],
+}
+
+t.test('dear structures are refused by their bound, before they are parsed', (t) => {
+  const real = JSON.parse
+  t.teardown(() => (JSON.parse = real))
+  JSON.parse = () => t.fail('parsed')
+  for (const [name, [json, message]] of Object.entries(HOSTILE)) {
+    const inBody = `{"x":${json}}`
+    const refusal = { code: 400, message }
+    t.throws(() => parseJsonObject(inBody), { ...refusal, param: 'body' }, name)
+    t.throws(() => jsonCodec.decode(Buffer.from(inBody)), { ...refusal, param: 'message' }, name)
+    const metadata = Type.Record(Type.String(), Type.Unknown())
+    const form = `metadata=${encodeURIComponent(json)}`
+    t.throws(() => readForm(form, { metadata }, 'keep'), { ...refusal, param: 'metadata' }, name)
+    const definition = { description: 'x', tag: 'x', externalId: 'x', type: 'polygon', coordinates: json }
+    t.throws(() => parseGeofence(definition), { ...refusal, param: 'coordinates' }, name)
+  }
+  t.end()
+})
+
+t.test('many short texts of one form count together', (t) => {
+  const schema = { metadata: Type.Record(Type.String(), Type.Array(Type.Unknown())) }
+  const text = encodeURIComponent(`[${'[],'.repeat(300)}[]]`)
+  const form = (count: number) => Array.from({ length: count }, (_, i) => `metadata[${i}]=${text}`).join('&')
+  t.equal(Object.keys(readForm(form(50), schema, 'keep')['metadata'] as object).length, 50)
+  t.throws(() => readForm(form(100), schema, 'keep'), { code: 400, message: /objects and lists/ })
+  t.equal(Object.keys(readForm(form(50), schema, 'keep')['metadata'] as object).length, 50, 'each by itself')
+  t.end()
+})
+
+t.test('the same in MessagePack', (t) => {
+  const packr = new Packr({ useRecords: false, variableMapSize: true })
+  const many = (item: (i: number) => unknown, length = 300_000) => Array.from({ length }, (_, i) => item(i))
+  const cases: [unknown, RegExp][] = [
+    [many(() => ({})), /objects and lists/],
+    [many(() => []), /objects and lists/],
+    [many(() => ''), /values/],
+    [many(() => 1), /values/],
+    [many((i) => ({ [i.toString(36)]: 1 }), 10_000), /different keys/],
+    [Object.fromEntries(many((i) => i).map((i) => [`k${String(i)}`, 1])), /different keys/],
+  ]
+  for (const [x, message] of cases) {
+    const bytes = packr.pack({ type: 'ping', x })
+    t.throws(() => msgpackCodec.decode(bytes), { code: 400, param: 'message', message })
+  }
+  t.end()
+})
+
+t.test('the largest bodies of the interface pass', (t) => {
+  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`key ${i}`, i]))
+  const beacons = Array.from({ length: 8 }, () => ({ type: 'ibeacon', uuid: 'x', major: '1', minor: '2' }))
+  const update = { deviceId: 'x', latitude: 1, longitude: 2, accuracy: 5, foreground: true, stopped: false }
+  const replays = Array.from({ length: 1000 }, () => ({ ...update, metadata }))
+  const ranged = Array.from({ length: 1000 }, () => ({ ...update, beacons }))
+  const coordinates = [Array.from({ length: 2000 }, (_, i) => [i / 100, i / 200])]
+  const userIds = Array.from({ length: 10_000 }, (_, i) => `user-${i}`)
+  for (const body of [{ replays }, { replays: ranged }, { coordinates, userIds }])
+    t.same(parseJsonObject(JSON.stringify(body)), body)
+  t.end()
+})
+
+t.test('what is within the bounds is parsed as ever', (t) => {
+  // Long enough to be looked at.
+  const padding = 'x'.repeat(20_000)
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 6 }), (json) => {
+      const text = `[${json},"${padding}"]`
+      if (JSON.stringify(parseJson(text, 'body')) !== JSON.stringify(JSON.parse(text))) throw new Error(json)
+    }),
+    runs(300),
+  )
+  for (const text of ['{"a', '"\\', '[', `]${']'.repeat(100)}`, '{"a"::::}', '\\"'])
+    t.throws(() => parseJson(padding + text, 'body'), { name: 'SyntaxError' })
+  t.end()
+})
