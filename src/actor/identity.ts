@@ -3,7 +3,10 @@ import type { Update } from '../model/update.ts'
 import type { DeviceTable } from './deviceTable.ts'
 
 /** What of an update, or of a conversion, tells whose it is. */
-export type Sender = Pick<Update, 'scope' | 'deviceId' | 'userId' | 'installId' | 'stream' | 'sequence'>
+export type IdentityFields = Pick<
+  Update,
+  'scope' | 'deviceId' | 'userId' | 'installId' | 'stream' | 'sequence'
+>
 
 /** Which record of a device an update belongs to (evaluation.md, "Identity"). */
 export interface Identity {
@@ -24,7 +27,7 @@ export interface Identity {
  * it; else it is a new record. installId separates records only where both sides have one and they differ. Among
  * several that match, the one with the very installId wins, then the latest updated, received, created.
  */
-export function identify(table: DeviceTable, update: Sender): Identity {
+export function identify(table: DeviceTable, update: IdentityFields): Identity {
   let latestTime = -Infinity
   let same = -1
   let anonymous = -1
@@ -49,7 +52,7 @@ function isMarked(marks: readonly StreamMark[], stream: string, sequence: number
   return false
 }
 
-function preferred(table: DeviceTable, held: number, row: number, update: Sender): number {
+function preferred(table: DeviceTable, held: number, row: number, update: IdentityFields): number {
   if (held < 0) return row
   const heldMatches = table.profile(held).installId === update.installId
   const rowMatches = table.profile(row).installId === update.installId

@@ -35,7 +35,7 @@ export function userIdField(bytes: Buffer, at: number): number {
 }
 
 /** Epoch milliseconds. */
-export function createdAtOf(bytes: Buffer, at: number): number {
+export function profileCreatedAt(bytes: Buffer, at: number): number {
   let field = userIdField(bytes, at)
   for (let index = 2; index < CREATED_AT; index++) field = fieldAfter(bytes, field)
   return readNumber(bytes, field)

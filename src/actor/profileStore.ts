@@ -1,5 +1,12 @@
 import type { Profile } from '../model/device.ts'
-import { createdAtOf, deviceIdField, isSameField, isText, readText, userIdField } from './packedFields.ts'
+import {
+  profileCreatedAt,
+  deviceIdField,
+  isSameField,
+  isText,
+  readText,
+  userIdField,
+} from './packedFields.ts'
 import { packProfile, unpackProfile } from './profileCodec.ts'
 
 /**
@@ -116,7 +123,7 @@ export class ProfileStore {
   createdAt(row: number): number {
     const held = this.held[row]
     if (typeof held !== 'number') return this.peek(row).createdAt
-    return createdAtOf(this.chunkOf(held).bytes, profileAt(held))
+    return profileCreatedAt(this.chunkOf(held).bytes, profileAt(held))
   }
 
   isOfDevice(row: number, deviceId: string): boolean {

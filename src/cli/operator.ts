@@ -14,7 +14,7 @@ import { connectControl } from './control/client.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
 import { openCommitLog } from '../log/commitLog.ts'
 import { systemFiles } from '../log/files.ts'
-import { recover } from '../log/recovery.ts'
+import { recoverLog } from '../log/recovery.ts'
 import { logFolder } from '../log/segments.ts'
 import { openSnapshots } from '../log/snapshots.ts'
 import { lockStore, openStore } from '../log/store.ts'
@@ -123,7 +123,7 @@ async function backup(target: string, options: Options, print: Print): Promise<n
     source: server ?? stopped!,
     version: packageJson.version,
     now: clock.now(),
-    checkLog: (folder, storeId) => recover(systemFiles, logFolder(folder), storeId).position,
+    checkLog: (folder, storeId) => recoverLog(systemFiles, logFolder(folder), storeId).position,
     bytesPerSecond: server === undefined ? Infinity : BESIDE_A_SERVER_BYTES,
     progress: reporter(print),
     signal: interruption(),

@@ -5,17 +5,21 @@ import type { Served } from '../cluster/nats/calls.ts'
 import { Gateway } from '../cluster/gateway/gateway.ts'
 import { serveRoutes } from '../cluster/gateway/remoteRoutes.ts'
 import { webhooksSubject } from '../cluster/nats/subjects.ts'
-import type { Lease, Tenure } from '../cluster/ownership/jetStreamLease.ts'
+import type { Lease, LeaseHolder } from '../cluster/ownership/jetStreamLease.ts'
 import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
 import { openWebhooks } from './publicApi.ts'
 import type { Events } from './gatewayRole.ts'
-import { type Ground, type Part, openLease } from './distributedParts.ts'
+import { type DistributedParts, type RoleParts, openLease } from './distributedParts.ts'
 
 /** Webhooks, sent by one process at a time. */
-export async function openDelivery(ground: Ground, events: Events, users: Gateway): Promise<Part> {
+export async function openDelivery(
+  ground: DistributedParts,
+  events: Events,
+  users: Gateway,
+): Promise<RoleParts> {
   const { options, logger, streams, calls, registry, metrics, fatal } = ground
   const { index, feed, shared } = events
   const outgoing = new Outgoing(options.webhookPrivateAddresses)
@@ -24,7 +28,7 @@ export async function openDelivery(ground: Ground, events: Events, users: Gatewa
   const webhooks = openWebhooks(parts)
   registerWebhookMetrics(metrics, webhooks)
   let served: Served | undefined
-  const tenure: Tenure = {
+  const tenure: LeaseHolder = {
     async begin() {
       // A webhook that it does not know begins where the events end.
       await shared.caughtUp()

@@ -30,10 +30,10 @@ import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { openDelivery } from './deliveryRole.ts'
 import { listen, welcome } from './publicApi.ts'
 import { openEvents, openGateway, openGatewayFront } from './gatewayRole.ts'
-import { type Ground, openGround, groundChecks, leased } from './distributedParts.ts'
+import { type DistributedParts, openDistributedParts, groundChecks, leased } from './distributedParts.ts'
 import { openOwners } from './ownerRole.ts'
 import { rolesOf } from './roles.ts'
-import { openRoads } from './routing.ts'
+import { openRoutingService } from './routing.ts'
 import { watchTile38 } from './tile38.ts'
 
 /** Starts the process, which waits for its servers; it ends by a signal. */
@@ -45,7 +45,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     logger.warn('the data folder has devices and events of an embedded engine; only its registry is used')
   const metrics = new Metrics()
   const waiting = await openWaitingRoom(options, metrics)
-  const ground = await openGround(options, isIn, logger, metrics)
+  const ground = await openDistributedParts(options, isIn, logger, metrics)
   const { nats, registry, measurer, tile38 } = ground
 
   const events = isIn('gateway') || isIn('delivery') ? await openEvents(ground) : undefined
@@ -54,7 +54,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38?.copies, metrics)
   // Each gateway has its own.
-  const roads = isIn('gateway') ? openRoads({ options, logger, metrics, registry }) : undefined
+  const roads = isIn('gateway') ? openRoutingService({ options, logger, metrics, registry }) : undefined
   const front = roads && openGatewayFront(ground, events!, asking!, roads, tile38Checks)
   const checks = [
     ...groundChecks(ground),
@@ -119,7 +119,7 @@ async function openWaitingRoom(options: Options, metrics: Metrics) {
 
 /** Snapshots and the retention of users where partitions are, retention of events where an index is. */
 function housekeeping(
-  { options, logger }: Ground,
+  { options, logger }: DistributedParts,
   events: EventIndex | undefined,
   owners: Awaited<ReturnType<typeof openOwners>> | undefined,
 ): Housekeeping {
@@ -135,7 +135,7 @@ function housekeeping(
 }
 
 /** Probes and metrics of a process without an API. */
-function openBackServer({ options, logger, metrics }: Ground, checks: readonly ReadinessCheck[]) {
+function openBackServer({ options, logger, metrics }: DistributedParts, checks: readonly ReadinessCheck[]) {
   const server = createServer({
     routes: healthRoutes(checks, metrics, options.metricsToken),
     observe: (route) => metrics.observe(route),
@@ -149,7 +149,7 @@ function openBackServer({ options, logger, metrics }: Ground, checks: readonly R
 }
 
 /** `npm run keys` and `npm run projects` beside any of the processes. */
-function control({ options, logger, registry }: Ground): ControlServer {
+function control({ options, logger, registry }: DistributedParts): ControlServer {
   const store: BackupSource = {
     hold: () =>
       Promise.reject(

@@ -7,7 +7,7 @@ import type { Calls } from '../cluster/nats/calls.ts'
 import { NatsCalls } from '../cluster/nats/natsCalls.ts'
 import { storeSalt, type StoreSalt } from '../events/ids.ts'
 import { NatsLink, persistently } from '../cluster/nats/jetStreamConnection.ts'
-import { Lease, makeLeases, type Tenure } from '../cluster/ownership/jetStreamLease.ts'
+import { Lease, makeLeases, type LeaseHolder } from '../cluster/ownership/jetStreamLease.ts'
 import {
   findStreams,
   openStreams,
@@ -36,7 +36,7 @@ const DAY_MS = 86_400_000
 const LEASE_TTL_MS = 6000
 
 /** What all roles stand on. */
-export interface Ground {
+export interface DistributedParts {
   readonly options: Options
   readonly logger: Logger
   /** This run of the process; no other has the same. */
@@ -60,12 +60,12 @@ export interface Ground {
  * Waits for the servers, and for what is to be there, and brings the registry up to date. Who has partitions makes what is not there
  * yet: the others may be allowed no more than they do (config/nats/users.conf).
  */
-export async function openGround(
+export async function openDistributedParts(
   options: Options,
   isIn: (role: Role) => boolean,
   logger: Logger,
   metrics: Metrics,
-): Promise<Ground> {
+): Promise<DistributedParts> {
   const { natsReplicas, partitions, eventsDays, data, keys } = options
   const { tell: troubled } = new Troubles(clock, (err) => logger.warn(failureFields(err), 'failed; retrying'))
   const fatal = (error: Error) => {
@@ -145,7 +145,7 @@ async function openNats(way: NodeConnectionOptions, logger: Logger): Promise<Nat
   return nats
 }
 
-export function groundChecks({ nats, registry }: Ground): ReadinessCheck[] {
+export function groundChecks({ nats, registry }: DistributedParts): ReadinessCheck[] {
   return [
     { name: 'NATS', check: () => nats.status },
     { name: 'registry', check: () => registry.health },
@@ -153,16 +153,16 @@ export function groundChecks({ nats, registry }: Ground): ReadinessCheck[] {
 }
 
 /** What a role adds to the process. */
-export interface Part {
+export interface RoleParts {
   readonly services: readonly Service[]
   readonly checks: readonly ReadinessCheck[]
 }
 
 /** Waits for the servers, and for the lease from then on: one of all processes has it at a time. */
 export function openLease(
-  { id, nats, troubled }: Ground,
+  { id, nats, troubled }: DistributedParts,
   name: string,
-  tenure: Tenure,
+  tenure: LeaseHolder,
   isAble = () => true,
 ): Promise<Lease> {
   const options = { connection: nats.connection, name, holder: id, ttlMs: LEASE_TTL_MS, isAble, troubled }
@@ -170,8 +170,13 @@ export function openLease(
 }
 
 /** A service of which one of all processes does the work at a time, of those that are able to. */
-export function leased(ground: Ground, name: string, work: Service, isAble: () => boolean): Service {
-  const tenure: Tenure = { begin: async () => work.start?.(), end: async () => work.stop() }
+export function leased(
+  ground: DistributedParts,
+  name: string,
+  work: Service,
+  isAble: () => boolean,
+): Service {
+  const tenure: LeaseHolder = { begin: async () => work.start?.(), end: async () => work.stop() }
   let lease: Lease | undefined
   return {
     name,

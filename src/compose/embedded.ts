@@ -22,7 +22,7 @@ import { HostUsers } from '../users/hostUsers.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
 import { EventFeed } from '../events/feed.ts'
 import { storeSalt } from '../events/ids.ts'
-import { listen, openFront, openWebhooks, roomIn, welcome } from './publicApi.ts'
+import { listen, openPublicApi, openWebhooks, roomIn, welcome } from './publicApi.ts'
 import { openCommitLog } from '../log/commitLog.ts'
 import { openSnapshots } from '../log/snapshots.ts'
 import { openStore } from '../log/store.ts'
@@ -39,7 +39,7 @@ import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
 import { runRegistryCommand } from '../cli/registryCommands.ts'
 import { parseKeys } from '../registry/keys.ts'
 import { openRegistry } from '../registry/registry.ts'
-import { openRoads } from './routing.ts'
+import { openRoutingService } from './routing.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import { DRAIN_MILLISECONDS, Lifecycle } from '../runtime/lifecycle.ts'
@@ -143,10 +143,10 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
 
   // What users face. Positions are told to Tile38 too; what is asked here is answered here.
   const metrics = new Metrics()
-  const roads = openRoads({ options, logger, metrics, registry })
+  const roads = openRoutingService({ options, logger, metrics, registry })
   const positions = new HostPositions(host)
   const copied = tile38 && new TwiceObserved(positions)
-  const front = openFront({
+  const front = openPublicApi({
     options,
     logger,
     registry,

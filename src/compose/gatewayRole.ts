@@ -15,12 +15,20 @@ import { registerEventMetrics, registerMailboxMetrics } from '../ops/engineMetri
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import type { Service } from '../runtime/lifecycle.ts'
-import { openFront, roomIn, type Front } from './publicApi.ts'
-import { type Ground, groundChecks } from './distributedParts.ts'
-import type { Roads } from './routing.ts'
+import { openPublicApi, roomIn, type PublicApi } from './publicApi.ts'
+import { type DistributedParts, groundChecks } from './distributedParts.ts'
+import type { RoutingService } from './routing.ts'
 
 /** The events of all processes, in an index of this one: named by the store, since it is a copy of that store's stream. */
-export async function openEvents({ options, logger, nats, streams, metrics, troubled, fatal }: Ground) {
+export async function openEvents({
+  options,
+  logger,
+  nats,
+  streams,
+  metrics,
+  troubled,
+  fatal,
+}: DistributedParts) {
   const { manager, storeId } = streams
   const index = await openEventIndex({
     file: join(options.data, `events-${storeId}.sqlite`),
@@ -46,7 +54,7 @@ export async function openEvents({ options, logger, nats, streams, metrics, trou
 export type Events = Awaited<ReturnType<typeof openEvents>>
 
 /** The way to the owners of partitions. */
-export function openGateway({ options, id, salt, calls, registry, metrics, troubled }: Ground) {
+export function openGateway({ options, id, salt, calls, registry, metrics, troubled }: DistributedParts) {
   const mailbox = new ByteBound(options.mailboxBytes)
   registerMailboxMetrics(metrics, mailbox)
   const { partitions } = options
@@ -56,18 +64,18 @@ export function openGateway({ options, id, salt, calls, registry, metrics, troub
 
 /** The whole API. Webhooks are managed by the process that delivers to them. */
 export function openGatewayFront(
-  ground: Ground,
+  ground: DistributedParts,
   { shared, feed, checks }: Events,
   { gateway, mailbox }: ReturnType<typeof openGateway>,
-  roads: Roads,
+  roads: RoutingService,
   tile38Checks: readonly ReadinessCheck[],
-): Front {
+): PublicApi {
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
   const { partitions } = options
   const shares = Array.from({ length: partitions }, (_, partition) => String(partition))
   const read = tile38?.copies.readDevices(shares, gateway)
   const nobody = 'No process delivers webhooks at the moment. Try again.'
-  return openFront({
+  return openPublicApi({
     options,
     logger,
     registry,

@@ -11,7 +11,7 @@ import { EventPublisher } from '../cluster/journal/eventPublisher.ts'
 import { persistently } from '../cluster/nats/jetStreamConnection.ts'
 import { JetStreamEvents } from '../cluster/journal/jetStreamEvents.ts'
 import { JetStreamJournal } from '../cluster/journal/jetStreamJournal.ts'
-import type { Tenure } from '../cluster/ownership/jetStreamLease.ts'
+import type { LeaseHolder } from '../cluster/ownership/jetStreamLease.ts'
 import { openJetStreamLog } from '../cluster/journal/jetStreamLog.ts'
 import { joinHosts } from '../cluster/ownership/jetStreamOwnership.ts'
 import { openJetStreamSnapshots } from '../cluster/journal/jetStreamSnapshots.ts'
@@ -19,7 +19,7 @@ import type { Ownership, OwnershipHandlers } from '../log/port.ts'
 import { registerActorMetrics } from '../ops/engineMetrics.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
-import { type Ground, openLease } from './distributedParts.ts'
+import { type DistributedParts, openLease } from './distributedParts.ts'
 import { scopesOf } from './tile38.ts'
 
 const MIB = 1024 * 1024
@@ -29,7 +29,7 @@ const HOST_TTL_MS = 4000
 const BACKLOG_BYTES = 64 * MIB
 
 /** The partitions that this process owns. */
-export async function openOwners(ground: Ground) {
+export async function openOwners(ground: DistributedParts) {
   const { options, logger, id, nats, streams, salt, calls, registry, measurer, metrics, tile38, troubled } =
     ground
   const { natsReplicas: replicas, partitions, mailboxBytes, limits } = options
@@ -131,7 +131,7 @@ export async function openOwners(ground: Ground) {
     ok: isLive(),
     detail: `${server.hosts.length} of ${partitions} partitions are here`,
   })
-  const taking = (tenure: Tenure) => openLease(ground, 'tile38', tenure)
+  const taking = (tenure: LeaseHolder) => openLease(ground, 'tile38', tenure)
   return {
     services: [service, ...(tile38 === undefined ? [] : [tile38.writing(taking)])],
     checks: [{ name: service.name, check }],

@@ -14,7 +14,7 @@ import { senderThrough } from '../delivery/webhookMessage.ts'
 import { Webhooks } from '../delivery/webhooks.ts'
 import { openDeliveries } from '../delivery/webhookThread.ts'
 import type { Intake, Positions, Users } from '../actor/port.ts'
-import { Audiences } from '../events/fanoutGroup.ts'
+import { FanoutGroups } from '../events/fanoutGroup.ts'
 import { eventRoutes } from '../events/eventRoutes.ts'
 import type { EventFeed } from '../events/feed.ts'
 import type { EventIndex, EventQueries } from '../events/port.ts'
@@ -33,10 +33,10 @@ import { geofenceRoutes } from '../registry/geofenceRoutes.ts'
 import { importRoutes } from '../registry/importRoutes.ts'
 import { keyRoutes } from '../registry/keyRoutes.ts'
 import type { Registry } from '../registry/registry.ts'
-import type { Roads } from './routing.ts'
+import type { RoutingService } from './routing.ts'
 import { settingsRoutes } from '../registry/settingsRoutes.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
-import { KeyedBound, type Bounds } from '../runtime/keyedBound.ts'
+import { KeyedBound, type KeyedLimits } from '../runtime/keyedBound.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { connectionRoom, openFileLimit } from '../runtime/openFiles.ts'
@@ -44,7 +44,7 @@ import type { Outgoing } from '../runtime/outgoing.ts'
 import { whyNotListening } from '../runtime/portProbe.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { scanJsonUpdate } from '../wire/jsonScanner.ts'
-import { PlaceTokens } from '../stream/resumeTokens.ts'
+import { ResumeTokens } from '../stream/resumeTokens.ts'
 import { StreamServer } from '../stream/streamServer.ts'
 import { Subscriptions } from '../stream/subscriptions.ts'
 import { Watches } from '../stream/watches.ts'
@@ -52,7 +52,7 @@ import { userRoutes } from '../users/userRoutes.ts'
 
 const DAY_MILLISECONDS = 86_400_000
 
-export interface FrontParts {
+export interface PublicApiParts {
   readonly options: Options
   readonly logger: Logger
   readonly registry: Registry
@@ -66,12 +66,12 @@ export interface FrontParts {
   readonly secret: string
   /** Management of webhooks. */
   readonly webhooks: readonly Route[]
-  readonly roads: Roads
+  readonly roads: RoutingService
   readonly checks: readonly ReadinessCheck[]
   readonly metrics: Metrics
 }
 
-export interface Front {
+export interface PublicApi {
   readonly server: Server
   readonly keyWatch: KeyWatch
   readonly eventStreams: ServerSentEvents
@@ -79,7 +79,7 @@ export interface Front {
 }
 
 /** The API with all that it has, not listening yet. */
-export function openFront(parts: FrontParts): Front {
+export function openPublicApi(parts: PublicApiParts): PublicApi {
   const { options, logger, registry, intake, users, measurer, events, feed, positions, roads, metrics } =
     parts
   const keyWatch = new KeyWatch({
@@ -87,7 +87,7 @@ export function openFront(parts: FrontParts): Front {
     quotas: registry.projects,
     clock,
   })
-  const audiences = new Audiences(feed)
+  const audiences = new FanoutGroups(feed)
   const kept = new KeyedBound('Filters and areas', boundsOf(options.subscriptionBytes))
   const eventStreams = new ServerSentEvents(feed, audiences, keyWatch, kept)
   const definitions = [
@@ -110,7 +110,7 @@ export function openFront(parts: FrontParts): Front {
     ...healthRoutes([...parts.checks, ...roads.checks], metrics, options.metricsToken),
   ]
   const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
-  const subscriptions = new Subscriptions(feed, audiences, logger, new PlaceTokens(parts.secret))
+  const subscriptions = new Subscriptions(feed, audiences, logger, new ResumeTokens(parts.secret))
   const watches = new Watches({ positions, registry, clock })
   const streamServer = new StreamServer({
     ...options,
@@ -147,7 +147,7 @@ export function openFront(parts: FrontParts): Front {
 }
 
 /** One key may take half of all, and one connection a sixty-fourth. */
-function boundsOf(all: number): Bounds {
+function boundsOf(all: number): KeyedLimits {
   return { connection: Math.floor(all / 64), key: Math.floor(all / 2), all }
 }
 

@@ -29,7 +29,7 @@ import type { TravelTimes } from '../users/travelSearch.ts'
 /** A remote network changes without a word. */
 const REMOTE_ANSWER_MILLISECONDS = 300_000
 
-export interface Roads {
+export interface RoutingService {
   readonly routes: readonly Route[]
   readonly times: TravelTimes
   readonly checks: readonly ReadinessCheck[]
@@ -44,12 +44,12 @@ export interface Roads {
 }
 
 /** @throws {RegionsRefused} where the data folder's regions are of a later version, or damaged */
-export function openRoads(parts: {
+export function openRoutingService(parts: {
   readonly options: Options
   readonly logger: Logger
   readonly metrics: Metrics
   readonly registry: Registry
-}): Roads {
+}): RoutingService {
   const { options, logger, metrics, registry } = parts
   const { regions, sample, check } = openRegions(parts)
   const routing = openRouting({ options, logger, metrics, regions })

@@ -1,6 +1,6 @@
 /** Tile38 beside either engine, where it is asked for. A part of the composition roots. */
 import type { Options } from '../../config/options.ts'
-import type { Lease, Tenure } from '../cluster/ownership/jetStreamLease.ts'
+import type { Lease, LeaseHolder } from '../cluster/ownership/jetStreamLease.ts'
 import { scopeId, type ScopeId } from '../model/scope.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
@@ -39,11 +39,11 @@ export async function openSharedTile38(
   let lease: Lease | undefined
   const copies = await openTile38(options, logger, { ...parts, writer: () => lease?.holder })
   if (copies === undefined) return undefined
-  const tenure: Tenure = {
+  const tenure: LeaseHolder = {
     begin: async () => copies.writeGeofences(),
     end: async () => copies.yieldGeofences(),
   }
-  const writing = (open: (tenure: Tenure) => Promise<Lease>): Service => ({
+  const writing = (open: (tenure: LeaseHolder) => Promise<Lease>): Service => ({
     name: 'geofences in Tile38',
     async start() {
       lease = await open(tenure)

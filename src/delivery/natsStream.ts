@@ -39,7 +39,7 @@ export class StreamUnfit extends Error {
 }
 
 /** The server did not take the messages, or did not say that it did. */
-export class BatchRefused extends Error {
+export class PublishRefused extends Error {
   override readonly name = 'BatchRefused'
 }
 
@@ -51,7 +51,7 @@ export interface NatsMessage {
 }
 
 /** A message as the stream keeps it. */
-export interface KeptMessage {
+export interface StoredMessage {
   readonly subject: string
   readonly id: string
 }
@@ -129,12 +129,12 @@ export class NatsStream {
   }
 
   /** Whether the last message that the stream was given is still there. */
-  async lastMessage(): Promise<KeptMessage | undefined> {
+  async lastMessage(): Promise<StoredMessage | undefined> {
     return this.#lastSequence === 0 ? undefined : this.#messageAt(this.#lastSequence)
   }
 
   /** What is there of the last messages, newest first. */
-  async *newest(count: number): AsyncGenerator<KeptMessage> {
+  async *newest(count: number): AsyncGenerator<StoredMessage> {
     const lowest = Math.max(this.#firstSequence, this.#lastSequence - count + 1, 1)
     for (let sequence = this.#lastSequence; sequence >= lowest; sequence--) {
       const message = await this.#messageAt(sequence)
@@ -167,13 +167,13 @@ export class NatsStream {
         const reply = await connection.request(subject, data, { headers: head, timeout: ANSWER_MS })
         answer = reply.json()
       } catch (cause) {
-        throw new BatchRefused(`No answer to ${messages.length} events: ${(cause as Error).message}.`, {
+        throw new PublishRefused(`No answer to ${messages.length} events: ${(cause as Error).message}.`, {
           cause,
         })
       }
     }
     if (answer.error !== undefined || typeof answer.seq !== 'number') {
-      throw new BatchRefused(
+      throw new PublishRefused(
         `NATS did not take ${messages.length} events: ${answer.error?.description ?? 'no sequence in its answer'}.`,
       )
     }
@@ -184,7 +184,7 @@ export class NatsStream {
     await this.#connection.close()
   }
 
-  async #messageAt(sequence: number): Promise<KeptMessage | undefined> {
+  async #messageAt(sequence: number): Promise<StoredMessage | undefined> {
     const message = await this.#manager.streams.getMessage(STREAM, { seq: sequence })
     return message === null ? undefined : { subject: message.subject, id: message.header.get('Nats-Msg-Id') }
   }

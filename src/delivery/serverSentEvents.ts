@@ -3,7 +3,7 @@ import { keyName } from '../http/authenticate.ts'
 import type { KeyHolder, KeyWatch } from '../http/keyWatch.ts'
 import { route, type Route } from '../http/route.ts'
 import { Text } from '../http/schemas.ts'
-import type { Audiences, Encoded, Outlet } from '../events/fanoutGroup.ts'
+import type { FanoutGroups, Encoded, Outlet } from '../events/fanoutGroup.ts'
 import { EventReader } from '../events/eventReader.ts'
 import type { EventFeed } from '../events/feed.ts'
 import { filterBytes, LISTS, type EventFilter } from '../events/filter.ts'
@@ -49,14 +49,14 @@ const Query = Type.Object(
 export class ServerSentEvents {
   readonly name = 'event streams'
   readonly #feed: EventFeed
-  readonly #audiences: Audiences
+  readonly #audiences: FanoutGroups
   readonly #keyWatch: KeyWatch
   readonly #kept: KeyedBound
   readonly #open = new Set<AbortController>()
   #stopped = false
 
   /** @param kept bound of what readers and their filters take in memory, together with those of streams */
-  constructor(feed: EventFeed, audiences: Audiences, keyWatch: KeyWatch, kept: KeyedBound) {
+  constructor(feed: EventFeed, audiences: FanoutGroups, keyWatch: KeyWatch, kept: KeyedBound) {
     this.#feed = feed
     this.#audiences = audiences
     this.#keyWatch = keyWatch

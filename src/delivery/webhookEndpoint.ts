@@ -8,7 +8,7 @@ import { ApiError } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { WebhookLines, type Line } from './webhookLines.ts'
 import { bundle, messageBody, type Bundle } from './webhookMessage.ts'
-import type { Delivery, DeliveryStore, Message, Outcome } from './webhookPort.ts'
+import type { Delivery, DeliveryStore, Message, AttemptOutcome } from './webhookPort.ts'
 import type { Redelivery, Send, WebhookState } from './webhookPort.ts'
 import { conclude } from './webhookRetry.ts'
 
@@ -416,7 +416,7 @@ export class WebhookEndpoint {
   }
 
   /** Notes how an attempt went, and what comes next. */
-  #conclude(signal: AbortSignal, line: Line, before: Delivery, outcome: Outcome): void {
+  #conclude(signal: AbortSignal, line: Line, before: Delivery, outcome: AttemptOutcome): void {
     const { time, random, counters, retryMilliseconds } = this.#parts
     const { failingSince, resumedAt } = this.#state
     const now = time.now()

@@ -5,7 +5,7 @@ import { MAX_WEBHOOK_EVENTS, type Webhook } from '../model/webhook.ts'
 import { newId } from '../registry/recordList.ts'
 import { publicReason, type Outgoing } from '../runtime/outgoing.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Delivery, Message, Outcome, Send } from './webhookPort.ts'
+import type { Delivery, Message, AttemptOutcome, Send } from './webhookPort.ts'
 
 /** What is kept of an answer's body. */
 const KEPT_BODY_BYTES = 1024
@@ -111,7 +111,7 @@ export function senderThrough(
   options: { readonly clock: Clock; readonly version: string; readonly timeout: number },
 ): Send {
   const userAgent = `Ringfence/${options.version}`
-  return async (webhook, message, signal): Promise<Outcome> => {
+  return async (webhook, message, signal): Promise<AttemptOutcome> => {
     const at = options.clock.now()
     const began = performance.now()
     const latency = () => Math.round(performance.now() - began)

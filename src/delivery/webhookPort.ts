@@ -53,7 +53,7 @@ export interface Delivery {
 }
 
 /** Why nothing is sent until somebody enables the webhook again. */
-export interface Pause {
+export interface WebhookPause {
   /** Epoch milliseconds. */
   readonly since: number
   readonly reason: string
@@ -76,7 +76,7 @@ export interface WebhookState {
   readonly place: number
   /** Since when every attempt has failed, epoch milliseconds. */
   readonly failingSince?: number | undefined
-  readonly pause?: Pause | undefined
+  readonly pause?: WebhookPause | undefined
   /** When the last pause was ended, it was turned on again, or went elsewhere, epoch milliseconds. */
   readonly resumedAt?: number | undefined
   readonly redelivery?: Redelivery | undefined
@@ -124,7 +124,7 @@ export interface Message {
 }
 
 /** What came back, or why nothing did. */
-export interface Outcome extends Attempt {
+export interface AttemptOutcome extends Attempt {
   /** The beginning of the answer's body; empty where there is none. */
   readonly body: string
   /** What the receiver asks for in `Retry-After`, milliseconds from the end of the attempt. */
@@ -132,4 +132,4 @@ export interface Outcome extends Attempt {
 }
 
 /** Sends a message to a webhook, once; never rejects. */
-export type Send = (webhook: Webhook, message: Message, signal: AbortSignal) => Promise<Outcome>
+export type Send = (webhook: Webhook, message: Message, signal: AbortSignal) => Promise<AttemptOutcome>

@@ -3,7 +3,7 @@ import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { Webhook } from '../model/webhook.ts'
 import { DateTime } from '../registry/recordSchemas.ts'
-import type { Attempt, Delivery, Outcome } from './webhookPort.ts'
+import type { Attempt, Delivery, AttemptOutcome } from './webhookPort.ts'
 import { DELIVERY_STATUSES, KEPT_ATTEMPTS } from './webhookPort.ts'
 import type { WebhookStanding } from './webhooks.ts'
 
@@ -135,7 +135,7 @@ export const TestRecord = Type.Object({
   lastResponseBody: AnswerBody,
 })
 
-export function testRecord({ body, ...attempt }: Outcome) {
+export function testRecord({ body, ...attempt }: AttemptOutcome) {
   return { delivered: attempt.error === undefined, ...attemptRecord(attempt), lastResponseBody: body }
 }
 

@@ -1,4 +1,4 @@
-import type { Attempt, Delivery, Outcome } from './webhookPort.ts'
+import type { Attempt, Delivery, AttemptOutcome } from './webhookPort.ts'
 import { KEPT_ATTEMPTS } from './webhookPort.ts'
 
 /** What follows from an attempt: pure, so that a day of failures is tested in a millisecond. */
@@ -32,7 +32,7 @@ export interface Conclusion {
  * the last attempt is when the time is up. A delivery is given up only while others get through; where every attempt
  * failed for that long, the endpoint is at fault: it is to be paused, and the delivery stays pending.
  */
-export function conclude(before: Delivery, outcome: Outcome, context: RetryContext): Conclusion {
+export function conclude(before: Delivery, outcome: AttemptOutcome, context: RetryContext): Conclusion {
   const { now, failingSince, resumedAt = 0, retryMilliseconds } = context
   const { at, latency, status, error, body } = outcome
   const attempt: Attempt = {

@@ -8,7 +8,7 @@ import { ByteBound } from '../runtime/byteBound.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { CLOCK_SLACK_MS, WebhookEndpoint, type EndpointParts } from './webhookEndpoint.ts'
 import { messageBody } from './webhookMessage.ts'
-import type { Delivery, DeliveryQuery, DeliveryStore, Outcome, WebhookState } from './webhookPort.ts'
+import type { Delivery, DeliveryQuery, DeliveryStore, AttemptOutcome, WebhookState } from './webhookPort.ts'
 import { sampleEvent, sampleUser } from './webhookSample.ts'
 
 /** Bytes of events that wait in memory for all endpoints together. */
@@ -162,7 +162,7 @@ export class Webhooks {
   }
 
   /** Sends a made-up event, whatever the state of the webhook, and tells what came back. Nothing is kept of it. */
-  async test(webhook: Webhook): Promise<Outcome> {
+  async test(webhook: Webhook): Promise<AttemptOutcome> {
     const { send, time } = this.#parts
     const now = time.now()
     const id = newId(now)

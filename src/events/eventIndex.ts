@@ -12,7 +12,7 @@ import type {
   EventQuery,
   Scopes,
   StoredEvent,
-  Stretch,
+  EventPage,
   Verdict,
 } from './port.ts'
 import { readEvent } from './record.ts'
@@ -165,7 +165,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     return this.#ask((call) => ({ do: 'list', call, scope, query }))
   }
 
-  async read(scopes: Scopes, after: number, limit: number): Promise<Stretch> {
+  async read(scopes: Scopes, after: number, limit: number): Promise<EventPage> {
     const { events, place } = await this.#ask<PlacedJsons>((call) => ({
       do: 'read',
       call,

@@ -2,11 +2,11 @@ import type { ScopeId } from '../model/scope.ts'
 import {
   PART_BYTES,
   turn,
-  type Audiences,
+  type FanoutGroups,
   type Encoded,
   type Member,
   type Outlet,
-  type Part,
+  type EventBatch,
   type Seat,
 } from './fanoutGroup.ts'
 import { wants, type EventFilter } from './filter.ts'
@@ -25,14 +25,14 @@ export class EventReader implements Member {
   readonly outlet: Outlet
   place: number
   readonly #scope: ScopeId
-  readonly #audiences: Audiences
+  readonly #audiences: FanoutGroups
   /** While it is a member. */
   #seat: Seat | undefined
   #isReading = false
   #isEnded = false
 
   /** @param place of the last event that it need not get */
-  constructor(scope: ScopeId, filter: EventFilter, place: number, outlet: Outlet, audiences: Audiences) {
+  constructor(scope: ScopeId, filter: EventFilter, place: number, outlet: Outlet, audiences: FanoutGroups) {
     this.filter = filter
     this.place = place
     this.outlet = outlet
@@ -40,7 +40,7 @@ export class EventReader implements Member {
     this.#audiences = audiences
   }
 
-  take({ places, messages }: Part): void {
+  take({ places, messages }: EventBatch): void {
     const first = places[0]!
     const last = places.at(-1)!
     if (last <= this.place) return

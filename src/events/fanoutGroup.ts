@@ -2,7 +2,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { EventFeed } from './feed.ts'
 import { nameHash } from '../runtime/nameHash.ts'
 import { isSameFilter, LISTS, wants, type EventFilter } from './filter.ts'
-import type { PlacedEvent, StoredEvent, Stretch } from './port.ts'
+import type { PlacedEvent, StoredEvent, EventPage } from './port.ts'
 
 /**
  * The readers of one scope's events that have caught up, and what happens now.
@@ -29,7 +29,7 @@ const SENDS_PER_TURN = 1000
 const LOOKS_PER_TURN = 100_000
 
 /** Successive events as one group gets them. */
-export interface Part {
+export interface EventBatch {
   /** Ascending. */
   readonly places: readonly number[]
   /** The message of each. */
@@ -58,7 +58,7 @@ export interface Member {
   /** That of the last event that it has got, or need not get. */
   readonly place: number
   /** Sends the part, or as much of it as lies behind its place. It may leave. */
-  take(part: Part): void
+  take(part: EventBatch): void
   /** The log cannot be read. */
   fail(error: unknown): void
 }
@@ -191,7 +191,7 @@ export interface Seat {
 }
 
 /** The audiences of all scopes, as long as they have members. */
-export class Audiences {
+export class FanoutGroups {
   readonly #feed: EventFeed
   readonly #audiences = new Map<ScopeId, Audience>()
 
@@ -200,7 +200,7 @@ export class Audiences {
   }
 
   /** Events of a scope after a place, from memory or disk; the answer may be some time in coming. */
-  read(scope: ScopeId, place: number): Promise<Stretch> {
+  read(scope: ScopeId, place: number): Promise<EventPage> {
     return this.#feed.read(scope, place, STRETCH)
   }
 
@@ -261,7 +261,7 @@ class Group {
     this.#bytes += event.json.length
   }
 
-  takeParts(): readonly Part[] {
+  takeParts(): readonly EventBatch[] {
     const parts = this.#parts
     this.#parts = []
     return parts

@@ -1,7 +1,7 @@
 import type { ScopeId } from '../model/scope.ts'
 import { Turns } from '../runtime/turns.ts'
 import { STRETCH_CHARACTERS } from './port.ts'
-import type { EventIndex, PlacedEvent, Scopes, StoredEvent, Stretch } from './port.ts'
+import type { EventIndex, PlacedEvent, Scopes, StoredEvent, EventPage } from './port.ts'
 
 /**
  * The event log as its readers see it: whoever delivers events is a cursor, a place in the log that it moves on when
@@ -89,7 +89,7 @@ export class EventFeed {
    * At most `limit` events from after a place on, or as many as reach {@link STRETCH_CHARACTERS}.
    * @param signal of a reader that may end while it waits: then nothing is read for it
    */
-  async read(scopes: Scopes, after: number, limit: number, signal?: AbortSignal): Promise<Stretch> {
+  async read(scopes: Scopes, after: number, limit: number, signal?: AbortSignal): Promise<EventPage> {
     const oldest = this.#recent[this.#first]?.place ?? this.lastPlace + 1
     if (after >= oldest - 1) return this.#readRecent(scopes, after, limit)
     return this.#reads.take(async () =>
@@ -101,7 +101,12 @@ export class EventFeed {
    * The events from after a place on, those yet to come included, until `signal` ends it.
    * Stretches may be empty: they tell a reader that skips what it does not want how far it has come.
    */
-  async *follow(scopes: Scopes, after: number, limit: number, signal: AbortSignal): AsyncGenerator<Stretch> {
+  async *follow(
+    scopes: Scopes,
+    after: number,
+    limit: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<EventPage> {
     let place = after
     this.#followers++
     try {
@@ -119,7 +124,7 @@ export class EventFeed {
     }
   }
 
-  #readRecent(scopes: Scopes, after: number, limit: number): Stretch {
+  #readRecent(scopes: Scopes, after: number, limit: number): EventPage {
     const events: PlacedEvent[] = []
     let at = this.#indexBehind(after)
     let characters = 0

@@ -37,7 +37,7 @@ export interface PlacedEvent {
 }
 
 /** Some events, and the place up to which there are no others. */
-export interface Stretch {
+export interface EventPage {
   readonly events: readonly PlacedEvent[]
   readonly place: number
 }
@@ -112,7 +112,7 @@ export interface EventIndex {
    * Events in the order of the log, from after a place on; those that were deleted are left out. At most `limit`, or as
    * many as reach {@link STRETCH_CHARACTERS}.
    */
-  read(scopes: Scopes, after: number, limit: number): Promise<Stretch>
+  read(scopes: Scopes, after: number, limit: number): Promise<EventPage>
   /** The place of an event; undefined where there is none with that id. */
   placeOf(scope: ScopeId, id: string): Promise<number | undefined>
   /**

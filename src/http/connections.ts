@@ -15,11 +15,11 @@ export interface ConnectionLimits {
   /** Monotonic milliseconds. */
   readonly now: () => number
   /** Told of a refused connection, at most once a minute. */
-  readonly refused?: ((refusal: Refusal) => void) | undefined
+  readonly refused?: ((refusal: ConnectionRefusal) => void) | undefined
 }
 
 /** A connection that was closed as soon as it had come. */
-export interface Refusal {
+export interface ConnectionRefusal {
   readonly address: string
   readonly bound: 'all' | 'address'
   /** Connections at that time. */
@@ -111,7 +111,7 @@ export class Connections {
     return true
   }
 
-  #refuse(address: string, bound: Refusal['bound']): false {
+  #refuse(address: string, bound: ConnectionRefusal['bound']): false {
     this.#refusals++
     const now = this.#limits.now()
     if (now - this.#toldAt >= TELL_PAUSE_MS) {

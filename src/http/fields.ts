@@ -41,11 +41,11 @@ export function required<T>(name: string, value: T | undefined, sentence = 'Requ
 /** Text of 1 to `maxLength` UTF-16 units without NUL and lone surrogates, which no store keeps as they are. */
 export function textField(fields: Fields, name: string, maxLength: number): string | undefined {
   const value = present(fields, name)
-  return value === undefined ? undefined : checkText(name, value, maxLength)
+  return value === undefined ? undefined : checkTextField(name, value, maxLength)
 }
 
 /** @param name the field that is blamed */
-export function checkText(name: string, value: unknown, maxLength: number): string {
+export function checkTextField(name: string, value: unknown, maxLength: number): string {
   if (typeof value !== 'string') throw badParam(name, `Invalid ${name}. It must be a string.`)
   if (value.length > maxLength) {
     throw badParam(name, `Invalid ${name}. It must be at most ${maxLength} characters long.`)
@@ -167,7 +167,7 @@ export function textsField(
   const given: readonly unknown[] = typeof value === 'string' ? splitTexts(name, value) : value
   const texts = new Set<string>()
   for (const item of given) {
-    const text = checkText(name, item, maxLength).trim()
+    const text = checkTextField(name, item, maxLength).trim()
     if (text !== '') texts.add(text)
   }
   if (texts.size > maxCount) throw badParam(name, `Invalid ${name}. It must have at most ${maxCount} items.`)

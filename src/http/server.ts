@@ -9,7 +9,7 @@ import { ApiError } from '../runtime/errors.ts'
 import type { KeyLookup, RequestQuotas } from './authenticate.ts'
 import { BodyRoom } from './bodyRoom.ts'
 import { ClientAddress, Peers } from './clientAddress.ts'
-import { Connections, connectionsOf, type Refusal } from './connections.ts'
+import { Connections, connectionsOf, type ConnectionRefusal } from './connections.ts'
 import { preflightHeaders } from './cors.ts'
 import { Endpoint, type RequestObserver } from './endpoint.ts'
 import { errorAnswer, shuttingDown } from './errors.ts'
@@ -20,7 +20,7 @@ import type { ErrorLog } from '../runtime/logger.ts'
 import type { Shared } from './shared.ts'
 import type { SocketHandler } from './socket.ts'
 import { RequestHeaders } from './requestHeaders.ts'
-import { refusalOf, serveSockets, UPGRADE_HEADERS } from './upgrade.ts'
+import { upgradeRefusal, serveSockets, UPGRADE_HEADERS } from './upgrade.ts'
 import { JSON_CONTENT_TYPE } from './answerText.ts'
 import { endHead, writeHead } from './wire.ts'
 
@@ -44,7 +44,7 @@ export interface ServerOptions {
   /** Of them, connections of one address that is no trusted proxy; enforced on Linux. Default: unbounded. */
   readonly maxConnectionsPerAddress?: number
   /** Told of a refused connection, at most once a minute. */
-  readonly refusedConnection?: (refusal: Refusal) => void
+  readonly refusedConnection?: (refusal: ConnectionRefusal) => void
   readonly clock: Clock
   readonly logger?: ErrorLog
   /** What is answered where no route has the path. Default: 404. */
@@ -196,7 +196,7 @@ export function createServer(options: ServerOptions): Server {
     const sockets = socketHandlers.get(path)
     if (match === undefined && sockets !== undefined) {
       // A GET is answered by them.
-      if (isHead) refuse(res, true, refusalOf(res, req, sockets, shared), undefined)
+      if (isHead) refuse(res, true, upgradeRefusal(res, req, sockets, shared), undefined)
       else refuseMethod(res, ['GET'])
     } else if (match === undefined) {
       refuse(res, isHead, shared.draining ? shuttingDown() : elsewhere, undefined)

@@ -42,7 +42,7 @@ export function serveSockets(
   left: () => void,
 ): void {
   app.get(path, (res, req) => {
-    if (!hasFault(res, req, false)) refuse(res, refusalOf(res, req, handler, shared))
+    if (!hasFault(res, req, false)) refuse(res, upgradeRefusal(res, req, handler, shared))
   })
   app.ws<UserData>(path, {
     maxPayloadLength: handler.maxMessageBytes,
@@ -74,7 +74,7 @@ export function serveSockets(
 }
 
 /** What a request is answered that asks for no upgrade, once its headers were read. */
-export function refusalOf(
+export function upgradeRefusal(
   res: HttpResponse,
   req: HttpRequest,
   handler: SocketHandler,

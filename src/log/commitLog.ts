@@ -16,20 +16,20 @@ import {
 import {
   FrameEncoder,
   frameBytes,
-  HEADER_BYTES,
+  FRAME_HEADER_BYTES,
   isBodyWhole,
   MAX_PAYLOAD_BYTES,
   readHeader,
   readPayload,
   storeSeed,
 } from './frame.ts'
-import { recover, Segment } from './recovery.ts'
-import type { Recovered } from './recovery.ts'
+import { recoverLog, Segment } from './recovery.ts'
+import type { RecoveredLog } from './recovery.ts'
 import {
-  encodeManifest,
+  encodeLogManifest,
   encodeSegmentHeader,
   logFolder,
-  manifestPath,
+  logManifestPath,
   SEGMENT_HEADER_BYTES,
 } from './segments.ts'
 
@@ -70,7 +70,7 @@ export function openCommitLog(options: CommitLogOptions): CommitLog & CopyableLo
   }
   const files = options.files ?? systemFiles
   const folder = logFolder(options.store.folder)
-  const recovered = recover(files, folder, options.store.storeId)
+  const recovered = recoverLog(files, folder, options.store.storeId)
   // A MANIFEST that a killed process had just renamed may not be durable: what it no longer names must not go first.
   syncFolderBlocking(files, folder)
   for (const path of recovered.leftovers) files.unlink(path)
@@ -124,7 +124,7 @@ class SegmentLog implements CommitLog, CopyableLog {
     options: CommitLogOptions,
     files: Files,
     folder: string,
-    recovered: Recovered,
+    recovered: RecoveredLog,
     descriptor: number,
   ) {
     this.#files = files
@@ -253,8 +253,8 @@ class SegmentLog implements CommitLog, CopyableLog {
   }
 
   #writeManifest(oldest: number, newest: number): Promise<void> {
-    const bytes = encodeManifest(this.#storeId, { oldest, newest })
-    return replaceFile(this.#files, manifestPath(this.#folder), bytes)
+    const bytes = encodeLogManifest(this.#storeId, { oldest, newest })
+    return replaceFile(this.#files, logManifestPath(this.#folder), bytes)
   }
 
   /** Yields up to the last durable frame there is when it gets there. Payloads stay valid. */
@@ -279,7 +279,7 @@ class SegmentLog implements CommitLog, CopyableLog {
       // Durable frames only: the end moves while a reader is under way.
       while (offset < segment.end) {
         header = undefined
-        let size = HEADER_BYTES
+        let size = FRAME_HEADER_BYTES
         for (;;) {
           const at = offset - chunkOffset
           if (at + size > chunk.length) {
@@ -334,8 +334,8 @@ class SegmentLog implements CommitLog, CopyableLog {
       position: this.#position,
       files: this.#segments.map(({ path, end }) => ({ name: relative(path), bytes: end })),
       manifest: {
-        name: relative(manifestPath(this.#folder)),
-        text: encodeManifest(this.#storeId, manifest).toString(),
+        name: relative(logManifestPath(this.#folder)),
+        text: encodeLogManifest(this.#storeId, manifest).toString(),
       },
     }
   }

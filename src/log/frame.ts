@@ -20,7 +20,7 @@
  */
 import { crc32 } from 'node:zlib'
 
-export const HEADER_BYTES = 32
+export const FRAME_HEADER_BYTES = 32
 const TAIL_BYTES = 8
 export const ALIGNMENT_BYTES = 32
 const SECTOR_BYTES = 512
@@ -37,7 +37,7 @@ const KEPT_BUFFER_BYTES = 4 * 1024 * 1024
 
 /** Bytes that a frame takes in its segment. */
 export function frameBytes(payloadBytes: number): number {
-  const bytes = HEADER_BYTES + payloadBytes + TAIL_BYTES
+  const bytes = FRAME_HEADER_BYTES + payloadBytes + TAIL_BYTES
   return Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 }
 
@@ -59,7 +59,7 @@ export class FrameEncoder {
   encode(parts: readonly Uint8Array[], payloadBytes: number, position: number, offset: number): Buffer {
     const size = frameBytes(payloadBytes)
     const bytes = this.#buffer(size)
-    let end = HEADER_BYTES
+    let end = FRAME_HEADER_BYTES
     for (let i = 0; i < parts.length; i++) {
       const part = parts[i]!
       bytes.set(part, end)
@@ -78,9 +78,9 @@ export class FrameEncoder {
     const headerCrc = crc32(bytes.subarray(0, 24), this.#seed)
     bytes.writeUInt32LE(headerCrc, 24)
     bytes.set(HEAD, 28)
-    if (masked) mask(bytes, HEADER_BYTES, tail, headerCrc)
+    if (masked) mask(bytes, FRAME_HEADER_BYTES, tail, headerCrc)
 
-    bytes.writeUInt32LE(crc32(bytes.subarray(HEADER_BYTES, tail), headerCrc), tail)
+    bytes.writeUInt32LE(crc32(bytes.subarray(FRAME_HEADER_BYTES, tail), headerCrc), tail)
     bytes.set(TAIL, tail + 4)
     return bytes
   }
@@ -127,7 +127,7 @@ export function isBodyWhole(bytes: Buffer, offset: number, header: FrameHeader):
   const tail = offset + header.size - TAIL_BYTES
   return (
     isComplete(bytes, tail + 4, TAIL) &&
-    bytes.readUInt32LE(tail) === crc32(bytes.subarray(offset + HEADER_BYTES, tail), header.crc)
+    bytes.readUInt32LE(tail) === crc32(bytes.subarray(offset + FRAME_HEADER_BYTES, tail), header.crc)
   )
 }
 
@@ -148,7 +148,7 @@ export function isBodyUnwritten(bytes: Buffer, offset: number, header: FrameHead
 
 /** The payload of a whole frame at `offset`: a view of `bytes`, unmasked in place. */
 export function readPayload(bytes: Buffer, offset: number, header: FrameHeader): Uint8Array {
-  const from = offset + HEADER_BYTES
+  const from = offset + FRAME_HEADER_BYTES
   if (header.masked) mask(bytes, from, offset + header.size - TAIL_BYTES, header.crc)
   return bytes.subarray(from, from + header.payloadBytes)
 }

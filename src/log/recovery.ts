@@ -12,7 +12,7 @@ import type { Files } from './files.ts'
 import type { FrameHeader } from './frame.ts'
 import {
   ALIGNMENT_BYTES,
-  HEADER_BYTES,
+  FRAME_HEADER_BYTES,
   isBlank,
   isBodyUnwritten,
   isBodyWhole,
@@ -23,8 +23,8 @@ import {
 import {
   checkSegmentHeader,
   listSegments,
-  manifestPath,
-  readManifest,
+  logManifestPath,
+  readLogManifest,
   SEGMENT_HEADER_BYTES,
   segmentPath,
 } from './segments.ts'
@@ -69,7 +69,7 @@ export class Segment {
   }
 }
 
-export interface Recovered {
+export interface RecoveredLog {
   /** Oldest first, at least one. */
   readonly segments: Segment[]
   /** Of the last whole frame; 0 when there was never one. */
@@ -83,8 +83,8 @@ export interface Recovered {
 }
 
 /** Reads and checks the whole log in `folder`. Changes nothing. */
-export function recover(files: Files, folder: string, storeId: string): Recovered {
-  const manifest = readManifest(files, folder, storeId)
+export function recoverLog(files: Files, folder: string, storeId: string): RecoveredLog {
+  const manifest = readLogManifest(files, folder, storeId)
   const firsts = listSegments(files, folder)
   const leftovers = firsts
     .filter((first) => first < manifest.oldest)
@@ -119,10 +119,10 @@ export function recover(files: Files, folder: string, storeId: string): Recovere
   for (const first of newer) {
     const path = segmentPath(folder, first)
     if (first !== next) {
-      throw new LogDamaged(path, `does not follow frame ${next - 1}, the last of ${manifestPath(folder)}`)
+      throw new LogDamaged(path, `does not follow frame ${next - 1}, the last of ${logManifestPath(folder)}`)
     }
     if (findHeader(readWhole(files, path), SEGMENT_HEADER_BYTES, seed) !== undefined) {
-      throw new LogDamaged(manifestPath(folder), `is older than ${path}, which holds frames`)
+      throw new LogDamaged(logManifestPath(folder), `is older than ${path}, which holds frames`)
     }
     leftovers.push(path)
   }
@@ -141,7 +141,7 @@ function scan(bytes: Buffer, segment: Segment, seed: number, newest: boolean): T
   for (;;) {
     const offset = segment.end
     if (offset === bytes.length) return { next, lastFrame, torn: false }
-    const header = offset + HEADER_BYTES <= bytes.length ? readHeader(bytes, offset, seed) : undefined
+    const header = offset + FRAME_HEADER_BYTES <= bytes.length ? readHeader(bytes, offset, seed) : undefined
     if (header !== undefined && header.position !== next) {
       throw new LogDamaged(segment.path, `frame ${header.position} at byte ${offset}, expected frame ${next}`)
     }
@@ -161,7 +161,7 @@ function scan(bytes: Buffer, segment: Segment, seed: number, newest: boolean): T
 
 /** Whether what is at `offset`, no whole frame, was being written when the process or the machine stopped. */
 function isTorn(bytes: Buffer, offset: number, header: FrameHeader | undefined, seed: number): boolean {
-  if (offset + HEADER_BYTES > bytes.length) return true
+  if (offset + FRAME_HEADER_BYTES > bytes.length) return true
   if (header === undefined) {
     const rest = offset + ALIGNMENT_BYTES
     return isHeaderUnwritten(bytes, offset) && findHeader(bytes, rest, seed) === undefined
@@ -173,7 +173,7 @@ function isTorn(bytes: Buffer, offset: number, header: FrameHeader | undefined, 
 
 /** Offset of the first frame header at or after `from`. */
 function findHeader(bytes: Buffer, from: number, seed: number): number | undefined {
-  for (let offset = from; offset + HEADER_BYTES <= bytes.length; offset += ALIGNMENT_BYTES) {
+  for (let offset = from; offset + FRAME_HEADER_BYTES <= bytes.length; offset += ALIGNMENT_BYTES) {
     if (readHeader(bytes, offset, seed) !== undefined) return offset
   }
   return undefined

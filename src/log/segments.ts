@@ -22,7 +22,7 @@ const LOG_FORMAT = 1
 const MAGIC = 'RFLOGSEG'
 const TWO_32 = 2 ** 32
 
-export interface Manifest {
+export interface LogManifest {
   /** First positions of the segments, not names. */
   readonly oldest: number
   readonly newest: number
@@ -32,7 +32,7 @@ export function logFolder(storeFolder: string): string {
   return join(storeFolder, 'log')
 }
 
-export function manifestPath(folder: string): string {
+export function logManifestPath(folder: string): string {
   return join(folder, 'MANIFEST')
 }
 
@@ -68,15 +68,15 @@ export function checkSegmentHeader(bytes: Buffer, path: string, storeId: string,
 }
 
 /** One line of JSON; its `crc` covers the other members in the order written here. */
-export function encodeManifest(storeId: string, { oldest, newest }: Manifest): Buffer {
+export function encodeLogManifest(storeId: string, { oldest, newest }: LogManifest): Buffer {
   const content = { format: LOG_FORMAT, storeId, oldest, newest }
   const crc = crc32(JSON.stringify(content))
   return Buffer.from(`${JSON.stringify({ ...content, crc })}\n`)
 }
 
 /** Throws {@link LogDamaged} where MANIFEST is missing, damaged, newer or of another store. */
-export function readManifest(files: Files, folder: string, storeId: string): Manifest {
-  const path = manifestPath(folder)
+export function readLogManifest(files: Files, folder: string, storeId: string): LogManifest {
+  const path = logManifestPath(folder)
   let text: string
   try {
     text = readWhole(files, path).toString()
@@ -95,7 +95,7 @@ export function readManifest(files: Files, folder: string, storeId: string): Man
   }
   const manifest = { oldest: Number(found?.oldest), newest: Number(found?.newest) }
   const foundId = String(found?.storeId)
-  if (text !== encodeManifest(foundId, manifest).toString()) throw new LogDamaged(path, 'is damaged')
+  if (text !== encodeLogManifest(foundId, manifest).toString()) throw new LogDamaged(path, 'is damaged')
   if (foundId !== storeId) throw new LogDamaged(path, `belongs to store ${foundId}, not to ${storeId}`)
   return manifest
 }
@@ -126,6 +126,6 @@ export function createLog(files: Files, storeFolder: string, storeId: string): v
   } finally {
     files.close(descriptor)
   }
-  replaceFileBlocking(files, manifestPath(folder), encodeManifest(storeId, { oldest: 1, newest: 1 }))
+  replaceFileBlocking(files, logManifestPath(folder), encodeLogManifest(storeId, { oldest: 1, newest: 1 }))
   syncFolderBlocking(files, storeFolder)
 }

@@ -8,12 +8,12 @@ import type { Snapshot } from './port.ts'
  *     8  u32 format         32  u64 position               52  8 bytes 0
  *    12  u32 partition      40  u64 bytes of the state     60  u32 CRC-32 of bytes 0–59
  */
-export const HEADER_BYTES = 64
+export const SNAPSHOT_HEADER_BYTES = 64
 const MAGIC = 'RFSNAPSH'
 const FORMAT = 1
 
 export function encodeHeader(storeId: string, partition: number, { position, bytes }: Snapshot): Buffer {
-  const header = Buffer.alloc(HEADER_BYTES)
+  const header = Buffer.alloc(SNAPSHOT_HEADER_BYTES)
   header.write(MAGIC, 0, 'latin1')
   header.writeUInt32LE(FORMAT, 8)
   header.writeUInt32LE(partition, 12)
@@ -32,7 +32,7 @@ export function snapshotProblem(
   partition: number,
   position: number,
 ): string | undefined {
-  if (file.length < HEADER_BYTES) return 'the header is cut off'
+  if (file.length < SNAPSHOT_HEADER_BYTES) return 'the header is cut off'
   if (file.readUInt32LE(60) !== crc32(file.subarray(0, 60)) || file.toString('latin1', 0, 8) !== MAGIC) {
     return 'the header is damaged'
   }
@@ -43,7 +43,7 @@ export function snapshotProblem(
   if (file.readUInt32LE(12) !== partition || file.readBigUInt64LE(32) !== BigInt(position)) {
     return 'is the snapshot of another partition or position than its name says'
   }
-  const state = file.subarray(HEADER_BYTES)
+  const state = file.subarray(SNAPSHOT_HEADER_BYTES)
   if (file.readBigUInt64LE(40) !== BigInt(state.length)) return 'the state is cut off or too long'
   if (file.readUInt32LE(48) !== crc32(state)) return 'the state is damaged'
   return undefined

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { CopyableSnapshots, Snapshot, SnapshotStore } from './port.ts'
-import { HEADER_BYTES, encodeHeader, snapshotProblem } from './snapshotFormat.ts'
+import { SNAPSHOT_HEADER_BYTES, encodeHeader, snapshotProblem } from './snapshotFormat.ts'
 
 /** A snapshot is the file `snapshots/<partition>-<position>.snap`, of the format of snapshotFormat.ts. */
 const KEPT = 2
@@ -82,7 +82,7 @@ class FileSnapshots implements SnapshotStore, CopyableSnapshots {
       const path = this.#path(partition, position)
       const bytes = fs.readFileSync(path)
       const reason = snapshotProblem(bytes, this.#storeId, partition, position)
-      if (reason === undefined) return { position, bytes: bytes.subarray(HEADER_BYTES) }
+      if (reason === undefined) return { position, bytes: bytes.subarray(SNAPSHOT_HEADER_BYTES) }
       positions.shift()
       add(this.#bad, partition, position)
       this.#damaged(path, reason)

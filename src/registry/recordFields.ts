@@ -3,7 +3,7 @@ import type { Metadata } from '../model/metadata.ts'
 import { GEOFENCE_METADATA_KEYS, METADATA_TEXT_LENGTH } from '../model/metadata.ts'
 import { badParam } from '../runtime/errors.ts'
 import type { Fields } from '../http/fields.ts'
-import { checkNumber, checkText, dictionaryField, textField } from '../http/fields.ts'
+import { checkNumber, checkTextField, dictionaryField, textField } from '../http/fields.ts'
 
 /** Readers of the fields that definitions of geofences and beacons have in common; as those of fields.ts. */
 
@@ -34,7 +34,7 @@ export function pairField(
   if (value !== undefined && value !== known[name]) {
     throw badParam(name, `Invalid ${name}. It differs from the ${name} in the path.`)
   }
-  return checkText(name, known[name], MAX_ID_LENGTH)
+  return checkTextField(name, known[name], MAX_ID_LENGTH)
 }
 
 /** `[longitude, latitude]`, of any size. */
@@ -66,10 +66,10 @@ export function metadataField(fields: Fields): Metadata | undefined {
     throw badParam('metadata', `Invalid metadata. It must have at most ${GEOFENCE_METADATA_KEYS} keys.`)
   }
   for (const [key, value] of entries) {
-    checkText('metadata', key, MAX_METADATA_KEY_LENGTH)
+    checkTextField('metadata', key, MAX_METADATA_KEY_LENGTH)
     if (key === '' || key === '__proto__')
       throw badParam('metadata', `Invalid metadata. No key may be "${key}".`)
-    if (typeof value === 'string') checkText('metadata', value, METADATA_TEXT_LENGTH)
+    if (typeof value === 'string') checkTextField('metadata', value, METADATA_TEXT_LENGTH)
     else if (typeof value !== 'boolean' && !Number.isFinite(value)) {
       throw badParam('metadata', 'Invalid metadata. Values must be strings, booleans or numbers.')
     }

@@ -31,7 +31,7 @@ export interface Fact {
 /** The first rule, in this order, that keeps a geofence from making events. */
 export type Ineligibility = 'disabled' | 'expired' | 'otherUser' | 'otherAddress' | 'closed'
 
-export type Outcome =
+export type GeofenceOutcome =
   /** Outside, and stays so. */
   | 'outside'
   /** On the inside, but the entry does not happen yet. */
@@ -55,7 +55,7 @@ export type Outcome =
 export type Withheld = Ineligibility | 'notStopped' | 'lowConfidence' | 'delayed' | 'outside'
 
 export interface Decision {
-  readonly outcome: Outcome
+  readonly outcome: GeofenceOutcome
   readonly event: GeofenceEventType | undefined
   /** Of the event that happened or was withheld: 1 low, 2 medium, 3 high. */
   readonly confidence: 1 | 2 | 3
@@ -206,7 +206,7 @@ export function needsStop(geofence: GeofenceProperties, settings: Settings): boo
 }
 
 function decision(
-  outcome: Outcome,
+  outcome: GeofenceOutcome,
   event: GeofenceEventType | undefined,
   confidence: 1 | 2 | 3,
   ineligible: Ineligibility | undefined,

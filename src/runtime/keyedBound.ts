@@ -1,7 +1,7 @@
 import { ApiError } from './errors.ts'
 
 /** Bytes at most, each > 0. */
-export interface Bounds {
+export interface KeyedLimits {
   /** Of one connection. */
   readonly connection: number
   /** Of all connections with one key. */
@@ -10,7 +10,7 @@ export interface Bounds {
   readonly all: number
 }
 
-export type BoundName = keyof Bounds
+export type BoundName = keyof KeyedLimits
 
 /** How a refusal ends, by the bound that was met. Only the last may be waited for without a doing of one's own. */
 const REFUSALS: Readonly<Record<BoundName, { readonly code: number; readonly of: string }>> = {
@@ -27,14 +27,14 @@ const RETRY_AFTER = 60
  * the others need.
  */
 export class KeyedBound {
-  readonly bounds: Bounds
+  readonly bounds: KeyedLimits
   readonly #what: string
   #used = 0
   /** By key, only those that hold something. */
   readonly #byKey = new Map<string, number>()
 
   /** @param what is kept, in the plural, as the refusal says it: `Filters and areas` */
-  constructor(what: string, bounds: Bounds) {
+  constructor(what: string, bounds: KeyedLimits) {
     this.#what = what
     this.bounds = bounds
   }

@@ -102,7 +102,7 @@ export function unpackGeofence(bytes: Buffer, from: number): GeofenceProperties 
 }
 
 /** Epoch milliseconds. */
-export function createdAtOf(bytes: Buffer, from: number): number {
+export function geofenceCreatedAt(bytes: Buffer, from: number): number {
   return bytes.readDoubleLE(from + CREATED_AT)
 }
 

@@ -1,7 +1,7 @@
 import { isActive, type GeofenceProperties } from '../model/geofence.ts'
 import { RowBytes } from '../runtime/rowBytes.ts'
 import { RowIndex } from '../runtime/rowIndex.ts'
-import { createdAtOf, hashOfId, hasExternalId, hasId, hasTag } from './geofenceCodec.ts'
+import { geofenceCreatedAt, hashOfId, hasExternalId, hasId, hasTag } from './geofenceCodec.ts'
 import { packedBytes, packGeofence, unpackGeofence, updatedAtOf } from './geofenceCodec.ts'
 import type { Shelf } from './shelf.ts'
 
@@ -112,7 +112,7 @@ export class GeofenceShelf implements Shelf<GeofenceProperties> {
 
   /** Epoch milliseconds. */
   createdAt(slot: number): number {
-    return createdAtOf(this.#bytes.buffer(slot), this.#bytes.start(slot))
+    return geofenceCreatedAt(this.#bytes.buffer(slot), this.#bytes.start(slot))
   }
 
   /** Epoch milliseconds. */

@@ -8,7 +8,7 @@ const MARK = 0x52464e43
  * Places in the log as clients keep them. A place counts the events of all projects, which is nobody's business but the
  * operator's, so a client gets it sealed: one block of AES, good for its scope in this store.
  */
-export class PlaceTokens {
+export class ResumeTokens {
   readonly #key: Buffer
 
   /** @param secret the store's: its id would not do, since the ids of events tell that */

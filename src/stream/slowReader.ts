@@ -8,7 +8,7 @@ const PATIENCE_MS = 60_000
  * How long one connection may leave unread what a feature has sent. Nothing more is sent meanwhile, so a reader that
  * stalls costs some kilobytes; but it must not hold them for ever.
  */
-export class Patience {
+export class SlowReaderTimer {
   readonly #connection: StreamConnection
   readonly #milliseconds: number
   #timer: NodeJS.Timeout | undefined

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { Name } from '../http/schemas.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
-import type { Audiences, Encoded, Outlet } from '../events/fanoutGroup.ts'
+import type { FanoutGroups, Encoded, Outlet } from '../events/fanoutGroup.ts'
 import { EventReader } from '../events/eventReader.ts'
 import type { EventFeed } from '../events/feed.ts'
 import { filterBytes, LISTS, type EventFilter } from '../events/filter.ts'
@@ -9,8 +9,8 @@ import type { StoredEvent } from '../events/port.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
 import { CLOSE } from './closeCodes.ts'
 import type { RawMessage, SubscribeMessage } from './messages.ts'
-import { Patience } from './slowReader.ts'
-import type { PlaceTokens } from './resumeTokens.ts'
+import { SlowReaderTimer } from './slowReader.ts'
+import type { ResumeTokens } from './resumeTokens.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 
 /** Subscriptions of one connection at one time. */
@@ -53,12 +53,12 @@ export class Subscriptions implements StreamFeatureKind {
   readonly names = 'subscription'
   /** How many there are. */
   count = 0
-  readonly audiences: Audiences
-  readonly tokens: PlaceTokens
+  readonly audiences: FanoutGroups
+  readonly tokens: ResumeTokens
   readonly #feed: EventFeed
   readonly #log: ErrorLog
 
-  constructor(feed: EventFeed, audiences: Audiences, log: ErrorLog, tokens: PlaceTokens) {
+  constructor(feed: EventFeed, audiences: FanoutGroups, log: ErrorLog, tokens: ResumeTokens) {
     this.#feed = feed
     this.audiences = audiences
     this.#log = log
@@ -79,11 +79,11 @@ class SubscriptionOutlet implements Outlet {
   readonly format: string
   readonly #id: string
   readonly #connection: StreamConnection
-  readonly #patience: Patience
+  readonly #patience: SlowReaderTimer
   readonly #all: Subscriptions
 
   /** @param id chosen by the client: it is in each message */
-  constructor(id: string, connection: StreamConnection, patience: Patience, all: Subscriptions) {
+  constructor(id: string, connection: StreamConnection, patience: SlowReaderTimer, all: Subscriptions) {
     this.format = `${connection.codec.protocol} ${id}`
     this.#id = id
     this.#connection = connection
@@ -123,14 +123,14 @@ class ConnectionSubscriptions implements StreamFeature {
   readonly #connection: StreamConnection
   readonly #feed: EventFeed
   readonly #all: Subscriptions
-  readonly #patience: Patience
+  readonly #patience: SlowReaderTimer
   readonly #subscriptions = new Map<string, Subscription>()
 
   constructor(connection: StreamConnection, feed: EventFeed, all: Subscriptions) {
     this.#connection = connection
     this.#feed = feed
     this.#all = all
-    this.#patience = new Patience(connection)
+    this.#patience = new SlowReaderTimer(connection)
   }
 
   receive(message: RawMessage): void {

@@ -3,7 +3,7 @@ import { PART_BYTES, type Encoded } from '../events/fanoutGroup.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { Share } from '../runtime/keyedBound.ts'
 import type { PositionMessage } from './messages.ts'
-import type { Patience } from './slowReader.ts'
+import type { SlowReaderTimer } from './slowReader.ts'
 import type { StreamConnection } from './port.ts'
 
 /** Parts that are sent in one turn: to write a position takes some two microseconds, and 100,000 may be due. */
@@ -52,7 +52,7 @@ export interface Stay {
 /** What a watch needs of those who have it. */
 export interface WatchOwner {
   readonly connection: StreamConnection
-  readonly patience: Patience
+  readonly patience: SlowReaderTimer
   /** What the devices in its areas take in memory. */
   readonly devices: Share
   /** The stay is over, and the client knows. */

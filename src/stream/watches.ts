@@ -11,7 +11,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
 import { areaBytes, AreaError, type LiveArea } from '../spatial/liveAreas.ts'
 import type { RawMessage, WatchMessage } from './messages.ts'
-import { Patience } from './slowReader.ts'
+import { SlowReaderTimer } from './slowReader.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 import { letAnotherBegin } from './turns.ts'
 import { Watch, type Stay, type WatchOwner } from './watch.ts'
@@ -205,7 +205,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
 /** The watches of one connection. */
 class ConnectionWatches implements StreamFeature, WatchOwner {
   readonly connection: StreamConnection
-  readonly patience: Patience
+  readonly patience: SlowReaderTimer
   readonly devices: Share
   readonly #scope: WatchedScope
   readonly #all: Watches
@@ -213,7 +213,7 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
 
   constructor(connection: StreamConnection, scope: WatchedScope, devices: KeyedBound, all: Watches) {
     this.connection = connection
-    this.patience = new Patience(connection)
+    this.patience = new SlowReaderTimer(connection)
     this.devices = devices.share(connection.keyName)
     this.#scope = scope
     this.#all = all

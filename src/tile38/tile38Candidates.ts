@@ -4,7 +4,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Box } from '../spatial/cellGrid.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import { cornersOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
-import { Tile38Cells, type CellAnswers, type CellSource, type Place } from './tile38Cells.ts'
+import { Tile38Cells, type CellAnswers, type CellSource, type Point } from './tile38Cells.ts'
 import type { Tile38, Tile38Command, Tile38Reply } from './tile38Port.ts'
 
 /** Questions of one pipeline. */
@@ -75,7 +75,7 @@ export class Tile38Candidates implements CellSource {
   }
 
   /** See {@link Tile38Cells.prepare}, for places of any scope. */
-  async prepare(places: readonly (Place & { readonly scope: ScopeId })[]): Promise<void> {
+  async prepare(places: readonly (Point & { readonly scope: ScopeId })[]): Promise<void> {
     const byScope = Map.groupBy(places, ({ scope }) => scope)
     await Promise.all([...byScope].map(([scope, those]) => this.#indexOf.get(scope)?.prepare(those)))
   }

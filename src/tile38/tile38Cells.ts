@@ -21,7 +21,7 @@ const MOST_IDS = 1_000_000
 const PREPARE_MS = 250
 
 /** A place, degrees. */
-export interface Place {
+export interface Point {
   readonly latitude: number
   readonly longitude: number
 }
@@ -136,7 +136,7 @@ export class Tile38Cells implements GeofenceIndex {
    * Resolves once the candidates about these places are at hand, or cannot be had now: then memory answers. Never
    * rejects.
    */
-  async prepare(places: Iterable<Place>): Promise<void> {
+  async prepare(places: Iterable<Point>): Promise<void> {
     if (this.#isLate) return
     const missing = new Map<number, Box>()
     const waits = new Set<Promise<void>>()

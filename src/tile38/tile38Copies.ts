@@ -3,7 +3,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import { Tile38Candidates } from './tile38Candidates.ts'
-import type { Place } from './tile38Cells.ts'
+import type { Point } from './tile38Cells.ts'
 import { Tile38Connection, type Tile38Address } from './tile38Connection.ts'
 import { Tile38Devices, type DeviceShare } from './tile38Devices.ts'
 import { Tile38Geofences, type GeofenceSource } from './tile38Geofences.ts'
@@ -62,7 +62,7 @@ export class Tile38Copies {
   }
 
   /** See {@link Tile38Candidates.prepare}. */
-  prepare(places: readonly (Place & { readonly scope: ScopeId })[]): Promise<void> {
+  prepare(places: readonly (Point & { readonly scope: ScopeId })[]): Promise<void> {
     return this.#candidates.prepare(places)
   }
 

@@ -1,5 +1,5 @@
 /** Keeps the items with the lowest keys of those offered; a scan's page. */
-export class Lowest<T> {
+export class TopK<T> {
   private readonly limit: number
   private readonly keys: number[] = []
   private readonly held: T[] = []

@@ -7,7 +7,7 @@ import { pointDistance } from '../geometry/distance.ts'
 import type { Profile } from '../model/device.ts'
 import { metadataMatcher } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { Lowest } from './topK.ts'
+import { TopK } from './topK.ts'
 
 /**
  * Questions about users, answered by scanning the columns of the partitions' tables.
@@ -135,7 +135,7 @@ export function* listUsers(devices: Devices, scope: ScopeId, query: UserList): G
   const { userId, deviceId, after } = query
   const { createdBefore = Infinity, createdAfter = -Infinity } = query
   const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
-  const page = new Lowest<UserRow>(query.limit + 1)
+  const page = new TopK<UserRow>(query.limit + 1)
   const [afterCreatedAt = -Infinity, afterPartition = -1, afterRow = -1] = after ?? []
   const consider = (partition: Partition, row: number) => {
     const { table, number } = partition
@@ -188,7 +188,7 @@ const SHORTEST_DEGREE_METERS = 110_500
 /** Records whose last location lies within the radius, by {@link nearestFirst}. */
 export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Generator<void, UserPage> {
   const { latitude, longitude, radiusMeters, metadata, limit } = near
-  const page = new Lowest<UserRow>(limit + 1)
+  const page = new TopK<UserRow>(limit + 1)
   const isWanted = metadata && metadataMatcher(metadata)
   const latitudeReach = radiusMeters / SHORTEST_DEGREE_METERS
   const low = latitude - latitudeReach
@@ -253,7 +253,7 @@ function* latestUsers(
   limit: number,
   accept: (profile: Profile) => boolean,
 ): Generator<void, UserPage> {
-  const page = new Lowest<UserRow>(limit + 1)
+  const page = new TopK<UserRow>(limit + 1)
   const bytes = Buffer.from(id)
   for (const partition of devices.partitions) {
     const { table } = partition

@@ -15,7 +15,7 @@ import { ExplanationSchema } from './explanationSchema.ts'
 import { usersWithin, type TravelTimes } from './travelSearch.ts'
 
 /** What the user endpoints ask. */
-export interface UserParts {
+export interface UserRouteParts {
   readonly users: Users
   readonly times: TravelTimes
   readonly registry: { scope(scope: ScopeId): ScopeDirectory }
@@ -30,11 +30,11 @@ const Nothing = Type.Object({})
 const CUT = `A page has fewer records than \`limit\`, with \`hasMore\` true, if its users reach ${PAGE_CHARACTERS} characters.`
 
 /** Reading and removing users, who is near, who is inside, and why. */
-export function userRoutes(parts: UserParts): Route[] {
+export function userRoutes(parts: UserRouteParts): Route[] {
   return [...recordRoutes(parts), ...searchRoutes(parts), ...insideRoutes(parts)]
 }
 
-function recordRoutes({ users }: UserParts): Route[] {
+function recordRoutes({ users }: UserRouteParts): Route[] {
   return [
     route({
       method: 'GET',
@@ -116,7 +116,7 @@ function recordRoutes({ users }: UserParts): Route[] {
   ]
 }
 
-function searchRoutes({ users, times }: UserParts): Route[] {
+function searchRoutes({ users, times }: UserRouteParts): Route[] {
   return [
     route({
       method: 'GET',
@@ -176,7 +176,7 @@ function searchRoutes({ users, times }: UserParts): Route[] {
 /** Of `GET /v1/geofences/store/users` it says no: there `users` is an externalId. */
 const isById = ([id = '']: readonly string[]): boolean => isRecordId(id)
 
-function insideRoutes(parts: UserParts): Route[] {
+function insideRoutes(parts: UserRouteParts): Route[] {
   const query = Type.Object({ limit: Type.Optional(limitOf(100, 1000)) })
   // What is disabled, or has no area yet, has nobody inside: the stays are hidden until that has changed, or the next updates end them.
   const nobody: UserAnswer = { users: [], hasMore: false }

@@ -24,7 +24,7 @@ const frames = new Validator(TrackMessage)
 const bodies = new Validator(TrackBody)
 
 /** An update of a frame that is not good. */
-export interface Refusal {
+export interface UpdateRefusal {
   /** Its place in the frame. */
   readonly index: number
   readonly error: ApiError
@@ -41,7 +41,7 @@ export interface TrackFrame {
   readonly updates: readonly Update[]
   /** The places of {@link updates} in the frame; absent: they are all, in their order. */
   readonly places?: readonly number[]
-  readonly refusals?: readonly Refusal[]
+  readonly refusals?: readonly UpdateRefusal[]
 }
 
 /**
@@ -69,7 +69,7 @@ export function readTrack(message: Message, stamp: Stamp): TrackFrame {
     )
   const updates: Update[] = []
   const places: number[] = []
-  const refusals: Refusal[] = []
+  const refusals: UpdateRefusal[] = []
   for (let index = 0; index < items.length; index++) {
     try {
       updates.push(readUpdate(items[index], stamp, stream, (sequence ?? 0) + index))

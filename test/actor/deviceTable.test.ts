@@ -4,7 +4,13 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { DeviceTable } from '../../src/actor/deviceTable.ts'
 import { nameHash } from '../../src/runtime/nameHash.ts'
-import { createdAtOf, deviceIdField, isText, readText, userIdField } from '../../src/actor/packedFields.ts'
+import {
+  profileCreatedAt,
+  deviceIdField,
+  isText,
+  readText,
+  userIdField,
+} from '../../src/actor/packedFields.ts'
 import { packProfile } from '../../src/actor/profileCodec.ts'
 import { ProfileStore } from '../../src/actor/profileStore.ts'
 import { RowIndex } from '../../src/runtime/rowIndex.ts'
@@ -219,7 +225,7 @@ t.test('fields of a packed profile are read where they lie', async () => {
       const bytes = Buffer.concat([Buffer.alloc(before, 0xc1), packed])
       assert.equal(readText(bytes, deviceIdField(bytes, before)), given.deviceId)
       assert.equal(readText(bytes, userIdField(bytes, before)), given.userId)
-      assert.equal(createdAtOf(bytes, before), given.createdAt)
+      assert.equal(profileCreatedAt(bytes, before), given.createdAt)
       assert.equal(isText(bytes, deviceIdField(bytes, before), other), given.deviceId === other)
       assert.equal(isText(bytes, userIdField(bytes, before), other), given.userId === other)
     }),

@@ -1,4 +1,4 @@
-import type { EventIndex, Scopes, StoredEvent, Stretch } from '../../src/events/port.ts'
+import type { EventIndex, Scopes, StoredEvent, EventPage } from '../../src/events/port.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import { ActorHost } from '../../src/actor/host.ts'
 import type { Submitter } from '../../src/actor/port.ts'
@@ -118,7 +118,7 @@ export class MemoryEvents implements EventIndex {
     return this.all.length
   }
 
-  async read(scopes: Scopes, after: number, limit: number): Promise<Stretch> {
+  async read(scopes: Scopes, after: number, limit: number): Promise<EventPage> {
     const placed = this.all.map((event, i) => ({ place: i + 1, event }))
     const events = placed
       .filter(({ place, event }) => place > after && (scopes === 'all' || event.scope === scopes))

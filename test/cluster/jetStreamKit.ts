@@ -9,13 +9,13 @@ import { JetStreamEvents } from '../../src/cluster/journal/jetStreamEvents.ts'
 import { JetStreamJournal } from '../../src/cluster/journal/jetStreamJournal.ts'
 import type { Journal } from '../../src/cluster/journal/jetStreamPort.ts'
 import { openJetStreamLog, type JetStreamLogOptions } from '../../src/cluster/journal/jetStreamLog.ts'
-import { openStreams, type StreamOptions } from '../../src/cluster/journal/jetStreamStreams.ts'
+import { openStreams, type JournalOptions } from '../../src/cluster/journal/jetStreamStreams.ts'
 import type { LogEvent, PartitionLog } from '../../src/log/port.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
 import { framesOf } from '../log/contract.ts'
 import { until } from '../kit/waiting.ts'
 
-export const STREAM_OPTIONS: StreamOptions = {
+export const STREAM_OPTIONS: JournalOptions = {
   partitions: 4,
   replicas: 1,
   maxPartitionBytes: -1,
@@ -38,7 +38,7 @@ export type Client = Pick<Streams, 'connection' | 'manager'>
 /** A server with the streams of a store. */
 export async function withStreams(
   t: Test,
-  { jetStream = '', ...options }: Partial<StreamOptions> & { readonly jetStream?: string } = {},
+  { jetStream = '', ...options }: Partial<JournalOptions> & { readonly jetStream?: string } = {},
 ): Promise<Streams> {
   const server = await natsServer(t, { jetStream })
   const connection = await reconnecting(t, [server])

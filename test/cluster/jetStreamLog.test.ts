@@ -4,7 +4,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { storeBatch } from '../../src/cluster/journal/jetStreamBatch.ts'
 import { openJetStreamSnapshots } from '../../src/cluster/journal/jetStreamSnapshots.ts'
-import { findStreams, openStreams, type StreamOptions } from '../../src/cluster/journal/jetStreamStreams.ts'
+import { findStreams, openStreams, type JournalOptions } from '../../src/cluster/journal/jetStreamStreams.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
 import { commitLogContract, framesOf, snapshotContract } from '../log/contract.ts'
@@ -55,7 +55,7 @@ t.test(
   { skip },
   async (t) => {
     const { connection, manager } = await withStreams(t)
-    const open = (options: Partial<StreamOptions>) =>
+    const open = (options: Partial<JournalOptions>) =>
       openStreams(connection, { ...STREAM_OPTIONS, newStoreId: 'another', ...options })
 
     t.equal((await open({})).storeId, STORE_ID, 'the store keeps its id')

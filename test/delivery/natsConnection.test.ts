@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { connect, credsAuthenticator, nkeys } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
-import { BatchRefused, NatsStream, NatsUnreachable } from '../../src/delivery/natsStream.ts'
+import { PublishRefused, NatsStream, NatsUnreachable } from '../../src/delivery/natsStream.ts'
 import { natsConnectionOptions } from '../../src/cluster/nats/natsConnection.ts'
 import { makeCertificates, withoutOpenssl } from '../kit/certificates.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
@@ -36,12 +36,12 @@ t.test('two writers cannot both append: the fence holds off the one that is behi
   const address = { servers: nats.address }
   const [first, second] = [await NatsStream.open(address), await NatsStream.open(address)]
   await first.append([message('a'), message('b')])
-  await t.rejects(second.append([message('c'), message('d'), message('e')]), BatchRefused)
-  await t.rejects(second.append([message('f')]), BatchRefused)
+  await t.rejects(second.append([message('c'), message('d'), message('e')]), PublishRefused)
+  await t.rejects(second.append([message('f')]), PublishRefused)
   await first.append([message('g')])
   await t.rejects(
     first.append([message('h'), message('a')]),
-    BatchRefused,
+    PublishRefused,
     'all or nothing: a is a duplicate',
   )
   t.strictSame(await ids(nats), ['a', 'b', 'g'])

@@ -1,7 +1,7 @@
 /** What a webhook does over hours and days, on a simulated clock; and that many of them do not stand in each other's way. */
 import t, { type Test } from 'tap'
 import { senderThrough } from '../../src/delivery/webhookMessage.ts'
-import type { Outcome } from '../../src/delivery/webhookPort.ts'
+import type { AttemptOutcome } from '../../src/delivery/webhookPort.ts'
 import type { Webhook } from '../../src/model/webhook.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { Outgoing } from '../../src/runtime/outgoing.ts'
@@ -25,7 +25,7 @@ t.test(
   async (t) => {
     let status = 500
     const sent: { at: number; id: string; events: number[] }[] = []
-    const world = new World(t, async (_, { id, body }): Promise<Outcome> => {
+    const world = new World(t, async (_, { id, body }): Promise<AttemptOutcome> => {
       const at = world.time.now()
       sent.push({ at, id, events: numbersOf(body) })
       return status === 200
@@ -128,7 +128,7 @@ t.test('a sick endpoint gets one request at a time; back again, it gets what wai
   let inFlight = 0
   const most: number[] = []
   const through: number[] = []
-  const world = new World(t, async (_, { body }): Promise<Outcome> => {
+  const world = new World(t, async (_, { body }): Promise<AttemptOutcome> => {
     most.push(++inFlight)
     await new Promise<void>((done) => world.time.after(1000, done))
     inFlight--
@@ -156,7 +156,7 @@ t.test('a sick endpoint gets one request at a time; back again, it gets what wai
 
 t.test('while users cannot be asked for, events wait, whatever the endpoint does', async (t) => {
   const sent: string[] = []
-  const world = new World(t, async (_, { body }): Promise<Outcome> => {
+  const world = new World(t, async (_, { body }): Promise<AttemptOutcome> => {
     sent.push(body)
     return { at: world.time.now(), latency: 1, status: 200, body: '' }
   })
@@ -175,7 +175,7 @@ t.test('while users cannot be asked for, events wait, whatever the endpoint does
 
 t.test('an event that the receiver cannot digest holds up its device for a day, nobody else', async (t) => {
   const through: number[] = []
-  const world = new World(t, async (_, { body }): Promise<Outcome> => {
+  const world = new World(t, async (_, { body }): Promise<AttemptOutcome> => {
     const at = world.time.now()
     const [number] = numbersOf(body)
     if (number === 0) return { at, latency: 1, status: 500, error: 'answered 500', body: '' }
@@ -203,7 +203,7 @@ t.test('an event that the receiver cannot digest holds up its device for a day, 
 
 t.test('once nothing is left to be tried nothing fails: one failure days later is no pause', async (t) => {
   let isUp = true
-  const world = new World(t, async (_, { body }): Promise<Outcome> => {
+  const world = new World(t, async (_, { body }): Promise<AttemptOutcome> => {
     const at = world.time.now()
     return isUp && numbersOf(body)[0] !== 0
       ? { at, latency: 1, status: 200, body: '' }
@@ -228,7 +228,7 @@ t.test('once nothing is left to be tried nothing fails: one failure days later i
 t.test('Retry-After is kept by the whole endpoint, for an hour at most', async (t) => {
   const sent: number[] = []
   let retryAfter: number | undefined = 90_000
-  const world = new World(t, async (): Promise<Outcome> => {
+  const world = new World(t, async (): Promise<AttemptOutcome> => {
     const at = world.time.now()
     sent.push(at)
     return retryAfter === undefined
@@ -256,7 +256,7 @@ t.test('Retry-After is kept by the whole endpoint, for an hour at most', async (
 /** A world whose endpoint answers what `answer` says, and the urls that were asked. */
 function answering(t: Test, answer: { status: number; retryAfter?: number }) {
   const urls: string[] = []
-  const world: World = new World(t, async ({ url }): Promise<Outcome> => {
+  const world: World = new World(t, async ({ url }): Promise<AttemptOutcome> => {
     urls.push(url)
     const { status, retryAfter } = answer
     const outcome = { at: world.time.now(), latency: 1, status, body: '' }
@@ -311,7 +311,7 @@ t.test(
 t.test('an answer of the url before, which comes late, says nothing about the new one', async (t) => {
   const world = new World(t, async () => ({ at: 0, latency: 1, status: 200, body: '' }))
   const hook = () => world.definitions.get(HOOK)!
-  const late = Promise.withResolvers<Outcome>()
+  const late = Promise.withResolvers<AttemptOutcome>()
   const urls: string[] = []
   world.send = async ({ url }) => {
     urls.push(url)
@@ -409,7 +409,7 @@ t.test(
           const idOf = new Map<string, string>()
           let failing = 0
           let busy = new Set<string>()
-          const world = new World(t, async (_, { id, body }): Promise<Outcome> => {
+          const world = new World(t, async (_, { id, body }): Promise<AttemptOutcome> => {
             const mine = busy
             const at = world.time.now()
             const events = numbersOf(body)

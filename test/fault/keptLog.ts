@@ -7,7 +7,13 @@ import { join } from 'node:path'
 import { unpack } from 'msgpackr'
 import { openCommitLog } from '../../src/log/commitLog.ts'
 import { systemFiles } from '../../src/log/files.ts'
-import { encodeManifest, logFolder, manifestPath, readManifest, segmentPath } from '../../src/log/segments.ts'
+import {
+  encodeLogManifest,
+  logFolder,
+  logManifestPath,
+  readLogManifest,
+  segmentPath,
+} from '../../src/log/segments.ts'
 
 /** What was committed, in the order of the log. */
 export interface Committed {
@@ -51,7 +57,7 @@ export class KeptLog {
   /** To be called after the server's end, before its next start: a segment that was only being made does not count. */
   ended(): void {
     this.keep()
-    const { newest } = readManifest(systemFiles, this.#log, this.#storeId)
+    const { newest } = readLogManifest(systemFiles, this.#log, this.#storeId)
     for (const name of this.#inodes.keys()) {
       if (Number.parseInt(name, 10) <= newest) continue
       rmSync(join(logFolder(this.#kept), name))
@@ -63,7 +69,7 @@ export class KeptLog {
   async read(): Promise<Committed> {
     const folder = logFolder(this.#kept)
     const newest = Math.max(...[...this.#inodes.keys()].map((name) => Number.parseInt(name, 10)))
-    writeFileSync(manifestPath(folder), encodeManifest(this.#storeId, { oldest: 1, newest }))
+    writeFileSync(logManifestPath(folder), encodeLogManifest(this.#storeId, { oldest: 1, newest }))
     const log = openCommitLog({
       store: { folder: this.#kept, storeId: this.#storeId },
       durability: 'os',

@@ -1,8 +1,8 @@
 import { jetstream, jetstreamManager, type JetStreamManager, type JsMsg } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { ANY_CLAIM, COMMIT, ownerOf, pointOf } from '../../src/cluster/journal/jetStreamRecords.ts'
-import type { KeptMessage } from '../../src/cluster/journal/jetStreamPort.ts'
-import { EVENTS, partitionSubject, streamOf } from '../../src/cluster/journal/jetStreamStreams.ts'
+import type { JournalEntry } from '../../src/cluster/journal/jetStreamPort.ts'
+import { EVENTS, journalSubject, streamOf } from '../../src/cluster/journal/jetStreamStreams.ts'
 import type { EventRecord } from './movers.ts'
 
 const ANSWER_MS = 10_000
@@ -63,7 +63,7 @@ export class Streams {
     let position: number | undefined
     let frames = 0
     for (const message of await this.#messages(name)) {
-      const kind = message.subject.slice(partitionSubject(partition).length + 1)
+      const kind = message.subject.slice(journalSubject(partition).length + 1)
       const record = keptOf(message)
       const by = ownerOf(record)
       if (kind === CLAIM) {
@@ -100,6 +100,6 @@ export class Streams {
   }
 }
 
-function keptOf({ seq, subject, headers, data }: JsMsg): KeptMessage {
+function keptOf({ seq, subject, headers, data }: JsMsg): JournalEntry {
   return { sequence: seq, subject, header: (name) => headers?.get(name) ?? '', data }
 }

@@ -1,7 +1,7 @@
 /** Bounds of connections: in all, of an address, and by the system's limit of open files. */
 import t, { type Test } from 'tap'
 import { Connections, connectionsOf, type ConnectionLimits } from '../../src/http/connections.ts'
-import type { Refusal } from '../../src/http/connections.ts'
+import type { ConnectionRefusal } from '../../src/http/connections.ts'
 import { connectionRoom, openFileLimit } from '../../src/runtime/openFiles.ts'
 import fc from '../kit/fastCheck.ts'
 import { eventually, RawConnection, toyServer, type Toy } from './toy.ts'
@@ -23,7 +23,7 @@ async function open(t: Test, toy: Toy, count: number, from?: string): Promise<Ra
 }
 
 t.test('one connection too many is closed; when one has gone another may come', async (t) => {
-  const refusals: Refusal[] = []
+  const refusals: ConnectionRefusal[] = []
   const toy = await toyServer(t, {
     maxConnections: 3,
     refusedConnection: (refusal) => refusals.push(refusal),
@@ -49,7 +49,7 @@ t.test(
   'an address has its share, others have theirs',
   { skip: isLinux ? false : 'needs /proc' },
   async (t) => {
-    const refusals: Refusal[] = []
+    const refusals: ConnectionRefusal[] = []
     const toy = await toyServer(t, {
       maxConnectionsPerAddress: 4,
       trustedProxies: ['127.0.0.9'],

@@ -5,7 +5,7 @@ import type { CommitLog } from '../../src/log/port.ts'
 import { openCommitLog } from '../../src/log/commitLog.ts'
 import { LogDamaged } from '../../src/log/errors.ts'
 import { frameBytes } from '../../src/log/frame.ts'
-import { createLog, encodeManifest, encodeSegmentHeader } from '../../src/log/segments.ts'
+import { createLog, encodeLogManifest, encodeSegmentHeader } from '../../src/log/segments.ts'
 import fc from '../kit/fastCheck.ts'
 import { append, payloads, positions, RUNS } from './contract.ts'
 import { MachineDown, MemoryFiles, seededRandom } from './memoryFiles.ts'
@@ -266,10 +266,10 @@ t.test('segments that are missing, foreign, newer, swapped or named wrongly', as
   t.throws(() => open(MemoryFiles.of(body)), /frame 4 at byte 64, expected frame 7/)
 
   const manifest = (bytes: Buffer) => new Map(contents).set(MANIFEST, bytes)
-  t.strictSame(recovered(manifest(encodeManifest(STORE_ID, { oldest: 1, newest: 13 }))), {
+  t.strictSame(recovered(manifest(encodeLogManifest(STORE_ID, { oldest: 1, newest: 13 }))), {
     refused: segment(13),
   })
-  t.strictSame(recovered(manifest(encodeManifest(STORE_ID, { oldest: 1, newest: 7 }))), {
+  t.strictSame(recovered(manifest(encodeLogManifest(STORE_ID, { oldest: 1, newest: 7 }))), {
     refused: MANIFEST,
   })
   t.throws(
@@ -294,7 +294,7 @@ t.test('a segment that was being created, or trimmed, at a crash is left out', a
     deepStrictEqual(positions(open(files).read(1)), [1, 2, 3, 4, 5, 6, 7])
   }
   const files = MemoryFiles.of(
-    new Map(contents).set(MANIFEST, encodeManifest(STORE_ID, { oldest: 4, newest: 4 })),
+    new Map(contents).set(MANIFEST, encodeLogManifest(STORE_ID, { oldest: 4, newest: 4 })),
   )
   t.strictSame(positions(open(files).read(4)), [4, 5, 6])
   t.notOk(files.contents().has(segment(1)), 'the trim is finished')

@@ -7,7 +7,7 @@ import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import type { TravelMode } from '../../src/model/geofence.ts'
 import { resample } from '../../src/geo/routing/geometryForm.ts'
-import { decodePolyline, type LonLat } from '../../src/geo/routing/polyline.ts'
+import { decodePolyline, type LonLatPoint } from '../../src/geo/routing/polyline.ts'
 import type { MatrixAnswer, RouteAnswer } from '../../src/geo/routing/port.ts'
 import { costingOf, SNAP_METERS } from '../../src/geo/routing/travel.ts'
 import { distanceOf, durationOf } from '../../src/geo/routing/units.ts'
@@ -24,7 +24,7 @@ const MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike
 const [WEST, SOUTH, EAST, NORTH] = [-56.22, -34.915, -56.1, -34.83]
 
 /** Its nearest road is a piece of 107 metres that no other road meets; all ways begin on the avenue behind. */
-const BESIDE_NOWHERE: LonLat = [-56.168667, -34.847143]
+const BESIDE_NOWHERE: LonLatPoint = [-56.168667, -34.847143]
 
 /** Valhalla's binding, as far as it is used here. */
 interface Actor {
@@ -37,13 +37,13 @@ function gaussian(): number {
   return Math.sqrt(-2 * Math.log(1 - random.fraction())) * Math.cos(2 * Math.PI * random.fraction())
 }
 
-const somewhere = (): LonLat => [
+const somewhere = (): LonLatPoint => [
   Number((WEST + (EAST - WEST) * random.fraction()).toFixed(6)),
   Number((SOUTH + (NORTH - SOUTH) * random.fraction()).toFixed(6)),
 ]
 
 /** A place from which the middle of the city can be reached, and the other way round. */
-async function reachable(): Promise<LonLat> {
+async function reachable(): Promise<LonLatPoint> {
   for (;;) {
     const place = somewhere()
     const locations = [located(place), located([-56.165, -34.89]), located(place)]
@@ -52,8 +52,8 @@ async function reachable(): Promise<LonLat> {
   }
 }
 
-const text = (places: readonly LonLat[]) => places.map(([lon, lat]) => `${lat},${lon}`).join('|')
-const located = ([lon, lat]: LonLat) => ({ lat, lon, search_cutoff: SNAP_METERS })
+const text = (places: readonly LonLatPoint[]) => places.map(([lon, lat]) => `${lat},${lon}`).join('|')
+const located = ([lon, lat]: LonLatPoint) => ({ lat, lon, search_cutoff: SNAP_METERS })
 
 const tiles = await sampleTiles()
 const binding = (await import('@valhallajs/valhallajs')) as unknown as {
@@ -102,7 +102,7 @@ t.test(`distances and durations are Valhalla's, seed ${seed}`, async (t) => {
     }
     t.ok(ways > 10 * runs, `${ways} ways by ${mode}`)
   }
-  const places: LonLat[] = [BESIDE_NOWHERE]
+  const places: LonLatPoint[] = [BESIDE_NOWHERE]
   for (let i = 1; i < 8; i++) places.push(await reachable())
   const { sources_to_targets: direct } = await valhalla.matrix({
     sources: places.map(located),
@@ -164,7 +164,7 @@ function* orders(list: readonly number[]): Generator<readonly number[]> {
 t.test(`no order of stops is better than the answered one, seed ${seed}`, async (t) => {
   for (let i = 0; i < 4 * runs; i++) {
     const mode = (['car', 'car', 'bike'] as const)[i % 3]!
-    const places: LonLat[] = []
+    const places: LonLatPoint[] = []
     for (let k = 0; k < 4 + (i % 4); k++) places.push(await reachable())
     const last = places.length - 1
     const costing = costingOf(mode)
@@ -208,7 +208,7 @@ t.test(`no order of stops is better than the answered one, seed ${seed}`, async 
 })
 
 /** A drive along a way: a point a second, ten metres on, off by normally distributed metres each way. */
-function drive(way: readonly LonLat[], meters: number, noiseMeters: number) {
+function drive(way: readonly LonLatPoint[], meters: number, noiseMeters: number) {
   const degrees = 1 / 111_195
   return resample(way, Math.ceil(meters / 10) + 1).map(([lon, lat], second) => ({
     coordinates: text([
@@ -223,7 +223,7 @@ function drive(way: readonly LonLat[], meters: number, noiseMeters: number) {
 }
 
 /** Metres from a point to the nearest part of a way, on a plane. */
-function distanceToWay([lon, lat]: LonLat, way: readonly LonLat[]): number {
+function distanceToWay([lon, lat]: LonLatPoint, way: readonly LonLatPoint[]): number {
   const x = 111_195 * Math.cos((lat * Math.PI) / 180)
   const y = 111_195
   let nearest = Infinity
@@ -255,7 +255,7 @@ t.test(`drives are found on the streets that were driven, seed ${seed}`, async (
       const path = drive(way, meters, noise)
       const { status, body } = await post('match', { path, geometry: 'linestring', units: 'metric' })
       t.equal(status, 200)
-      const streets = body.geometry.coordinates as LonLat[]
+      const streets = body.geometry.coordinates as LonLatPoint[]
       const places = resample(way, Math.ceil(meters / 5))
       driven += meters
       found += (meters * places.filter((place) => distanceToWay(place, streets) < 3).length) / places.length

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { resample, writeShape } from '../../src/geo/routing/geometryForm.ts'
-import { decodePolyline, encodePolyline, type LonLat } from '../../src/geo/routing/polyline.ts'
+import { decodePolyline, encodePolyline, type LonLatPoint } from '../../src/geo/routing/polyline.ts'
 import { maneuverName } from '../../src/geo/routing/steps.ts'
 import { distanceOf, durationOf, speedOf } from '../../src/geo/routing/units.ts'
 import fc from '../kit/fastCheck.ts'
@@ -16,7 +16,7 @@ const point = fc.tuple(
 const way = fc.array(point, { minLength: 1, maxLength: 30 })
 
 /** Google's description of the format, step by step: shift left, invert where negative, groups of five bits from the right. */
-function encodeSlowly(points: readonly LonLat[], digits: number): string {
+function encodeSlowly(points: readonly LonLatPoint[], digits: number): string {
   let text = ''
   let last = [0n, 0n]
   for (const [lon, lat] of points) {
@@ -39,7 +39,7 @@ function encodeSlowly(points: readonly LonLat[], digits: number): string {
 t.test(
   'polylines: the example of the format’s description, and any way with five and six digits',
   async (t) => {
-    const example: LonLat[] = [
+    const example: LonLatPoint[] = [
       [-120.2, 38.5],
       [-120.95, 40.7],
       [-126.453, 43.252],
@@ -81,13 +81,13 @@ t.test('so many points evenly along a way', async () => {
       (points, count) => {
         const found = resample(points, count)
         // Against a walk in tiny steps.
-        const fine: { readonly at: LonLat; readonly along: number }[] = []
+        const fine: { readonly at: LonLatPoint; readonly along: number }[] = []
         let along = 0
         points.forEach(([lonB, latB], i) => {
           const [lonA, latA] = points[Math.max(0, i - 1)]!
           const length = pointDistance(latA, lonA, latB, lonB)
           for (let k = 0; k <= 400; k++) {
-            const at: LonLat = [lonA + ((lonB - lonA) * k) / 400, latA + ((latB - latA) * k) / 400]
+            const at: LonLatPoint = [lonA + ((lonB - lonA) * k) / 400, latA + ((latB - latA) * k) / 400]
             fine.push({ at, along: along + (length * k) / 400 })
           }
           along += length

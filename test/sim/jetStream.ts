@@ -7,11 +7,11 @@
  */
 import {
   MAX_BATCH_MESSAGES,
-  type EventMessage,
+  type PublishedEvent,
   type EventStream,
   type Journal,
   type JournalMessage,
-  type KeptMessage,
+  type JournalEntry,
   type Mark,
   type Publication,
 } from '../../src/cluster/journal/jetStreamPort.ts'
@@ -27,7 +27,7 @@ export type Draw = () => number
 
 export class SimulatedStream {
   /** All that was ever stored; the sequence is the index and one. */
-  readonly history: KeptMessage[] = []
+  readonly history: JournalEntry[] = []
   #first = 1
 
   append(messages: readonly JournalMessage[], after: number | undefined): number {
@@ -42,7 +42,7 @@ export class SimulatedStream {
   }
 
   /** What is kept, as somebody sees it who is `behind` by so many messages. */
-  kept(subject: string, behind: number): KeptMessage[] {
+  kept(subject: string, behind: number): JournalEntry[] {
     const pattern = new RegExp(`^${subject.replaceAll('.', '\\.').replaceAll('*', '[^.]+')}$`)
     const seen = this.history.slice(this.#first - 1, Math.max(this.#first - 1, this.history.length - behind))
     return seen.filter((message) => pattern.test(message.subject))
@@ -55,13 +55,13 @@ export class SimulatedStream {
 
 export class SimulatedEvents {
   /** Of each partition, what was stored of it. */
-  readonly published: EventMessage[][] = []
+  readonly published: PublishedEvent[][] = []
   readonly #marks: Mark[][] = []
-  readonly #stored: (partition: number, event: EventMessage) => void
+  readonly #stored: (partition: number, event: PublishedEvent) => void
   #sequence = 0
 
   /** @param stored told of each event at the moment when it is */
-  constructor(stored: (partition: number, event: EventMessage) => void) {
+  constructor(stored: (partition: number, event: PublishedEvent) => void) {
     this.#stored = stored
   }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { PlaceTokens } from '../../src/stream/resumeTokens.ts'
+import { ResumeTokens } from '../../src/stream/resumeTokens.ts'
 import { startServer } from '../kit/server.ts'
 import { Stream, type Message } from '../kit/stream.ts'
 
@@ -39,7 +39,7 @@ t.test('property: over kills and reconnections, each event once and in order', a
   t.match(state.from, /^@/)
   const store = JSON.parse(readFileSync(join(own.data, 'store.json'), 'utf8'))
   const open = (key: string) =>
-    [0, 1, 2, 3].some((scope) => new PlaceTokens(key).open(scope, state.from) !== undefined)
+    [0, 1, 2, 3].some((scope) => new ResumeTokens(key).open(scope, state.from) !== undefined)
   t.notOk(open(store.storeId), 'not to be opened with what the ids of events tell')
   t.ok(open(store.secret))
   const reader = (async () => {

@@ -1,19 +1,19 @@
 /** Subscriptions without sockets: the feed is real, its index and the connections are twins. */
 import t from 'tap'
-import { Audiences } from '../../src/events/fanoutGroup.ts'
+import { FanoutGroups } from '../../src/events/fanoutGroup.ts'
 import { EventFeed } from '../../src/events/feed.ts'
 import { wants, type EventFilter } from '../../src/events/filter.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
 import { CLOSE } from '../../src/stream/closeCodes.ts'
-import { Patience } from '../../src/stream/slowReader.ts'
-import { PlaceTokens } from '../../src/stream/resumeTokens.ts'
+import { SlowReaderTimer } from '../../src/stream/slowReader.ts'
+import { ResumeTokens } from '../../src/stream/resumeTokens.ts'
 import { Subscriptions } from '../../src/stream/subscriptions.ts'
 import { MemoryEvents, runs } from '../actor/kit.ts'
 import { whole } from '../events/contract.ts'
 import fc from '../kit/fastCheck.ts'
 import { FakeConnection } from './fakeConnection.ts'
 
-const tokens = new PlaceTokens('0123456789abcdef')
+const tokens = new ResumeTokens('0123456789abcdef')
 
 const log = {
   error(fields: Readonly<Record<string, unknown>>): void {
@@ -130,7 +130,7 @@ t.test(
         fc.constantFrom(0, 1500, 1_000_000),
         async (script, wanted, recentBytes) => {
           const feed = new EventFeed(new MemoryEvents(), recentBytes)
-          const subscriptions = new Subscriptions(feed, new Audiences(feed), log, tokens)
+          const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
           const first = whole(0)
           feed.add(1, [first])
           // Two of each: they form groups.
@@ -170,7 +170,7 @@ t.test(
 
 t.test('a reader that stalls costs one part, and is read on for from the disk when it reads', async (t) => {
   const feed = new EventFeed(new MemoryEvents(), 0)
-  const subscriptions = new Subscriptions(feed, new Audiences(feed), log, tokens)
+  const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
   const slow = new FakeConnection()
   const quick = new FakeConnection()
   const links = [subscribe(subscriptions, slow), subscribe(subscriptions, quick)]
@@ -200,7 +200,7 @@ t.test('a reader that stalls costs one part, and is read on for from the disk wh
 
 t.test('who joins while thousands are being sent to misses nothing and gets nothing twice', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
-  const subscriptions = new Subscriptions(feed, new Audiences(feed), log, tokens)
+  const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
   const links: ReturnType<typeof subscribe>[] = []
   const join = (filter?: EventFilter, from?: string) => {
     const link = subscribe(subscriptions, new FakeConnection())
@@ -235,7 +235,7 @@ t.test('who joins while thousands are being sent to misses nothing and gets noth
 
 t.test('who does not read for too long is closed, who reads in time is not', async (t) => {
   const stalled = new FakeConnection()
-  const patience = new Patience(stalled, 1)
+  const patience = new SlowReaderTimer(stalled, 1)
   t.equal(patience.isTried, false)
   stalled.isStalled = true
   stalled.send({ type: 'pong' })
@@ -244,7 +244,7 @@ t.test('who does not read for too long is closed, who reads in time is not', asy
   while (stalled.closedWith === undefined) await new Promise((resolve) => setTimeout(resolve, 1))
   t.equal(stalled.closedWith, CLOSE.slowReader)
   const reads = new FakeConnection()
-  const restored = new Patience(reads, 1)
+  const restored = new SlowReaderTimer(reads, 1)
   reads.isStalled = true
   reads.send({ type: 'pong' })
   t.equal(restored.isTried, true)
@@ -258,7 +258,7 @@ t.test('who does not read for too long is closed, who reads in time is not', asy
 t.test('subscriptions that are refused, end, or are looked up for too long', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
   feed.add(1, [whole(1), whole(2, { scope: 1 })])
-  const subscriptions = new Subscriptions(feed, new Audiences(feed), log, tokens)
+  const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
   const connection = new FakeConnection()
   const link = subscribe(subscriptions, connection)
   link.subscribe('a')
@@ -293,7 +293,7 @@ t.test('a publishable key hears of the devices and users that it names, and of n
   const feed = new EventFeed(new MemoryEvents())
   feed.add(1, [whole(1)])
   const connection = new FakeConnection(0, false)
-  const link = subscribe(new Subscriptions(feed, new Audiences(feed), log, tokens), connection)
+  const link = subscribe(new Subscriptions(feed, new FanoutGroups(feed), log, tokens), connection)
   t.throws(() => link.subscribe('a'), { code: 403, param: 'filter' })
   t.throws(() => link.subscribe('a', { types: ['bought'], tags: ['t'] }), { code: 403, param: 'filter' })
   link.subscribe('device', { deviceIds: ['mine'] })
@@ -315,7 +315,7 @@ t.test('places are sealed for their scope and store', async (t) => {
   const token = tokens.seal(3, 12_345)
   t.equal(tokens.open(3, token), 12_345)
   t.equal(tokens.open(2, token), undefined)
-  t.equal(new PlaceTokens('fedcba9876543210').open(3, token), undefined)
+  t.equal(new ResumeTokens('fedcba9876543210').open(3, token), undefined)
   for (const no of ['@7', '', `@${'0'.repeat(32)}`, token.slice(1), `${token}0`, token.toUpperCase()])
     t.equal(tokens.open(3, no), undefined, no)
 })

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { pointDistance } from '../../../src/geometry/distance.ts'
-import { decodePolyline, type LonLat } from '../../../src/geo/routing/polyline.ts'
+import { decodePolyline, type LonLatPoint } from '../../../src/geo/routing/polyline.ts'
 import { box, circle, label, path, picture } from './svg.ts'
 
 interface Directions {
@@ -59,7 +59,7 @@ export function directions(): string {
 }
 
 /** Where places are in the picture: all of them between its margins, north up. `height` is theirs, in pixels. */
-function frame(places: readonly LonLat[]) {
+function frame(places: readonly LonLatPoint[]) {
   const longitudes = places.map(([longitude]) => longitude)
   const latitudes = places.map(([, latitude]) => latitude)
   const [west, east] = [Math.min(...longitudes), Math.max(...longitudes)]
@@ -69,7 +69,7 @@ function frame(places: readonly LonLat[]) {
   const metersHigh = pointDistance(south, west, north, west)
   const width = WIDTH - 2 * MARGIN
   const height = (width * metersHigh) / metersWide
-  const at = ([longitude, latitude]: LonLat): [number, number] => [
+  const at = ([longitude, latitude]: LonLatPoint): [number, number] => [
     MARGIN + (width * (longitude - west)) / (east - west),
     TOP + (height * (north - latitude)) / (north - south),
   ]

@@ -7,7 +7,7 @@ import { ApiError } from '../../runtime/errors.ts'
 import { mergeAnswers } from '../../users/userAnswers.ts'
 import { askOwners } from './askOwners.ts'
 import { Departures, Lane, PATIENCE_MS, type LaneParts } from './lane.ts'
-import { partitionSubject, usersSubject } from '../nats/subjects.ts'
+import { ownerSubject, usersSubject } from '../nats/subjects.ts'
 import { decodeAnswer, encodeQuestion } from '../protocol/partitionProtocol.ts'
 import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from '../../actor/port.ts'
 
@@ -41,7 +41,7 @@ export class Gateway implements Intake, Users {
     const departures = new Departures(options.pause)
     this.#lanes = Array.from(
       { length: options.partitions },
-      (_, number) => new Lane(partitionSubject(number), options, departures),
+      (_, number) => new Lane(ownerSubject(number), options, departures),
     )
   }
 

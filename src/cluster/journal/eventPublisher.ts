@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LeaderMissing } from '../../log/errors.ts'
 import {
   MAX_BATCH_MESSAGES,
-  type EventMessage,
+  type PublishedEvent,
   type EventStream,
   type Mark,
   type Progress,
@@ -45,7 +45,7 @@ export interface PartitionEvents {
   /** Resolves when there is room for more. */
   room(): Promise<void>
   /** Takes the events of a durable frame; those that are published already are left out. */
-  add(position: number, events: readonly EventMessage[]): void
+  add(position: number, events: readonly PublishedEvent[]): void
   /** Resolves once everything is published, or cannot be for now: whoever opens the partition next publishes it. */
   close(): Promise<void>
 }
@@ -110,7 +110,7 @@ export class EventPublisher {
     }
   }
 
-  #add(backlog: Backlog, position: number, events: readonly EventMessage[]): void {
+  #add(backlog: Backlog, position: number, events: readonly PublishedEvent[]): void {
     if (this.#open.get(backlog.partition) !== backlog) return
     this.#count(backlog, () => backlog.add(position, events))
     if (backlog.isEmpty) return
@@ -224,7 +224,7 @@ const NO_MARK: Mark = { sequence: 0, position: 0, events: 0 }
 /** An event that waits; the progress is what holds once it is published. */
 interface Waiting {
   readonly progress: Progress
-  readonly event: EventMessage
+  readonly event: PublishedEvent
 }
 
 /** What waits to be published of a partition. */
@@ -250,7 +250,7 @@ class Backlog {
     return this.#waiting[0]?.progress.position
   }
 
-  add(position: number, events: readonly EventMessage[]): void {
+  add(position: number, events: readonly PublishedEvent[]): void {
     for (const [i, event] of events.entries()) {
       const progress = { position, events: i + 1 }
       if (!isBehind(this.mark, progress)) continue
@@ -303,6 +303,6 @@ function isBehind(one: Progress, other: Progress): boolean {
   return one.position < other.position || (one.position === other.position && one.events < other.events)
 }
 
-function bytesOf({ data }: EventMessage): number {
+function bytesOf({ data }: PublishedEvent): number {
   return data.length + EVENT_BYTES
 }

@@ -2,8 +2,8 @@ import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { unlessLost } from '../nats/connectionLoss.ts'
 import { ANSWER_MS, storeBatch } from './jetStreamBatch.ts'
-import type { Journal, JournalMessage, KeptMessage } from './jetStreamPort.ts'
-import { partitionSubject, streamOf } from './jetStreamStreams.ts'
+import type { Journal, JournalMessage, JournalEntry } from './jetStreamPort.ts'
+import { journalSubject, streamOf } from './jetStreamStreams.ts'
 
 const PAGE_MESSAGES = 256
 const PAGE_BYTES = 4 * 1024 * 1024
@@ -24,7 +24,7 @@ export class JetStreamJournal implements Journal {
     this.#connection = connection
     this.#manager = manager
     this.#stream = streamOf(partition)
-    this.#prefix = partitionSubject(partition)
+    this.#prefix = journalSubject(partition)
   }
 
   /** @throws {BatchRefused}, or what the client says where no answer came */
@@ -44,18 +44,18 @@ export class JetStreamJournal implements Journal {
     return (await this.#manager.streams.info(this.#stream)).state.bytes
   }
 
-  async last(subject: string): Promise<KeptMessage | undefined> {
+  async last(subject: string): Promise<JournalEntry | undefined> {
     const query = { last_by_subj: `${this.#prefix}.${subject}` }
     return this.#kept(await this.#found(query))
   }
 
-  async next(subject: string, sequence: number): Promise<KeptMessage | undefined> {
+  async next(subject: string, sequence: number): Promise<JournalEntry | undefined> {
     const query = { seq: sequence, next_by_subj: `${this.#prefix}.${subject}` }
     return this.#kept(await this.#found(query))
   }
 
   /** Asks any replica, which may be behind. */
-  async page(subject: string, sequence: number): Promise<readonly KeptMessage[]> {
+  async page(subject: string, sequence: number): Promise<readonly JournalEntry[]> {
     const page = await this.#manager.direct.getBatch(this.#stream, {
       seq: sequence,
       next_by_subj: `${this.#prefix}.${subject}`,
@@ -64,7 +64,7 @@ export class JetStreamJournal implements Journal {
     })
     // A server that goes away in the middle says nothing more.
     const late = setTimeout(() => page.stop(new Error(`no answer of ${this.#stream}`)), ANSWER_MS)
-    const messages: KeptMessage[] = []
+    const messages: JournalEntry[] = []
     try {
       for await (const message of page) messages.push(this.#kept(message)!)
     } finally {
@@ -81,7 +81,7 @@ export class JetStreamJournal implements Journal {
     return unlessLost(this.#connection, this.#manager.streams.getMessage(this.#stream, query))
   }
 
-  #kept(message: StoredMsg | null): KeptMessage | undefined {
+  #kept(message: StoredMsg | null): JournalEntry | undefined {
     if (message === null) return undefined
     return {
       sequence: message.seq,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { subjectOf } from '../../model/eventSubject.ts'
 import { FencedOut, LeaderMissing, LogDamaged, LogTrimmed, LogUnavailable } from '../../log/errors.ts'
 import type { EventPublisher, PartitionEvents } from './eventPublisher.ts'
-import type { EventMessage, Journal, JournalMessage } from './jetStreamPort.ts'
+import type { PublishedEvent, Journal, JournalMessage } from './jetStreamPort.ts'
 import {
   ANY_CLAIM,
   ANY_RECORD,
@@ -237,7 +237,7 @@ class JetStreamLog implements PartitionLog {
     return Math.min(this.position, this.#events.unpublished - 1)
   }
 
-  #messagesOf(events: readonly LogEvent[]): EventMessage[] {
+  #messagesOf(events: readonly LogEvent[]): PublishedEvent[] {
     return events.map((event) => {
       return { subject: subjectOf(event), id: event.id, data: this.#encode(event.json) }
     })

@@ -12,7 +12,7 @@ export interface JournalMessage {
 }
 
 /** A message as the stream keeps it. */
-export interface KeptMessage {
+export interface JournalEntry {
   readonly sequence: number
   readonly subject: string
   header(name: string): string
@@ -34,17 +34,17 @@ export interface Journal {
   /** Bytes that the stream takes. */
   bytes(): Promise<number>
   /** The newest message of a subject, of which a `*` stands for any one token. */
-  last(subject: string): Promise<KeptMessage | undefined>
+  last(subject: string): Promise<JournalEntry | undefined>
   /** The first message of a subject at or behind a sequence. */
-  next(subject: string, sequence: number): Promise<KeptMessage | undefined>
+  next(subject: string, sequence: number): Promise<JournalEntry | undefined>
   /** Some messages of a subject in their order, the first of them being that of {@link next}; none where that is none. */
-  page(subject: string, sequence: number): Promise<readonly KeptMessage[]>
+  page(subject: string, sequence: number): Promise<readonly JournalEntry[]>
   /** Removes everything before a sequence. */
   purge(before: number): Promise<void>
 }
 
 /** An event to be stored. */
-export interface EventMessage {
+export interface PublishedEvent {
   /** The whole of it. */
   readonly subject: string
   /** 24 hex. */
@@ -71,7 +71,7 @@ export interface Publication {
   readonly after: number
   /** Once they are published. */
   readonly progress: Progress
-  readonly messages: readonly EventMessage[]
+  readonly messages: readonly PublishedEvent[]
 }
 
 /** The stream of events, which all partitions share. */

@@ -1,4 +1,4 @@
-import { MAX_BATCH_MESSAGES, type JournalMessage, type KeptMessage } from './jetStreamPort.ts'
+import { MAX_BATCH_MESSAGES, type JournalMessage, type JournalEntry } from './jetStreamPort.ts'
 
 /**
  * What a partition's log writes into its stream.
@@ -40,12 +40,12 @@ export interface LogPoint {
 export const NO_FRAME: LogPoint = { position: 0, part: 0, parts: 0, published: 0, behind: 0 }
 
 /** By whom a record or a claim is. */
-export function ownerOf(record: KeptMessage): string {
+export function ownerOf(record: JournalEntry): string {
   return record.header(OWNER_HEADER)
 }
 
 /** @throws Error where the record was written by a newer release, or not by us */
-export function pointOf(record: KeptMessage): LogPoint {
+export function pointOf(record: JournalEntry): LogPoint {
   const text = record.header(LOG_HEADER)
   const [format, position, part, parts, published, behind] = text.split(' ').map(Number)
   if (format !== FORMAT || behind === undefined || Number.isNaN(behind)) {

@@ -2,7 +2,7 @@ import { StorageType } from '@nats-io/jetstream'
 import { Objm, type ObjectStore } from '@nats-io/obj'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { SharedSnapshotStore, Snapshot } from '../../log/port.ts'
-import { HEADER_BYTES, encodeHeader, snapshotProblem } from '../../log/snapshotFormat.ts'
+import { SNAPSHOT_HEADER_BYTES, encodeHeader, snapshotProblem } from '../../log/snapshotFormat.ts'
 
 /**
  * Snapshots in the object store `ringfence-snapshots`: two objects per partition, `<partition>-0` and `<partition>-1`, the
@@ -62,7 +62,7 @@ class ObjectSnapshots implements SharedSnapshotStore {
       if (position === EMPTY) return undefined
       const info = await this.#objects.info(name)
       const { bytes, reason } = await this.#read(name, partition, position)
-      if (reason === undefined) return { position, bytes: bytes.subarray(HEADER_BYTES) }
+      if (reason === undefined) return { position, bytes: bytes.subarray(SNAPSHOT_HEADER_BYTES) }
       // Another may have been written meanwhile, which then is the one to read.
       if ((await this.#objects.info(name))?.nuid !== info?.nuid) continue
       this.#bad.add(info!.nuid)

@@ -22,7 +22,7 @@ import { EVERY_SUBJECT } from '../../model/eventSubject.ts'
  *
  * What must never change stands in the bucket `ringfence` under `store`.
  */
-export interface StreamOptions {
+export interface JournalOptions {
   /** 1 to 1024; what the store was made with. */
   readonly partitions: number
   /** 1, 3 or 5. */
@@ -82,7 +82,7 @@ export function streamOf(partition: number): string {
 }
 
 /** Of all that a partition's stream holds, without the dot. */
-export function partitionSubject(partition: number): string {
+export function journalSubject(partition: number): string {
   return `partition.${partition}`
 }
 
@@ -95,7 +95,7 @@ export function markOf(partition: number | '*'): string {
  * For the processes that make and change streams.
  * @throws {ServersUnfit}; other errors are worth another attempt
  */
-export async function openStreams(connection: NatsConnection, options: StreamOptions): Promise<OpenStreams> {
+export async function openStreams(connection: NatsConnection, options: JournalOptions): Promise<OpenStreams> {
   const manager = await managerOf(connection, MAKING_MS)
   const bucket = await new Kvm(connection).create(STORE_BUCKET, { replicas: options.replicas, history: 1 })
   const storeId = await agreeOnStore(bucket, options)
@@ -155,7 +155,7 @@ function checkServer(connection: NatsConnection): void {
 }
 
 /** The store's id. The first host that comes decides for all. */
-async function agreeOnStore(bucket: KV, options: StreamOptions): Promise<string> {
+async function agreeOnStore(bucket: KV, options: JournalOptions): Promise<string> {
   const { partitions, newStoreId } = options
   const mine = { format: FORMAT, partitions, storeId: newStoreId }
   let entry = await bucket.get(STORE_KEY)
@@ -203,11 +203,11 @@ async function agreeOnSecret(bucket: KV): Promise<string> {
   }
 }
 
-function partitionStream(n: number, options: StreamOptions): Partial<StreamConfig> & { name: string } {
+function partitionStream(n: number, options: JournalOptions): Partial<StreamConfig> & { name: string } {
   return {
     name: streamOf(n),
     description: `The log of partition ${n} of Ringfence`,
-    subjects: [`${partitionSubject(n)}.>`],
+    subjects: [`${journalSubject(n)}.>`],
     storage: StorageType.File,
     num_replicas: options.replicas,
     max_bytes: options.maxPartitionBytes,
@@ -220,7 +220,7 @@ function partitionStream(n: number, options: StreamOptions): Partial<StreamConfi
   }
 }
 
-function eventsStream(options: StreamOptions): Partial<StreamConfig> & { name: string } {
+function eventsStream(options: JournalOptions): Partial<StreamConfig> & { name: string } {
   return {
     name: EVENTS,
     description: 'Events of Ringfence, of each device in their order',

@@ -11,6 +11,6 @@ export const positionsSubject = 'ringfence.positions'
 export const webhooksSubject = 'ringfence.webhooks'
 
 /** Of what changes devices of a partition: its owner listens. */
-export function partitionSubject(partition: number): string {
+export function ownerSubject(partition: number): string {
   return `ringfence.partition.${partition}`
 }

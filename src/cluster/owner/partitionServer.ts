@@ -9,7 +9,7 @@ import type { Calls, Served } from '../nats/calls.ts'
 import { OwnedPartition, type OwnedParts } from './ownedPartition.ts'
 import { decodeQuestion, encodeAnswer } from '../protocol/partitionProtocol.ts'
 import { revisionReached } from './revisions.ts'
-import { partitionSubject, usersSubject } from '../nats/subjects.ts'
+import { ownerSubject, usersSubject } from '../nats/subjects.ts'
 
 /**
  * The partitions that this process owns: takes them over and gives them away as ownership says, and lets gateways in.
@@ -82,7 +82,7 @@ export class PartitionServer implements OwnershipHandlers {
       await log.close()
       throw error
     }
-    const requests = calls.serve(partitionSubject(number), (bytes, answer) => {
+    const requests = calls.serve(ownerSubject(number), (bytes, answer) => {
       try {
         if (!owned.isDropped) owned.serve(bytes, answer)
       } catch (error) {

@@ -3,7 +3,7 @@ import { Kvm, type KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 
 /** What the holder of a lease does while it has it. */
-export interface Tenure {
+export interface LeaseHolder {
   /** Each time that it was taken. Where it rejects the lease is let go of, and taken again later. */
   begin(): Promise<void>
   /** After each {@link begin}, whether that resolved or not: it is given up, or was lost. */
@@ -41,7 +41,7 @@ export async function makeLeases(connection: NatsConnection, replicas: number, t
 export class Lease {
   readonly #options: LeaseOptions
   readonly #bucket: KV
-  readonly #tenure: Tenure
+  readonly #tenure: LeaseHolder
   readonly #ended = new AbortController()
   readonly #pauseMs: number
   #running: Promise<void> = Promise.resolve()
@@ -50,7 +50,7 @@ export class Lease {
   #revision = 0
   #renewedAt = 0
 
-  private constructor(options: LeaseOptions, bucket: KV, tenure: Tenure) {
+  private constructor(options: LeaseOptions, bucket: KV, tenure: LeaseHolder) {
     this.#options = options
     this.#bucket = bucket
     this.#tenure = tenure
@@ -58,7 +58,7 @@ export class Lease {
   }
 
   /** Waits for the lease from now on, and does the work whenever it has it. Fails where nobody has made the bucket yet. */
-  static async open(options: LeaseOptions, tenure: Tenure): Promise<Lease> {
+  static async open(options: LeaseOptions, tenure: LeaseHolder): Promise<Lease> {
     const bucket = await new Kvm(options.connection).open(BUCKET)
     await bucket.status()
     const lease = new Lease(options, bucket, tenure)

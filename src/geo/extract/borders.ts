@@ -13,7 +13,7 @@ import Database from 'better-sqlite3'
 import { boundaryExtract, countriesIn, zones, type Country, type ZoneAt } from './boundaries.ts'
 import type { Coverage } from './coverage.ts'
 import { writeOsmPbf } from './osmPbfWriter.ts'
-import type { Bounds } from './port.ts'
+import type { BoundingBox } from './port.ts'
 import { runTool } from './valhallaTools.ts'
 
 /** Room for so many ids of nodes; it grows. Its default takes half a gigabyte. */
@@ -32,7 +32,7 @@ export async function buildBorders(
     bounds,
     coverage,
     zoneAt,
-  }: { readonly bounds: Bounds; readonly coverage: Coverage; readonly zoneAt: ZoneAt },
+  }: { readonly bounds: BoundingBox; readonly coverage: Coverage; readonly zoneAt: ZoneAt },
   path: string,
   folder: string,
   signal: AbortSignal,

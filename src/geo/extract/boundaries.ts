@@ -2,7 +2,7 @@ import { borders } from '@rapideditor/country-coder'
 import type { Position } from '../../model/geofence.ts'
 import type { Coverage } from './coverage.ts'
 import type { OsmExtract, OsmNode, OsmRelation, OsmTags, OsmWay } from './osmPbfWriter.ts'
-import type { Bounds } from './port.ts'
+import type { BoundingBox } from './port.ts'
 
 /** An area, and what OpenStreetMap says of it. */
 export interface Boundary {
@@ -38,7 +38,7 @@ const OSM_NAMES: Readonly<Record<string, string>> = {
  * The countries of the world, and parts of countries, that may reach into the bounds. Coasts are included, generously.
  * @param bounds of what is asked about
  */
-export function countriesIn(bounds: Bounds): Country[] {
+export function countriesIn(bounds: BoundingBox): Country[] {
   return borders.features.flatMap(({ geometry, properties }) => {
     if (geometry?.type !== 'MultiPolygon') return []
     const polygons = geometry.coordinates as unknown as Country['polygons']
@@ -98,12 +98,12 @@ export function boundaryExtract(boundaries: readonly Boundary[]): OsmExtract {
   return { nodes, ways, relations }
 }
 
-function boundsOf(ring: readonly Position[]): Bounds {
+function boundsOf(ring: readonly Position[]): BoundingBox {
   const longitudes = ring.map(([longitude]) => longitude)
   const latitudes = ring.map(([, latitude]) => latitude)
   return [Math.min(...longitudes), Math.min(...latitudes), Math.max(...longitudes), Math.max(...latitudes)]
 }
 
-function overlap(one: Bounds, other: Bounds): boolean {
+function overlap(one: BoundingBox, other: BoundingBox): boolean {
   return one[0] <= other[2] && one[2] >= other[0] && one[1] <= other[3] && one[3] >= other[1]
 }

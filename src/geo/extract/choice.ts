@@ -1,7 +1,7 @@
 import type { Position } from '../../model/geofence.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Coverage } from './coverage.ts'
-import type { Bounds, PlacedPoint, Region } from './port.ts'
+import type { BoundingBox, PlacedPoint, Region } from './port.ts'
 
 export interface CoveredRegion extends Region {
   readonly coverage: Coverage
@@ -65,7 +65,7 @@ function outside({ position, param }: PlacedPoint, regions: readonly Region[]): 
 }
 
 /** `(latitude -34.94 to -34.70, longitude -56.43 to -56.02)`. */
-function boundsText([west, south, east, north]: Bounds): string {
+function boundsText([west, south, east, north]: BoundingBox): string {
   const [w, s, e, n] = [west, south, east, north].map((degrees) => degrees.toFixed(2))
   return `(latitude ${s} to ${n}, longitude ${w} to ${e})`
 }

@@ -1,4 +1,4 @@
-import type { Bounds } from './port.ts'
+import type { BoundingBox } from './port.ts'
 
 /** Cells to a degree: 3.5 km from south to north. */
 const PER_DEGREE = 32
@@ -68,7 +68,7 @@ export class Coverage {
    */
   *runs<Kind>(
     kindOf: (longitude: number, latitude: number) => Kind,
-  ): Generator<{ kind: Kind; bounds: Bounds }> {
+  ): Generator<{ kind: Kind; bounds: BoundingBox }> {
     let open: { kind: Kind; row: number; first: number; last: number } | undefined
     for (const cell of this.#cells) {
       const row = Math.floor(cell / COLUMNS)
@@ -131,7 +131,7 @@ function cellAt(longitude: number, latitude: number): number {
   return row * COLUMNS + column
 }
 
-function boundsOf(run: { readonly row: number; readonly first: number; readonly last: number }): Bounds {
+function boundsOf(run: { readonly row: number; readonly first: number; readonly last: number }): BoundingBox {
   const south = run.row / PER_DEGREE - 90
   return [run.first / PER_DEGREE - 180, south, (run.last + 1) / PER_DEGREE - 180, south + 1 / PER_DEGREE]
 }

@@ -7,14 +7,14 @@ import { stat } from 'node:fs/promises'
 import protobuf from 'protobufjs/minimal.js'
 import { CoverageCounter, type Coverage } from './coverage.ts'
 import { ExtractRefused, osmPbfBlobs } from './osmPbfBlobs.ts'
-import type { Bounds } from './port.ts'
+import type { BoundingBox } from './port.ts'
 
 /** What a region must know of its extract. */
 export interface ExtractFacts {
   readonly bytes: number
   /** Hexadecimal. */
   readonly sha256: string
-  readonly bounds: Bounds
+  readonly bounds: BoundingBox
   readonly coverage: Coverage
   readonly nodes: number
   /** Ways with the key `highway`. */
@@ -99,7 +99,7 @@ class BlockCounts {
   #east = -180
   #north = -90
 
-  get bounds(): Bounds {
+  get bounds(): BoundingBox {
     return [this.#west, this.#south, this.#east, this.#north]
   }
 

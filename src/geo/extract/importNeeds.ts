@@ -39,7 +39,7 @@ export function memoryShortage(
   if (availableBytes >= needed) return undefined
   const fewer = threads > 1 ? ' --threads 1 needs the least.' : ''
   return (
-    `This import may take up to ${megabytes(needed)} of memory, but only ${megabytes(availableBytes)} are available: ` +
+    `This import may take up to ${wholeMegabytes(needed)} of memory, but only ${wholeMegabytes(availableBytes)} are available: ` +
     `the system may end it.${fewer}`
   )
 }
@@ -51,6 +51,6 @@ export function isFull(folder: string): boolean {
 }
 
 /** For a sentence, rounded up. */
-export function megabytes(bytes: number): string {
+export function wholeMegabytes(bytes: number): string {
   return `${Math.ceil(bytes / 1e6)} MB`
 }

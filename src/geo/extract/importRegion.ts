@@ -11,9 +11,9 @@ import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { systemReason } from '../../runtime/errors.ts'
 import { readExtract } from './extractReader.ts'
-import { isFull, megabytes, tilesRoom } from './importNeeds.ts'
+import { isFull, wholeMegabytes, tilesRoom } from './importNeeds.ts'
 import { ExtractRefused } from './osmPbfBlobs.ts'
-import type { Bounds } from './port.ts'
+import type { BoundingBox } from './port.ts'
 import {
   finishBuild,
   readCoverage,
@@ -71,7 +71,7 @@ interface Progress {
   readonly engine: string
   readonly facts: {
     readonly sha256: string
-    readonly bounds: Bounds
+    readonly bounds: BoundingBox
     readonly nodes: number
     readonly roads: number
     readonly dataOf?: string
@@ -181,7 +181,7 @@ function checkRoom(folder: string, bytes: number): void {
   const { bavail, bsize } = fs.statfsSync(folder)
   if (bavail * bsize >= needed) return
   throw new NoRoom(
-    `${folder} has room for ${megabytes(bavail * bsize)}; this import takes up to ${megabytes(needed)}.`,
+    `${folder} has room for ${wholeMegabytes(bavail * bsize)}; this import takes up to ${wholeMegabytes(needed)}.`,
   )
 }
 

@@ -1,7 +1,7 @@
 import type { Position } from '../../model/geofence.ts'
 
 /** `[west, south, east, north]` in degrees, as GeoJSON has them. */
-export type Bounds = readonly [west: number, south: number, east: number, north: number]
+export type BoundingBox = readonly [west: number, south: number, east: number, north: number]
 
 /** A region as a running server serves it: one build of one extract. Another build of it is another object with another id. */
 export interface Region {
@@ -10,7 +10,7 @@ export interface Region {
   /** What the operator calls it, e.g. `montevideo`. */
   readonly name: string
   /** Of the extract's own nodes. */
-  readonly bounds: Bounds
+  readonly bounds: BoundingBox
   /** Whom to credit for the data, e.g. `© OpenStreetMap contributors`. */
   readonly attribution: string
   /** Absolute path of the folder of Valhalla's routing tiles. */

@@ -8,7 +8,7 @@ export interface RefusedObject {
 }
 
 /** The builder's way with a few blocks: the error it ends with; undefined where it reads them to the end. */
-export type Attempt = (blocks: readonly ExtractBlock[]) => Promise<Error | undefined>
+export type BuildAttempt = (blocks: readonly ExtractBlock[]) => Promise<Error | undefined>
 
 /** There are more such objects than are looked for. */
 export class TooManyRefused extends Error {
@@ -35,7 +35,7 @@ export async function findRefused(
   parts: ExtractParts,
   blocks: readonly ExtractBlock[],
   suspects: ReadonlySet<OsmObject['type']>,
-  attempt: Attempt,
+  attempt: BuildAttempt,
   most: number,
 ): Promise<{ refused: RefusedObject[]; blocks: readonly ExtractBlock[] }> {
   const refused: RefusedObject[] = []

@@ -15,7 +15,7 @@
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Coverage } from './coverage.ts'
-import type { Bounds } from './port.ts'
+import type { BoundingBox } from './port.ts'
 
 /** The files say what this version does not know; nothing was changed. */
 export class RegionsRefused extends Error {
@@ -26,7 +26,7 @@ export class RegionsRefused extends Error {
 export interface RegionRecord {
   readonly format: 1
   readonly name: string
-  readonly bounds: Bounds
+  readonly bounds: BoundingBox
   readonly nodes: number
   readonly roads: number
   readonly source: {

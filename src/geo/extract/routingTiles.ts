@@ -5,7 +5,7 @@ import type { ZoneAt } from './boundaries.ts'
 import type { Coverage } from './coverage.ts'
 import { isFull } from './importNeeds.ts'
 import { ExtractRefused } from './osmPbfBlobs.ts'
-import type { Bounds } from './port.ts'
+import type { BoundingBox } from './port.ts'
 import { BUILDER_STAGES, runBuilder, type BuilderStage } from './tileBuilder.ts'
 import { ReadableExtract } from './readableExtract.ts'
 import { ToolFailed, ToolKilled } from './valhallaTools.ts'
@@ -39,7 +39,7 @@ const REFUSALS: readonly (readonly [cause: RegExp, meaning: string])[] = [
 /** What the import needs of the extract and of who asked for it. */
 export interface TilesJob {
   readonly extract: string
-  readonly facts: { readonly bounds: Bounds; readonly coverage: Coverage; readonly zoneAt: ZoneAt }
+  readonly facts: { readonly bounds: BoundingBox; readonly coverage: Coverage; readonly zoneAt: ZoneAt }
   /** Is made anew; the tiles are then in the folder `tiles` in it. Beside it, others of its name with an ending come and go. */
   readonly folder: string
   /** Of the builder: with each it takes more memory. */

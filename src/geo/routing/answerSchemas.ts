@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import Type, { type TSchema } from 'typebox'
 import type { Answer } from '../../http/route.ts'
 import { JSON_CONTENT_TYPE, successText } from '../../http/answerText.ts'
-import type { LonLat } from './polyline.ts'
+import type { LonLatPoint } from './polyline.ts'
 import type { RoutingEngine } from './port.ts'
 
 /** What answers of the routing endpoints are made of. */
@@ -23,7 +23,7 @@ export const Duration = Type.Object(
   },
   { description: 'Of travelling.' },
 )
-export const Place = Type.Object({ latitude: Type.Number(), longitude: Type.Number() })
+export const LatLonSchema = Type.Object({ latitude: Type.Number(), longitude: Type.Number() })
 
 const PolylineGeometry = Type.Object(
   {
@@ -72,7 +72,7 @@ export const Failures = {
   ),
 }
 
-export function placeOf([longitude, latitude]: LonLat): { latitude: number; longitude: number } {
+export function placeOf([longitude, latitude]: LonLatPoint): { latitude: number; longitude: number } {
   return { latitude, longitude }
 }
 

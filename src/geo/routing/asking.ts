@@ -34,7 +34,7 @@ export interface Journey {
  * Asks, in the client's terms.
  * @throws ApiError 404 where there is no road near a point, or no way; 400 where the engine does not go that far; 503
  */
-export async function asked<T>(journey: Journey, ask: () => Promise<T>): Promise<T> {
+export async function askEngine<T>(journey: Journey, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {

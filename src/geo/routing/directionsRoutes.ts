@@ -1,8 +1,17 @@
 import Type from 'typebox'
 import { route, type Route } from '../../http/route.ts'
 import { badParam } from '../../runtime/errors.ts'
-import { Distance, Duration, Failures, Geometry, Meta, Place, TAG, versioned } from './answerSchemas.ts'
-import { askAvoiding, asked } from './asking.ts'
+import {
+  Distance,
+  Duration,
+  Failures,
+  Geometry,
+  Meta,
+  LatLonSchema,
+  TAG,
+  versioned,
+} from './answerSchemas.ts'
+import { askAvoiding, askEngine } from './asking.ts'
 import type { RoutingEngines } from './port.ts'
 import { routeAnswer, type Wording } from './steps.ts'
 import {
@@ -30,8 +39,8 @@ const ALTERNATIVES = 2
 const Step = Type.Object({
   distance: Distance,
   duration: Duration,
-  start_location: Place,
-  end_location: Place,
+  start_location: LatLonSchema,
+  end_location: LatLonSchema,
   bearing_before: Type.Number({ description: 'Degrees clockwise from north, before the maneuver.' }),
   bearing_after: Type.Number({ description: 'Degrees clockwise from north, after the maneuver.' }),
   instructions: Type.String({ examples: ['Turn left onto Jamaica Avenue.'] }),
@@ -56,8 +65,8 @@ const Step = Type.Object({
 })
 
 const Leg = Type.Object({
-  startLocation: Place,
-  endLocation: Place,
+  startLocation: LatLonSchema,
+  endLocation: LatLonSchema,
   duration: Duration,
   distance: Distance,
   geometry: Geometry,
@@ -127,7 +136,7 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
         const costing = costingOf(mode)
         const locations = points.map(locationOf)
         if (heading !== undefined) locations[0] = { ...locations[0]!, heading }
-        const { routes } = await asked({ engine, mode, points, blamed: 'locations' }, () =>
+        const { routes } = await askEngine({ engine, mode, points, blamed: 'locations' }, () =>
           askAvoiding(avoid, (options) =>
             engine.ask('route', {
               format: 'osrm',

@@ -6,7 +6,7 @@ import type { PlacedPoint } from '../extract/port.ts'
 import type { TravelMode } from '../../model/geofence.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { Distance, Duration, Failures, Geometry, Meta, orNull, TAG, versioned } from './answerSchemas.ts'
-import { askAvoiding, asked } from './asking.ts'
+import { askAvoiding, askEngine } from './asking.ts'
 import { resample, writePoints, writeShape, type GeometryForm } from './geometryForm.ts'
 import { decodePolyline } from './polyline.ts'
 import type { RoutingEngine, RoutingEngines } from './port.ts'
@@ -133,7 +133,7 @@ async function wayOf(engine: RoutingEngine, mode: TravelMode, ask: Question) {
   const costing = costingOf(mode)
   const journey = { engine, mode, points, blamed: 'destination' }
   try {
-    const { trip } = await asked(journey, () =>
+    const { trip } = await askEngine(journey, () =>
       askAvoiding(avoid, (options) =>
         engine.ask('route', {
           locations: points.map(locationOf),

@@ -1,12 +1,12 @@
 import { pointDistance } from '../../geometry/distance.ts'
-import { decodePolyline, encodePolyline, type LonLat } from './polyline.ts'
+import { decodePolyline, encodePolyline, type LonLatPoint } from './polyline.ts'
 
 /** How answers write a way: GeoJSON, or text of five or six digits. */
 export type GeometryForm = 'linestring' | 'polyline5' | 'polyline6'
 
 /** A way in the form that was asked for. */
 export type WrittenGeometry =
-  | { readonly type: 'LineString'; readonly coordinates: readonly LonLat[] }
+  | { readonly type: 'LineString'; readonly coordinates: readonly LonLatPoint[] }
   | { readonly type: 'polyline5' | 'polyline6'; readonly polyline: string }
 
 /**
@@ -19,7 +19,7 @@ export function writeShape(shape: string, form: GeometryForm): WrittenGeometry {
 }
 
 /** {@link writeShape} of points. */
-export function writePoints(points: readonly LonLat[], form: GeometryForm): WrittenGeometry {
+export function writePoints(points: readonly LonLatPoint[], form: GeometryForm): WrittenGeometry {
   if (form === 'linestring') return { type: 'LineString', coordinates: points }
   return { type: form, polyline: encodePolyline(points, form === 'polyline5' ? 5 : 6) }
 }
@@ -29,11 +29,11 @@ export function writePoints(points: readonly LonLat[], form: GeometryForm): Writ
  * @param way one point or more
  * @param count 2 or more
  */
-export function resample(way: readonly LonLat[], count: number): LonLat[] {
+export function resample(way: readonly LonLatPoint[], count: number): LonLatPoint[] {
   const along = [0]
   for (let i = 1; i < way.length; i++) along.push(along[i - 1]! + lengthOf(way[i - 1]!, way[i]!))
   const step = along.at(-1)! / (count - 1)
-  const points: LonLat[] = [way[0]!]
+  const points: LonLatPoint[] = [way[0]!]
   let next = 1
   for (let k = 1; k < count - 1; k++) {
     const place = k * step
@@ -51,7 +51,7 @@ function share(along: readonly number[], next: number, place: number): number {
   return length > 0 ? (place - from) / length : 0
 }
 
-function between([lonA, latA]: LonLat, [lonB, latB]: LonLat, part: number): LonLat {
+function between([lonA, latA]: LonLatPoint, [lonB, latB]: LonLatPoint, part: number): LonLatPoint {
   return [sixDigits(lonA + (lonB - lonA) * part), sixDigits(latA + (latB - latA) * part)]
 }
 
@@ -60,6 +60,6 @@ function sixDigits(degrees: number): number {
   return Math.round(degrees * 1e6) / 1e6
 }
 
-function lengthOf([lonA, latA]: LonLat, [lonB, latB]: LonLat): number {
+function lengthOf([lonA, latA]: LonLatPoint, [lonB, latB]: LonLatPoint): number {
   return pointDistance(latA, lonA, latB, lonB)
 }

@@ -2,8 +2,18 @@ import Type from 'typebox'
 import { route, type Route } from '../../http/route.ts'
 import { CoordinatesText, dateText, parseCoordinates, parseDate, Text } from '../../http/schemas.ts'
 import { ApiError, badParam } from '../../runtime/errors.ts'
-import { credited, Distance, Failures, Geometry, Meta, orNull, Place, placeOf, TAG } from './answerSchemas.ts'
-import { asked } from './asking.ts'
+import {
+  credited,
+  Distance,
+  Failures,
+  Geometry,
+  Meta,
+  orNull,
+  LatLonSchema,
+  placeOf,
+  TAG,
+} from './answerSchemas.ts'
+import { askEngine } from './asking.ts'
 import { writePoints } from './geometryForm.ts'
 import { matchPath, type MatchedPiece, type PathPoint } from './matching.ts'
 import type { RoutingEngines, TraceEdge } from './port.ts'
@@ -30,8 +40,8 @@ const RoadAttributes = Type.Object({
   ),
   speedLimit: Type.Optional(Speed),
   names: Type.Optional(Type.Array(Type.String())),
-  startLocation: Place,
-  endLocation: Place,
+  startLocation: LatLonSchema,
+  endLocation: LatLonSchema,
   originalIndex: Type.Optional(
     Type.Integer({ description: 'The first point of the path that lies on this road, if there is one.' }),
   ),
@@ -102,7 +112,7 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
           position: [lon, lat] as const,
         }))
         const engine = engines.containing(points)
-        const pieces = await asked({ engine, mode, points, blamed: 'path' }, () =>
+        const pieces = await askEngine({ engine, mode, points, blamed: 'path' }, () =>
           matchPath(engine, costingOf(mode), path),
         )
         if (pieces.length === 0) {

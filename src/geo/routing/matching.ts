@@ -7,7 +7,7 @@
  */
 import { pointDistance } from '../../geometry/distance.ts'
 import { badParam } from '../../runtime/errors.ts'
-import { decodePolyline, type LonLat } from './polyline.ts'
+import { decodePolyline, type LonLatPoint } from './polyline.ts'
 import { NoMatch, type Costing, type RoutingEngine, type TraceAnswer, type TraceEdge } from './port.ts'
 
 /** Points farther apart are no longer of one drive. */
@@ -66,7 +66,7 @@ export interface PathPoint {
 
 /** A point of the path that lies on a road. */
 export interface MatchedPlace {
-  readonly place: LonLat
+  readonly place: LonLatPoint
   /** In the path. */
   readonly originalIndex: number
   /** In the piece's edges. */
@@ -77,7 +77,7 @@ export interface MatchedPlace {
 export interface MatchedPiece {
   readonly points: readonly MatchedPlace[]
   readonly edges: readonly TraceEdge[]
-  readonly shape: readonly LonLat[]
+  readonly shape: readonly LonLatPoint[]
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { PlacedPoint } from '../extract/port.ts'
 import type { TravelMode } from '../../model/geofence.ts'
-import { asked, isWayless, noWay, offRoadSentence, roadDistances } from './asking.ts'
+import { askEngine, isWayless, noWay, offRoadSentence, roadDistances } from './asking.ts'
 import { NoRoadNear, type CostingOptions, type RoutingEngine, type RoutingLocation } from './port.ts'
 import { costingOf, locationOf, SNAP_METERS, type departureOf } from './travel.ts'
 
@@ -15,21 +15,21 @@ export interface MatrixQuestion {
 }
 
 /** A way, or why there is none. */
-export type Measured = { readonly meters: number; readonly seconds: number } | { readonly reason: string }
+export type MatrixCell = { readonly meters: number; readonly seconds: number } | { readonly reason: string }
 
 /** A row per origin. Points without a road nearby are found out only where there is one: the engine refuses all for one. */
-export async function cellsOf(
+export async function matrixCells(
   question: MatrixQuestion,
   origins: readonly PlacedPoint[],
   destinations: readonly PlacedPoint[],
   options: CostingOptions,
-): Promise<Measured[][]> {
+): Promise<MatrixCell[][]> {
   const { engine, mode } = question
   const journey = { engine, mode, points: [...origins, ...destinations], blamed: destinations[0]!.param }
   try {
     return await measure(question, origins, destinations, options)
   } catch (error) {
-    if (!isWayless(error)) return asked(journey, () => Promise.reject(error))
+    if (!isWayless(error)) return askEngine(journey, () => Promise.reject(error))
     if (!(error instanceof NoRoadNear)) return filled(origins, destinations, () => ({ reason: noWay(mode) }))
   }
   const distances = await roadDistances(engine, mode, journey.points)
@@ -38,10 +38,10 @@ export async function cellsOf(
   )
   const rows = origins.flatMap((_, i) => (reasons[i] === undefined ? [i] : []))
   const columns = destinations.flatMap((_, k) => (reasons[origins.length + k] === undefined ? [k] : []))
-  let measured: Measured[][] = []
+  let measured: MatrixCell[][] = []
   const all = rows.length === origins.length && columns.length === destinations.length
   if (!all && rows.length > 0 && columns.length > 0) {
-    measured = await asked(journey, () =>
+    measured = await askEngine(journey, () =>
       measureParts(
         question,
         rows.map((i) => origins[i]!),
@@ -62,8 +62,8 @@ export async function cellsOf(
 function filled(
   origins: readonly PlacedPoint[],
   destinations: readonly PlacedPoint[],
-  cell: (origin: number, destination: number) => Measured,
-): Measured[][] {
+  cell: (origin: number, destination: number) => MatrixCell,
+): MatrixCell[][] {
   return origins.map((_, i) => destinations.map((__, k) => cell(i, k)))
 }
 
@@ -76,7 +76,7 @@ async function measureParts(
   origins: readonly PlacedPoint[],
   destinations: readonly PlacedPoint[],
   options: CostingOptions,
-): Promise<Measured[][]> {
+): Promise<MatrixCell[][]> {
   try {
     return await measure(question, origins, destinations, options)
   } catch (error) {
@@ -111,8 +111,8 @@ export async function measure(
   origins: readonly PlacedPoint[],
   destinations: readonly PlacedPoint[],
   options: CostingOptions,
-): Promise<Measured[][]> {
-  let cells: Measured[][] = []
+): Promise<MatrixCell[][]> {
+  let cells: MatrixCell[][] = []
   let refusal: unknown
   try {
     cells = await search(question, origins, destinations, options, {})
@@ -145,7 +145,7 @@ async function search(
   destinations: readonly PlacedPoint[],
   options: CostingOptions,
   candidates: Pick<RoutingLocation, 'rank_candidates'>,
-): Promise<Measured[][]> {
+): Promise<MatrixCell[][]> {
   const costing = costingOf(mode)
   const located = (point: PlacedPoint) => ({ ...locationOf(point), ...candidates })
   const { sources_to_targets: answer } = await engine.ask('sources_to_targets', {

@@ -7,12 +7,12 @@ import {
   Failures,
   Meta,
   orNull,
-  Place,
+  LatLonSchema,
   placeOf,
   TAG,
   versioned,
 } from './answerSchemas.ts'
-import { cellsOf, MAX_CELLS, type Measured } from './matrix.ts'
+import { matrixCells, MAX_CELLS, type MatrixCell } from './matrix.ts'
 import type { RoutingEngines } from './port.ts'
 import {
   AvoidText,
@@ -59,8 +59,8 @@ export function matrixRoutes(engines: RoutingEngines): Route[] {
       meta: Meta,
       answers: {
         200: Type.Object({
-          origins: Type.Array(Place),
-          destinations: Type.Array(Place),
+          origins: Type.Array(LatLonSchema),
+          destinations: Type.Array(LatLonSchema),
           matrix: Type.Array(Type.Array(Cell), {
             description: 'A row per origin, in it a cell per destination.',
           }),
@@ -80,9 +80,9 @@ export function matrixRoutes(engines: RoutingEngines): Route[] {
         const avoid = parseAvoid(query.avoid)
         const departure = departureOf(query.departureTime, origins[0]!)
         const question = { engine, mode, departure }
-        let cells = await cellsOf(question, origins, destinations, withoutAny(avoid))
+        let cells = await matrixCells(question, origins, destinations, withoutAny(avoid))
         if (avoid.length > 0 && cells.some((row) => row.some((cell) => 'reason' in cell))) {
-          const others = await cellsOf(question, origins, destinations, withLittle(avoid))
+          const others = await matrixCells(question, origins, destinations, withLittle(avoid))
           cells = cells.map((row, i) => row.map((cell, k) => ('reason' in cell ? others[i]![k]! : cell)))
         }
         return versioned(engine, {
@@ -97,7 +97,7 @@ export function matrixRoutes(engines: RoutingEngines): Route[] {
   ]
 }
 
-function written(cell: Measured, units: Units) {
+function written(cell: MatrixCell, units: Units) {
   if ('reason' in cell) return { distance: null, duration: null, reason: cell.reason }
   return { distance: distanceOf(cell.meters, units), duration: durationOf(cell.seconds) }
 }

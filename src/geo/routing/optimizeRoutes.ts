@@ -6,12 +6,12 @@ import {
   Failures,
   Geometry,
   Meta,
-  Place,
+  LatLonSchema,
   placeOf,
   TAG,
   versioned,
 } from './answerSchemas.ts'
-import { asked, noWay, type Journey } from './asking.ts'
+import { askEngine, noWay, type Journey } from './asking.ts'
 import { writeShape } from './geometryForm.ts'
 import { measure } from './matrix.ts'
 import type { RoutingEngines } from './port.ts'
@@ -61,8 +61,8 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
             duration: Duration,
             legs: Type.Array(
               Type.Object({
-                startLocation: Place,
-                endLocation: Place,
+                startLocation: LatLonSchema,
+                endLocation: LatLonSchema,
                 startIndex: Type.Integer({ description: 'In the list of `locations`.' }),
                 endIndex: Type.Integer({ description: 'In the list of `locations`.' }),
                 distance: Distance,
@@ -84,7 +84,7 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
         const asGiven = points.map((_, i) => i)
         const quickest = await orderOf(journey, departure)
         const wayOf = async (order: readonly number[]) => {
-          const { trip } = await asked(journey, () =>
+          const { trip } = await askEngine(journey, () =>
             engine.ask('route', {
               locations: order.map((index) => locationOf(points[index]!)),
               costing: costingOf(mode),
@@ -126,7 +126,7 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
 
 /**
  * Indexes of the points in the order of the journey that takes the least time.
- * @throws ApiError as {@link asked}, and 404 where no order has a way
+ * @throws ApiError as {@link askEngine}, and 404 where no order has a way
  */
 async function orderOf(
   journey: Journey,
@@ -134,7 +134,7 @@ async function orderOf(
 ): Promise<readonly number[]> {
   const { engine, mode, points, blamed } = journey
   if (points.length < LEAST_TO_ORDER) return points.map((_, i) => i)
-  const cells = await asked(journey, () => measure({ engine, mode, departure }, points, points, {}))
+  const cells = await askEngine(journey, () => measure({ engine, mode, departure }, points, points, {}))
   const seconds = cells.map((row) => row.map((cell) => ('seconds' in cell ? cell.seconds : Infinity)))
   const order = quickestOrder(seconds)
   if (order === undefined) throw new ApiError(404, `${blamed}: ${noWay(mode)}`, { param: blamed })

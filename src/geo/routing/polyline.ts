@@ -1,5 +1,5 @@
 /** A point as GeoJSON has it: longitude, latitude, in degrees. */
-export type LonLat = readonly [longitude: number, latitude: number]
+export type LonLatPoint = readonly [longitude: number, latitude: number]
 
 /** Digits behind the decimal point that an encoded polyline keeps. */
 export type PolylineDigits = 5 | 6
@@ -9,9 +9,9 @@ export type PolylineDigits = 5 | 6
  * "Encoded Polyline Algorithm Format" has it.
  * @throws RangeError where the text ends within a number or holds a character that is none of the format's
  */
-export function decodePolyline(text: string, digits: PolylineDigits): LonLat[] {
+export function decodePolyline(text: string, digits: PolylineDigits): LonLatPoint[] {
   const scale = 10 ** digits
-  const points: LonLat[] = []
+  const points: LonLatPoint[] = []
   let place = 0
   const difference = (): number => {
     let value = 0
@@ -36,7 +36,7 @@ export function decodePolyline(text: string, digits: PolylineDigits): LonLat[] {
 }
 
 /** The inverse of {@link decodePolyline}; what has more digits is rounded. */
-export function encodePolyline(points: readonly LonLat[], digits: PolylineDigits): string {
+export function encodePolyline(points: readonly LonLatPoint[], digits: PolylineDigits): string {
   const scale = 10 ** digits
   let text = ''
   const write = (difference: number): void => {

@@ -70,7 +70,7 @@ const METHOD = /^\w+ error: /
  * @param text of the binding's error, or the `error` or `message` of a server's answer
  * @param code the server's `error_code`, or its word in the form of OSRM; undefined where only the text is known
  */
-export function refusalOf(text: string, code?: number | string): RoutingRefusal {
+export function engineRefusal(text: string, code?: number | string): RoutingRefusal {
   const message = text.replace(METHOD, '')
   const cause = CAUSES.find((candidate) =>
     code === undefined

@@ -7,7 +7,7 @@ import {
   type RoutingAction,
   type RoutingUnavailable,
 } from './port.ts'
-import { refusalOf } from './refusals.ts'
+import { engineRefusal } from './refusals.ts'
 import type { Valhalla } from './valhalla.ts'
 
 const MIB = 1024 * 1024
@@ -131,7 +131,7 @@ function failureOf({ status, retryAfter, body }: RemoteAnswer): Error {
   }
   const code = said?.error_code ?? said?.code
   if (typeof code === 'number' || typeof code === 'string') {
-    return refusalOf(String(said?.error ?? said?.message ?? `error ${code}`), code)
+    return engineRefusal(String(said?.error ?? said?.message ?? `error ${code}`), code)
   }
   return new RoutingGone(`The routing server answered with status ${status}.`, RETRY_SECONDS)
 }

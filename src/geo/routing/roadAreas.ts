@@ -2,7 +2,7 @@ import { checkRing } from '../../geometry/ring.ts'
 import type { Position, TravelMode } from '../../model/geofence.ts'
 import { AreaRefused, AreaTimedOut, type AreaSource } from '../../registry/port.ts'
 import { ApiError } from '../../runtime/errors.ts'
-import { asked } from './asking.ts'
+import { askEngine } from './asking.ts'
 import { RoutingTimedOut, type IsochroneAnswer, type RoutingEngines } from './port.ts'
 import { costingOf, locationOf } from './travel.ts'
 
@@ -42,7 +42,7 @@ export class RoadAreas implements AreaSource {
       const engine = this.#engines.containing([point])
       const journey = { engine, mode, points: [point], blamed: 'coordinates' }
       for (const generalize of tolerancesFor(minutes, mode)) {
-        const answer = await asked(journey, () =>
+        const answer = await askEngine(journey, () =>
           engine.ask('isochrone', {
             locations: [locationOf(point)],
             costing: costingOf(mode),

@@ -1,7 +1,7 @@
 import type { TravelMode } from '../../model/geofence.ts'
 import { placeOf } from './answerSchemas.ts'
 import { writePoints, writeShape, type GeometryForm } from './geometryForm.ts'
-import { decodePolyline, type LonLat } from './polyline.ts'
+import { decodePolyline, type LonLatPoint } from './polyline.ts'
 import type { OsrmLeg, OsrmRoute, OsrmStep } from './port.ts'
 import { distanceOf, durationOf, type Units } from './units.ts'
 
@@ -35,7 +35,7 @@ function legAnswer(leg: OsrmLeg, wording: Wording) {
   }
 }
 
-function stepAnswer(step: OsrmStep, way: readonly LonLat[], { mode, units, form }: Wording) {
+function stepAnswer(step: OsrmStep, way: readonly LonLatPoint[], { mode, units, form }: Wording) {
   const { maneuver } = step
   const exit = exitName(step)
   return {
@@ -58,8 +58,8 @@ function stepAnswer(step: OsrmStep, way: readonly LonLat[], { mode, units, form 
 }
 
 /** The steps of a leg as one way: each begins where the one before ended. */
-function joined(ways: readonly (readonly LonLat[])[]): LonLat[] {
-  const points: LonLat[] = []
+function joined(ways: readonly (readonly LonLatPoint[])[]): LonLatPoint[] {
+  const points: LonLatPoint[] = []
   for (const way of ways) {
     for (const point of way) {
       const last = points.at(-1)

@@ -2,7 +2,7 @@ import type { PlacedPoint } from '../extract/port.ts'
 import type { Position, TravelMode } from '../../model/geofence.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { offRoadSentence, roadDistances } from './asking.ts'
-import { cellsOf } from './matrix.ts'
+import { matrixCells } from './matrix.ts'
 import { TooFar, type RoutingEngine, type RoutingEngines } from './port.ts'
 import { SNAP_METERS } from './travel.ts'
 
@@ -49,7 +49,7 @@ async function reachable(
   points: readonly PlacedPoint[],
 ): Promise<readonly number[]> {
   try {
-    const cells = await cellsOf({ engine, mode, departure: {} }, points, [target], {})
+    const cells = await matrixCells({ engine, mode, departure: {} }, points, [target], {})
     return cells.map(([cell]) => (cell !== undefined && 'seconds' in cell ? cell.seconds / 60 : Infinity))
   } catch (error) {
     if (!(error instanceof ApiError && error.cause instanceof TooFar)) throw error

@@ -27,7 +27,7 @@ import {
   RoutingTimedOut,
   type RoutingAction,
 } from './port.ts'
-import { refusalOf } from './refusals.ts'
+import { engineRefusal } from './refusals.ts'
 import type { Valhalla } from './valhalla.ts'
 import { valhallaConfig } from './valhallaConfig.ts'
 
@@ -275,7 +275,7 @@ export class ValhallaProcess implements Valhalla {
         this.#take(child, reply.id)?.resolve(reply.json)
         break
       case 'refusal':
-        this.#take(child, reply.id)?.reject(refusalOf(reply.message))
+        this.#take(child, reply.id)?.reject(engineRefusal(reply.message))
     }
     this.#usedAt = performance.now()
     if (child.retiring !== undefined) this.#retire(child, child.retiring)
