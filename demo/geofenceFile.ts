@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
-import { CsvColumns } from '../src/registry/csvColumns.ts'
-import { readCsv } from '../src/registry/csvReader.ts'
+import { CsvColumns } from '../src/registry/transfer/csvColumns.ts'
+import { readCsv } from '../src/registry/transfer/csvReader.ts'
 import type { Fields } from '../src/http/fields.ts'
-import { GEOFENCE_COLUMNS } from '../src/registry/importKinds.ts'
+import { GEOFENCE_COLUMNS } from '../src/registry/transfer/importKinds.ts'
 
 /** The rows of an import file of geofences as an import reads them, their rules unchecked. */
 export async function readGeofenceFile(bytes: Uint8Array): Promise<Fields[]> {

@@ -16,7 +16,7 @@ import { storeSalt } from '../../src/events/ids.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import type { Update } from '../../src/model/update.ts'
-import { BeaconStore } from '../../src/registry/beaconStore.ts'
+import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import type { ScopeView } from '../../src/rules/port.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 

@@ -2,8 +2,8 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { systemReason } from '../runtime/errors.ts'
-import { progressText, reportText } from '../registry/importReport.ts'
-import type { ImportAnswer } from '../registry/importReport.ts'
+import { progressText, reportText } from '../registry/transfer/importReport.ts'
+import type { ImportAnswer } from '../registry/transfer/importReport.ts'
 import type { ImportUpload, Sent } from './importUpload.ts'
 import { NoAnswer, rowsDone, uploadImport } from './importUpload.ts'
 

@@ -26,7 +26,7 @@ import {
   readRegistryCommand,
   withRegistry,
 } from './registryCommands.ts'
-import { RegistryDatabase } from '../registry/database.ts'
+import { RegistryDatabase } from '../registry/store/database.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 
 const BACKUP_USAGE = `Usage: npm run backup -- FOLDER

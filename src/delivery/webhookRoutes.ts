@@ -6,14 +6,14 @@ import { DateText, dateText, Page, Text } from '../http/schemas.ts'
 import type { Webhook } from '../model/webhook.ts'
 import type { Fields } from '../http/fields.ts'
 import { dateField, textField } from '../http/fields.ts'
-import { MAX_ID_LENGTH } from '../registry/recordFields.ts'
-import { Id, Nothing } from '../registry/recordSchemas.ts'
+import { MAX_ID_LENGTH } from '../registry/records/recordFields.ts'
+import { Id, Nothing } from '../registry/records/recordSchemas.ts'
 import {
   parseWebhook,
   parseWebhookChange,
   WebhookBody,
   WebhookChangeBody,
-} from '../registry/webhookSchema.ts'
+} from '../registry/webhooks/webhookSchema.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
 import type { Outgoing } from '../runtime/outgoing.ts'

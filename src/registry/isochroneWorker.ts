@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GeofenceProperties } from '../model/geofence.ts'
-import type { IsochroneOutcome } from './isochrone.ts'
-import { AreaRefused, AreaTimedOut, type AreaSource } from './port.ts'
+import type { IsochroneOutcome } from './geofences/isochrone.ts'
+import { AreaRefused, AreaTimedOut, type AreaSource } from './geofences/areaSource.ts'
 import type { Registry } from './registry.ts'
 
 /** Asked at a time: those who ask for routes are to find room, too. */

@@ -5,8 +5,8 @@ import { dateText } from '../http/schemas.ts'
 import { isLive, projectOf } from '../model/scope.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
 import { dateField, type Fields } from '../http/fields.ts'
-import type { KeyRecord } from './keys.ts'
-import { keyKind, OverlapRefused } from './keys.ts'
+import type { KeyRecord } from './projects/keys.ts'
+import { keyKind, OverlapRefused } from './projects/keys.ts'
 import type { Registry } from './registry.ts'
 
 const Level = Type.Union([Type.Literal('publishable'), Type.Literal('secret')])

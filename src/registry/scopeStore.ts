@@ -4,11 +4,11 @@ import type { Settings } from '../model/settings.ts'
 import { DEFAULT_SETTINGS } from '../model/settings.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
-import { BeaconStore } from './beaconStore.ts'
+import { BeaconStore } from './beacons/beaconStore.ts'
 import { asOf, dueAt } from '../model/geofence.ts'
 import type { ScopeDirectory } from './port.ts'
-import type { RecordPage, RecordQuery, RecordShelf } from './recordList.ts'
-import { RecordList } from './recordList.ts'
+import type { RecordPage, RecordQuery, RecordShelf } from './records/recordList.ts'
+import { RecordList } from './records/recordList.ts'
 
 /**
  * One scope in memory, the image of its rows. Owns no durability: the registry changes it after SQLite has.

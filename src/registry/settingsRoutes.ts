@@ -3,7 +3,7 @@ import type { Route } from '../http/route.ts'
 import { route } from '../http/route.ts'
 import type { Fields } from '../http/fields.ts'
 import type { Registry } from './registry.ts'
-import { parseSettingsChange, SettingsChange, SettingsRecord } from './settingsSchema.ts'
+import { parseSettingsChange, SettingsChange, SettingsRecord } from './settings/settingsSchema.ts'
 
 const Answer = Type.Object({ settings: SettingsRecord })
 const TAG = 'Settings'

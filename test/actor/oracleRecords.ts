@@ -1,6 +1,6 @@
 import type { Beacon } from '../../src/model/beacon.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
-import { geofenceRecord } from '../../src/registry/geofenceRecord.ts'
+import { geofenceRecord } from '../../src/registry/geofences/geofenceRecord.ts'
 import type { Update } from '../../src/model/update.ts'
 import { isOperating } from './oracleEligibility.ts'
 

@@ -1,6 +1,6 @@
 /** Limits of a real server: the rate table as the operator set it, and projects that may do no more. */
 import t, { type Test } from 'tap'
-import type { Projects } from '../../src/registry/projects.ts'
+import type { Projects } from '../../src/registry/projects/projects.ts'
 import { withRegistry } from '../../src/cli/registryCommands.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { KEYS, startServer, type HttpAnswer, type Server } from '../kit/server.ts'

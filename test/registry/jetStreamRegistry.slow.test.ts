@@ -1,7 +1,7 @@
 /** The registry that several processes share, over real NATS servers: what users see of it, and what ends at the wrong moment. */
 import t from 'tap'
-import { geofenceImports } from '../../src/registry/importKinds.ts'
-import { importCsv } from '../../src/registry/importRun.ts'
+import { geofenceImports } from '../../src/registry/transfer/importKinds.ts'
+import { importCsv } from '../../src/registry/transfer/importRun.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'

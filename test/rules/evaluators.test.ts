@@ -10,7 +10,7 @@ import type { Context, Evaluator, Explanation, Situation, Spot, Step } from '../
 import { contextOf, createEvaluators, evaluate, explain, type Evaluated } from '../../src/rules/evaluators.ts'
 import { measureElsewhere, Unmeasured } from '../../src/rules/measured.ts'
 import type { ZoneLimits } from '../../src/rules/safeZone.ts'
-import { BeaconStore } from '../../src/registry/beaconStore.ts'
+import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import type { Update } from '../../src/model/update.ts'
 import { measureShapes } from '../../src/geometry/shapeBatch.ts'
 import { aBeacon, aGeofence, Engine, NOON } from '../actor/kit.ts'

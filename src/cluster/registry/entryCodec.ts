@@ -1,10 +1,10 @@
 import Type, { type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { shapeCenter } from '../../geometry/shape.ts'
-import { beaconOfRow } from '../../registry/beaconRow.ts'
-import { type Change, KINDS, type Kind } from '../../registry/editLog.ts'
+import { beaconOfRow } from '../../registry/beacons/beaconRow.ts'
+import { type Change, KINDS, type Kind } from '../../registry/store/editLog.ts'
 import type { Entry } from './editStream.ts'
-import { fromRow } from '../../registry/geofenceRow.ts'
+import { fromRow } from '../../registry/geofences/geofenceRow.ts'
 
 /**
  * Changes as entries of the edit stream: the value is the row as JSON, its JSON columns within it as what they are, so that

@@ -1,6 +1,6 @@
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { headers, type NatsConnection } from '@nats-io/transport-node'
-import type { UsageSums } from '../../registry/sharedUsage.ts'
+import type { UsageSums } from '../../registry/projects/sharedUsage.ts'
 
 const STREAM = 'USAGE'
 const PREFIX = 'usage'

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../runtime/errors.ts'
-import { type Change, type EditLog, MAX_CHANGES } from '../../registry/editLog.ts'
+import { type Change, type EditLog, MAX_CHANGES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 import { changeOf, entryOf, EntryUnreadable } from './entryCodec.ts'
-import type { RegistryImage } from '../../registry/image.ts'
+import type { RegistryImage } from '../../registry/store/image.ts'
 
 /**
  * Edits of a registry that many processes share, through a stream of entries that all of them follow.

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RegistryDatabase, removeDatabase } from '../../registry/database.ts'
-import { MAX_CHANGES } from '../../registry/editLog.ts'
+import { RegistryDatabase, removeDatabase } from '../../registry/store/database.ts'
+import { MAX_CHANGES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 import { entryOf } from './entryCodec.ts'
-import { RegistryImage } from '../../registry/image.ts'
-import type { KeySet } from '../../registry/keys.ts'
+import { RegistryImage } from '../../registry/store/image.ts'
+import type { KeySet } from '../../registry/projects/keys.ts'
 import {
   FILLING,
   OF_THE_FILLING,

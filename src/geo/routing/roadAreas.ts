@@ -1,6 +1,6 @@
 import { checkRing } from '../../geometry/ring.ts'
 import type { Position, TravelMode } from '../../model/geofence.ts'
-import { AreaRefused, AreaTimedOut, type AreaSource } from '../../registry/port.ts'
+import { AreaRefused, AreaTimedOut, type AreaSource } from '../../registry/geofences/areaSource.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { askEngine } from './asking.ts'
 import { RoutingTimedOut, type IsochroneAnswer, type RoutingEngines } from './port.ts'

@@ -1,0 +1,74 @@
+import Type from 'typebox'
+import type { Beacon } from '../../model/beacon.ts'
+import { isoDate } from '../../model/isoDate.ts'
+import { isLive } from '../../model/scope.ts'
+import type { ScopeView } from '../../rules/port.ts'
+import { DateTime, LonLat, MetadataRecord } from '../records/recordSchemas.ts'
+
+/** How near a beacon must be for a device to be told of it: the interface's rule. */
+const NEARBY_METERS = 1000
+const MAX_NEARBY = 100
+
+/** The beacon as the API answers it; what is undefined is left out of the JSON. */
+export function beaconRecord(beacon: Beacon): Record<string, unknown> {
+  return {
+    _id: beacon.id,
+    createdAt: isoDate(beacon.createdAt),
+    updatedAt: isoDate(beacon.updatedAt),
+    live: isLive(beacon.scope),
+    tag: beacon.tag,
+    externalId: beacon.externalId,
+    description: beacon.description,
+    type: beacon.type,
+    uuid: beacon.uuid,
+    major: beacon.major,
+    minor: beacon.minor,
+    uid: beacon.uid,
+    instance: beacon.instance,
+    geometry: { type: 'Point', coordinates: beacon.coordinates },
+    enabled: beacon.enabled,
+    metadata: beacon.metadata,
+  }
+}
+
+/** What {@link beaconRecord} makes, for the reference. */
+export const BeaconRecord = Type.Object(
+  {
+    _id: Type.String({ description: '24 hexadecimal digits; edits do not change it.' }),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+    live: Type.Boolean(),
+    tag: Type.Optional(Type.String()),
+    externalId: Type.Optional(Type.String()),
+    description: Type.String(),
+    type: Type.Enum(['ibeacon', 'eddystone']),
+    uuid: Type.Optional(Type.String({ description: 'ibeacon.' })),
+    major: Type.Optional(Type.String({ description: 'ibeacon; a number as text.' })),
+    minor: Type.Optional(Type.String({ description: 'ibeacon; a number as text.' })),
+    uid: Type.Optional(Type.String({ description: 'eddystone: the namespace.' })),
+    instance: Type.Optional(Type.String({ description: 'eddystone.' })),
+    geometry: Type.Object({ type: Type.Literal('Point'), coordinates: LonLat }),
+    enabled: Type.Boolean(),
+    metadata: Type.Optional(MetadataRecord),
+    distance: Type.Optional(Type.Number({ description: 'Metres; in searches.' })),
+  },
+  { title: 'Beacon' },
+)
+
+/** By beacon, the JSON text of its record: objects are replaced, never changed, by an edit. */
+const texts = new WeakMap<Beacon, string>()
+
+/**
+ * The `nearbyBeacons` of a track answer as JSON text: the enabled beacons within 1 km of the point, nearest first, at
+ * most 100. Asked with every update.
+ */
+export function nearbyBeaconsJson(view: ScopeView, latitude: number, longitude: number): string {
+  if (view.beacons.size === 0) return '[]'
+  let json = ''
+  for (const { beacon } of view.beacons.near(latitude, longitude, NEARBY_METERS, MAX_NEARBY)) {
+    let text = texts.get(beacon)
+    if (text === undefined) texts.set(beacon, (text = JSON.stringify(beaconRecord(beacon))))
+    json += json === '' ? text : `,${text}`
+  }
+  return `[${json}]`
+}

@@ -1,0 +1,43 @@
+import type { Geofence, Position } from '../../model/geofence.ts'
+import type { GeofenceDefinition } from './geofenceRow.ts'
+
+/** What came of computing an isochrone, and on which road network. */
+export type IsochroneOutcome = { readonly network: string } & (
+  | { readonly ring: readonly Position[]; readonly failure?: undefined }
+  | { readonly ring?: undefined; readonly failure: string }
+)
+
+type AreaWanted = Pick<Geofence, 'isochrone' | 'mode'>
+
+/** Whether both are isochrones of the same area. */
+export function isSameIsochrone(a: AreaWanted, b: AreaWanted): boolean {
+  if (a.isochrone === undefined || b.isochrone === undefined) return false
+  const [longitude, latitude] = b.isochrone.destination
+  return (
+    a.mode === b.mode &&
+    a.isochrone.minutes === b.isochrone.minutes &&
+    a.isochrone.destination[0] === longitude &&
+    a.isochrone.destination[1] === latitude
+  )
+}
+
+/** A definition with the area that the geofence before it has, where both are isochrones of the same one. */
+export function withKnownArea(definition: GeofenceDefinition, before: Geofence): GeofenceDefinition {
+  if (!isSameIsochrone(before, definition)) return definition
+  return { ...definition, isochrone: before.isochrone!, shape: before.shape }
+}
+
+/** With its area, or with why there is none; in that case it keeps the one that it has. */
+export function settled(
+  geofence: Geofence,
+  { network, ring, failure }: IsochroneOutcome,
+  now: number,
+): Geofence {
+  const { failure: _, ...isochrone } = geofence.isochrone!
+  if (ring === undefined) return { ...geofence, isochrone: { ...isochrone, network, failure } }
+  return {
+    ...geofence,
+    shape: { kind: 'polygon', ring },
+    isochrone: { ...isochrone, network, computedAt: now },
+  }
+}

@@ -1,0 +1,323 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../../runtime/clock.ts'
+import { scopeId } from '../../model/scope.ts'
+import type { RegistryDatabase } from '../store/database.ts'
+import type { Change, EditLog } from '../store/editLog.ts'
+import type { RegistryImage } from '../store/image.ts'
+import type { Credentials } from '../../http/credentials.ts'
+
+/** The four keys of a project, in the order of `RINGFENCE_KEYS`. */
+export const KEY_KINDS = ['testPublishable', 'livePublishable', 'testSecret', 'liveSecret'] as const
+export type KeyKind = (typeof KEY_KINDS)[number]
+
+/** The four keys in full: seen once, when they are made. */
+export type KeySet = Readonly<Record<KeyKind, string>>
+
+/** What is kept of a key: never the key. */
+export interface KeyRecord {
+  readonly project: number
+  readonly kind: KeyKind
+  readonly lastFour: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  /** Epoch milliseconds from which a key that was replaced is invalid; null: it was not replaced. */
+  readonly validUntil: number | null
+}
+
+export interface Project {
+  readonly id: number
+  readonly name: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+}
+
+/** Keys to be installed that cannot be; the message says which and why. */
+class InvalidKeys extends Error {
+  override name = 'InvalidKeys'
+}
+
+/** An old key cannot stay valid as long as that, or no further one can; the message says why. */
+export class OverlapRefused extends Error {
+  override name = 'OverlapRefused'
+}
+
+const PREFIXES: KeySet = {
+  testPublishable: 'prj_test_pk_',
+  livePublishable: 'prj_live_pk_',
+  testSecret: 'prj_test_sk_',
+  liveSecret: 'prj_live_sk_',
+}
+const RANDOM_BYTES = 20
+const MAX_KEY_LENGTH = 128
+/** How long a key that was replaced may stay valid. */
+const MAX_OVERLAP_DAYS = 90
+const DAY_MILLISECONDS = 86_400_000
+/** Of one kind, keys that were replaced and are still valid. */
+const MAX_OLD_KEYS = 10
+
+interface Entry {
+  readonly digest: Buffer
+  readonly credentials: Credentials
+  /** Epoch milliseconds; Infinity for a key that was not replaced. */
+  validUntil: number
+  /** The key that its row has in the edit log. */
+  named: string
+}
+
+/** A row of the table `keys`. */
+interface KeyRow extends Omit<KeyRecord, 'validUntil'> {
+  /** In hex. */
+  readonly digest: string
+}
+
+/** A row of the table `oldKeys`. */
+interface OldKeyRow extends KeyRow {
+  readonly validUntil: number
+}
+
+const KEY_COLUMNS = 'project, kind, lower(hex(digest)) AS digest, lastFour, createdAt'
+
+/**
+ * Projects and their keys. A key is kept as its SHA-256 only: 160 random bits need no slow hash, and the look-up by
+ * digest tells an attacker's clock nothing about the key.
+ *
+ * A key that is replaced may stay valid until a date: it is then an old key, with the credentials that it had, so that what
+ * was opened with it stays open until then.
+ */
+export class Keys {
+  readonly #database: RegistryDatabase
+  readonly #edits: EditLog
+  readonly #clock: Clock
+  readonly #byDigest = new Map<string, Entry>()
+  /** By the key that rows have in the edit log: their digest. */
+  readonly #digests = new Map<string, string>()
+  readonly #byCredentials = new Map<Credentials, Entry>()
+
+  constructor(image: RegistryImage, edits: EditLog, clock: Clock) {
+    this.#database = image.database
+    this.#edits = edits
+    this.#clock = clock
+    const all = this.#database.prepare(`SELECT ${KEY_COLUMNS} FROM keys`)
+    const old = this.#database.prepare(`SELECT ${KEY_COLUMNS}, validUntil FROM oldKeys`)
+    for (const row of this.#database.read(() => all.all()) as KeyRow[]) this.#remember(rowKey(row), row)
+    for (const row of this.#database.read(() => old.all()) as OldKeyRow[])
+      this.#remember(oldRowKey(row), row, row.validUntil)
+    image.keep<KeyRow, KeyRow>('keys', {
+      recordOf: (row) => row,
+      put: (row) => this.#remember(rowKey(row), row),
+      remove: (key) => this.#forget(key),
+    })
+    image.keep<OldKeyRow, OldKeyRow>('oldKeys', {
+      recordOf: (row) => row,
+      put: (row) => this.#remember(oldRowKey(row), row, row.validUntil),
+      remove: (key) => this.#forget(key),
+    })
+  }
+
+  /** Whose key it is; undefined for an unknown one, and for one that is no longer valid. About a microsecond. */
+  authenticate(key: string): Credentials | undefined {
+    if (key.length > MAX_KEY_LENGTH) return undefined
+    const digest = hash('sha256', key, 'hex')
+    const entry = this.#byDigest.get(digest)
+    if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(digest, 'hex'))) return undefined
+    return this.#isValid(entry) ? entry.credentials : undefined
+  }
+
+  /** Whether the key that {@link authenticate} gave these credentials for, this very object, is still good. */
+  isCurrent(credentials: Credentials): boolean {
+    const entry = this.#byCredentials.get(credentials)
+    return entry !== undefined && this.#isValid(entry)
+  }
+
+  projects(): Project[] {
+    return this.#database.prepare('SELECT id, name, createdAt FROM projects ORDER BY id').all() as Project[]
+  }
+
+  /**
+   * The valid keys of one project in the order of {@link KEY_KINDS}, the newest of a kind first; empty when there is no such
+   * project.
+   */
+  list(project: number): KeyRecord[] {
+    const rows = this.#database
+      .prepare(
+        `SELECT project, kind, lastFour, createdAt, NULL AS validUntil FROM keys WHERE project = @project
+         UNION ALL
+         SELECT project, kind, lastFour, createdAt, validUntil FROM oldKeys WHERE project = @project AND validUntil > @now`,
+      )
+      .all({ project, now: this.#clock.now() }) as KeyRecord[]
+    const order = ({ kind }: KeyRecord) => KEY_KINDS.indexOf(kind)
+    const until = ({ validUntil }: KeyRecord) => validUntil ?? Number.MAX_VALUE
+    return rows.toSorted((a, b) => order(a) - order(b) || b.createdAt - a.createdAt || until(b) - until(a))
+  }
+
+  /** A new project with the given keys, or with generated ones. */
+  createProject(name: string, keys: KeySet = generateKeys()): { project: Project; keys: KeySet } {
+    const createdAt = this.#clock.now()
+    const last = this.#database.prepare('SELECT max(id) FROM projects').pluck().get() as number | null
+    const project = { id: (last ?? 0) + 1, name, createdAt }
+    const rows = KEY_KINDS.map((kind) => keyRow(project.id, kind, keys[kind], createdAt))
+    const taken = rows.find(({ digest }) => this.#byDigest.has(digest))
+    if (taken !== undefined)
+      throw new InvalidKeys(`The ${taken.kind} key already belongs to another project.`)
+    this.#edits.commit([
+      { kind: 'projects', key: `${project.id}`, row: { ...project, disabled: 0, quota: null } },
+      ...rows.map(putOf),
+    ])
+    return { project, keys }
+  }
+
+  /**
+   * Replaces one key by a generated one. Undefined when there is no such project.
+   * @param oldKeyValidUntil epoch milliseconds until which the old key stays valid beside the new one, and keys that were
+   *   replaced before it until their own dates; absent: all earlier keys of this kind are invalid from now on
+   * @returns the new key, and what is kept of both; `old` where it stays valid
+   * @throws {OverlapRefused}
+   */
+  rotate(project: number, kind: KeyKind, oldKeyValidUntil?: number): Rotation | undefined {
+    const replaced = this.#database
+      .prepare(`SELECT ${KEY_COLUMNS} FROM keys WHERE project = ? AND kind = ?`)
+      .get(project, kind) as KeyRow | undefined
+    if (replaced === undefined) return undefined
+    const now = this.#clock.now()
+    const before = this.#database
+      .prepare(`SELECT ${KEY_COLUMNS}, validUntil FROM oldKeys WHERE project = ? AND kind = ?`)
+      .all(project, kind) as OldKeyRow[]
+    const ended = oldKeyValidUntil === undefined ? before : before.filter((row) => row.validUntil <= now)
+    if (oldKeyValidUntil !== undefined) checkOverlap(oldKeyValidUntil, now, before.length - ended.length)
+    const key = generateKey(kind)
+    const row = keyRow(project, kind, key, now)
+    const old = oldKeyValidUntil === undefined ? undefined : { ...replaced, validUntil: oldKeyValidUntil }
+    // The old key first, so that it is never unknown in between.
+    this.#edits.commit([
+      ...ended.map((gone): Change => ({ kind: 'oldKeys', key: oldRowKey(gone), row: undefined })),
+      ...(old === undefined ? [] : [putOfOld(old)]),
+      putOf(row),
+    ])
+    return { key, record: recordOf(row, null), old: old && recordOf(old, old.validUntil) }
+  }
+
+  #isValid({ validUntil }: Entry): boolean {
+    return validUntil === Infinity || this.#clock.now() < validUntil
+  }
+
+  #forget(named: string): void {
+    const digest = this.#digests.get(named)
+    if (digest === undefined) return
+    this.#digests.delete(named)
+    const entry = this.#byDigest.get(digest)
+    // It may have become an old key, which has another name.
+    if (entry === undefined || entry.named !== named) return
+    this.#byDigest.delete(digest)
+    this.#byCredentials.delete(entry.credentials)
+  }
+
+  /** @param named the key that the row has in the edit log; what had it before is forgotten */
+  #remember(named: string, row: KeyRow, validUntil = Infinity): void {
+    if (this.#digests.get(named) !== row.digest) this.#forget(named)
+    this.#digests.set(named, row.digest)
+    const known = this.#byDigest.get(row.digest)
+    if (known !== undefined) {
+      known.named = named
+      known.validUntil = validUntil
+      return
+    }
+    const live = row.kind.startsWith('live')
+    const level = row.kind.endsWith('Secret') ? 'secret' : 'publishable'
+    const keyId = `${row.project}:${live ? 'live' : 'test'}:${level}:${row.lastFour}`
+    const credentials: Credentials = { scope: scopeId(row.project, live), level, keyId }
+    const entry = { digest: Buffer.from(row.digest, 'hex'), credentials, validUntil, named }
+    this.#byDigest.set(row.digest, entry)
+    this.#byCredentials.set(credentials, entry)
+  }
+}
+
+/** What a rotation has made. */
+export interface Rotation {
+  /** In full: seen once. */
+  readonly key: string
+  readonly record: KeyRecord
+  /** The key that was replaced, where it stays valid for a while. */
+  readonly old: KeyRecord | undefined
+}
+
+/** @throws {OverlapRefused} */
+function checkOverlap(validUntil: number, now: number, oldKeys: number): void {
+  if (!(validUntil > now)) throw new OverlapRefused('The date must be in the future.')
+  if (validUntil > now + MAX_OVERLAP_DAYS * DAY_MILLISECONDS)
+    throw new OverlapRefused(`The date must be at most ${MAX_OVERLAP_DAYS} days from now.`)
+  if (oldKeys >= MAX_OLD_KEYS)
+    throw new OverlapRefused(
+      `${MAX_OLD_KEYS} old keys of this kind are still valid, which is the most. A rotation without a date ends them all.`,
+    )
+}
+
+function recordOf({ project, kind, lastFour, createdAt }: KeyRow, validUntil: number | null): KeyRecord {
+  return { project, kind, lastFour, createdAt, validUntil }
+}
+
+function rowKey({ project, kind }: Pick<KeyRow, 'project' | 'kind'>): string {
+  return `${project}.${kind}`
+}
+
+function oldRowKey(row: KeyRow): string {
+  return `${rowKey(row)}.${row.digest}`
+}
+
+function keyRow(project: number, kind: KeyKind, key: string, createdAt: number): KeyRow {
+  return { project, kind, digest: hash('sha256', key, 'hex'), lastFour: key.slice(-4), createdAt }
+}
+
+function putOf(row: KeyRow): Change {
+  return { kind: 'keys', key: rowKey(row), row, record: row }
+}
+
+function putOfOld(row: OldKeyRow): Change {
+  return { kind: 'oldKeys', key: oldRowKey(row), row, record: row }
+}
+
+/** The kind of a key in one environment. */
+export function keyKind(live: boolean, level: Credentials['level']): KeyKind {
+  if (level === 'secret') return live ? 'liveSecret' : 'testSecret'
+  return live ? 'livePublishable' : 'testPublishable'
+}
+
+/** Four fresh keys: prefix and 40 hex characters each. */
+export function generateKeys(): KeySet {
+  return {
+    testPublishable: generateKey('testPublishable'),
+    livePublishable: generateKey('livePublishable'),
+    testSecret: generateKey('testSecret'),
+    liveSecret: generateKey('liveSecret'),
+  }
+}
+
+/**
+ * Reads `RINGFENCE_KEYS`: four comma-separated keys in the order of {@link KEY_KINDS}, each 8 to 128 visible
+ * characters with its kind's prefix.
+ * @throws {InvalidKeys}
+ */
+export function parseKeys(text: string): KeySet {
+  const keys = text.split(',').map((key) => key.trim())
+  if (keys.length !== KEY_KINDS.length) {
+    const order = 'test publishable, live publishable, test secret, live secret'
+    throw new InvalidKeys(`Four comma-separated keys are needed (${order}); there are ${keys.length}.`)
+  }
+  if (new Set(keys).size !== keys.length) throw new InvalidKeys('The four keys must all be different.')
+  const set = {} as Record<KeyKind, string>
+  for (const [index, kind] of KEY_KINDS.entries()) set[kind] = checkKey(kind, keys[index] ?? '')
+  return set
+}
+
+function checkKey(kind: KeyKind, key: string): string {
+  const prefix = PREFIXES[kind]
+  if (!key.startsWith(prefix)) throw new InvalidKeys(`The ${kind} key must start with ${prefix}.`)
+  if (key.length === prefix.length) throw new InvalidKeys(`The ${kind} key ends after ${prefix}.`)
+  if (key.length > MAX_KEY_LENGTH || !/^[\x21-\x7e]+$/.test(key)) {
+    throw new InvalidKeys(`The ${kind} key must be 8 to ${MAX_KEY_LENGTH} visible ASCII characters.`)
+  }
+  return key
+}
+
+function generateKey(kind: KeyKind): string {
+  return PREFIXES[kind] + randomBytes(RANDOM_BYTES).toString('hex')
+}

@@ -1,0 +1,50 @@
+import { ObjectShelf } from '../../spatial/shelf.ts'
+import type { Listed, RecordShelf } from './recordList.ts'
+import { RecordList } from './recordList.ts'
+
+/** A list of records that are kept as objects: kinds of which there are thousands, not millions. */
+export class ObjectRecords<T extends Listed> extends RecordList<T> {
+  readonly #objects: ObjectShelf<T>
+
+  constructor() {
+    const objects = new ObjectShelf<T>()
+    super(shelfOf(objects))
+    this.#objects = objects
+  }
+
+  /**
+   * Adds it or replaces the one with its id. New ones come in the order of createdAt, and no other has its pair.
+   * @returns the one that it replaced
+   */
+  put(record: T): T | undefined {
+    const before = this.get(record.id)
+    if (before !== undefined) this.unpair(this.#objects.slotOf(record.id))
+    this.added(this.#objects.put(record), record)
+    return before
+  }
+
+  /** Removes and returns the one with that id; undefined where there is none. */
+  remove(id: string): T | undefined {
+    const before = this.get(id)
+    if (before === undefined) return undefined
+    const slot = this.#objects.slotOf(id)
+    this.unpair(slot)
+    this.#objects.remove(slot)
+    this.removed(slot)
+    return before
+  }
+}
+
+function shelfOf<T extends Listed>(objects: ObjectShelf<T>): RecordShelf<T> {
+  return {
+    get size() {
+      return objects.size
+    },
+    slotOf: (id) => objects.slotOf(id),
+    get: (slot) => objects.get(slot),
+    createdAt: (slot) => objects.get(slot).createdAt,
+    updatedAt: (slot) => objects.get(slot).updatedAt,
+    hasTag: (slot, tag) => objects.get(slot).tag === tag,
+    hasExternalId: (slot, externalId) => objects.get(slot).externalId === externalId,
+  }
+}

@@ -1,0 +1,286 @@
+import { newId } from '../../runtime/newId.ts'
+import { nameHash } from '../../runtime/nameHash.ts'
+import { RowIndex } from '../../runtime/rowIndex.ts'
+import type { Change } from '../store/editLog.ts'
+
+/** What a definition may be referenced by: the pair counts where both are there. */
+export interface Referenced {
+  readonly tag?: string
+  readonly externalId?: string
+}
+
+/** What the records of every kind have in common. */
+export interface Listed extends Referenced {
+  /** 24 hex. */
+  readonly id: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  /** Epoch milliseconds. */
+  readonly updatedAt: number
+}
+
+/** What a list leaves out; bounds are exclusive, epoch milliseconds. */
+export interface RecordQuery<T> {
+  readonly tag?: string | undefined
+  readonly externalId?: string | undefined
+  /** The `_id` of a record that is there: only those after it, whatever the filters. */
+  readonly before?: string | undefined
+  readonly createdBefore?: number | undefined
+  readonly createdAfter?: number | undefined
+  readonly updatedBefore?: number | undefined
+  readonly updatedAfter?: number | undefined
+  /** Asked last. */
+  readonly accept?: ((record: T) => boolean) | undefined
+  readonly limit: number
+}
+
+/** What a query finds. */
+export interface RecordPage<T> {
+  readonly records: T[]
+  readonly hasMore: boolean
+}
+
+/** What a put will leave behind. */
+export interface Draft<T> {
+  readonly record: T
+  /** Whether it is a new one; else it takes the place of the one with its pair. */
+  readonly created: boolean
+}
+
+/** What a put of many has to know when it is a part of something larger. */
+export interface Part {
+  /** Changes to be made with the put, of which the outcomes are in the order of the definitions. */
+  alongside(outcomes: readonly { readonly created: boolean }[]): readonly Change[]
+}
+
+/** Where the records of one kind lie: each in a slot, which it keeps as long as it is there. */
+export interface RecordShelf<T> {
+  readonly size: number
+  /** −1: unknown. */
+  slotOf(id: string): number
+  get(slot: number): T
+  /** Epoch milliseconds. */
+  createdAt(slot: number): number
+  /** Epoch milliseconds. */
+  updatedAt(slot: number): number
+  hasTag(slot: number, tag: string): boolean
+  hasExternalId(slot: number, externalId: string): boolean
+}
+
+/**
+ * The records of one kind in one scope: by pair, and newest first. The records themselves lie on a shelf, perhaps as bytes;
+ * this holds numbers alone.
+ *
+ * Invariants: `#places` has a place in the order of creation for every slot in use; an entry of the order stands for its
+ * slot as long as that has its place. `#byPair` holds those with a tag and an externalId, at most one for each pair.
+ * Creation times never fall in the order; many records may share one, and are then in the order in which they were created.
+ */
+export class RecordList<T extends Listed> {
+  readonly #shelf: RecordShelf<T>
+  readonly #byPair = new RowIndex()
+  #order = new Order(FIRST_ENTRIES)
+  /** By slot; 0: it is free. */
+  #places = new Uint32Array(FIRST_ENTRIES)
+  #lastPlace = 0
+  #lastCreatedAt = 0
+
+  constructor(shelf: RecordShelf<T>) {
+    this.#shelf = shelf
+  }
+
+  get size(): number {
+    return this.#shelf.size
+  }
+
+  has(id: string): boolean {
+    return this.#shelf.slotOf(id) >= 0
+  }
+
+  get(id: string): T | undefined {
+    const slot = this.#shelf.slotOf(id)
+    return slot < 0 ? undefined : this.#shelf.get(slot)
+  }
+
+  byPair(tag: string, externalId: string): T | undefined {
+    const entry = this.#entryOf(tag, externalId)
+    return entry < 0 ? undefined : this.#shelf.get(this.#byPair.row(entry))
+  }
+
+  /** As {@link listSteps}, in one go. */
+  list(query: RecordQuery<T>): RecordPage<T> {
+    const steps = this.listSteps(query)
+    for (;;) {
+      const step = steps.next()
+      if (step.done) return step.value
+    }
+  }
+
+  /**
+   * Newest first, some records a step; of what changes between steps, new ones are left out.
+   * @param asOf what a record stands for now; undefined: it is not there any more
+   */
+  *listSteps(
+    query: RecordQuery<T>,
+    asOf: (record: T) => T | undefined = (record) => record,
+  ): Generator<void, RecordPage<T>> {
+    const { createdBefore = Infinity, createdAfter = -Infinity } = query
+    const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
+    const shelf = this.#shelf
+    const { slots, places, end } = this.#order
+    const records: T[] = []
+    const last = query.before === undefined ? end : this.#positionOf(query.before)
+    for (let i = last - 1; i >= 0; i--) {
+      if (i % LOOKS_A_STEP === 0) yield
+      const slot = slots[i]!
+      if (this.#places[slot] !== places[i]) continue
+      const createdAt = shelf.createdAt(slot)
+      if (createdAt >= createdBefore) continue
+      if (createdAt <= createdAfter) break
+      if (query.tag !== undefined && !shelf.hasTag(slot, query.tag)) continue
+      if (query.externalId !== undefined && !shelf.hasExternalId(slot, query.externalId)) continue
+      const updatedAt = shelf.updatedAt(slot)
+      if (updatedAt >= updatedBefore || updatedAt <= updatedAfter) continue
+      const record = asOf(shelf.get(slot))
+      if (record === undefined || query.accept?.(record) === false) continue
+      if (records.length === query.limit) return { records, hasMore: true }
+      records.push(record)
+    }
+    return { records, hasMore: false }
+  }
+
+  /** All that are there when they are reached, oldest first; of what changes meanwhile, new ones are left out. */
+  *inOrder(): Generator<T> {
+    // Growing and packing replace the order, so that positions in this one stay.
+    const { slots, places, end } = this.#order
+    for (let i = 0; i < end; i++) {
+      const slot = slots[i]!
+      if (this.#places[slot] === places[i]) yield this.#shelf.get(slot)
+    }
+  }
+
+  /**
+   * What putting the definitions will leave behind, in their order; nothing is changed yet. Each takes the place of the
+   * record with its pair, also of one before it in the list, or becomes a new one, created now: in the future only where
+   * the clock was set back since the last one.
+   * @param isShared no new one may be created at the time of one that is there
+   * @param build makes a record of a definition, an id and a creation time
+   */
+  draft<D extends Referenced, R extends T>(
+    definitions: readonly D[],
+    now: number,
+    isShared: boolean,
+    build: (definition: D, id: string, createdAt: number) => R,
+  ): Draft<R>[] {
+    const drafts: Draft<R>[] = []
+    const drafted = new Map<string, T>()
+    const createdAt = Math.max(this.#lastCreatedAt + Number(isShared), now)
+    for (const definition of definitions) {
+      const { tag, externalId } = definition
+      const pair = tag === undefined || externalId === undefined ? undefined : `${tag}\0${externalId}`
+      const before = pair === undefined ? undefined : (drafted.get(pair) ?? this.byPair(tag!, externalId!))
+      const record = build(definition, before?.id ?? newId(now), before?.createdAt ?? createdAt)
+      if (pair !== undefined) drafted.set(pair, record)
+      drafts.push({ record, created: before === undefined })
+    }
+    return drafts
+  }
+
+  /** Makes room for so many. */
+  expect(count: number): void {
+    this.#byPair.expect(count)
+    if (count > this.#places.length) this.#resize(count)
+    this.#order = this.#order.packed(this.#places, count)
+  }
+
+  /** Before the record in a slot is replaced or taken from the shelf: forgets its pair. */
+  unpair(slot: number): void {
+    const { tag, externalId } = this.#shelf.get(slot)
+    if (tag !== undefined && externalId !== undefined) this.#byPair.remove(this.#entryOf(tag, externalId))
+  }
+
+  /** After a record was put on the shelf: new ones come in the order of createdAt, and no other has its pair. */
+  added(slot: number, { tag, externalId, createdAt }: T): void {
+    if (tag !== undefined && externalId !== undefined) this.#byPair.add(slot, hashOfPair(tag, externalId))
+    if (slot >= this.#places.length) this.#resize(Math.max(slot + 1, 2 * this.#places.length))
+    if (this.#places[slot] !== 0) return
+    if (this.#order.isFull) this.#order = this.#order.packed(this.#places, FIRST_ENTRIES)
+    this.#places[slot] = ++this.#lastPlace
+    this.#order.add(slot, this.#lastPlace)
+    this.#lastCreatedAt = Math.max(this.#lastCreatedAt, createdAt)
+  }
+
+  /** After the record in a slot was taken from the shelf. */
+  removed(slot: number): void {
+    this.#places[slot] = 0
+  }
+
+  /** Where a record stands in the order; it is there. */
+  #positionOf(id: string): number {
+    const place = this.#places[this.#shelf.slotOf(id)]!
+    const { places, end } = this.#order
+    let low = 0
+    let high = end
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (places[middle]! < place) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** The entry of a pair in the look-up; −1: there is none. */
+  #entryOf(tag: string, externalId: string): number {
+    const hash = hashOfPair(tag, externalId)
+    for (let entry = this.#byPair.find(hash); entry >= 0; entry = this.#byPair.findAfter(entry, hash)) {
+      const slot = this.#byPair.row(entry)
+      if (this.#shelf.hasExternalId(slot, externalId) && this.#shelf.hasTag(slot, tag)) return entry
+    }
+    return -1
+  }
+
+  #resize(slots: number): void {
+    const places = new Uint32Array(slots)
+    places.set(this.#places)
+    this.#places = places
+  }
+}
+
+const FIRST_ENTRIES = 64
+/** Records that a list looks at in one step. */
+const LOOKS_A_STEP = 128
+
+/** Slots in the order of creation, each with the place that it had; the places rise. */
+class Order {
+  readonly slots: Int32Array
+  readonly places: Uint32Array
+  end = 0
+
+  constructor(entries: number) {
+    this.slots = new Int32Array(entries)
+    this.places = new Uint32Array(entries)
+  }
+
+  get isFull(): boolean {
+    return this.end === this.slots.length
+  }
+
+  add(slot: number, place: number): void {
+    this.slots[this.end] = slot
+    this.places[this.end++] = place
+  }
+
+  /** The entries whose slots still have their places, with room for as many more, and for so many in all. */
+  packed(placeOfSlot: Uint32Array, least: number): Order {
+    let inUse = 0
+    for (let i = 0; i < this.end; i++) if (placeOfSlot[this.slots[i]!] === this.places[i]) inUse++
+    const order = new Order(Math.max(least, 2 * inUse))
+    for (let i = 0; i < this.end; i++) {
+      if (placeOfSlot[this.slots[i]!] === this.places[i]) order.add(this.slots[i]!, this.places[i]!)
+    }
+    return order
+  }
+}
+
+function hashOfPair(tag: string, externalId: string): number {
+  return nameHash(nameHash(0, tag), externalId)
+}

@@ -1,0 +1,368 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { ApiError } from '../../runtime/errors.ts'
+
+/** The registry's file in the data folder. */
+export const REGISTRY_FILE = 'registry.sqlite'
+
+/** `RFNC` in the SQLite header: tells our file from anybody else's. */
+const APPLICATION_ID = 0x52464e43
+/** Raised with every change of the tables below; older files are brought up by {@link MIGRATIONS}. */
+const SCHEMA_VERSION = 5
+/** How long a start waits for the process before it to let go of the file. */
+const LOCK_WAIT_MS = 500
+/** Pages in the write-ahead log at which it is folded into the file; SQLite's default. */
+const FOLD_PAGES = 1000
+/** The page cache, as the library sets it; and what is enough for pages that are passed by once. */
+const CACHE_KILOBYTES = 16_000
+const PASSING_CACHE_PAGES = 64
+
+/** Statement lists by the version that they lead to. */
+const MIGRATIONS: Readonly<Record<number, string>> = {
+  1: `
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+    INSERT INTO meta VALUES ('revision', 0);
+    CREATE TABLE projects (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      name TEXT NOT NULL,
+      createdAt INTEGER NOT NULL
+    );
+    CREATE TABLE keys (
+      project INTEGER NOT NULL REFERENCES projects (id),
+      kind TEXT NOT NULL,
+      digest BLOB NOT NULL UNIQUE,
+      lastFour TEXT NOT NULL,
+      createdAt INTEGER NOT NULL,
+      PRIMARY KEY (project, kind)
+    ) WITHOUT ROWID;
+    CREATE TABLE geofences (
+      id TEXT NOT NULL UNIQUE,
+      scope INTEGER NOT NULL,
+      tag TEXT NOT NULL,
+      externalId TEXT NOT NULL,
+      createdAt INTEGER NOT NULL,
+      updatedAt INTEGER NOT NULL,
+      definition TEXT NOT NULL,
+      UNIQUE (scope, tag, externalId)
+    );
+    CREATE TABLE settings (scope INTEGER PRIMARY KEY, definition TEXT NOT NULL);
+  `,
+  // A beacon may lack its tag or externalId: SQLite holds such rows apart, whatever else they have. The refused rows of
+  // an import stand last, so that its history is listed without reading them.
+  2: `
+    CREATE TABLE beacons (
+      id TEXT NOT NULL UNIQUE,
+      scope INTEGER NOT NULL,
+      tag TEXT,
+      externalId TEXT,
+      createdAt INTEGER NOT NULL,
+      updatedAt INTEGER NOT NULL,
+      definition TEXT NOT NULL,
+      UNIQUE (scope, tag, externalId)
+    );
+    CREATE TABLE imports (
+      id TEXT NOT NULL UNIQUE,
+      scope INTEGER NOT NULL,
+      kind TEXT NOT NULL,
+      createdAt INTEGER NOT NULL,
+      record TEXT NOT NULL,
+      errors TEXT NOT NULL
+    );
+    CREATE INDEX importsByKind ON imports (scope, kind, createdAt);
+    ALTER TABLE projects ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE projects ADD COLUMN quota INTEGER;
+    CREATE TABLE usage (
+      project INTEGER NOT NULL REFERENCES projects (id),
+      month TEXT NOT NULL,
+      requests INTEGER NOT NULL,
+      PRIMARY KEY (project, month)
+    ) WITHOUT ROWID;
+  `,
+  3: `
+    CREATE TABLE webhooks (
+      id TEXT NOT NULL UNIQUE,
+      scope INTEGER NOT NULL,
+      createdAt INTEGER NOT NULL,
+      updatedAt INTEGER NOT NULL,
+      definition TEXT NOT NULL
+    );
+  `,
+  // Of a file that follows a log of edits, which log it is, and what in that log could not be read.
+  4: `
+    CREATE TABLE origin (id TEXT NOT NULL, isFollowed INTEGER NOT NULL);
+    CREATE TABLE unreadable (entry TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+  `,
+  // Keys that were replaced and stay valid for a while beside those that replaced them.
+  5: `
+    CREATE TABLE oldKeys (
+      digest BLOB PRIMARY KEY,
+      project INTEGER NOT NULL REFERENCES projects (id),
+      kind TEXT NOT NULL,
+      lastFour TEXT NOT NULL,
+      createdAt INTEGER NOT NULL,
+      validUntil INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX oldKeysByKind ON oldKeys (project, kind);
+  `,
+}
+
+/** Another process (a running server, as a rule) has the data folder. */
+export class RegistryLocked extends Error {
+  override name = 'RegistryLocked'
+
+  constructor(file: string, cause: unknown) {
+    super(`${file} is in use by another process: stop the server that runs on this data folder first.`, {
+      cause,
+    })
+  }
+}
+
+/** The file is not a registry, or a part of it cannot be read. */
+export class RegistryDamaged extends Error {
+  override name = 'RegistryDamaged'
+
+  constructor(file: string, sentence: string, cause?: unknown) {
+    super(`${file}: ${sentence}`, { cause })
+  }
+}
+
+/** The file is a copy of a registry that several processes share, and nothing in it can be changed by itself. */
+export class RegistryElsewhere extends Error {
+  override name = 'RegistryElsewhere'
+
+  constructor(file: string) {
+    super(
+      `${file} follows the registry of a distributed engine: it can only be changed through a server of that engine.`,
+    )
+  }
+}
+
+/** The file was written by a newer Ringfence. */
+export class RegistryTooNew extends Error {
+  override name = 'RegistryTooNew'
+
+  constructor(file: string, version: number) {
+    super(
+      `${file} has data format ${version}, written by a newer Ringfence; ` +
+        `this one reads formats up to ${SCHEMA_VERSION}.`,
+    )
+  }
+}
+
+/**
+ * The registry's SQLite file, held exclusively by this process for as long as it is open; the lock is the operating
+ * system's, so that `kill -9` releases it. WAL with synchronous=FULL: what {@link write} returned survives power loss.
+ */
+export class RegistryDatabase {
+  readonly file: string
+  readonly #db: Database.Database
+  readonly #setRevision: Database.Statement
+  #revision: number
+  #promised: string | undefined
+  #origin: string | undefined
+
+  /**
+   * Opens or creates the file in `folder`.
+   * @throws {RegistryLocked} {@link RegistryDamaged} {@link RegistryTooNew}
+   */
+  constructor(folder: string) {
+    mkdirSync(folder, { recursive: true })
+    this.file = join(folder, REGISTRY_FILE)
+    this.#db = openFile(this.file)
+    this.#setRevision = this.#db.prepare(`UPDATE meta SET value = ? WHERE name = 'revision'`)
+    this.#revision = this.#db
+      .prepare(`SELECT value FROM meta WHERE name = 'revision'`)
+      .pluck()
+      .get() as number
+    const origin = this.#db.prepare('SELECT id, isFollowed FROM origin').get() as OriginRow | undefined
+    if (origin === undefined) return
+    this.#promised = origin.id
+    if (origin.isFollowed !== 0) this.#follow()
+  }
+
+  /** Rises with every {@link write}. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** The log of edits that the file follows; undefined: the file is the registry itself. */
+  get origin(): string | undefined {
+    return this.#origin
+  }
+
+  /** What sorts records as they were created. Of a file that is the registry itself they lie in that order. */
+  get orderOfCreation(): string {
+    return this.#origin === undefined ? 'rowid' : 'createdAt, id'
+  }
+
+  /** The log of edits that the file has begun to become; it may be that nobody knows of it yet. */
+  get promised(): string | undefined {
+    return this.#promised
+  }
+
+  /** Whether nothing was ever written to it. */
+  get isEmpty(): boolean {
+    return this.#revision === 0
+  }
+
+  /** The file is about to become a log of edits. */
+  promise(origin: string): void {
+    this.#setOrigin(origin, 0)
+  }
+
+  /** From now on the file follows a log, in which it is at a revision. */
+  follow(origin: string, revision: number): void {
+    this.write(() => this.#setOrigin(origin, 1), revision)
+    this.#follow()
+  }
+
+  #setOrigin(origin: string, isFollowed: number): void {
+    this.#db.prepare('DELETE FROM origin').run()
+    this.#db.prepare('INSERT INTO origin VALUES (?, ?)').run(origin, isFollowed)
+    this.#promised = origin
+  }
+
+  /**
+   * The log has what the file may lose, so a write need not wait for the disk. And its rows come in the order in which they were
+   * last changed: one before the one that it refers to.
+   */
+  #follow(): void {
+    this.#origin = this.#promised
+    this.#db.pragma('synchronous = NORMAL')
+    this.#db.pragma('foreign_keys = OFF')
+  }
+
+  prepare(sql: string): Database.Statement {
+    return this.#db.prepare(sql)
+  }
+
+  /** Runs `read` with a failing page or row named as damage of this file. */
+  read<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      throw isDamage(error)
+        ? new RegistryDamaged(this.file, 'cannot be read; restore a backup.', error)
+        : error
+    }
+  }
+
+  /**
+   * Runs `change` in one transaction that also sets the revision; durable when it returns, undone when it throws.
+   * @throws {ApiError} 503 when the disk does not take it
+   */
+  write<T>(change: () => T, revision: number): T {
+    let result: T
+    try {
+      this.#db.exec('BEGIN IMMEDIATE')
+      result = change()
+      this.#setRevision.run(revision)
+      this.#db.exec('COMMIT')
+    } catch (error) {
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
+      if (isFullDisk(error)) {
+        const message = 'The registry cannot be written: the disk is full or failing. Nothing was changed.'
+        throw new ApiError(503, message, { retryAfter: 10, cause: error })
+      }
+      throw error
+    }
+    this.#revision = revision
+    return result
+  }
+
+  /**
+   * As {@link read}, for a look at everything, once: it leaves no pages in the cache, 16 MB that nobody would ask for
+   * again.
+   */
+  readAll<T>(read: () => T): T {
+    this.#db.pragma(`cache_size = ${PASSING_CACHE_PAGES}`)
+    try {
+      return this.read(read)
+    } finally {
+      this.#db.pragma(`cache_size = -${CACHE_KILOBYTES}`)
+    }
+  }
+
+  /**
+   * Folds the write-ahead log into the file, which then stays as it is, so that it can be copied from outside, until
+   * the returned function is called: changes gather in the write-ahead log.
+   */
+  freeze(): () => void {
+    const [folded] = this.#db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
+    if (folded?.busy !== 0) throw new Error(`${this.file}: the write-ahead log cannot be folded in.`)
+    this.#db.pragma('wal_autocheckpoint = 0')
+    return () => {
+      if (this.#db.open) this.#db.pragma(`wal_autocheckpoint = ${FOLD_PAGES}`)
+    }
+  }
+
+  /** Folds the write-ahead log into the file and lets go of it. */
+  close(): void {
+    this.#db.close()
+  }
+}
+
+interface OriginRow {
+  readonly id: string
+  readonly isFollowed: number
+}
+
+/** Removes the file of a folder, which nobody has open. */
+export function removeDatabase(folder: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(folder, REGISTRY_FILE + suffix), { force: true })
+}
+
+function openFile(file: string): Database.Database {
+  let db: Database.Database | undefined
+  try {
+    db = new Database(file, { timeout: LOCK_WAIT_MS })
+    // Exclusive mode before the first access: the lock is taken once, for good, and needs no shared-memory file.
+    db.pragma('locking_mode = EXCLUSIVE')
+    const version = db.pragma('user_version', { simple: true }) as number
+    const owner = db.pragma('application_id', { simple: true }) as number
+    const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
+    if (owner !== APPLICATION_ID && (owner !== 0 || version !== 0 || tables !== 0)) {
+      throw new RegistryDamaged(file, 'is not a Ringfence registry.')
+    }
+    if (version > SCHEMA_VERSION) throw new RegistryTooNew(file, version)
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = FULL')
+    db.pragma('foreign_keys = ON')
+    migrate(db, version)
+    return db
+  } catch (error) {
+    db?.close()
+    if (codeOf(error).startsWith('SQLITE_BUSY')) throw new RegistryLocked(file, error)
+    if (isDamage(error)) throw new RegistryDamaged(file, 'is not a readable SQLite database.', error)
+    if (codeOf(error) === '') throw error
+    throw new Error(`${file} cannot be opened: ${(error as Error).message}. May it be written?`, {
+      cause: error,
+    })
+  }
+}
+
+/** Also takes the exclusive lock. Writes only where there is something to bring up: a start may yet be refused. */
+function migrate(db: Database.Database, from: number): void {
+  db.exec('BEGIN EXCLUSIVE')
+  if (from < SCHEMA_VERSION) {
+    for (let version = from + 1; version <= SCHEMA_VERSION; version++) db.exec(MIGRATIONS[version] ?? '')
+    db.pragma(`application_id = ${APPLICATION_ID}`)
+    db.pragma(`user_version = ${SCHEMA_VERSION}`)
+  }
+  db.exec('COMMIT')
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Database.SqliteError ? error.code : ''
+}
+
+function isDamage(error: unknown): boolean {
+  const code = codeOf(error)
+  return code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB'
+}
+
+function isFullDisk(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === 'SQLITE_FULL' || code.startsWith('SQLITE_IOERR') || code === 'SQLITE_READONLY'
+}

@@ -1,0 +1,180 @@
+import type { ScopeId } from '../../model/scope.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { RegistryDatabase } from './database.ts'
+import type { Change, EditLog } from './editLog.ts'
+import type { RegistryImage } from './image.ts'
+import { newId } from '../../runtime/newId.ts'
+
+/** What can be imported. */
+export type ImportKindName = 'geofences' | 'beacons'
+
+/** A row that broke a rule. */
+export interface RefusedRow {
+  /** The line of the file where the row begins, counted from 1. */
+  readonly line: number
+  /** The row below the header, counted from 1. */
+  readonly row: number
+  /** Undefined where it is about the row as a whole. */
+  readonly column?: string | undefined
+  readonly message: string
+  /** The column's cell, its first 100 characters; undefined where the file has no such column. */
+  readonly value?: string | undefined
+}
+
+/** Where and why an import ended before the end of its file. */
+export interface Interruption {
+  /** The line up to which the file was read; undefined where it is not known. */
+  readonly line?: number | undefined
+  readonly message: string
+}
+
+/** One import: what became of each row of a file. */
+export interface ImportRecord {
+  /** 24 hex. */
+  readonly id: string
+  readonly scope: ScopeId
+  readonly kind: ImportKindName
+  /** Epoch milliseconds, distinct within scope and kind. */
+  readonly createdAt: number
+  readonly fileName?: string | undefined
+  status: 'running' | 'completed' | 'interrupted'
+  /** Epoch milliseconds; undefined while it runs, or where the process ended under it. */
+  finishedAt?: number | undefined
+  /** Rows read so far: created, updated and refused ones. */
+  rows: number
+  created: number
+  updated: number
+  refused: number
+  /** Of the created ones, those whose row has no tag and externalId to find them by again. */
+  createdWithoutPair: number
+  /** Refused rows beyond those of which the errors are kept. */
+  moreErrors: number
+  interruption?: Interruption | undefined
+}
+
+/** Of how many refused rows an import tells the reasons. */
+export const MAX_ERRORS = 1000
+/** How many imports are remembered for each kind and scope. */
+const MAX_IMPORTS = 1000
+
+interface Row {
+  readonly id: string
+  readonly scope: number
+  readonly kind: ImportKindName
+  readonly createdAt: number
+  readonly record: string
+}
+
+/**
+ * The history of imports, in the registry's file: the counts of a batch are written together with its records,
+ * so that they agree however the process ends. One that was running then is told as interrupted.
+ */
+export class ImportHistory {
+  readonly #edits: EditLog
+  readonly #clock: Clock
+  readonly #statements: ReturnType<typeof prepareStatements>
+  /** Those that this process is working on. */
+  readonly #running = new Set<string>()
+
+  constructor(image: RegistryImage, edits: EditLog, clock: Clock) {
+    this.#edits = edits
+    this.#clock = clock
+    this.#statements = prepareStatements(image.database)
+  }
+
+  /** Enters a new import, running, and forgets the oldest beyond {@link MAX_IMPORTS}. */
+  begin(scope: ScopeId, kind: ImportKindName, fileName: string | undefined): ImportRecord {
+    const now = this.#clock.now()
+    const last = this.#statements.last.pluck().get(scope, kind) as number | null
+    const record: ImportRecord = {
+      id: newId(now),
+      scope,
+      kind,
+      createdAt: Math.max(now, (last ?? 0) + 1),
+      fileName,
+      status: 'running',
+      rows: 0,
+      created: 0,
+      updated: 0,
+      refused: 0,
+      createdWithoutPair: 0,
+      moreErrors: 0,
+    }
+    const beyond = this.#statements.beyond.pluck().all(scope, kind, MAX_IMPORTS - 1) as string[]
+    this.#edits.commit([
+      changeOf(record, []),
+      ...beyond.map((id): Change => ({ kind: 'imports', key: `${scope}.${id}`, row: undefined })),
+    ])
+    this.#running.add(record.id)
+    return record
+  }
+
+  /** What writes the counts down, of an import that goes on. */
+  saved(record: ImportRecord): Change {
+    return changeOf(record, [])
+  }
+
+  /** Ends it, completed or interrupted, with the rows that were refused. */
+  finish(record: ImportRecord, errors: readonly RefusedRow[], interruption?: Interruption): void {
+    record.status = interruption === undefined ? 'completed' : 'interrupted'
+    record.finishedAt = this.#clock.now()
+    record.interruption = interruption
+    this.#running.delete(record.id)
+    this.#edits.commit([changeOf(record, errors)])
+  }
+
+  /** Newest first; bounds are exclusive, epoch milliseconds. */
+  list(
+    scope: ScopeId,
+    kind: ImportKindName,
+    page: { limit: number; createdBefore?: number | undefined; createdAfter?: number | undefined },
+  ): { imports: ImportRecord[]; hasMore: boolean } {
+    const { limit, createdBefore = Number.MAX_SAFE_INTEGER, createdAfter = -1 } = page
+    const rows = this.#statements.list.all(scope, kind, createdBefore, createdAfter, limit + 1) as Row[]
+    const imports = rows.slice(0, limit).map((row) => this.#fromRow(row))
+    return { imports, hasMore: rows.length > limit }
+  }
+
+  get(
+    scope: ScopeId,
+    kind: ImportKindName,
+    id: string,
+  ): { record: ImportRecord; errors: readonly RefusedRow[] } | undefined {
+    const row = this.#statements.get.get(scope, kind, id) as (Row & { errors: string }) | undefined
+    return row && { record: this.#fromRow(row), errors: JSON.parse(row.errors) }
+  }
+
+  #fromRow({ record: json, ...columns }: Row): ImportRecord {
+    const record: ImportRecord = { ...columns, ...JSON.parse(json) }
+    // Of a process that is not this one it cannot be told from here: it is as that one wrote it.
+    const isOver = !this.#edits.isShared && !this.#running.has(record.id)
+    if (record.status === 'running' && isOver) {
+      record.status = 'interrupted'
+      record.interruption = {
+        message: 'The server stopped during the import. The rows counted here were imported.',
+      }
+    }
+    return record
+  }
+}
+
+function changeOf(record: ImportRecord, errors: readonly RefusedRow[]): Change {
+  const { id, scope, kind, createdAt, ...rest } = record
+  const row: Row = { id, scope, kind, createdAt, record: JSON.stringify(rest) }
+  return { kind: 'imports', key: `${scope}.${id}`, row: { ...row, errors: JSON.stringify(errors) } }
+}
+
+function prepareStatements(database: RegistryDatabase) {
+  const columns = 'id, scope, kind, createdAt, record'
+  return {
+    last: database.prepare('SELECT max(createdAt) FROM imports WHERE scope = ? AND kind = ?'),
+    beyond: database.prepare(
+      'SELECT id FROM imports WHERE scope = ? AND kind = ? ORDER BY createdAt DESC LIMIT -1 OFFSET ?',
+    ),
+    list: database.prepare(
+      `SELECT ${columns} FROM imports
+       WHERE scope = ? AND kind = ? AND createdAt < ? AND createdAt > ? ORDER BY createdAt DESC LIMIT ?`,
+    ),
+    get: database.prepare(`SELECT ${columns}, errors FROM imports WHERE scope = ? AND kind = ? AND id = ?`),
+  }
+}

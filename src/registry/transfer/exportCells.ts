@@ -1,0 +1,70 @@
+import type { Beacon } from '../../model/beacon.ts'
+import type { Geofence } from '../../model/geofence.ts'
+import { isoDate } from '../../model/isoDate.ts'
+
+/** The cell of a column; undefined: empty. */
+type Cells = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** The definition of a geofence as the columns of an import file: importing them makes the same definition. */
+export function geofenceCells(geofence: Geofence): Cells {
+  const { shape, isochrone, metadata, operatingHours, disableAfter, deleteAfter, userIds } = geofence
+  return {
+    description: geofence.description,
+    type: geofence.type,
+    tag: geofence.tag,
+    externalId: geofence.externalId,
+    coordinates: JSON.stringify(
+      isochrone?.destination ?? (shape.kind === 'circle' ? shape.center : shape.ring),
+    ),
+    radius: isochrone?.minutes ?? (shape.kind === 'circle' ? shape.radius : undefined),
+    mode: geofence.mode,
+    enabled: geofence.enabled,
+    metadata: metadata && JSON.stringify(metadata),
+    operatingHours: operatingHours && JSON.stringify(operatingHours.source),
+    stopDetection: geofence.stopDetection,
+    disableAfter: disableAfter === undefined ? undefined : isoDate(disableAfter),
+    deleteAfter: deleteAfter === undefined ? undefined : isoDate(deleteAfter),
+    userId: geofence.userId,
+    userIds: userIds && listText(userIds),
+    ip: geofence.ip,
+    dwellThreshold: geofence.dwellThreshold,
+    placeId: geofence.placeId,
+    tripApproachingThreshold: geofence.tripApproachingThreshold,
+  }
+}
+
+/** As {@link geofenceCells}. */
+export function beaconCells(beacon: Beacon): Cells {
+  const { metadata } = beacon
+  return {
+    description: beacon.description,
+    tag: beacon.tag,
+    externalId: beacon.externalId,
+    type: beacon.type,
+    uuid: beacon.uuid,
+    major: beacon.major,
+    minor: beacon.minor,
+    uid: beacon.uid,
+    instance: beacon.instance,
+    coordinates: JSON.stringify(beacon.coordinates),
+    enabled: beacon.enabled,
+    metadata: metadata && JSON.stringify(metadata),
+  }
+}
+
+/** Comma-separated; as JSON where a text has a comma itself, or could be taken for JSON. */
+function listText(texts: readonly string[]): string {
+  const isPlain = texts.every((text) => !text.includes(',') && !text.startsWith('['))
+  return isPlain ? texts.join(',') : JSON.stringify(texts)
+}
+
+/** A line of CSV with its end. Cells are data: what a spreadsheet takes for a formula is left as it is. */
+export function csvLine(cells: readonly (string | number | boolean | undefined)[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`
+}
+
+/** Quoted unless it is plain beyond doubt: readers differ in what they do with blanks. */
+function csvCell(cell: string | number | boolean | undefined): string {
+  const text = cell === undefined ? '' : String(cell)
+  return /^[\w.:+-]*$/.test(text) ? text : `"${text.replaceAll('"', '""')}"`
+}

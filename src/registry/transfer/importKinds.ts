@@ -1,0 +1,93 @@
+import type { ScopeId } from '../../model/scope.ts'
+import type { ColumnRules } from './csvColumns.ts'
+import { parseBeacon } from '../beacons/beaconSchema.ts'
+import type { Fields } from '../../http/fields.ts'
+import { present, required } from '../../http/fields.ts'
+import { parseGeofence } from '../geofences/geofenceSchema.ts'
+import type { ImportKindName } from '../store/importHistory.ts'
+import type { Part, Referenced } from '../records/recordList.ts'
+import type { Registry } from '../registry.ts'
+
+/** What an import needs to know of the records that it makes. */
+export interface ImportKind<Definition extends Referenced = Referenced> {
+  readonly name: ImportKindName
+  readonly columns: ColumnRules
+  /** @throws ApiError naming the field that breaks a rule */
+  parse(fields: Fields): Definition
+  /** Upserts all of them, or none. */
+  put(scope: ScopeId, definitions: readonly Definition[], part: Part): void
+}
+
+/** The columns of a geofence file, in the order of an export. */
+export const GEOFENCE_COLUMNS: ColumnRules = {
+  known: [
+    'description',
+    'type',
+    'tag',
+    'externalId',
+    'coordinates',
+    'address',
+    'radius',
+    'mode',
+    'enabled',
+    'metadata',
+    'operatingHours',
+    'stopDetection',
+    'disableAfter',
+    'deleteAfter',
+    'userId',
+    'userIds',
+    'ip',
+    'dwellThreshold',
+    'placeId',
+    'tripApproachingThreshold',
+  ],
+  required: ['description', 'type', 'tag', 'externalId'],
+  oneOf: ['coordinates', 'address', 'placeId'],
+}
+
+/** The columns of a beacon file, in the order of an export. */
+export const BEACON_COLUMNS: ColumnRules = {
+  known: [
+    'description',
+    'tag',
+    'externalId',
+    'type',
+    'uuid',
+    'major',
+    'minor',
+    'uid',
+    'instance',
+    'coordinates',
+    'enabled',
+    'metadata',
+  ],
+  required: ['description', 'type', 'coordinates', 'enabled'],
+}
+
+export function geofenceImports(registry: Registry): ImportKind {
+  return kind({
+    name: 'geofences',
+    columns: GEOFENCE_COLUMNS,
+    parse: (fields) => parseGeofence(fields),
+    put: (scope, definitions, part) => registry.putMany(scope, definitions, part),
+  })
+}
+
+export function beaconImports(registry: Registry): ImportKind {
+  return kind({
+    name: 'beacons',
+    columns: BEACON_COLUMNS,
+    parse: (fields) => {
+      // A row says whether it is enabled, where a body may leave it out.
+      required('enabled', present(fields, 'enabled'))
+      return parseBeacon(fields)
+    },
+    put: (scope, definitions, part) => registry.beacons.putMany(scope, definitions, part),
+  })
+}
+
+/** Forgets the type of definition: what `parse` made goes nowhere but into `put`. */
+function kind<D extends Referenced>(definition: ImportKind<D>): ImportKind {
+  return definition as unknown as ImportKind
+}

@@ -1,0 +1,222 @@
+import type { ScopeId } from '../../model/scope.ts'
+import { ApiError, badParam } from '../../runtime/errors.ts'
+import { Slice } from '../../runtime/slices.ts'
+import { CsvColumns } from './csvColumns.ts'
+import type { CsvRow } from './csvReader.ts'
+import { CsvUnreadable, readCsv } from './csvReader.ts'
+import type { ImportRecord, Interruption, RefusedRow } from '../store/importHistory.ts'
+import { MAX_ERRORS } from '../store/importHistory.ts'
+import type { ImportKind } from './importKinds.ts'
+import type { Referenced } from '../records/recordList.ts'
+import type { Registry } from '../registry.ts'
+
+/** Rows are checked in slices, then they are written: so many rows or slices make a transaction, which waits for a flush of the disk. */
+const MAX_PENDING = 256
+const MAX_SLICES = 4
+const MAX_VALUE_LENGTH = 100
+
+/** What is imported. */
+export interface ImportFile {
+  readonly scope: ScopeId
+  readonly kind: ImportKind
+  readonly chunks: AsyncIterable<Uint8Array>
+  readonly name?: string | undefined
+}
+
+/** What an import needs of the registry, beside what its kind knows. */
+type ImportRegistry = Pick<Registry, 'edit' | 'imports'>
+
+/**
+ * Imports a CSV file as it arrives. Each row is upserted or refused by itself; rows go to the disk in transactions of
+ * what was checked in a few milliseconds, and between two of them every other request has its turn. Memory holds a
+ * piece of the file and the rows of one transaction, however long the file is.
+ *
+ * What ends the file early leaves the rows before it in place, and the history says so: a file that stops being CSV
+ * is answered like any other, with the record that tells where; what the chunks throw (the client has gone, the body
+ * is too large) and a registry that cannot write are thrown on.
+ *
+ * @throws ApiError 400 for a header that is refused: nothing was done, and nothing is entered in the history; and for a
+ *   file that stops being CSV before a row of it is in, which the history has
+ */
+export async function importCsv(
+  registry: ImportRegistry,
+  file: ImportFile,
+): Promise<{ record: ImportRecord; errors: readonly RefusedRow[] }> {
+  let run: ImportRun | undefined
+  try {
+    const slice = new Slice()
+    let slices = 0
+    // The wait for the next rows does not count.
+    slice.pause()
+    for await (const rows of readCsv(file.chunks)) {
+      let i = 0
+      run ??= await ImportRun.begin(registry, file, rows[i++]!)
+      slice.resume()
+      for (; i < rows.length; i++) {
+        run.take(rows[i]!)
+        if (run.pending < MAX_PENDING && !slice.isOver) continue
+        await slice.next()
+        slices += 1
+        if (run.pending >= MAX_PENDING || slices === MAX_SLICES) {
+          await run.write()
+          slices = 0
+          await slice.next()
+        }
+      }
+      slice.pause()
+    }
+    if (run === undefined) throw badParam('header', 'The file is empty; its first row must name the columns.')
+    return run.finish()
+  } catch (error) {
+    if (run === undefined) throw error instanceof CsvUnreadable ? badParam('header', error.message) : error
+    const finished = await run.interrupt(error)
+    if (!(error instanceof CsvUnreadable)) throw error
+    const { created, updated } = finished.record
+    if (created + updated > 0) return finished
+    throw badParam(
+      'body',
+      `The file is not valid CSV from line ${error.line} on, and nothing was imported. ${error.message}`,
+    )
+  }
+}
+
+/** An import under way, from below the header on. */
+class ImportRun {
+  readonly #registry: ImportRegistry
+  readonly #file: ImportFile
+  readonly #columns: CsvColumns
+  readonly #record: ImportRecord
+  readonly #errors: RefusedRow[] = []
+  #pending: Referenced[] = []
+  #last: CsvRow
+
+  /** @throws ApiError 400 for a header that is refused */
+  static async begin(registry: ImportRegistry, file: ImportFile, header: CsvRow): Promise<ImportRun> {
+    if (header.damaged) throw badParam('header', 'It contains bytes that are not valid UTF-8.')
+    const columns = new CsvColumns(header.cells, file.kind.columns)
+    const record = await registry.edit(() => registry.imports.begin(file.scope, file.kind.name, file.name))
+    return new ImportRun(registry, file, header, columns, record)
+  }
+
+  private constructor(
+    registry: ImportRegistry,
+    file: ImportFile,
+    header: CsvRow,
+    columns: CsvColumns,
+    record: ImportRecord,
+  ) {
+    this.#registry = registry
+    this.#file = file
+    this.#columns = columns
+    this.#last = header
+    this.#record = record
+  }
+
+  /** How many rows are checked and not yet written. */
+  get pending(): number {
+    return this.#pending.length
+  }
+
+  /** Checks a row: it is written with the next {@link write}, or refused. */
+  take(row: CsvRow): void {
+    this.#record.rows += 1
+    this.#last = row
+    const sentence = this.#problemOfCells(row)
+    if (sentence !== undefined) {
+      this.#refuse(row, sentence)
+      return
+    }
+    try {
+      this.#pending.push(this.#file.kind.parse(this.#columns.fields(row.cells)))
+    } catch (error) {
+      if (error instanceof ApiError) this.#refuse(row, error.message, error.param)
+      // The file goes on, whatever a row of it does to us.
+      else this.#refuse(row, 'The row cannot be read.')
+    }
+  }
+
+  /** @throws ApiError 503 where it cannot be made durable */
+  async write(): Promise<void> {
+    if (this.#pending.length === 0) return
+    const { kind, scope } = this.#file
+    const registry = this.#registry
+    const definitions = this.#pending
+    const written = await registry.edit(() => {
+      let counts: ImportRecord | undefined
+      kind.put(scope, definitions, {
+        alongside: (outcomes) => {
+          counts = this.#counting(outcomes, definitions)
+          return [registry.imports.saved(counts)]
+        },
+      })
+      return counts
+    })
+    Object.assign(this.#record, written)
+    this.#pending = []
+  }
+
+  async finish() {
+    await this.write()
+    await this.#end()
+    return { record: this.#record, errors: this.#errors }
+  }
+
+  /** The rows that were read before the error are written where that can be. */
+  async interrupt(error: unknown) {
+    const message = error instanceof Error ? error.message : String(error)
+    const line = error instanceof CsvUnreadable ? error.line : this.#last.line
+    try {
+      await this.write()
+    } finally {
+      this.#record.rows -= this.#pending.length
+      await this.#end({ line, message })
+    }
+    return { record: this.#record, errors: this.#errors }
+  }
+
+  #end(interruption?: Interruption): Promise<void> {
+    const registry = this.#registry
+    return registry.edit(() => registry.imports.finish(this.#record, this.#errors, interruption))
+  }
+
+  /** The record once these rows are in. */
+  #counting(
+    outcomes: readonly { readonly created: boolean }[],
+    definitions: readonly Referenced[],
+  ): ImportRecord {
+    const created = outcomes.reduce((sum, outcome) => sum + Number(outcome.created), 0)
+    const unpaired = definitions.filter(
+      ({ tag, externalId }) => tag === undefined || externalId === undefined,
+    )
+    const record = { ...this.#record }
+    record.created += created
+    record.updated += outcomes.length - created
+    record.createdWithoutPair += unpaired.length
+    return record
+  }
+
+  /** Returned, not thrown: a file of nothing else would take ten times as long. */
+  #problemOfCells({ cells, damaged }: CsvRow): string | undefined {
+    const { count } = this.#columns
+    if (cells.length !== count) return `The row has ${cells.length} cells, the header ${count}.`
+    return damaged ? 'The row contains bytes that are not valid UTF-8.' : undefined
+  }
+
+  /** @param param the field that breaks a rule; undefined where it is the row as a whole */
+  #refuse({ cells, line }: CsvRow, message: string, param?: string): void {
+    this.#record.refused += 1
+    if (this.#errors.length === MAX_ERRORS) {
+      this.#record.moreErrors += 1
+      return
+    }
+    const column = param && this.#columns.blamed(cells, param)
+    const value = column === undefined ? undefined : this.#columns.cell(cells, column)
+    this.#errors.push({
+      line,
+      row: this.#record.rows,
+      column,
+      message,
+      value: value?.slice(0, MAX_VALUE_LENGTH).toWellFormed(),
+    })
+  }
+}

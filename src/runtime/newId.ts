@@ -1,0 +1,15 @@
+import { randomBytes } from 'node:crypto'
+
+/** Of this process: two that made records in the same second would else make the same ids. */
+const PROCESS = randomBytes(5).toString('hex')
+let counter = randomBytes(3).readUIntBE(0, 3)
+
+/**
+ * A record id: 24 hex, four bytes of seconds, five of the process and three that count. Ids that rise are written to the
+ * end of the database's index; drawn ones touch a page each, which an import feels.
+ */
+export function newId(now: number): string {
+  counter = (counter + 1) & 0xffffff
+  const seconds = Math.floor(now / 1000) >>> 0
+  return seconds.toString(16).padStart(8, '0') + PROCESS + counter.toString(16).padStart(6, '0')
+}
