@@ -1,5 +1,6 @@
 import type { ScopeId } from '../model/scope.ts'
-import type { DeviceTable } from './deviceTable.ts'
+import type { ActorTable, ActorType } from './actorType.ts'
+import { DEVICE_TYPE, deviceRowEnd } from './deviceRows.ts'
 
 /**
  * Commits as bytes. A frame of the log is one flush: the commits of every partition that had mail.
@@ -7,20 +8,16 @@ import type { DeviceTable } from './deviceTable.ts'
  * ```
  * frame    version u8 · server time f64 · commit*
  * commit   partition u16 · sequence f64 · registry revision f64 · rows u32 · events u32 · row* · event*
- * row      kind u8 · row u32 · …
- *   MOVED    flags u8 · latitude · longitude · accuracy · updatedAt · receivedAt (f64 each)
- *   WHOLE    as MOVED · scope u32 · length u32 · profile (profileCodec.ts)
- *   REMOVED  nothing
- *   NUMBERED as MOVED · sequence f64: the profile's newest mark has come to that number
+ * row      of a device: see deviceRows.ts, kinds 1 to 4
+ *          of any other actor: ACTOR u8 · number of its type u8 · length u32 · what the type has written
  * event    scope u32 · length u32 · JSON
  * ```
- * Little-endian. Version 1 has no NUMBERED. Rows are applied as data, in order, never evaluated again.
+ * Little-endian. Version 1 has rows of the kinds 1 to 3 only. Rows are applied as data, in order, never evaluated again.
  */
 const VERSION = 2
-const MOVED = 1
-const WHOLE = 2
-const REMOVED = 3
-const NUMBERED = 4
+const ACTOR = 5
+/** Before what the type has written. */
+const ACTOR_BYTES = 6
 
 const FIRST_BYTES = 64 * 1024
 /** A writer that a burst has grown past this starts small again. */
@@ -36,7 +33,8 @@ export interface CommittedEvent {
 /** Builds one frame after another in one reused buffer. */
 export class FrameWriter {
   private buffer: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
-  private view = viewOf(this.buffer)
+  /** Of the frame's bytes; another one after each row that is added. */
+  view = viewOf(this.buffer)
   private at = 0
   private commitStart = 0
   private rows = 0
@@ -83,35 +81,26 @@ export class FrameWriter {
     this.buffer.writeUInt32LE(this.events, this.commitStart + 22)
   }
 
-  /** The row's columns of position, times and flags; its profile is as it was. */
-  moved(table: DeviceTable, row: number): void {
-    this.columns(MOVED, table, row)
-  }
-
-  /** As {@link moved}, with the number of the newest mark. */
-  numbered(table: DeviceTable, row: number): void {
-    this.columns(NUMBERED, table, row)
-    this.reserve(8)
-    this.view.setFloat64(this.at, table.sequence(row), true)
-    this.at += 8
-  }
-
-  /** The whole row. */
-  whole(table: DeviceTable, row: number, packed: Uint8Array): void {
-    this.columns(WHOLE, table, row)
-    this.reserve(8 + packed.length)
-    this.buffer.writeUInt32LE(table.scope(row), this.at)
-    this.buffer.writeUInt32LE(packed.length, this.at + 4)
-    this.buffer.set(packed, this.at + 8)
-    this.at += 8 + packed.length
-  }
-
-  removed(row: number): void {
-    this.reserve(5)
-    this.buffer[this.at] = REMOVED
-    this.buffer.writeUInt32LE(row, this.at + 1)
-    this.at += 5
+  /** Adds a row to the commit: the caller writes so many bytes into {@link view}, from the answered place on. */
+  addRow(bytes: number): number {
+    this.reserve(bytes)
+    const { at } = this
+    this.at += bytes
     this.rows++
+    return at
+  }
+
+  /** A row of an actor that is not a device; `data` is as its table reads it. */
+  actorRow({ number }: Pick<ActorType, 'number'>, data: Uint8Array): void {
+    const at = this.addRow(ACTOR_BYTES + data.length)
+    this.view.setUint8(at, ACTOR)
+    this.view.setUint8(at + 1, number)
+    this.view.setUint32(at + 2, data.length, true)
+    this.set(data, at + ACTOR_BYTES)
+  }
+
+  set(bytes: Uint8Array, at: number): void {
+    this.buffer.set(bytes, at)
   }
 
   event(event: CommittedEvent): void {
@@ -126,21 +115,6 @@ export class FrameWriter {
   /** The frame; valid until the next {@link begin}. */
   take(): Uint8Array {
     return this.buffer.subarray(0, this.at)
-  }
-
-  private columns(kind: number, table: DeviceTable, row: number): void {
-    this.reserve(46)
-    const { view, at } = this
-    view.setUint8(at, kind)
-    view.setUint32(at + 1, row, true)
-    view.setUint8(at + 5, table.flags(row))
-    view.setFloat64(at + 6, table.latitude(row), true)
-    view.setFloat64(at + 14, table.longitude(row), true)
-    view.setFloat64(at + 22, table.accuracy(row), true)
-    view.setFloat64(at + 30, table.updatedAt(row), true)
-    view.setFloat64(at + 38, table.receivedAt(row), true)
-    this.at = at + 46
-    this.rows++
   }
 
   private reserve(bytes: number): void {
@@ -161,12 +135,19 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
+/** The bytes of a frame. */
+export interface FrameBytes {
+  readonly buffer: Buffer
+  /** Of the same bytes. */
+  readonly view: DataView
+}
+
 /** What a reader of frames is handed, in the order of the bytes. */
 export interface FrameVisitor {
   /** A commit begins; false: its rows are skipped, because a snapshot has them already. */
   commit(partition: number, sequence: number, revision: number, rows: number): boolean
-  /** The table that the rows of the current commit go to. */
-  readonly table: DeviceTable
+  /** The table that the current commit's rows of an actor type go to; undefined: there is no such type. */
+  tableOf(type: number): ActorTable | undefined
   /** Whether events are handed over: to make their texts takes longer than all else. */
   readonly wantsEvents: boolean
   event(event: CommittedEvent): void
@@ -179,6 +160,7 @@ export function readFrame(payload: Uint8Array, visitor: FrameVisitor): void {
   const version = buffer[0]
   if (version !== 1 && version !== VERSION)
     throw new Error(`frame version ${version} is not ${VERSION}: written by a newer release?`)
+  const frame: FrameBytes = { buffer, view }
   const time = view.getFloat64(1, true)
   let at = 9
   while (at < buffer.length) {
@@ -191,8 +173,19 @@ export function readFrame(payload: Uint8Array, visitor: FrameVisitor): void {
     )
     const events = view.getUint32(at + 22, true)
     at += COMMIT_HEADER_BYTES
-    const table = wanted ? visitor.table : undefined
-    for (let i = 0; i < rows; i++) at = readRow(buffer, view, at, table, time)
+    const devices = wanted ? visitor.tableOf(DEVICE_TYPE) : undefined
+    for (let i = 0; i < rows; i++) {
+      if (view.getUint8(at) === ACTOR) {
+        const start = at + ACTOR_BYTES
+        const end = start + view.getUint32(at + 2, true)
+        if (wanted) tableOf(visitor, view.getUint8(at + 1)).readRow(frame, start, end, time)
+        at = end
+      } else {
+        const end = deviceRowEnd(view, at)
+        devices?.readRow(frame, at, end, time)
+        at = end
+      }
+    }
     for (let i = 0; i < events; i++) {
       const length = view.getUint32(at + 4, true)
       if (visitor.wantsEvents)
@@ -206,46 +199,9 @@ export function readFrame(payload: Uint8Array, visitor: FrameVisitor): void {
   if (at !== buffer.length) throw new Error(`frame ends at byte ${at} of ${buffer.length}`)
 }
 
-/** Reads one row into the table (undefined: skips it) and returns where the next begins. */
-function readRow(
-  buffer: Buffer,
-  view: DataView,
-  at: number,
-  table: DeviceTable | undefined,
-  time: number,
-): number {
-  const kind = view.getUint8(at)
-  const row = view.getUint32(at + 1, true)
-  if (kind === REMOVED) {
-    table?.remove(row, time)
-    return at + 5
-  }
-  if (kind !== MOVED && kind !== WHOLE && kind !== NUMBERED)
-    throw new Error(`row of kind ${kind} at byte ${at}`)
-  let next = at + 46
-  if (kind === WHOLE) {
-    next = at + 54 + view.getUint32(at + 50, true)
-    table?.setPacked(row, view.getUint32(at + 46, true), buffer.subarray(at + 54, next))
-  }
-  if (kind === NUMBERED) {
-    next = at + 54
-    table?.setSequence(row, view.getFloat64(at + 46, true))
-  }
-  table?.move(
-    row,
-    view.getFloat64(at + 6, true),
-    view.getFloat64(at + 14, true),
-    view.getFloat64(at + 22, true),
-    view.getFloat64(at + 30, true),
-    view.getFloat64(at + 38, true),
-    view.getUint8(at + 5),
-  )
-  return next
-}
-
-/** A whole table as rows of one commit, for a snapshot. */
-export function writeTable(writer: FrameWriter, table: DeviceTable): void {
-  for (let row = 0; row < table.length; row++) {
-    if (table.exists(row)) writer.whole(table, row, table.packedProfile(row))
-  }
+function tableOf(visitor: FrameVisitor, type: number): ActorTable {
+  const table = visitor.tableOf(type)
+  if (table === undefined)
+    throw new Error(`a row is of actor type ${type}, which is not known: written by a newer release?`)
+  return table
 }

@@ -1,8 +1,11 @@
 import type { Profile } from '../model/device.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Sender } from '../model/update.ts'
+import type { ActorTable } from './actorType.ts'
+import type { FrameBytes, FrameWriter } from './commitCodec.ts'
 import { DeviceColumns, OF_DEVICE, OF_USER } from './deviceColumns.ts'
 import { nameHash } from '../runtime/nameHash.ts'
+import { readDeviceRow, writeWhole } from './deviceRows.ts'
 import { ProfileStore } from './profileStore.ts'
 import { RowIndex } from '../runtime/rowIndex.ts'
 
@@ -38,7 +41,7 @@ export interface ReplyHead {
 
 const FREED_ROW_REST_MS = 2000
 
-export class DeviceTable extends DeviceColumns {
+export class DeviceTable extends DeviceColumns implements ActorTable {
   /** Rows ever used; some may be free. */
   length = 0
   /** Records that exist. */
@@ -193,8 +196,18 @@ export class DeviceTable extends DeviceColumns {
     this.freed.push({ row, at: now })
   }
 
-  /** Notes the free rows after recovery, when the table was filled out of snapshot and log. */
-  recoverFreeRows(now: number): void {
+  readRow(frame: FrameBytes, at: number, end: number, time: number): void {
+    readDeviceRow(this, frame, at, end, time)
+  }
+
+  writeAll(writer: FrameWriter): void {
+    for (let row = 0; row < this.length; row++) {
+      if (this.exists(row)) writeWhole(writer, this, row, this.packedProfile(row))
+    }
+  }
+
+  /** Notes the free rows. */
+  recovered(now: number): void {
     this.freed.length = 0
     for (let row = 0; row < this.length; row++) if (this.scope(row) < 0) this.freed.push({ row, at: now })
   }

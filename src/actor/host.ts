@@ -7,11 +7,10 @@ import { Backlog } from '../runtime/backlog.ts'
 import type { Intake, PositionObserver, Submitter } from './port.ts'
 import type { LogEvent } from '../log/port.ts'
 import { deviceHash } from '../model/deviceHash.ts'
-import type { Conversion } from '../model/event.ts'
-import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Measurer } from '../spatial/port.ts'
+import type { Command, CommandKind, RemovedRecord, StoreShape } from './command.ts'
 import { FrameWriter } from './commitCodec.ts'
 import { measureElsewhere, Unmeasured, type Measured } from '../rules/measured.ts'
 import { RowPosition } from './rowPosition.ts'
@@ -120,25 +119,11 @@ interface Mail {
   measured?: Measured
 }
 
-interface ConversionMail {
-  readonly conversion: Conversion
-  readonly bytes: number
-  readonly done: (json: string) => void
-}
-
-interface Removal {
+interface CommandMail extends Command {
   readonly partition: Partition
-  readonly row: number
-  /** The record that is meant: the row may have been freed, and used again, meanwhile. */
-  readonly id: string
-  readonly done: (removed: boolean) => void
-}
-
-/** A removal that has been looked into. */
-interface Removed {
-  readonly removal: Removal
-  /** Whose record it was; undefined: there was none. */
-  readonly owner: { readonly scope: ScopeId; readonly deviceId: string } | undefined
+  /** In the bound. */
+  readonly bytes: number
+  readonly done: (result: unknown) => void
 }
 
 export class ActorHost implements Intake {
@@ -161,8 +146,9 @@ export class ActorHost implements Intake {
   private waiting: number[] = []
   private readonly backlog = new Backlog<Mail>()
   private backlogTimer: NodeJS.Timeout | undefined
-  private removals: Removal[] = []
-  private conversions: ConversionMail[] = []
+  /** Commands that wait, by when they are applied. */
+  private readonly beforeUpdates: CommandMail[] = []
+  private readonly afterUpdates: CommandMail[] = []
   private readers: (() => void)[] = []
   private flushing = false
   private scheduled = false
@@ -173,8 +159,8 @@ export class ActorHost implements Intake {
   private readonly writer = new FrameWriter()
   private readonly told: Mail[] = []
   private readonly results: (Applied | ApiError)[] = []
-  private readonly recorded: { readonly mail: ConversionMail; readonly json: string }[] = []
-  private readonly removed: Removed[] = []
+  private readonly executed: { readonly mail: CommandMail; readonly result: unknown }[] = []
+  private readonly removed: RemovedRecord[] = []
   private readonly position = new RowPosition()
   private batchEvents: StoredEvent[] = []
   private batchBytes = 0
@@ -221,19 +207,24 @@ export class ActorHost implements Intake {
     this.schedule()
   }
 
-  record(conversion: Conversion, bytes: number): Promise<string> {
-    const share = bytes + UPDATE_OVERHEAD_BYTES
-    if (!this.parts.mailbox.tryAcquire(share)) throw overloaded()
-    return new Promise((done) => {
-      this.conversions.push({ conversion, bytes: share, done })
-      this.schedule()
-    })
+  execute<A, R>(kind: CommandKind<A, R>, args: A, bytes: number): Promise<R> {
+    const number = kind.partitionOf(args, this.store)
+    if (number === undefined) return Promise.resolve(kind.nowhere!)
+    return this.executeIn(this.parts.partitions[number]!, kind, args, bytes)
   }
 
-  /** Removes a user record; resolves, once that is durable, to whether it was there. */
-  remove(partition: Partition, row: number, id: string): Promise<boolean> {
-    return new Promise((done) => {
-      this.removals.push({ partition, row, id, done })
+  /** As {@link execute}, where the partition is known. */
+  executeIn<A, R>(partition: Partition, kind: CommandKind<A, R>, args: A, bytes: number): Promise<R> {
+    const share = kind.isBounded ? bytes + UPDATE_OVERHEAD_BYTES : 0
+    if (!this.parts.mailbox.tryAcquire(share)) throw overloaded()
+    return new Promise((resolve, reject) => {
+      const done = (result: unknown) => {
+        if (result instanceof ApiError) reject(result)
+        else resolve(result as R)
+      }
+      const mail: CommandMail = { kind, args, partition, bytes: share, done }
+      if (kind.isBeforeUpdates) this.beforeUpdates.push(mail)
+      else this.afterUpdates.push(mail)
       this.schedule()
     })
   }
@@ -263,6 +254,11 @@ export class ActorHost implements Intake {
     while (this.isBusy) await new Promise((resolve) => setImmediate(resolve))
   }
 
+  private get store(): StoreShape {
+    const { partitions } = this.parts
+    return { partitions: partitions.length, salt: partitions[0]!.salt }
+  }
+
   get partitions(): readonly Partition[] {
     return this.parts.partitions
   }
@@ -278,8 +274,8 @@ export class ActorHost implements Intake {
   }
 
   private get hasMail(): boolean {
-    const { waiting, removals, conversions } = this
-    return waiting.length > 0 || removals.length > 0 || conversions.length > 0 || this.hasBacklog
+    const { waiting, beforeUpdates, afterUpdates } = this
+    return waiting.length > 0 || beforeUpdates.length > 0 || afterUpdates.length > 0 || this.hasBacklog
   }
 
   /** Whether something that waits behind others may be evaluated. */
@@ -402,7 +398,7 @@ export class ActorHost implements Intake {
     const time = this.parts.clock.now()
     writer.begin(time)
     this.emptyBytes = writer.bytes
-    this.applyRemovals(time)
+    this.applyCommands(this.beforeUpdates, time)
     const waiting = this.waiting
     this.waiting = []
     this.lookedAt = performance.now()
@@ -418,7 +414,7 @@ export class ActorHost implements Intake {
     // Behind those that had no turn at all.
     this.waiting.push(...unfinished)
     this.applyBacklog(time)
-    this.applyConversions(time)
+    this.applyCommands(this.afterUpdates, time)
   }
 
   private applyMail(number: number, time: number): void {
@@ -517,41 +513,22 @@ export class ActorHost implements Intake {
     this.schedule()
   }
 
-  /** After the updates that came before them, so that a first update and its conversion find each other. */
-  private applyConversions(time: number): void {
-    const { writer, conversions } = this
+  private applyCommands(waiting: CommandMail[], time: number): void {
+    const { writer, removed } = this
     let taken = 0
-    while (this.unended === undefined && taken < conversions.length && writer.bytes < FRAME_BYTES) {
-      const mail = conversions[taken++]!
-      const partition = this.partitionOf(mail.conversion.deviceId)
+    while (this.unended === undefined && taken < waiting.length && writer.bytes < FRAME_BYTES) {
+      const mail = waiting[taken++]!
+      const { partition, kind, args } = mail
       partition.begin(writer, time, this.parts.registry.revision)
-      this.recorded.push({ mail, json: partition.record(mail.conversion) })
-      partition.end(writer, this.batchEvents)
+      this.executed.push({ mail, result: kind.apply(partition, args, { writer, time, removed }) })
+      this.endCommit(partition)
     }
-    conversions.splice(0, taken)
-  }
-
-  private applyRemovals(time: number): void {
-    const removals = this.removals
-    this.removals = []
-    for (const removal of removals) {
-      const { partition, row, id } = removal
-      const { table } = partition
-      const profile = table.exists(row) ? table.profile(row) : undefined
-      if (profile?.id !== id) {
-        this.removed.push({ removal, owner: undefined })
-        continue
-      }
-      this.removed.push({ removal, owner: { scope: table.scope(row), deviceId: profile.deviceId } })
-      partition.begin(this.writer, time, this.parts.registry.revision)
-      partition.remove(row, this.writer, time)
-      partition.end(this.writer, this.batchEvents)
-    }
+    if (taken > 0) waiting.splice(0, taken)
   }
 
   /** The batch is durable: tells everybody, lets readers in, and goes on. */
   private tell(): void {
-    const { told, results, recorded, removed, observer } = this
+    const { told, results, executed, observer } = this
     if (observer !== undefined) this.show(observer)
     let bytes = 0
     for (const mail of told) bytes += mail.bytes
@@ -566,13 +543,12 @@ export class ActorHost implements Intake {
     this.lastBatch = told.length
     told.length = 0
     results.length = 0
-    for (const { mail, json } of recorded) {
+    for (const { mail, result } of executed) {
       this.parts.mailbox.release(mail.bytes)
-      mail.done(json)
+      mail.done(result)
     }
-    recorded.length = 0
-    for (const { removal, owner } of removed) removal.done(owner !== undefined)
-    removed.length = 0
+    executed.length = 0
+    this.removed.length = 0
     const readers = this.readers
     this.readers = []
     for (const read of readers) read()
@@ -587,8 +563,7 @@ export class ActorHost implements Intake {
   }
 
   private show(observer: PositionObserver): void {
-    for (const { removal, owner } of this.removed)
-      if (owner !== undefined) observer.removed(owner.scope, owner.deviceId, removal.id)
+    for (const { scope, deviceId, recordId } of this.removed) observer.removed(scope, deviceId, recordId)
     for (let i = 0; i < this.told.length; i++) {
       const result = this.results[i]!
       if (result instanceof ApiError || result.repeated) continue

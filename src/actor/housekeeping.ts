@@ -4,6 +4,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { ActorHost } from './host.ts'
+import { REMOVAL } from './removal.ts'
 
 const CHECKPOINT_EVERY_MS = 5000
 const PACK_EVERY_MS = 60_000
@@ -95,7 +96,8 @@ export class Housekeeping implements Service {
       let removals: Promise<boolean>[] = []
       for (let row = 0; row < table.length && !this.stopped; row++) {
         if (!table.exists(row) || table.receivedAt(row) >= before) continue
-        removals.push(host.remove(partition, row, table.peek(row).id))
+        const removal = { scope: table.scope(row), recordId: table.peek(row).id }
+        removals.push(host.executeIn(partition, REMOVAL, removal, 0))
         if (removals.length < REMOVALS_AT_ONCE) continue
         removed += (await Promise.all(removals)).filter(Boolean).length
         removals = []

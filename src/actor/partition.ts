@@ -1,24 +1,27 @@
 import type { Outcome, UserParts } from './port.ts'
 import type { Profile } from '../model/device.ts'
-import type { Conversion, Transition } from '../model/event.ts'
+import type { Transition } from '../model/event.ts'
 import { isLive } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
-import { eventId, strangerId, userRecordId, type StoreSalt } from '../events/ids.ts'
-import { conversionJson, EventTexts, outlineIn } from '../events/record.ts'
+import { eventId, userRecordId, type StoreSalt } from '../events/ids.ts'
+import { EventTexts, outlineIn } from '../events/record.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { Turns as WorkTurns } from '../runtime/turns.ts'
+import type { ActorTable, ActorType } from './actorType.ts'
+import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
+import { writeMoved, writeNumbered, writeWhole } from './deviceRows.ts'
 import {
-  DeviceTable,
   FLAG_FOREGROUND,
   FLAG_IGNORED,
   FLAG_REPLAYED,
   FLAG_SETTLED,
   FLAG_STOPPED,
+  type DeviceTable,
 } from './deviceTable.ts'
 import { circumstancesOf, isTooInaccurate } from '../rules/circumstances.ts'
 import { Unmeasured, type Measured } from '../rules/measured.ts'
@@ -141,13 +144,18 @@ const NO_EVENTS: readonly string[] = []
 
 export class Partition {
   readonly number: number
-  readonly table = new DeviceTable()
+  /** Of the store. */
+  readonly salt: StoreSalt
+  readonly types: readonly ActorType[]
+  /** The devices. */
+  readonly table: DeviceTable
   /** Of the last commit. */
   sequence = 0
   /** Updates that the first tier answered; for metrics. */
   zoneHits = 0
 
-  private readonly salt: StoreSalt
+  /** By the number of their type. */
+  private readonly tables: ReadonlyMap<number, ActorTable>
   private readonly intervalMs: number
   private readonly earlyMs: number
   private readonly evaluators = createEvaluators()
@@ -160,15 +168,48 @@ export class Partition {
   eventBytes = 0
 
   /** @param updatesPerSecond what the rate limit lets a device send, in a bucket of a second's worth; Infinity: all */
-  constructor(number: number, salt: StoreSalt, updatesPerSecond = 1) {
+  constructor(
+    number: number,
+    salt: StoreSalt,
+    updatesPerSecond = 1,
+    types: readonly ActorType[] = ACTOR_TYPES,
+  ) {
     this.number = number
     this.salt = salt
+    this.types = types
+    this.tables = new Map(types.map((type) => [type.number, type.createTable()]))
+    this.table = this.tableOf(DEVICES)
     this.intervalMs = 1000 / updatesPerSecond
     this.earlyMs = EARLY_MS + 1000 - this.intervalMs
   }
 
   /** Geofences and the like that the last update was held against; none, where the first tier answered it. */
   meetings = 0
+
+  /** The actors of a type that is among the partition's. */
+  tableOf<T extends ActorTable>({ number }: ActorType<T>): T {
+    return this.tables.get(number) as T
+  }
+
+  /** The actors of the type with that number; undefined where the partition has no such type. */
+  tableOfNumber(type: number): ActorTable | undefined {
+    return this.tables.get(type)
+  }
+
+  /** A snapshot has so many rows. */
+  expect(rows: number): void {
+    for (const table of this.tables.values()) table.expect?.(rows)
+  }
+
+  /** Writes rows that make an empty partition as this one is. */
+  writeAll(writer: FrameWriter): void {
+    for (const table of this.tables.values()) table.writeAll(writer)
+  }
+
+  /** All rows have been read; `now` is the server's time. */
+  recovered(now: number): void {
+    for (const table of this.tables.values()) table.recovered?.(now)
+  }
 
   /** Starts a commit; `time` is the server's. */
   begin(writer: FrameWriter, time: number, revision: number): void {
@@ -290,44 +331,15 @@ export class Partition {
     return allowedAt > now + this.earlyMs + this.intervalMs ? 0 : allowedAt
   }
 
-  /** Makes the event of a conversion; it changes no state. Returns its JSON. */
-  record(conversion: Conversion): string {
-    const { table } = this
-    const { row } = identify(table, conversion)
-    const user = row < 0 ? undefined : table.profile(row)
-    const accuracy = table.accuracy(row)
-    const place = user && {
-      latitude: table.latitude(row),
-      longitude: table.longitude(row),
-      accuracy: Number.isNaN(accuracy) ? undefined : accuracy,
-    }
-    const id = this.nextEventId()
-    const { scope, deviceId, createdAt } = conversion
-    const userId = user?.id ?? strangerId(this.salt, scope, deviceId, conversion.userId)
-    const json = conversionJson(id, conversion, user ?? { id: userId }, place)
-    this.newEvents.push({
-      scope,
-      id,
-      type: conversion.name,
-      deviceId,
-      userId: user?.userId ?? conversion.userId,
-      userRecordId: userId,
-      createdAt,
-      actualCreatedAt: conversion.receivedAt,
-      json,
-    })
-    this.eventBytes += json.length
-    return json
-  }
-
-  private nextEventId(): string {
+  /** The id of the commit's next event. */
+  nextEventId(): string {
     return eventId(this.salt, this.commitTime, this.number, this.sequence + 1, this.eventIndex++)
   }
 
-  /** Removes a record; writes the row that makes it durable. */
-  remove(row: number, writer: FrameWriter, now: number): void {
-    this.table.remove(row, now)
-    writer.removed(row)
+  /** Adds an event to the commit, behind the others; its id is the {@link nextEventId}. */
+  addEvent(event: StoredEvent): void {
+    this.newEvents.push(event)
+    this.eventBytes += event.json.length
   }
 
   /** The public JSON of a record; `now` is the server's time. */
@@ -410,7 +422,7 @@ export class Partition {
     for (const evaluator of this.evaluators) evaluator.remember?.(table, row, state)
     if (profile === before) this.write(row, update, writer)
     else {
-      writer.whole(table, row, packProfile(profile))
+      writeWhole(writer, table, row, packProfile(profile))
       if (update.sequence !== undefined) table.setSequence(row, update.sequence)
     }
     return events
@@ -419,9 +431,9 @@ export class Partition {
   /** Makes durable that the row has moved, and nothing else. */
   private write(row: number, update: Update, writer: FrameWriter): void {
     const { table } = this
-    if (update.sequence === undefined) return writer.moved(table, row)
+    if (update.sequence === undefined) return writeMoved(writer, table, row)
     table.setSequence(row, update.sequence)
-    writer.numbered(table, row)
+    writeNumbered(writer, table, row)
   }
 
   private setZone(row: number, update: Update, zone: SafeZone, view: ScopeView): void {

@@ -45,10 +45,10 @@ export async function recoverPartition(
         if (of !== number) throw new RecoveryError(`the log of partition ${number} has a commit of ${of}`)
         revision = Math.max(revision, madeWith)
         partition.sequence = sequence
-        if (isSnapshot) partition.table.expect(rows)
+        if (isSnapshot) partition.expect(rows)
         return true
       },
-      table: partition.table,
+      tableOf: (type: number) => partition.tableOfNumber(type),
       // They are where the log has published them.
       wantsEvents: false,
       event(): void {},
@@ -75,7 +75,7 @@ export async function recoverPartition(
       throw new RecoveryError(
         `the log of partition ${number} ends at position ${log.position}, but reading stopped at ${position}`,
       )
-    partition.table.recoverFreeRows(now)
+    partition.recovered(now)
     return { partition, frames: position - start, revision }
   }
 }

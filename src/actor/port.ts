@@ -1,8 +1,8 @@
-import type { Conversion } from '../model/event.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
+import type { CommandKind } from './command.ts'
 
 /**
  * What everybody outside of the device actors may ask of them. Nobody reaches into devices: what is handed over, and what
@@ -78,11 +78,11 @@ export interface Intake {
   /** As {@link submit}, for the one update of most requests. */
   submitOne(update: Update, bytes: number, submitter: Submitter): void
   /**
-   * Puts a conversion into the event log; resolves, once that is durable, to the event's JSON.
+   * Has a command applied; resolves, once that is durable, to its result.
    * @param bytes what it came in with, for the bound
-   * @throws {ApiError} 503 when too much waits already; it may reject so too, and may then be in the log
+   * @throws {ApiError} 503 when too much waits already; it may reject so too, and may then have been applied
    */
-  record(conversion: Conversion, bytes: number): Promise<string>
+  execute<A, R>(kind: CommandKind<A, R>, args: A, bytes: number): Promise<R>
 }
 
 /** A geofence as far as it matters for who is inside. */
@@ -166,11 +166,6 @@ export interface UserAnswer {
 export interface Users {
   /** @throws {ApiError} 503 when nobody answers for a part of the devices */
   ask(question: UserQuestion): Promise<UserAnswer>
-  /**
-   * Removes a record; resolves, once that is durable, to whether it was there.
-   * @throws {ApiError} 503
-   */
-  remove(scope: ScopeId, recordId: string): Promise<boolean>
 }
 
 /** Where a device is. */

@@ -1,7 +1,7 @@
 import type { EventIndex, StoredEvent } from '../events/port.ts'
 import { readEvent } from '../events/record.ts'
 import type { CommitLog, SnapshotStore } from '../log/port.ts'
-import { FrameWriter, readFrame, writeTable, type CommittedEvent } from './commitCodec.ts'
+import { FrameWriter, readFrame, type CommittedEvent } from './commitCodec.ts'
 import type { Partition } from './partition.ts'
 
 /**
@@ -50,12 +50,10 @@ export function recover(
       if (position <= onlyAfter[number]!) return false
       partition.sequence = sequence
       // A snapshot has all rows in one commit.
-      if (position === 0) partition.table.expect(rows)
+      if (position === 0) partition.expect(rows)
       return true
     },
-    get table() {
-      return partition!.table
-    },
+    tableOf: (type: number) => partition!.tableOfNumber(type),
     get wantsEvents() {
       return position > events.durablePosition
     },
@@ -98,7 +96,7 @@ export function recover(
     throw new RecoveryError(
       `the log ends at position ${log.position}, but reading stopped at ${from + frames - 1}`,
     )
-  for (const p of partitions) p.table.recoverFreeRows(now)
+  for (const p of partitions) p.recovered(now)
   return { frames, revision }
 }
 
@@ -108,7 +106,7 @@ export function snapshotOf(partition: Partition, revision: number, now: number):
   writer.begin(now)
   // A commit without rows would be taken back, and with it the sequence: an empty partition still has one.
   writer.beginCommit(partition.number, partition.sequence, revision)
-  writeTable(writer, partition.table)
+  partition.writeAll(writer)
   writer.sealCommit()
   return writer.take()
 }

@@ -96,7 +96,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...contextRoutes(registry),
     ...clientRoutes(registry),
     ...syncRoutes(registry),
-    ...userRoutes({ users, registry, times: roads.times }),
+    ...userRoutes({ users, intake, registry, times: roads.times }),
     ...eventRoutes(events, feed),
     eventStreams.route(),
     ...geofenceRoutes(registry),

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import { atLeastOne } from '../http/needs.ts'
 import { route, type Route } from '../http/route.ts'
 import { DateText, Name, parseDate, Text } from '../http/schemas.ts'
+import { CONVERSION } from '../actor/conversion.ts'
 import type { Intake, Users } from '../actor/port.ts'
 import { EventSchema } from '../events/eventSchema.ts'
 import { conversionJson } from '../events/record.ts'
@@ -114,7 +115,7 @@ export function conversionRoutes({
         const event =
           deviceId === ANONYMOUS
             ? anonymousConversion({ ...conversion, deviceId, userId: undefined })
-            : await intake.record({ ...conversion, deviceId }, sizeOf(conversion))
+            : await intake.execute(CONVERSION, { ...conversion, deviceId }, sizeOf(conversion))
         if (credentials!.level === 'secret' || deviceId === ANONYMOUS) return { json: `"event":${event}` }
         const { _id, user } = JSON.parse(event) as Recorded
         const asSent = { ...conversion, deviceId: body.deviceId }

@@ -45,10 +45,6 @@ export class Tile38Search implements Users {
     }
   }
 
-  remove(scope: ScopeId, recordId: string): Promise<boolean> {
-    return this.#users.remove(scope, recordId)
-  }
-
   async #near(scope: ScopeId, near: UsersNear): Promise<UserAnswer> {
     await this.#wholeness.reached()
     const isWanted = metadataMatcher(near.metadata ?? {})

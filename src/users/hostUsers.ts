@@ -1,9 +1,6 @@
 import type { ActorHost } from '../actor/host.ts'
-import { locateUserRecord } from '../events/ids.ts'
-import type { ScopeId } from '../model/scope.ts'
 import { Slice } from '../runtime/slices.ts'
 import { answerSteps, mergeAnswers, type AnswerParts } from './userAnswers.ts'
-import { findUserRecord } from './userQueries.ts'
 import type { UserAnswer, UserQuestion, Users } from '../actor/port.ts'
 
 /** The users of hosts in this process, each of which has other partitions. */
@@ -20,17 +17,6 @@ export class HostUsers implements Users {
   async ask(question: UserQuestion): Promise<UserAnswer> {
     const answers = this.#hosts().map((host) => answerInTurns(host, answerSteps(host, question, this.#parts)))
     return mergeAnswers(question, await Promise.all(answers))
-  }
-
-  async remove(scope: ScopeId, recordId: string): Promise<boolean> {
-    const { salt } = this.#parts
-    const place = locateUserRecord(salt, recordId)
-    const host = this.#hosts().find(({ partitions }) =>
-      partitions.some(({ number }) => number === place?.partition),
-    )
-    if (host === undefined) return false
-    const found = await host.read(() => findUserRecord(host, salt, scope, recordId))
-    return found !== undefined && host.remove(found.partition, found.row, recordId)
   }
 }
 

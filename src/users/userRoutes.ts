@@ -2,7 +2,8 @@ import Type from 'typebox'
 import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQuery.ts'
 import { route, type Answer, type Call, type Route } from '../http/route.ts'
 import { CoordinatesText, limitOf, MetadataFilter, Name, Page, parseCoordinates } from '../http/schemas.ts'
-import type { FoundUser, UserAnswer, UserQuestion, Users } from '../actor/port.ts'
+import type { FoundUser, Intake, UserAnswer, UserQuestion, Users } from '../actor/port.ts'
+import { REMOVAL } from '../actor/removal.ts'
 import { PAGE_CHARACTERS } from '../events/port.ts'
 import { UserSchema } from './userSchema.ts'
 import type { Beacon } from '../model/beacon.ts'
@@ -17,6 +18,7 @@ import { usersWithin, type TravelTimes } from './travelSearch.ts'
 /** What the user endpoints ask. */
 export interface UserRouteParts {
   readonly users: Users
+  readonly intake: Pick<Intake, 'execute'>
   readonly times: TravelTimes
   readonly registry: { scope(scope: ScopeId): ScopeDirectory }
 }
@@ -34,7 +36,7 @@ export function userRoutes(parts: UserRouteParts): Route[] {
   return [...recordRoutes(parts), ...searchRoutes(parts), ...insideRoutes(parts)]
 }
 
-function recordRoutes({ users }: UserRouteParts): Route[] {
+function recordRoutes({ users, intake }: UserRouteParts): Route[] {
   return [
     route({
       method: 'GET',
@@ -91,7 +93,8 @@ function recordRoutes({ users }: UserRouteParts): Route[] {
       answers: { 200: Nothing },
       handler: async (call) => {
         const { id } = await userOf(users, call, 'user')
-        if (!(await users.remove(scopeOf(call), id))) throw notFound('User')
+        const removal = { scope: scopeOf(call), recordId: id }
+        if (!(await intake.execute(REMOVAL, removal, 0))) throw notFound('User')
         return {}
       },
     }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { FrameWriter, readFrame, type CommittedEvent } from '../../src/actor/commitCodec.ts'
+import { writeNumbered, writeWhole } from '../../src/actor/deviceRows.ts'
 import { DeviceTable, FLAG_IGNORED } from '../../src/actor/deviceTable.ts'
 import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
 import { eventId, locateUserRecord, MAX_PARTITIONS, storeSalt, userRecordId } from '../../src/events/ids.ts'
@@ -140,10 +141,10 @@ t.test('frames', async (t) => {
           writer.beginCommit(one.partition, one.sequence, one.revision)
           for (const each of one.rows) {
             fill(table, each)
-            writer.whole(table, each.row, packProfile(each.profile))
+            writeWhole(writer, table, each.row, packProfile(each.profile))
             if (each.number === undefined) continue
             table.setSequence(each.row, each.number)
-            writer.numbered(table, each.row)
+            writeNumbered(writer, table, each.row)
           }
           for (const event of one.events) writer.event(event)
           if (!writer.endCommit()) continue
@@ -165,9 +166,7 @@ t.test('frames', async (t) => {
             })
             return true
           },
-          get table() {
-            return read.at(-1)!.table
-          },
+          tableOf: () => read.at(-1)!.table,
           wantsEvents: true,
           event: (event) => read.at(-1)!.events.push(event),
         })
@@ -195,7 +194,12 @@ t.test('frames', async (t) => {
   })
 
   const tooMuch = (bytes: Uint8Array) => () =>
-    readFrame(bytes, { commit: () => true, table: new DeviceTable(), wantsEvents: true, event: () => {} })
+    readFrame(bytes, {
+      commit: () => true,
+      tableOf: () => new DeviceTable(),
+      wantsEvents: true,
+      event: () => {},
+    })
 
   t.test('a large event grows the buffer, and the next frame is whole', async (t) => {
     const writer = new FrameWriter()
@@ -207,7 +211,7 @@ t.test('frames', async (t) => {
       const found: string[] = []
       readFrame(writer.take(), {
         commit: () => true,
-        table: new DeviceTable(),
+        tableOf: () => new DeviceTable(),
         wantsEvents: true,
         event: (event) => found.push(event.json),
       })

@@ -3,7 +3,17 @@ import type { Submitter } from '../../src/actor/port.ts'
 import type { Applied } from '../../src/actor/partition.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
-import { applied, AWAY, engineWithGeofence, HERE, kinds, MINUTE, stateOf, type Told } from './kit.ts'
+import {
+  applied,
+  AWAY,
+  engineWithGeofence,
+  HERE,
+  kinds,
+  MINUTE,
+  removeRecord,
+  stateOf,
+  type Told,
+} from './kit.ts'
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
@@ -271,11 +281,9 @@ t.test('nobody is told before the frame is durable, and reads see what is durabl
   t.ok(log.isFlushing, 'what came meanwhile is the next batch')
   t.equal(log.position, 1)
 
-  const { partition, row, id } = engine.partitions.flatMap((p) =>
-    p.table.exists(0) ? [{ partition: p, row: 0, id: p.table.peek(0).id }] : [],
-  )[0]!
-  void host.remove(partition, row, id).then((done) => told.push(`removed ${done}`))
-  void host.remove(partition, row, id).then((done) => told.push(`removed ${done}`))
+  const { id } = engine.partitions.find(({ table }) => table.exists(0))!.table.peek(0)
+  void removeRecord(host, id).then((done) => told.push(`removed ${done}`))
+  void removeRecord(host, id).then((done) => told.push(`removed ${done}`))
   void read('before the removal')
   await idle()
   t.same(told, [])

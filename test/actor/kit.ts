@@ -1,9 +1,10 @@
 import type { EventIndex, Scopes, StoredEvent, EventPage } from '../../src/events/port.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import { ActorHost } from '../../src/actor/host.ts'
-import type { Submitter } from '../../src/actor/port.ts'
+import type { Intake, Submitter } from '../../src/actor/port.ts'
 import { Partition, type Applied } from '../../src/actor/partition.ts'
 import { recover, snapshotOf, type Recovered } from '../../src/actor/recovery.ts'
+import { REMOVAL } from '../../src/actor/removal.ts'
 import type { CommitLog, LogFrame, Snapshot, SnapshotStore } from '../../src/log/port.ts'
 import type { Beacon } from '../../src/model/beacon.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
@@ -316,6 +317,11 @@ export type Told = Applied | ApiError
 export function applied(told: Told): Applied {
   if (told instanceof ApiError) throw told
   return told
+}
+
+/** Removes a user's record; resolves to whether it was there. */
+export function removeRecord(intake: Pick<Intake, 'execute'>, recordId: string, scope = 0): Promise<boolean> {
+  return intake.execute(REMOVAL, { scope, recordId }, 0)
 }
 
 class Once implements Submitter {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
+import { CONVERSION } from '../../src/actor/conversion.ts'
 import { RecoveryError } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
 import type { Update } from '../../src/model/update.ts'
@@ -12,6 +13,7 @@ import {
   MemoryLog,
   MemorySnapshots,
   MINUTE,
+  removeRecord,
   runs,
   SALT,
   stateOf,
@@ -57,14 +59,18 @@ async function history(seed: number, steps: number): Promise<History> {
       const deviceId = `device-${random.below(14)}`
       const now = clock.now()
       sent.push(
-        engine.host.record({ scope: 0, deviceId, name: 'bought', createdAt: now, receivedAt: now }, 100),
+        engine.host.execute(
+          CONVERSION,
+          { scope: 0, deviceId, name: 'bought', createdAt: now, receivedAt: now },
+          100,
+        ),
       )
     }
     for (const partition of engine.partitions) {
       const { table } = partition
       for (let row = 0; row < table.length; row++) {
         if (table.exists(row) && random.chance(0.06))
-          sent.push(engine.host.remove(partition, row, table.peek(row).id))
+          sent.push(removeRecord(engine.host, table.peek(row).id, table.scope(row)))
       }
       if (random.chance(0.05)) table.packIdle(clock.now() - random.below(MINUTE))
     }
@@ -175,7 +181,7 @@ t.test('recovery', async (t) => {
     const updatedAt = engine.clock.now() + MINUTE
     const user = { deviceId: 'shared', userId: 'anna' }
     await sent(engine, { ...user, installId: 'a', updatedAt })
-    await engine.host.remove(engine.partitions[0]!, 0, first)
+    await removeRecord(engine.host, first)
     engine.clock.advance(3000)
     // In the freed row, before that of the record that came before.
     const newest = await sent(engine, { ...user, installId: 'b', updatedAt })
@@ -188,8 +194,7 @@ t.test('recovery', async (t) => {
     const at = { latitude: 0, longitude: 0 }
     const idOf = async (from: Engine, deviceId: string) =>
       JSON.parse(applied(await from.track(from.update({ deviceId, ...at }))).user)._id as string
-    const remove = (from: Engine, id: string) =>
-      from.host.remove(from.partitions[0]!, locateUserRecord(SALT, id)!.row, id)
+    const remove = (from: Engine, id: string) => removeRecord(from.host, id)
     const ids = [await idOf(engine, 'a'), await idOf(engine, 'b')]
     t.equal(await remove(engine, ids[0]!), true)
     t.equal(await remove(engine, ids[0]!), false, 'it is gone')
@@ -230,7 +235,8 @@ t.test('removals and updates of one batch make ids of their own', async (t) => {
     )
     const [only] = engine.partitions
     const row = random.below(only!.table.length + 1)
-    if (only!.table.exists(row)) void engine.host.remove(only!, row, only!.table.peek(row).id)
+    if (only!.table.exists(row))
+      void removeRecord(engine.host, only!.table.peek(row).id, only!.table.scope(row))
     for (const told of await Promise.all(updates)) {
       for (const json of applied(told).events) {
         seen.add(JSON.parse(json)._id)

@@ -3,9 +3,9 @@ import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
 import type { FoundUser, UserAnswer, UserQuestion } from '../../src/actor/port.ts'
 import { answerSteps, mergeAnswers } from '../../src/users/userAnswers.ts'
-import { findUser, findUserRecord, type Devices } from '../../src/users/userQueries.ts'
+import { findUserRecord, type Devices } from '../../src/users/userQueries.ts'
 import fc from '../kit/fastCheck.ts'
-import { aBeacon, aGeofence, applied, Engine, runs, SALT } from './kit.ts'
+import { aBeacon, aGeofence, applied, Engine, removeRecord, runs, SALT } from './kit.ts'
 import { moved, Random, randomPlace } from './world.ts'
 
 /** What a test knows of a record, from the answer to its last update. */
@@ -69,8 +69,7 @@ async function crowd(seed: number): Promise<Crowd> {
     })
     if (random.chance(0.05)) {
       const [id] = random.pick([...known])
-      const { partition, row } = findUser(engine.host, SALT, 0, id)!
-      assert.equal(await engine.host.remove(partition, row, id), true)
+      assert.equal(await removeRecord(engine.host, id), true)
       known.delete(id)
     }
   }
@@ -201,7 +200,7 @@ property('pages meet every record once, while others come and go', async (all) =
       const { id } = random.pick(known)
       const victim = findUserRecord(engine.host, SALT, 0, id)
       if (victim === undefined || id === seen.at(-1)) continue
-      assert.equal(await engine.host.remove(victim.partition, victim.row, id), true)
+      assert.equal(await removeRecord(engine.host, id), true)
       removed.add(id)
     }
   }
@@ -299,7 +298,7 @@ t.test('scans go in steps; a row that is of somebody else by then is left out', 
         // It has been found by now, and its row is taken by somebody else.
         const { id, deviceId } = partition!.table.peek(900)
         removed = id
-        await engine.host.remove(partition!, 900, id)
+        await removeRecord(engine.host, id)
         engine.clock.advance(120_000)
         const newcomer = engine.update({ deviceId: `${deviceId} again`, latitude: 0, longitude: 0 })
         await engine.track(newcomer)

@@ -1,7 +1,8 @@
 import type { Test } from 'tap'
 import type { UserAnswer } from '../../src/actor/port.ts'
+import { CONVERSION } from '../../src/actor/conversion.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
-import { aBeacon, aGeofence, AWAY, HERE } from '../actor/kit.ts'
+import { aBeacon, aGeofence, AWAY, HERE, removeRecord } from '../actor/kit.ts'
 import type { Update } from '../../src/model/update.ts'
 import { outcome, track, type AnyEngine } from './kit.ts'
 
@@ -125,7 +126,8 @@ export function engineContract(
       const engine = await open(t)
       const tracked = track(engine.intake, { ...update(engine, 'd', HERE), userId: 'ann' })
       const now = engine.clock.now()
-      const recorded = engine.intake.record(
+      const recorded = engine.intake.execute(
+        CONVERSION,
         {
           scope: 0,
           deviceId: 'd',
@@ -161,7 +163,11 @@ export function engineContract(
       t.throws(() => engine.intake.submitOne(updates[0]!, 100_000, submitter), { code: 503 })
       await t.rejects(
         async () =>
-          engine.intake.record({ scope: 0, deviceId: 'a', name: 'n', createdAt: 0, receivedAt: 0 }, 100_000),
+          engine.intake.execute(
+            CONVERSION,
+            { scope: 0, deviceId: 'a', name: 'n', createdAt: 0, receivedAt: 0 },
+            100_000,
+          ),
         { code: 503 },
       )
       outcome(await track(engine.intake, updates[1]!))
@@ -173,7 +179,7 @@ export function engineContract(
     t.test('questions about users', async (t) => {
       const engine = await withGeofence(t)
       engine.world.putBeacon(aBeacon(1))
-      const { users } = engine
+      const { users, intake } = engine
       for (let i = 0; i < 9; i++) {
         engine.clock.advance(1000)
         outcome(
@@ -218,10 +224,10 @@ export function engineContract(
           t.same((await users.ask({ scope, ask, id })).users, [])
       t.same((await users.ask({ scope: 1, ask: 'list', list: { limit: 9 } })).users, [], 'G8')
 
-      t.equal(await users.remove(1, last.id), false, 'G8')
-      t.equal(await users.remove(scope, last.id), true)
-      t.equal(await users.remove(scope, last.id), false)
-      t.equal(await users.remove(scope, 'nobody'), false)
+      t.equal(await removeRecord(intake, last.id, 1), false, 'G8')
+      t.equal(await removeRecord(intake, last.id, scope), true)
+      t.equal(await removeRecord(intake, last.id, scope), false)
+      t.equal(await removeRecord(intake, 'nobody', scope), false)
       t.same((await users.ask({ scope, ask: 'user', id: 'd5' })).users, [])
     })
 

@@ -8,7 +8,7 @@ import { PositionServer } from '../../src/cluster/owner/positionServer.ts'
 import { RemotePositions } from '../../src/cluster/gateway/remotePositions.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { Engine, HERE, NOON, SALT } from '../actor/kit.ts'
+import { Engine, HERE, NOON, removeRecord, SALT } from '../actor/kit.ts'
 import { Random } from '../actor/world.ts'
 import { update } from './contract.ts'
 import {
@@ -74,7 +74,7 @@ function movesOf(positions: Positions, engine: { intake: Intake; users: Users; c
     },
     async remove(deviceId: string) {
       const found = await users.ask({ scope: SCOPE, ask: 'user', id: deviceId })
-      await users.remove(SCOPE, found.users[0]!.id)
+      await removeRecord(intake, found.users[0]!.id, SCOPE)
     },
   }
 }
@@ -147,7 +147,7 @@ t.test('a gateway is told of positions, and looks for them, while partitions mov
     )
   while (!isTold(0)) await sleep(5)
   const { users } = await gateway.ask({ scope: 0, ask: 'user', id: 'd1' })
-  t.ok(await gateway.remove(0, users[0]!.id))
+  t.ok(await removeRecord(gateway, users[0]!.id))
   while (removed.length === 0) await sleep(5)
   t.strictSame(removed, ['d1'])
 

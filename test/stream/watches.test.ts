@@ -6,7 +6,7 @@ import type { Positions } from '../../src/actor/port.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'
 import { Watches } from '../../src/stream/watches.ts'
-import { aGeofence, applied, Engine, runs } from '../actor/kit.ts'
+import { aGeofence, applied, Engine, removeRecord, runs } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
 import { FakeConnection } from './fakeConnection.ts'
 
@@ -166,12 +166,12 @@ t.test('property: a client that believes its messages knows who is where', async
           const { table } = partition
           let row = table.firstOf(0, step.deviceId)
           while (table.profile(row).id !== known.id) row = table.nextOf(row)
-          await engine.host.remove(partition, row, known.id)
+          await removeRecord(engine.host, known.id)
           latest.delete(step.deviceId)
           // What is left of the device is an older record, somewhere else: all of it goes.
           while (table.firstOf(0, step.deviceId) >= 0) {
             const rest = table.firstOf(0, step.deviceId)
-            await engine.host.remove(partition, rest, table.profile(rest).id)
+            await removeRecord(engine.host, table.profile(rest).id)
           }
         } else if (step.do === 'wait') {
           for (const viewer of viewers) viewer.collect()

@@ -34,7 +34,6 @@ function usersOf(people: readonly Person[]): Users {
       })
       return { users, hasMore: false }
     },
-    remove: () => Promise.resolve(false),
   }
 }
 

@@ -1,7 +1,5 @@
 import { locateUserRecord, type StoreSalt } from '../../events/ids.ts'
 import { deviceHash } from '../../model/deviceHash.ts'
-import type { Conversion } from '../../model/event.ts'
-import type { ScopeId } from '../../model/scope.ts'
 import type { Update } from '../../model/update.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { mergeAnswers } from '../../users/userAnswers.ts'
@@ -9,6 +7,7 @@ import { askOwners } from './askOwners.ts'
 import { Departures, Lane, PATIENCE_MS, type LaneParts } from './lane.ts'
 import { ownerSubject, usersSubject } from '../nats/subjects.ts'
 import { decodeAnswer, encodeQuestion } from '../protocol/partitionProtocol.ts'
+import type { CommandKind } from '../../actor/command.ts'
 import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from '../../actor/port.ts'
 
 /**
@@ -61,13 +60,18 @@ export class Gateway implements Intake, Users {
     this.#post(update, share, submitter)
   }
 
-  record(conversion: Conversion, bytes: number): Promise<string> {
+  execute<A, R>(kind: CommandKind<A, R>, args: A, bytes: number): Promise<R> {
+    const { partitions, salt } = this.#options
+    const number = kind.partitionOf(args, { partitions, salt })
+    if (number === undefined) return Promise.resolve(kind.nowhere!)
     const share = bytes + UPDATE_OVERHEAD_BYTES
-    this.#acquire(share)
+    if (kind.isBounded) this.#acquire(share)
     return new Promise((resolve, reject) => {
-      const done = (result: string | ApiError) =>
-        typeof result === 'string' ? resolve(result) : reject(result)
-      this.#laneOf(conversion.deviceId).conversion({ conversion, bytes: share, done })
+      const done = (result: unknown) => {
+        if (result instanceof ApiError) reject(result)
+        else resolve(result as R)
+      }
+      this.#lanes[number]!.command({ kind, args, bytes: share, done })
     })
   }
 
@@ -88,17 +92,6 @@ export class Gateway implements Intake, Users {
     return answers.length === 0 ? { users: [], hasMore: false } : mergeAnswers(question, answers)
   }
 
-  async remove(scope: ScopeId, recordId: string): Promise<boolean> {
-    const place = locateUserRecord(this.#options.salt, recordId)
-    const lane = place && this.#lanes[place.partition]
-    if (lane === undefined) return false
-    return new Promise((resolve, reject) => {
-      const done = (result: boolean | ApiError) =>
-        typeof result === 'boolean' ? resolve(result) : reject(result)
-      lane.removal({ scope, recordId, done })
-    })
-  }
-
   /** Resolves when everything that was taken in has been told of. */
   async drained(): Promise<void> {
     await Promise.all(this.#lanes.map((lane) => lane.drained()))
@@ -107,10 +100,6 @@ export class Gateway implements Intake, Users {
   #acquire(bytes: number): void {
     if (!this.#options.mailbox.tryAcquire(bytes))
       throw new ApiError(503, 'Too many updates are waiting. Try again.', { retryAfter: 1 })
-  }
-
-  #laneOf(deviceId: string): Lane {
-    return this.#lanes[deviceHash(deviceId) % this.#lanes.length]!
   }
 
   #post(update: Update, bytes: number, wanted: Submitter): void {

@@ -1,15 +1,10 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type { Conversion } from '../../model/event.ts'
 import type { ByteBound } from '../../runtime/byteBound.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { Backlog } from '../../runtime/backlog.ts'
 import { NobodyListens, type Calls } from '../nats/calls.ts'
-import {
-  decodeReply,
-  encodeRequest,
-  type PartitionReply,
-  type Removal,
-} from '../protocol/partitionProtocol.ts'
+import { decodeReply, encodeRequest, type PartitionReply } from '../protocol/partitionProtocol.ts'
+import type { Command } from '../../actor/command.ts'
 import type { Outcome, Submitter } from '../../actor/port.ts'
 import type { NumberedUpdate } from '../protocol/updateRows.ts'
 
@@ -37,14 +32,12 @@ export interface UpdateMail extends NumberedUpdate {
   readonly bytes: number
 }
 
-export interface ConversionMail {
-  readonly conversion: Conversion
+/** A command that waits. */
+export interface CommandMail extends Command {
+  /** What it came in with, about. */
   readonly bytes: number
-  readonly done: (result: string | ApiError) => void
-}
-
-export interface RemovalMail extends Removal {
-  readonly done: (result: boolean | ApiError) => void
+  /** @param result what the kind answers, or why it was refused */
+  readonly done: (result: unknown) => void
 }
 
 /**
@@ -106,8 +99,7 @@ interface Batch {
   readonly updates: UpdateMail[]
   /** Of the updates, the last so many are from the backlog. */
   readonly behind: number
-  readonly conversions: ConversionMail[]
-  readonly removals: RemovalMail[]
+  readonly commands: CommandMail[]
 }
 
 export class Lane {
@@ -118,8 +110,7 @@ export class Lane {
   readonly #backlog = new Backlog<UpdateMail>()
   /** Of the backlog in the next request. */
   #mostBehind = 1
-  #conversions: ConversionMail[] = []
-  #removals: RemovalMail[] = []
+  #commands: CommandMail[] = []
   #running: Promise<void> | undefined
   #number = 0
   /** Updates in the request before. */
@@ -142,13 +133,8 @@ export class Lane {
     this.#start()
   }
 
-  conversion(mail: ConversionMail): void {
-    this.#conversions.push(mail)
-    this.#start()
-  }
-
-  removal(mail: RemovalMail): void {
-    this.#removals.push(mail)
+  command(mail: CommandMail): void {
+    this.#commands.push(mail)
     this.#start()
   }
 
@@ -173,9 +159,7 @@ export class Lane {
   }
 
   get #hasMail(): boolean {
-    return (
-      this.#updates.length + this.#conversions.length + this.#removals.length > 0 || !this.#backlog.isEmpty
-    )
+    return this.#updates.length + this.#commands.length > 0 || !this.#backlog.isEmpty
   }
 
   /** So many of the backlog made a request take so long. */
@@ -186,10 +170,9 @@ export class Lane {
 
   #takeAll(): Batch {
     const updates = [...this.#updates, ...this.#backlog.takeAll()]
-    const all = { updates, behind: 0, conversions: this.#conversions, removals: this.#removals }
+    const all = { updates, behind: 0, commands: this.#commands }
     this.#updates = []
-    this.#conversions = []
-    this.#removals = []
+    this.#commands = []
     return all
   }
 
@@ -197,15 +180,14 @@ export class Lane {
   #take(): { readonly batch: Batch; readonly request: Uint8Array } {
     for (let budget = REQUEST_BYTES; ; budget /= 4) {
       const batch = this.#pick(budget)
-      const { updates, behind, conversions, removals } = batch
+      const { updates, behind, commands } = batch
       const request = this.#encode(batch, this.#number + 1, false)
-      const isLone = updates.length + conversions.length <= 1
+      const isLone = updates.length + commands.length <= 1
       if (!isLone && request.length > MOST_REQUEST_BYTES) continue
       this.#number++
       this.#updates = this.#updates.slice(updates.length - behind)
       for (const { update } of updates.slice(updates.length - behind)) this.#backlog.taken(update.deviceId)
-      this.#conversions = this.#conversions.slice(conversions.length)
-      this.#removals = this.#removals.slice(removals.length)
+      this.#commands = this.#commands.slice(commands.length)
       return { batch, request }
     }
   }
@@ -222,29 +204,17 @@ export class Lane {
       return picked
     }
     const updates = within(this.#updates)
-    if (updates.length < this.#updates.length) return { updates, behind: 0, conversions: [], removals: [] }
+    if (updates.length < this.#updates.length) return { updates, behind: 0, commands: [] }
     // Behind all that came before of their devices, in one request or the last.
     const behind = within(this.#backlog.next(this.#mostBehind))
-    // Behind the updates that came before them, so that a first update and its conversion find each other.
-    return {
-      updates: [...updates, ...behind],
-      behind: behind.length,
-      conversions: within(this.#conversions),
-      removals: this.#removals.slice(0, MAX_REMOVALS),
-    }
+    // A command never goes ahead of an update that came before it.
+    return { updates: [...updates, ...behind], behind: behind.length, commands: within(this.#commands) }
   }
 
-  #encode({ updates, conversions, removals }: Batch, number: number, retried: boolean): Uint8Array {
+  #encode({ updates, commands }: Batch, number: number, retried: boolean): Uint8Array {
     const { gateway, registry } = this.#parts
-    return encodeRequest({
-      gateway,
-      number,
-      retried,
-      revision: registry.revision,
-      updates,
-      conversions: conversions.map(({ conversion }) => conversion),
-      removals,
-    })
+    const { revision } = registry
+    return encodeRequest({ gateway, number, retried, revision, updates, commands })
   }
 
   /** Undefined: nobody has answered in time. */
@@ -268,14 +238,7 @@ export class Lane {
   }
 }
 
-/** Removals of one request. */
-const MAX_REMOVALS = 1000
-
-function settle(
-  { updates, conversions, removals }: Batch,
-  reply: PartitionReply | undefined,
-  mailbox: ByteBound,
-): void {
+function settle({ updates, commands }: Batch, reply: PartitionReply | undefined, mailbox: ByteBound): void {
   const missing = reply === undefined ? unanswered() : undefined
   for (const [i, { update, wanted, bytes }] of updates.entries()) {
     mailbox.release(bytes)
@@ -284,11 +247,10 @@ function settle(
     else if (result instanceof ApiError) wanted.refused(result, update)
     else wanted.applied(result, update)
   }
-  for (const [i, { bytes, done }] of conversions.entries()) {
-    mailbox.release(bytes)
-    done(missing ?? reply!.conversions[i]!)
+  for (const [i, { kind, bytes, done }] of commands.entries()) {
+    if (kind.isBounded) mailbox.release(bytes)
+    done(missing ?? reply!.commands[i])
   }
-  for (const [i, { done }] of removals.entries()) done(missing ?? reply!.removals[i]!)
 }
 
 function unanswered(): ApiError {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Command, CommandKind } from '../../actor/command.ts'
 import { ActorHost, type HostParts } from '../../actor/host.ts'
 import type { Partition } from '../../actor/partition.ts'
 import { snapshotOf } from '../../actor/recovery.ts'
@@ -10,7 +11,6 @@ import type { Measurer } from '../../spatial/port.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ApiError } from '../../runtime/errors.ts'
-import { findUserRecord } from '../../users/userQueries.ts'
 import type { StoreSalt } from '../../events/ids.ts'
 import {
   decodeRequest,
@@ -28,8 +28,8 @@ import { wantedOf, type RemoteUpdate } from '../protocol/updateRows.ts'
  * Invariants
  * 1. A request that is under way, or was the last of its gateway and answered, is not evaluated when it is asked again: the
  *    answer goes to whoever asked last.
- * 2. What this owner does not know of is told apart by the numbers of its updates (G9); a conversion has none, so one that
- *    is asked again is refused, because it may be in the log.
+ * 2. What this owner does not know of is told apart by the numbers of its updates (G9); for a command that is asked again its
+ *    kind says what to do (`CommandKind.repeat`).
  * 3. Nothing is evaluated with a registry older than what the gateway had (G10).
  * The tests of these: test/cluster/weather.slow.test.ts, port.test.ts.
  */
@@ -77,6 +77,7 @@ export class OwnedPartition {
   readonly #partition: Partition
   readonly #parts: OwnedParts
   readonly #mailbox: ByteBound
+  readonly #kinds: ReadonlyMap<string, CommandKind>
   readonly #sessions = new Map<string, Session>()
   readonly #open = new Set<Promise<void>>()
   readonly #ending = new AbortController()
@@ -92,6 +93,8 @@ export class OwnedPartition {
     this.#partition = partition
     this.#parts = parts
     this.#mailbox = new ByteBound(parts.mailboxBytes)
+    const kinds = partition.types.flatMap(({ commands }) => commands)
+    this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]))
     const { registry, clock, turns } = parts
     // Events go with the commit into the log, which publishes them.
     const events = { add: () => {}, pendingBytes: 0 }
@@ -167,7 +170,7 @@ export class OwnedPartition {
 
   /** A gateway asks. */
   serve(bytes: Uint8Array, answer: (bytes: Uint8Array) => void): void {
-    const request = decodeRequest(bytes)
+    const request = decodeRequest(bytes, (name) => this.#kinds.get(name))
     const { gateway, number } = request
     const known = this.#sessions.get(gateway)
     // One that was on its way for long.
@@ -205,8 +208,9 @@ export class OwnedPartition {
 
   /** Resolves to the reply, once everything is durable; to undefined where there is no room, and nothing was done. */
   #apply(request: PartitionRequest): Promise<Uint8Array | undefined> {
-    const { updates, conversions, removals, retried } = request
-    const bytes = UPDATE_BYTES * (updates.length + conversions.length)
+    const { updates, commands, retried } = request
+    const bounded = commands.filter((one) => 'kind' in one && one.kind.isBounded)
+    const bytes = UPDATE_BYTES * (updates.length + bounded.length)
     const mostBytes = this.#mailbox.limit - this.#mailbox.used
     // Whole or not at all; one that would never fit has to be let in when it is alone.
     if (bytes > mostBytes && this.#mailbox.used > 0) return Promise.resolve(undefined)
@@ -214,24 +218,21 @@ export class OwnedPartition {
     for (const run of runsOf(updates)) {
       results.take(run, (submitter) => this.host.submit(run, 0, submitter))
     }
-    const recorded = conversions.map(async (conversion) => {
-      if (retried) return mayBeRecorded()
-      try {
-        return await this.host.record(conversion, 0)
-      } catch (error) {
-        return error as ApiError
-      }
-    })
-    const removed = removals.map(async ({ scope, recordId }) => {
-      const found = await this.host.read(() => findUserRecord(this.host, this.#parts.salt, scope, recordId))
-      const isRemoved = found !== undefined && (await this.host.remove(found.partition, found.row, recordId))
-      // It was there when it was asked for the first time, or the gateway would not ask.
-      return isRemoved || retried
-    })
-    return Promise.all([results.all, Promise.all(recorded), Promise.all(removed)]).then(
-      ([ofUpdates, ofConversions, ofRemovals]) =>
-        encodeReply({ updates: ofUpdates, conversions: ofConversions, removals: ofRemovals }),
+    const executed = commands.map((one) => ('kind' in one ? this.#execute(one, retried) : one))
+    return Promise.all([results.all, Promise.all(executed)]).then(([ofUpdates, ofCommands]) =>
+      encodeReply({ updates: ofUpdates, commands: ofCommands }),
     )
+  }
+
+  /** Resolves to the result, or to why the command was refused. */
+  async #execute({ kind, args }: Command, retried: boolean): Promise<unknown> {
+    const apply = () => this.host.executeIn(this.#partition, kind, args, 0)
+    try {
+      return await (retried ? kind.repeat(apply) : apply())
+    } catch (error) {
+      if (error instanceof ApiError) return error
+      throw error
+    }
   }
 
   #remember(gateway: string, session: Session): void {
@@ -302,14 +303,4 @@ function runsOf(updates: readonly RemoteUpdate[]): RemoteUpdate[][] {
     else runs.push([update])
   }
   return runs
-}
-
-function mayBeRecorded(): ApiError {
-  return new ApiError(
-    503,
-    'It is not known whether the event was recorded. Look for it before sending it again.',
-    {
-      retryAfter: 1,
-    },
-  )
 }

@@ -1,10 +1,10 @@
 import { Packr } from 'msgpackr'
-import type { Conversion } from '../../model/event.ts'
 import type { RangedBeacon } from '../../model/beacon.ts'
 import type { Metadata } from '../../model/metadata.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import type { DeviceType } from '../../model/update.ts'
 import { ApiError } from '../../runtime/errors.ts'
+import type { Command, CommandKind } from '../../actor/command.ts'
 import type { Outcome, UserAnswer, UserQuestion } from '../../actor/port.ts'
 import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type WholeRows } from './updateRows.ts'
 
@@ -12,21 +12,19 @@ import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type Whole
  * What gateways and the owners of partitions say to each other, as bytes (MessagePack). docs/protocol.md tells when.
  *
  * ```
- * request  [gateway, number, retried, registry revision, updates as of updateRows.ts, conversion*, removal*]
- * reply    [update result*, conversion result*, removed*], or nothing: busy, ask again
+ * request  [gateway, number, retried, registry revision, updates as of updateRows.ts, command*]
+ * command  [name of its kind, arguments as the kind encodes them]
+ * reply    [update result*, command result*], or nothing: busy, ask again
  *          in place of the update results their number, where all are 0
- * result   0: applied, nothing else wanted · [0 | 1 repeated, user, event*] · [code, message, param, type, retryAfter]
+ * result   of an update: 0: applied, nothing else wanted · [0 | 1 repeated, user, event*] · refusal
+ *          of a command: [0, result] · refusal
+ * refusal  [code, message, param, type, retryAfter]
  * question [registry revision, partition*, JSON]
  * answer   [partition*, user*, hasMore]
  * ```
  */
 
-export interface Removal {
-  readonly scope: ScopeId
-  readonly recordId: string
-}
-
-export interface PartitionRequest<U = RemoteUpdate> {
+export interface PartitionRequest<U = RemoteUpdate, C = Command | ApiError> {
   /** Who asks: another name with each start of a gateway. */
   readonly gateway: string
   /** Ascends with each request of the gateway to the partition; one that is asked again keeps its own. */
@@ -36,45 +34,46 @@ export interface PartitionRequest<U = RemoteUpdate> {
   /** Of the gateway: what was evaluated by it there must not be evaluated by less. */
   readonly revision: number
   readonly updates: readonly U[]
-  readonly conversions: readonly Conversion[]
-  readonly removals: readonly Removal[]
+  /** As the owner reads them: an error in place of one whose kind it does not know. */
+  readonly commands: readonly C[]
 }
 
 export type UpdateResult = 0 | Outcome | ApiError
 
 export interface PartitionReply {
   readonly updates: readonly UpdateResult[]
-  /** JSON of the event. */
-  readonly conversions: readonly (string | ApiError)[]
-  readonly removals: readonly boolean[]
+  /** Each a refusal or what the kind makes of it. */
+  readonly commands: readonly unknown[]
 }
 
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
 
 type Nil<T> = T | null | undefined
 
-export function encodeRequest(request: PartitionRequest<NumberedUpdate>): Uint8Array {
-  const { gateway, number, retried, revision, updates, conversions, removals } = request
+export function encodeRequest(request: PartitionRequest<NumberedUpdate, Command>): Uint8Array {
+  const { gateway, number, retried, revision, updates, commands } = request
   return packr.pack([
     gateway,
     number,
     retried,
     revision,
     rowWriter.write(updates),
-    conversions.map((conversion) => JSON.stringify(conversion)),
-    removals.map(({ scope, recordId }) => [scope, recordId]),
+    commands.map(({ kind, args }) => [kind.name, kind.encode(args)]),
   ])
 }
 
-export function decodeRequest(bytes: Uint8Array): PartitionRequest {
-  const [gateway, number, retried, revision, rows, conversions, removals] = packr.unpack(bytes) as [
+/** @param kindOf the kind of that name */
+export function decodeRequest(
+  bytes: Uint8Array,
+  kindOf: (name: string) => CommandKind | undefined,
+): PartitionRequest {
+  const [gateway, number, retried, revision, rows, commands] = packr.unpack(bytes) as [
     string,
     number,
     boolean,
     number,
     Uint8Array,
-    string[],
-    [ScopeId, string][],
+    [string, unknown][],
   ]
   return {
     gateway,
@@ -82,32 +81,42 @@ export function decodeRequest(bytes: Uint8Array): PartitionRequest {
     retried,
     revision,
     updates: readRows(rows, wholeRows),
-    conversions: conversions.map((json) => JSON.parse(json) as Conversion),
-    removals: removals.map(([scope, recordId]) => ({ scope, recordId })),
+    commands: commands.map(([name, args]) => {
+      const kind = kindOf(name)
+      return kind === undefined ? unknownKind(name) : { kind, args: kind.decode(args) }
+    }),
   }
 }
 
 /** @param reply undefined: busy */
 export function encodeReply(reply: PartitionReply | undefined): Uint8Array {
   if (reply === undefined) return packr.pack(null)
-  const { updates, conversions, removals } = reply
+  const { updates, commands } = reply
   return packr.pack([
     updates.every((result) => result === 0) ? updates.length : updates.map(resultRow),
-    conversions.map((one) => (typeof one === 'string' ? one : refusalRow(one))),
-    removals,
+    commands.map((result) => (result instanceof ApiError ? refusalRow(result) : [0, result])),
   ])
 }
 
 /** Undefined: busy. */
 export function decodeReply(bytes: Uint8Array): PartitionReply | undefined {
-  const whole = packr.unpack(bytes) as [ResultRow[] | number, (string | RefusalRow)[], boolean[]] | null
+  const whole = packr.unpack(bytes) as [ResultRow[] | number, (readonly [0, unknown] | RefusalRow)[]] | null
   if (whole === null) return undefined
-  const [updates, conversions, removals] = whole
+  const [updates, commands] = whole
   return {
     updates: typeof updates === 'number' ? Array.from<0>({ length: updates }).fill(0) : updates.map(resultOf),
-    conversions: conversions.map((one) => (typeof one === 'string' ? one : refusalOf(one))),
-    removals,
+    commands: commands.map((row) => (row[0] === 0 ? row[1] : refusalOf(row as RefusalRow))),
   }
+}
+
+function unknownKind(name: string): ApiError {
+  return new ApiError(
+    503,
+    `The process that has this partition does not know "${name}". It may be of an older release.`,
+    {
+      retryAfter: 1,
+    },
+  )
 }
 
 /** A question to all who have some of the partitions. */

@@ -1,0 +1,61 @@
+import { strangerId } from '../events/ids.ts'
+import { conversionJson } from '../events/record.ts'
+import { deviceHash } from '../model/deviceHash.ts'
+import type { Conversion } from '../model/event.ts'
+import { ApiError } from '../runtime/errors.ts'
+import type { CommandKind } from './command.ts'
+import { identify } from './identity.ts'
+
+/**
+ * Puts a conversion into the event log, and answers the event's JSON. It changes no state, and has no number by which a resend
+ * could be told apart.
+ */
+export const CONVERSION: CommandKind<Conversion, string> = {
+  name: 'conversion',
+  isBounded: true,
+  // So that a first update and its conversion find each other.
+  isBeforeUpdates: false,
+
+  partitionOf: ({ deviceId }, { partitions }) => deviceHash(deviceId) % partitions,
+
+  /** As JSON, for the keys of its metadata may be any. */
+  encode: (conversion) => JSON.stringify(conversion),
+  decode: (json) => JSON.parse(json as string) as Conversion,
+
+  apply(partition, conversion) {
+    const { table, salt } = partition
+    const { row } = identify(table, conversion)
+    const user = row < 0 ? undefined : table.profile(row)
+    const accuracy = table.accuracy(row)
+    const position = user && {
+      latitude: table.latitude(row),
+      longitude: table.longitude(row),
+      accuracy: Number.isNaN(accuracy) ? undefined : accuracy,
+    }
+    const { scope, deviceId, createdAt } = conversion
+    const userId = user?.id ?? strangerId(salt, scope, deviceId, conversion.userId)
+    const id = partition.nextEventId()
+    const json = conversionJson(id, conversion, user ?? { id: userId }, position)
+    partition.addEvent({
+      scope,
+      id,
+      type: conversion.name,
+      deviceId,
+      userId: user?.userId ?? conversion.userId,
+      userRecordId: userId,
+      createdAt,
+      actualCreatedAt: conversion.receivedAt,
+      json,
+    })
+    return json
+  },
+
+  repeat: () =>
+    Promise.reject(
+      new ApiError(
+        503,
+        'It is not known whether the event was recorded. Look for it before sending it again.',
+        { retryAfter: 1 },
+      ),
+    ),
+}

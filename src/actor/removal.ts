@@ -1,0 +1,47 @@
+import { locateUserRecord } from '../events/ids.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { CommandKind } from './command.ts'
+import { writeRemoved } from './deviceRows.ts'
+
+export interface Removal {
+  readonly scope: ScopeId
+  /** `_id` of the user's record. */
+  readonly recordId: string
+}
+
+/** Removes a user's record, and answers whether it was there. */
+export const REMOVAL: CommandKind<Removal, boolean> = {
+  name: 'removal',
+  // It makes room.
+  isBounded: false,
+  // An update of the same batch is of a record that stays.
+  isBeforeUpdates: true,
+  nowhere: false,
+
+  partitionOf({ recordId }, { partitions, salt }) {
+    const partition = locateUserRecord(salt, recordId)?.partition
+    return partition !== undefined && partition < partitions ? partition : undefined
+  },
+
+  encode: ({ scope, recordId }) => [scope, recordId],
+  decode(packed) {
+    const [scope, recordId] = packed as [ScopeId, string]
+    return { scope, recordId }
+  },
+
+  apply(partition, { scope, recordId }, { writer, time, removed }) {
+    const { table, number, salt } = partition
+    const located = locateUserRecord(salt, recordId)
+    if (located === undefined || located.partition !== number) return false
+    const { row } = located
+    // The row may have been freed, and used again.
+    if (!table.exists(row) || table.scope(row) !== scope || table.peek(row).id !== recordId) return false
+    removed.push({ scope, deviceId: table.peek(row).deviceId, recordId })
+    table.remove(row, time)
+    writeRemoved(writer, row)
+    return true
+  },
+
+  /** It was there when it was asked for the first time, or the gateway would not ask again. */
+  repeat: async (apply) => (await apply()) || true,
+}
