@@ -1,12 +1,7 @@
 import type { ScopeId } from '../../model/scope.ts'
 import type { Calls, Served } from '../nats/calls.ts'
-import {
-  decodeJson,
-  encodeJson,
-  type Interest,
-  type LookQuestion,
-  type RemovedRecord,
-} from '../protocol/positionProtocol.ts'
+import { decodeJson, encodeJson, type Interest, type LookQuestion } from '../protocol/positionProtocol.ts'
+import type { RemovedRecord } from '../../actor/command.ts'
 import type { LivePosition, PositionObserver, Positions } from '../../actor/port.ts'
 import { lookSubject, positionsSubject } from '../nats/subjects.ts'
 

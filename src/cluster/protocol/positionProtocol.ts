@@ -1,5 +1,6 @@
 import type { ScopeId } from '../../model/scope.ts'
 import type { LiveArea } from '../../spatial/liveAreas.ts'
+import type { RemovedRecord } from '../../actor/command.ts'
 import type { LivePosition } from '../../actor/port.ts'
 
 /** What gateways and owners tell each other of positions, as JSON. */
@@ -21,12 +22,6 @@ export interface LookAnswer {
 export interface PositionNews {
   readonly moved: readonly LivePosition[]
   readonly removed: readonly RemovedRecord[]
-}
-
-export interface RemovedRecord {
-  readonly scope: ScopeId
-  readonly deviceId: string
-  readonly recordId: string
 }
 
 /** A gateway that wants {@link PositionNews}. */
