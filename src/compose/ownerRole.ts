@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { eventsOfFrame } from '../actor/frameEvents.ts'
 import type { ActorHost } from '../actor/host.ts'
+import { Partition } from '../actor/partition.ts'
 import { TwiceObserved } from '../actor/copiedPositions.ts'
 import { HostPositions } from '../actor/hostPositions.ts'
 import { PartitionServer } from '../cluster/owner/partitionServer.ts'
@@ -56,7 +57,7 @@ export async function openOwners(ground: DistributedParts) {
     measurer,
     prepare: options.tile38Candidates ? tile38?.copies.prepare.bind(tile38.copies) : undefined,
     mailboxBytes: shareOf(mailboxBytes, partitions),
-    updatesPerSecond: limits['POST /v1/track'] ?? 1,
+    createPartition: (number) => new Partition(number, salt, limits['POST /v1/track']),
     openLog: (partition, fencedOut) =>
       openJetStreamLog({
         partition,

@@ -1,5 +1,6 @@
 import type { EventIndex, Scopes, StoredEvent, EventPage } from '../../src/events/port.ts'
 import { storeSalt } from '../../src/events/ids.ts'
+import type { ActorType } from '../../src/actor/actorType.ts'
 import { ActorHost } from '../../src/actor/host.ts'
 import type { Intake, Submitter } from '../../src/actor/port.ts'
 import { Partition, type Applied } from '../../src/actor/partition.ts'
@@ -59,6 +60,14 @@ export class MemoryLog implements CommitLog {
     this.inFlight = undefined
     this.frames.push(payload)
     done()
+  }
+
+  /** What a process finds on the disk after this one was killed: the frame in flight is lost. */
+  killed(): MemoryLog {
+    const left = new MemoryLog()
+    left.frames.push(...this.frames)
+    left.trimmedTo = this.trimmedTo
+    return left
   }
 
   *read(position: number): Iterable<LogFrame> {
@@ -226,6 +235,7 @@ export interface EngineOptions {
   readonly clock?: ManualClock
   readonly world?: World
   readonly measurer?: Measurer
+  readonly types?: readonly ActorType[]
 }
 
 export class Engine {
@@ -247,7 +257,7 @@ export class Engine {
     this.events = options.events ?? new MemoryEvents()
     this.partitions = Array.from(
       { length: options.partitions ?? 4 },
-      (_, number) => new Partition(number, SALT),
+      (_, number) => new Partition(number, SALT, 1, options.types),
     )
     const { partitions, log, snapshots, events, clock } = this
     this.recovered = recover(partitions, log, snapshots, events, clock.now())

@@ -8,6 +8,7 @@ import {
   type OpenCall,
   type Served,
 } from '../../src/cluster/nats/calls.ts'
+import { Partition } from '../../src/actor/partition.ts'
 import { PartitionServer, type PartitionServerParts } from '../../src/cluster/owner/partitionServer.ts'
 import type { Intake, Outcome, Users } from '../../src/actor/port.ts'
 import { FencedOut } from '../../src/log/errors.ts'
@@ -232,7 +233,7 @@ export function serverOf(
     salt: SALT,
     clock,
     mailboxBytes: 16 * 1024 * 1024,
-    updatesPerSecond: 1,
+    createPartition: (number) => new Partition(number, SALT),
     isLive: () => true,
     lost: () => {},
     troubled: () => {},
@@ -240,6 +241,81 @@ export function serverOf(
   })
   server.start()
   return server
+}
+
+/** Hosts that take partitions from each other, and the logs that they share. */
+export class Hosts {
+  readonly logs = new SharedLogs()
+  /** How many partitions changed hands in peace, and by force. */
+  given = 0
+  taken = 0
+  readonly #random: Random
+  readonly #servers: readonly ReturnType<typeof serverOf>[]
+  /** By partition. */
+  readonly #owners: number[] = []
+  /** Partitions of which a host does not know that it has lost them. */
+  readonly #zombies = new Set<string>()
+
+  constructor(
+    random: Random,
+    calls: SimulatedCalls,
+    engine: { readonly world: World; readonly clock: Clock },
+    parts: Partial<PartitionServerParts> = {},
+  ) {
+    this.#random = random
+    const snapshots = new SharedMemorySnapshots()
+    this.#servers = Array.from({ length: 3 }, (_, host) =>
+      serverOf(calls, engine, {
+        snapshots,
+        openLog: async (n, fencedOut) => this.logs.open(n, fencedOut),
+        lost: (n) => void this.#zombies.delete(`${host} ${n}`),
+        ...parts,
+      }),
+    )
+  }
+
+  async start(): Promise<void> {
+    for (let n = 0; n < PARTITIONS; n++) {
+      this.#owners[n] = n % 3
+      await this.#servers[n % 3]!.acquire(n)
+    }
+  }
+
+  /** Some partitions change hands while updates are under way. */
+  async disturb(): Promise<void> {
+    const random = this.#random
+    const turns = random.below(20)
+    const kinds = Array.from({ length: PARTITIONS }, () => random.next())
+    const shift = 1 + random.below(2)
+    const isDue = random.chance(0.3)
+    for (let i = 0; i < turns; i++) await nextTurn()
+    if (isDue) for (const server of this.#servers) server.checkpoint(0)
+    await Promise.all(
+      kinds.map(async (kind, n) => {
+        if (kind > 0.6) return
+        const from = this.#owners[n]!
+        const to = (from + shift) % 3
+        if (this.#zombies.has(`${to} ${n}`)) return
+        this.#owners[n] = to
+        if (kind < 0.3) {
+          this.given++
+          await this.#servers[from]!.release(n)
+        } else {
+          this.taken++
+          this.#zombies.add(`${from} ${n}`)
+        }
+        await this.#servers[to]!.acquire(n)
+      }),
+    )
+  }
+
+  /** Who has lost partitions without knowing goes. */
+  async settle(): Promise<void> {
+    for (const zombie of this.#zombies) {
+      const [host, n] = zombie.split(' ').map(Number) as [number, number]
+      await this.#servers[host]!.release(n)
+    }
+  }
 }
 
 /** A geofence about {@link HERE}, the same in every process. */

@@ -1,5 +1,5 @@
 import type { ActorHost } from '../../actor/host.ts'
-import { Partition } from '../../actor/partition.ts'
+import type { Partition } from '../../actor/partition.ts'
 import { recoverPartition } from '../../actor/partitionRecovery.ts'
 import { Turns } from '../../actor/turns.ts'
 import type { FencedOut } from '../../log/errors.ts'
@@ -22,8 +22,8 @@ export interface PartitionServerParts extends Omit<OwnedParts, 'turns'> {
   readonly calls: Calls
   /** Becomes the owner; `fencedOut` is called once, when another is known. */
   openLog(partition: number, fencedOut: (error: FencedOut) => void): Promise<PartitionLog>
-  /** What the limit lets a device send; Infinity: all. */
-  readonly updatesPerSecond: number
+  /** An empty partition. */
+  createPartition(number: number): Partition
   /** Whether the other hosts know of this one: see `Ownership.isLive`. */
   isLive(): boolean
   /** The partition has another owner, and has been dropped. */
@@ -64,7 +64,7 @@ export class PartitionServer implements OwnershipHandlers {
   }
 
   async acquire(number: number): Promise<number> {
-    const { calls, openLog, registry, snapshots, clock, salt, updatesPerSecond } = this.#parts
+    const { calls, openLog, createPartition, registry, snapshots, clock } = this.#parts
     let owned: OwnedPartition | undefined
     let fencedOut: FencedOut | undefined
     const log = await openLog(number, (error) => {
@@ -72,7 +72,7 @@ export class PartitionServer implements OwnershipHandlers {
       if (owned !== undefined) this.#lose(owned)
     })
     try {
-      const create = () => new Partition(number, salt, updatesPerSecond)
+      const create = () => createPartition(number)
       const recovered = await recoverPartition(create, log, snapshots, clock.now())
       await revisionReached(registry, recovered.revision, this.#stopped.signal)
       // From here on nothing waits.
