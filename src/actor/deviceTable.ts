@@ -16,9 +16,10 @@ import { RowIndex } from '../runtime/rowIndex.ts'
  * Does not own: what an update means, durability.
  *
  * Invariants
- * 1. A row number names one record as long as it lives; a freed row is not reused within the same second, so that
- *    the id derived from (second, partition, row) stays unique.
- * 2. The records of one device form a chain, headed by its entry in the look-up; so do those of a user who has a userId.
+ * - DEVICES-1: A row number names one record for as long as the record exists. A freed row is not reused within the
+ *   same second, so the id that is derived from (second, partition, row) stays unique.
+ * - DEVICES-2: The records of one device form a chain that starts at its entry in the look-up. So do the records of a
+ *   user who has a userId.
  */
 
 export const FLAG_FOREGROUND = 1

@@ -35,13 +35,14 @@ import {
  * Does not own: what an update means (partition.ts), recovery (recovery.ts), snapshots (checkpoint.ts).
  *
  * Invariants
- * 1. Nobody is told of an update, an event or a removal before its frame is durable (G1, G5).
- * 2. Updates of a device are applied in the order of submission, because a device has one partition (G3).
- * 3. A batch reads one registry revision: it is evaluated in one go, and edits happen between batches (G10).
- * 4. Readers run between batches, so they see committed state only.
- * 5. What waits is bounded in bytes; past the bound a submission is refused whole (G7).
- * 6. A device whose update takes long lets others go first (backlog.ts): they are evaluated in each batch before it, and
- *    while something is measured for it, those of its partition go on.
+ * - HOST-1: No update, event or removal is reported to anybody before its frame is durable (G1, G5).
+ * - HOST-2: Updates of a device are applied in the order of submission, because a device belongs to one partition (G3).
+ * - HOST-3: A batch reads one registry revision: it is evaluated without interruption, and edits happen between batches
+ *   (G10).
+ * - HOST-4: Readers run between batches, so they see only committed state.
+ * - HOST-5: The bytes of waiting updates are bounded. A submission that does not fit is refused as a whole (G7).
+ * - HOST-6: A device whose update takes long lets others go first (backlog.ts): they are evaluated before it in each
+ *   batch, and while something is measured for it, the other devices of its partition continue.
  */
 
 export interface HostParts {

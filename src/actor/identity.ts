@@ -8,7 +8,7 @@ export type IdentityFields = Pick<
   'scope' | 'deviceId' | 'userId' | 'installId' | 'stream' | 'sequence'
 >
 
-/** Which record of a device an update belongs to (evaluation.md, "Identity"). */
+/** Which record of a device an update belongs to (docs/spec.md, "Identity"). */
 export interface Identity {
   /** −1: a new record. */
   readonly row: number

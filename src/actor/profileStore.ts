@@ -19,8 +19,9 @@ import { packProfile, unpackProfile } from './profileCodec.ts'
  * Owns: packing, the chunks. Does not own: which rows there are, look-ups.
  *
  * Invariants
- * 1. An entry of a chunk is in use as long as its row holds its place.
- * 2. Of every chunk but the last at least half is in use: else what is in use moves on, and the chunk goes.
+ * - PROFILES-1: An entry of a chunk is in use exactly as long as its row holds the entry's place.
+ * - PROFILES-2: At least half of each chunk except the last is in use. Otherwise its entries are moved and the chunk is
+ *   dropped.
  */
 
 const CHUNK_BYTES = 64 * 1024

@@ -46,9 +46,9 @@ export interface BridgeStatus {
  * Owns: the cursor and the connection. Does not own: what happened (the feed), what subscribers have seen (JetStream).
  *
  * Invariants
- * 1. What the stream holds of an event log is in the order of the log, without a gap and each once (G2, G3).
- * 2. NATS being slow or gone costs nobody anything: the backlog is the event log.
- * The tests of these: test/delivery/nats.test.ts.
+ * - BRIDGE-1: What the stream holds of an event log is in the order of the log, without a gap, and each event once (G2,
+ *   G3).
+ * - BRIDGE-2: NATS being slow or gone costs nothing elsewhere: the backlog is the event log.
  */
 export class NatsBridge {
   readonly name = 'NATS bridge'

@@ -62,8 +62,9 @@ export interface StoredMessage {
  * word, and what comes after it would be stored in its stead.
  *
  * Invariants
- * 1. A batch is stored whole or not at all, in its order, right behind what this writer knows to be the end.
- * 2. Another batch goes out only once the one before is known to be stored.
+ * - NATS-STREAM-1: A batch is stored whole or not at all, in its order, directly after what this writer knows to be the
+ *   end.
+ * - NATS-STREAM-2: The next batch is sent only once the one before is known to be stored.
  */
 export class NatsStream {
   readonly #connection: NatsConnection

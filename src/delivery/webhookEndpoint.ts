@@ -22,10 +22,12 @@ import { conclude } from './webhookRetry.ts'
  * Owns: which delivery is sent when, what counts as failing. Does not own: requests (Send), what is kept (DeliveryStore).
  *
  * Invariants
- * 1. What is sent is stored before, with the cursor past it, so that no end of the process loses or renames it.
- * 2. Of a device, one delivery is under way; the next is sent once it is delivered or given up.
- * 3. Nothing is given up while the whole endpoint fails: it is paused instead, and keeps what it has and its cursor.
- * 4. What waits in memory is bounded: past {@link WINDOW} deliveries the cursor rests.
+ * - WEBHOOK-1: A delivery is stored, with the cursor past it, before it is sent. So it is neither lost nor given
+ *   another id when the process ends, however it ends.
+ * - WEBHOOK-2: At most one delivery of a device is in flight. The next one is sent once it is delivered or given up.
+ * - WEBHOOK-3: Nothing is given up while the whole endpoint fails. Instead the endpoint is paused, and keeps its
+ *   deliveries and its cursor.
+ * - WEBHOOK-4: The number of deliveries that wait in memory is bounded: at {@link WINDOW} deliveries the cursor stops.
  */
 
 /** Deliveries that are taken out of the log ahead of their turn. */

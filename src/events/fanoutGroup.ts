@@ -15,8 +15,8 @@ import type { PlacedEvent, StoredEvent, EventPage } from './port.ts'
  * Owns: the cursor, groups. Does not own: readers that are behind (eventReader.ts): they leave and come back.
  *
  * Invariants
- * 1. A member gets the wanted events after its place, in the order of the log, each once.
- * 2. Nobody waits for a member: one that cannot take a part at once is let go of.
+ * - FANOUT-1: A member gets the wanted events after its position, in the order of the log, each once.
+ * - FANOUT-2: Nobody waits for a member: one that cannot take a part at once is removed.
  */
 
 /** Events that are read at a time. */

@@ -12,8 +12,8 @@ import type { EventIndex, PlacedEvent, Scopes, StoredEvent, EventPage } from './
  * garbage collector move each of them twice, which is half of what an event costs here.
  *
  * Invariants
- * 1. Events come in the order of the log, each once for a cursor that is kept.
- * 2. An event is here only once its frame is durable (G5): the host adds it then.
+ * - FEED-1: Events come in the order of the log, each once for a cursor that is kept.
+ * - FEED-2: An event is in the feed only once its frame is durable (G5): the host adds it then.
  */
 
 /** Bytes, about, of the events that are kept in memory. */

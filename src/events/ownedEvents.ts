@@ -13,8 +13,9 @@ import type { ScopeId } from '../model/scope.ts'
  * Owns: the tables `owners` and `blocks`, and up to which place they are complete (`owned` in `meta`).
  * Does not own: events; those that are deleted leave by a trigger.
  *
- * Invariant: every event up to `owned` has a row for its device, one for its user where it has one, and lies within the
- * times of its block; there are no other rows (test/events/contract.ts: lists what an array would).
+ * Invariants
+ * - OWNED-EVENTS-1: Every event up to `owned` has a row for its device and, if it has a user, one for its user, and
+ *   lies within the times of its block. There are no other rows.
  */
 
 /** 2^15 places make a block: some 1.5 MB of rows. */

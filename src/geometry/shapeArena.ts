@@ -31,10 +31,13 @@ export interface ShapePlaces {
  * Prepared shapes, one after the other in chunks of shared memory, named by where they begin.
  *
  * Owns: the bytes. Does not own: which geofence a ref belongs to, and when to start anew.
- * 1. Append-only: what a ref names never changes or moves within its chunk, so other threads may read it.
- * 2. Growing adds a chunk, so that nothing is copied however many shapes there are; only the first chunk is replaced by
- *    one twice the size, until it is a whole one. Readers of the old one keep a complete older state.
- * 3. Removing only counts; the owner builds a new arena when it is `wasteful`.
+ *
+ * Invariants
+ * - ARENA-1: The arena is append-only: what a ref names never changes or moves within its chunk, so other threads may
+ *   read it.
+ * - ARENA-2: Growing adds a chunk, so nothing is copied however many shapes there are. Only the first chunk is replaced
+ *   by one of twice the size, until it has the full size. Readers of the old one keep a complete older state.
+ * - ARENA-3: Removing a shape only counts it. The owner builds a new arena when this one is `wasteful`.
  */
 export class ShapeArena {
   readonly #chunks: layout.ShapeWords[] = [chunkOf(FIRST_WORDS)]

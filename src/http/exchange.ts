@@ -29,11 +29,13 @@ const SMALL_BODY_BYTES = 16 * 1024
 /**
  * One request and its answer: the only object made for it. It is the handler's {@link Call} and its {@link Reply}.
  *
- * Owns: the body's buffer, the counters of {@link Shared} for this request. Invariants:
- * 1. It is settled exactly once: when the answer has been handed over whole, or when the client has hung up.
- *    Settling gives back all that it counted for.
- * 2. After that `res` is not touched: uWebSockets.js throws where it is.
- * 3. `req` is not kept: it lives during the first callback only.
+ * Owns: the body's buffer, the counters of {@link Shared} for this request.
+ *
+ * Invariants
+ * - EXCHANGE-1: It is settled exactly once: when the whole answer has been handed over, or when the client has
+ *   disconnected. Settling releases everything that was counted for it.
+ * - EXCHANGE-2: After that `res` is not touched, because uWebSockets.js throws on any access.
+ * - EXCHANGE-3: `req` is not kept, because it is valid only during the first callback.
  */
 export class Exchange implements Reply, BodyHolder {
   params: unknown = undefined

@@ -28,7 +28,7 @@ export function createdQuery(created: string) {
 }
 
 /**
- * What every list of records takes (clients.md, "Records"); to be spread into a route's query schema.
+ * What every list of records takes; to be spread into a route's query schema.
  * @param created see {@link createdQuery}
  * @param updated the field that updatedBefore and updatedAfter are about, and what it says
  */

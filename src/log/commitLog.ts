@@ -90,11 +90,13 @@ export function openCommitLog(options: CommitLogOptions): CommitLog & CopyableLo
 /**
  * Append-only segments with one writer.
  *
- * 1. A frame is written at the newest segment's end, flushed, and only then counts: `position`, readers and `done`.
- * 2. A segment that is full is cut to its length and flushed, the next one is created and flushed, and MANIFEST
- *    names it, before its first frame is written. So only the newest segment can end in a torn frame.
- * 3. MANIFEST stops naming a segment before it is unlinked. Rotation and trimming never run at the same time.
- * 4. Behind the newest segment's last frame there are only zeros.
+ * Invariants
+ * - LOG-1: A frame is written at the end of the newest segment and flushed. Only then does it count for `position`,
+ *   readers and `done`.
+ * - LOG-2: A full segment is cut to its length and flushed, the next one is created and flushed, and MANIFEST names it,
+ *   before the first frame is written to it. So only the newest segment can end in a torn frame.
+ * - LOG-3: MANIFEST stops naming a segment before it is unlinked. Rotation and trimming never run at the same time.
+ * - LOG-4: Behind the last frame of the newest segment there are only zeros.
  */
 class SegmentLog implements CommitLog, CopyableLog {
   readonly #files: Files

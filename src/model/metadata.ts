@@ -1,6 +1,6 @@
 import { decimalOf } from './decimal.ts'
 
-/** Custom data on users, geofences and beacons: flat, values of three kinds (interface.md, field tables). */
+/** Custom data on users, geofences and beacons: flat, values of three kinds. */
 export type Metadata = Readonly<Record<string, string | number | boolean>>
 
 /** The most keys that the metadata of a geofence or beacon may have. */

@@ -17,7 +17,7 @@ export const GUIDES_PATH = '/docs/guides'
 
 const FOLDER = new URL('../../docs/guides/', import.meta.url)
 
-/** A line of the list in docs/guides/README.md, `- [Title](name.md): …`: the guides and their order. */
+/** A line of the list in docs/guides/README.md, a link and what the guide is about: the guides and their order. */
 const ENTRY = /^- \[([^[\]]+)\]\(((?:\.\.\/)?[a-z-]+)\.md\)/gm
 
 /** The index of the guides and where their files are, read once. */

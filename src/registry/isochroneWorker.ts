@@ -15,11 +15,13 @@ const MOST_TIMEOUTS = 3
  * Computes the areas of isochrones in the background: of those that are new, and of all whose road network is another one than they
  * were computed on.
  *
- * 1. While a new area is computed the one before stays. A failure that another attempt would repeat is noted on the record, with its
- *    network; another network is asked again.
- * 2. What is to be done stands in the registry alone, so nothing is forgotten at an end of the process.
- * 3. Who has just been put does not wait for thousands that a new network, or an import, has made many.
- * 4. Who has failed waits for those who have not.
+ * Invariants
+ * - ISOCHRONES-1: While a new area is computed the previous one stays. A failure that another attempt would repeat is
+ *   noted on the record with its road network; another network is asked again.
+ * - ISOCHRONES-2: The work to be done is stored in the registry alone, so nothing is forgotten when the process ends.
+ * - ISOCHRONES-3: A record that has just been put does not wait for the thousands that a new network or an import has
+ *   made pending.
+ * - ISOCHRONES-4: A record whose computation has failed waits for those that have not failed.
  */
 export class IsochroneWorker {
   readonly name = 'isochrones'

@@ -76,9 +76,11 @@ const MAX_SLEEP_MS = 60_000
  * Owns: what an edit may do, and the image in memory, from which everything is read. Does not own: how an edit becomes durable
  * and comes into the image ({@link EditLog}), what is evaluated with it, and who may change it.
  *
- * 1. What changes something is called within {@link edit}. Where the registry is this process's own it may be called by itself
- *    too: it is then done when it returns.
- * 2. Dates act by themselves: reads follow the clock, the sweep writes them down as changes of their own.
+ * Invariants
+ * - REGISTRY-1: A method that changes something is called within {@link edit}. Where the registry belongs to this
+ *   process alone it may also be called directly, and the change is then complete when it returns.
+ * - REGISTRY-2: Dates act by themselves: reads follow the clock, and the sweep writes the changes down as changes of
+ *   their own.
  */
 export class Registry implements RegistryView {
   readonly keys: Keys

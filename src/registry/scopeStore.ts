@@ -13,8 +13,9 @@ import { RecordList } from './records/recordList.ts'
 /**
  * One scope in memory, the image of its rows. Owns no durability: the registry changes it after SQLite has.
  *
- * Invariants: `records` and `index` hold the same geofences, in the same slots; `#dated` holds those for which
- * {@link dueAt} is set, `#isochrones` the isochrones.
+ * Invariants
+ * - SCOPE-1: `records` and `index` hold the same geofences in the same slots. `#dated` holds those for which {@link
+ *   dueAt} is defined, and `#isochrones` holds the isochrones.
  */
 export class ScopeStore implements ScopeDirectory {
   settings: Settings = DEFAULT_SETTINGS

@@ -20,7 +20,7 @@ export interface BeaconStep {
 const NO_TRANSITIONS: readonly BeaconTransition[] = []
 
 /**
- * The step of a device among beacons (evaluation.md, "Beacons"). Pure; where nothing changes, the same array of visits
+ * The step of a device among beacons (docs/spec.md, "Beacons"). Pure; where nothing changes, the same array of visits
  * is returned. Exits come in the order of entry, then entries by beacon id. A beacon that is disabled or deleted is gone
  * without an event.
  */

@@ -12,7 +12,7 @@ export interface CrossedGeofence {
 }
 
 /**
- * The entry and exit of a geofence that was crossed between two updates (evaluation.md, `detectCrossings`), or
+ * The entry and exit of a geofence that was crossed between two updates (docs/guides/events.md, "Crossings"), or
  * undefined where its rules do not allow the entry. The time inside must make up the entry delay. The confidence is
  * 1: nobody has seen the device there.
  *

@@ -68,7 +68,7 @@ export interface Candidate {
  * @typeParam Facts what it needs to know of the world for one update
  */
 export interface Evaluator<Facts = unknown> {
-  /** The place of its events among those of the same update: lower first (clients.md section 4). */
+  /** The place of its events among those of the same update: lower first (docs/spec.md, "Order of events"). */
   readonly rank: number
   /** Things of the world that the last {@link facts} were held against: by them the host judges what an update costs. */
   readonly meetings?: number

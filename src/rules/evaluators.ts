@@ -14,9 +14,9 @@ import { NO_LIMITS, smallest, zoneWithin, type SafeZone } from './safeZone.ts'
  * Does not own: time and identity (actor/partition.ts), what each evaluator decides.
  *
  * Invariants
- * 1. Every evaluator sees the state before the update, so the order of the list decides nothing.
- * 2. Events are in the order of the evaluators' ranks.
- * 3. The safe zone lies within that of every evaluator.
+ * - EVALUATORS-1: Every evaluator sees the state before the update, so the order of the list has no effect.
+ * - EVALUATORS-2: Events are in the order of the evaluators' ranks.
+ * - EVALUATORS-3: The safe zone lies within the safe zone of every evaluator.
  */
 export function createEvaluators(): readonly Evaluator[] {
   return [new BeaconEvaluator(), new GeofenceEvaluator()]

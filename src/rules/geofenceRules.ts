@@ -8,15 +8,16 @@ import { isOpen } from '../model/operatingHours.ts'
 import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
 
 /**
- * What happens between one device and one geofence on one update: the transition table of evaluation.md, pure.
+ * What happens between one device and one geofence on one update: the transition table of docs/spec.md, pure.
  *
  * Owns: eligibility, entry, exit, dwell, and the name of the reason for each outcome (`explain` prints it).
  * Does not own: finding candidates, the order of events, the device's state.
  *
  * Invariants
- * 1. An entry needs no visit, an exit and a dwell need one; so entries and exits alternate.
- * 2. An ineligible geofence makes no event.
- * 3. The outcome depends on the arguments alone.
+ * - GEOFENCE-1: An entry requires that there is no visit; an exit and a dwell require one. So entries and exits
+ *   alternate.
+ * - GEOFENCE-2: An ineligible geofence causes no event.
+ * - GEOFENCE-3: The outcome depends on the arguments alone.
  */
 
 /** What geometry says of a geofence for this update. */
@@ -67,7 +68,7 @@ export interface Decision {
   readonly since: number | undefined
 }
 
-/** The first failing rule of eligibility, in the order of evaluation.md; undefined when the geofence may make events. */
+/** The first failing rule of eligibility, in the order of docs/spec.md; undefined when the geofence may make events. */
 export function ineligibility(geofence: GeofenceProperties, now: Circumstances): Ineligibility | undefined {
   if (!isActive(geofence)) return 'disabled'
   if (geofence.disableAfter !== undefined && now.receivedAt >= geofence.disableAfter) return 'expired'

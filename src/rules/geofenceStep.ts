@@ -12,11 +12,11 @@ import { type Circumstances } from './circumstances.ts'
  * and profile (the host), ids.
  *
  * Invariants
- * 1. Crossings come first, by time, each as entry and exit, because they happened before the update. Then exits,
- *    entries, dwells (clients.md section 4); within a kind, exits and dwells in the order of entry, entries by
- *    geofence id: the same for every engine, whatever order its index answers in.
- * 2. Where nothing changes, the same arrays of visits and approaches are returned.
- * 3. A visit whose geofence is gone from the registry is gone from the state, without an event.
+ * - STEP-1: Crossings come first, by time, each as an entry and an exit, because they happened before the update. Then
+ *   come exits, entries and dwells. Within a kind, exits and dwells are in the order of entry, and entries are in the
+ *   order of geofence ids: the same for every engine, in whatever order its index answers.
+ * - STEP-2: Where nothing changes, the same arrays of visits and approaches are returned.
+ * - STEP-3: A visit whose geofence has been removed from the registry is removed from the state without an event.
  */
 
 /** Where a user stays, and what it is about to enter. */

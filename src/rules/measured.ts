@@ -8,7 +8,8 @@ import type { GeofenceIndex, Measurer } from '../spatial/port.ts'
  * other take 200 ms. So an update that needs much is put aside, its shapes are measured by another thread, and then it is
  * evaluated with what that found. No other update goes to another thread, so the rest pays nothing for it.
  *
- * Invariant (G10): what was measured is of one registry revision of the scope, and counts at that revision only.
+ * Invariants
+ * - MEASURED-1: A measurement belongs to one registry revision of the scope and is valid for that revision only (G10).
  */
 
 /**

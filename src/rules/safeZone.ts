@@ -4,7 +4,7 @@ import { dwellMilliseconds, dwellMinutes, isMeantFor, isMeantForAddress, type Fa
 import { type Circumstances } from './circumstances.ts'
 
 /**
- * Hysteresis by safe distance (architecture.md section 4): after an evaluation, how far the device may move, and
+ * Hysteresis by safe distance: after an evaluation, how far the device may move, and
  * until when, before anything can change. Within the zone an update touches position, time and flags, and no more;
  * the result is the same as without it, which a property test holds.
  *

@@ -4,10 +4,11 @@
  * Owns: the order, the bound on the time that draining may take, the exit code. Does not own: what draining means to
  * a service; each finishes what it has accepted.
  *
- * 1. Services start in the order in which they were added and stop in the reverse: what users face starts last and
- *    drains first.
- * 2. Stopping happens once, however often it is asked for.
- * 3. A service that fails to stop keeps none of the others from stopping.
+ * Invariants
+ * - LIFECYCLE-1: Services start in the order in which they were added and stop in the reverse order: what users face
+ *   starts last and drains first.
+ * - LIFECYCLE-2: Stopping happens once, however often it is requested.
+ * - LIFECYCLE-3: A service that fails to stop does not prevent the others from stopping.
  */
 import type { Logger } from './logger.ts'
 

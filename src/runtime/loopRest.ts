@@ -5,8 +5,9 @@
  * wakes up thousands of times a second, which is a fifth of what an update over HTTP costs. While a batch gathers, nothing of what
  * arrives is answered before the batch's turn; so it is read together, shortly before.
  *
- * Invariant: the loop sleeps no longer than it would have been idle anyway, by what the while before was like. A loop that is busy
- * does not rest.
+ * Invariants
+ * - REST-1: The loop sleeps no longer than it would have been idle anyway, judged by the previous period. A busy loop
+ *   does not sleep.
  */
 export class LoopRest {
   readonly #parts: LoopParts

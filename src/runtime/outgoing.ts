@@ -10,9 +10,11 @@ import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
  * (DNS rebinding). Here the check stands inside the connection: the name is resolved once, every address that it has
  * must be a public one, and the socket is connected to those very addresses.
  *
- * 1. No connection to an address outside the public internet, unless it is allowed by the operator.
- * 2. Redirects are not followed: they are answers like any other.
- * 3. A request ends within its time, whatever the other side does, and so many bytes of an answer are read.
+ * Invariants
+ * - OUTGOING-1: No connection is made to an address outside the public internet unless the operator allows it.
+ * - OUTGOING-2: Redirects are not followed: they are treated like any other answer.
+ * - OUTGOING-3: A request ends within its time limit whatever the other side does, and a bounded number of bytes of an
+ *   answer is read.
  */
 
 /** Longer than any connection that will come about takes. */

@@ -5,8 +5,9 @@
  * Owns: places, the room of what is gone. Does not own: what the bytes mean, which rows there are.
  *
  * Invariants
- * 1. An entry of a chunk is in use as long as its row holds its place.
- * 2. Of every chunk but the last at least half is in use: else what is in use moves on, and the chunk goes.
+ * - ROWS-1: An entry of a chunk is in use exactly as long as its row holds the entry's place.
+ * - ROWS-2: At least half of each chunk except the last is in use. Otherwise its entries are moved and the chunk is
+ *   dropped.
  */
 
 const CHUNK_BYTES = 64 * 1024

@@ -22,8 +22,9 @@ const PLAIN = 3
  * The naive way keeps an object for each: its strings, its place in a map by id and in the garbage collector's rounds come to
  * some hundred bytes, and most geofences have no device near them for days.
  *
- * Invariant: an unpacked geofence is equal to its bytes. Each slot has one place where it may be kept unpacked, which
- * slots share once there are more of them than places.
+ * Invariants
+ * - SHELF-1: An unpacked geofence is equal to its bytes. Each slot has one place in which it may be kept unpacked.
+ *   Slots share places once there are more slots than places.
  */
 export class GeofenceShelf implements Shelf<GeofenceProperties> {
   readonly #bytes = new RowBytes()

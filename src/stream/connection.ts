@@ -24,10 +24,12 @@ import { letAnotherBegin } from './turns.ts'
  * features that handle them.
  *
  * Invariants
- * 1. Frames are numbered 1, 2, 3 …; each is taken in its turn or not at all, so the order of frames is the order of
- *    updates. After a `busy`, nothing is taken until the frame that it names comes again.
- * 2. Frames become durable in any order; `ack` goes out in theirs, and only for what is durable or refused (G1).
- * 3. What waits is bounded both ways: frames in flight by `busy`, unread answers by the end of the connection (G7).
+ * - STREAM-1: Frames are numbered 1, 2, 3 and so on. Each is accepted in its turn or not at all, so the order of frames
+ *   is the order of updates. After a `busy`, nothing is accepted until the frame that it names is sent again.
+ * - STREAM-2: Frames become durable in any order. An `ack` is sent in the order of frames, and only for what is durable
+ *   or refused (G1).
+ * - STREAM-3: What waits is bounded in both directions: frames in flight by `busy`, unread answers by closing the
+ *   connection (G7).
  */
 
 /** Bytes of frames that are not durable yet, per connection. */

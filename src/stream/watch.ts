@@ -16,9 +16,10 @@ const PARTS_A_TURN = 2
  * and what is sent is where it is then. So what waits is bounded by who is in the area, and the newest wins.
  *
  * Invariants
- * 1. Of each device the client is told: an enter, then moves, then a leave, then perhaps an enter again.
- * 2. Moves of a device are at least the interval apart; enters and leaves wait for nothing.
- * 3. A stay is in `#due` when there is something to tell at once, in `#resting` within an interval of the last message.
+ * - WATCH-1: For each device the client is told an enter, then moves, then a leave, and then perhaps an enter again.
+ * - WATCH-2: Moves of a device are at least the interval apart. Enters and leaves are not delayed.
+ * - WATCH-3: A stay is in `#due` when a message about it is to be sent at once, and in `#resting` during the interval
+ *   after its last message.
  */
 
 /** A device, where it is now, or was when its record went. */

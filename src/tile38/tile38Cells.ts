@@ -56,8 +56,9 @@ export interface CellSource {
  *
  * Owns: cells and the changes since. Does not own: shapes and distances (the index in memory).
  *
- * Invariant, held by test/tile38/tile38.slow.test.ts: candidates are a superset (G6). Of a geofence that is there, the last
- * change is either newer than the cell's revision, then it is among the changes; or not, then it was in the answer.
+ * Invariants
+ * - CELLS-1: Candidates are a superset (G6): if a geofence exists, its last change is either newer than the cell's
+ *   revision, and then it is among the changes, or not, and then it was in the answer.
  */
 export class Tile38Cells implements GeofenceIndex {
   /** Looks that a cell answered, and those that memory did. */

@@ -52,13 +52,17 @@ interface Mirrored {
  *
  * The naive way writes a geofence when it changes and believes what it finds. But a server that was killed has lost its last
  * second, another has taken its place, or stands empty; while it is written, some of it is new and some is old; and a process that
- * stood still goes on writing what another has written meanwhile. So:
- * 1. The collections have their writer's name. Two who believe to be the writer do not meet, and what an earlier life left
- *    is never read. Who begins to write drops those of all others.
- * 2. Before changes are written their revision is noted as begun, and behind them as done. What is between the two may or may not
- *    be in an answer.
- * 3. Each connection writes everything anew, and so does a look that finds the notes gone. A note is changed, and not made, but when a
- *    scope was written: so what was emptied while it was written to has no notes.
+ * stood still goes on writing what another has written meanwhile.
+ *
+ * Invariants
+ * - TILE38-1: The collections carry their writer's name. Two processes that both believe to be the writer do not
+ *   collide, and what an earlier process left is never read. A process that begins to write drops the collections of
+ *   all others.
+ * - TILE38-2: Before changes are written, their revision is noted as begun, and after them as done. Changes between the
+ *   two may or may not be in an answer.
+ * - TILE38-3: Each connection writes everything anew, and so does a look-up that finds the notes missing. A note is
+ *   only changed, never created, except when a scope has been written completely: so a collection that was emptied
+ *   while it was written has no notes.
  *
  * Owns: what Tile38 holds of geofences, hooks among it. Does not own: who may write, whether somebody asks (tile38Candidates.ts).
  */

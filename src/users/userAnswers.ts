@@ -27,8 +27,9 @@ import {
 /**
  * Answers to questions about users, of some of the partitions, and one answer out of several.
  *
- * Invariant: however the partitions are spread, the merged answers are what one host that has them all would answer.
- * The tests of it: test/actor/users.test.ts.
+ * Invariants
+ * - ANSWERS-1: However the partitions are distributed, the merged answers are the ones that a single host with all
+ *   partitions would give.
  */
 
 /** Users that are written in one step, and characters after which it ends. */

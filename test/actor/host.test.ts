@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Submitter } from '../../src/actor/port.ts'
+import { readFrame } from '../../src/actor/commitCodec.ts'
 import type { Applied } from '../../src/actor/partition.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
@@ -238,6 +239,48 @@ t.test('the mailbox', async (t) => {
     await engine.host.drained()
     t.equal(engine.counters().updates, 501)
   })
+})
+
+t.test('a batch reads one registry revision, and edits between batches are seen by the next', async (t) => {
+  const engine = engineWithGeofence()
+  const { events, log, world } = engine
+  const geofence = [...world.geofences(0).values()][0]!
+  const firstRevision = world.revision
+  const told: Promise<Told>[] = []
+  for (let i = 0; i < 30; i++) {
+    // Each finds the geofence there or not, in whatever turn it is evaluated.
+    if (world.geofences(0).size > 0) world.remove(geofence)
+    else world.put(geofence)
+    for (let j = 0; j < 5; j++) told.push(engine.track(engine.update({ deviceId: `${i}-${j}`, ...HERE })))
+    if (i % 3 > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  await Promise.all(told)
+  const updates = new Map<number, number>()
+  const revisions = new Map<number, Set<number>>()
+  for (const { position, payload } of log.read(1)) {
+    revisions.set(position, new Set())
+    readFrame(payload, {
+      commit(_partition, _sequence, revision, rows) {
+        updates.set(position, (updates.get(position) ?? 0) + rows)
+        revisions.get(position)!.add(revision)
+        return false
+      },
+      tableOf: () => undefined,
+      wantsEvents: false,
+      event() {},
+    })
+  }
+  const entries = (position: number) => events.positions.filter((each) => each === position).length
+  let withEntries = 0
+  for (const [position, count] of updates) {
+    const [revision, ...others] = revisions.get(position)!
+    t.strictSame(others, [], 'a frame names one revision')
+    // The first edit is a removal, so the geofence is there at every other revision.
+    const isThere = revision! % 2 === firstRevision % 2
+    t.equal(entries(position), isThere ? count : 0)
+    if (isThere) withEntries++
+  }
+  t.ok(updates.size > withEntries && withEntries > 0, `${updates.size} frames, ${withEntries} with entries`)
 })
 
 t.test('nobody is told before the frame is durable, and reads see what is durable', async (t) => {

@@ -10,7 +10,7 @@ import { coverages, signedDistance } from './oracleGeometry.ts'
 import { beaconContext, contextOf, eventRecord, iso, same, show } from './oracleRecords.ts'
 
 /**
- * The slow obvious evaluator: evaluation.md read anew, without a line of the engine. Every geofence is looked at for
+ * The slow obvious evaluator: docs/spec.md read anew, without a line of the engine. Every geofence is looked at for
  * every update; points in polygons by turf, distances by Karney's geodesics to edges walked in small pieces, coverage by
  * counting points of the disc, crossings by halving the way, hours by Intl, addresses by counting bits.
  *

@@ -30,6 +30,7 @@ export function track(
     readonly rateLimited?: boolean
     readonly wantsUser?: boolean
     readonly wantsEvents?: boolean
+    readonly isBehind?: boolean
   } = {},
 ): Promise<Outcome | ApiError> {
   return new Promise((resolve) => {
@@ -204,6 +205,7 @@ export function gatewayOf(
   options: {
     readonly mailboxBytes?: number
     readonly patienceMs?: number
+    readonly partitions?: number
     readonly pause?: () => Promise<unknown>
   } = {},
 ) {

@@ -123,6 +123,29 @@ t.test(
   },
 )
 
+t.test('the deliveries that wait in memory are bounded: the cursor stops', async (t) => {
+  let answers = false
+  const world = new World(t, async (): Promise<AttemptOutcome> => {
+    if (!answers) await new Promise<void>((resolve) => world.time.after(DAY, resolve))
+    return { at: world.time.now(), latency: 1, status: 200, body: '' }
+  })
+  await world.start({ id: HOOK })
+  const webhook = world.definitions.get(HOOK)!
+  for (let i = 0; i < 12; i++) world.happen(...Array.from({ length: 1000 }, (_, j) => `device-${i}-${j}`))
+  const pending = () => world.webhooks.standing(webhook).pending
+  await until(async () => {
+    await world.time.runUntil(world.time.now())
+    return pending() >= 10_000
+  })
+  for (let i = 0; i < 20; i++) await world.time.runUntil(world.time.now())
+  t.ok(pending() < 10_200, `${pending()} wait`)
+  answers = true
+  await until(async () => {
+    await world.time.runUntil(world.time.now() + DAY)
+    return pending() === 0 && world.webhooks.counters.delivered === 12_000
+  })
+})
+
 t.test('a sick endpoint gets one request at a time; back again, it gets what waited', async (t) => {
   let status = 503
   let inFlight = 0

@@ -1,5 +1,5 @@
 /**
- * What a native SDK reads, as strictly as the strictest of them (clients.md, section 3): where one would give up on an
+ * What a native SDK reads, as strictly as the strictest of them: where one would give up on an
  * answer, or on a part of it, this throws and says where. Written from the sources of the public iOS and Android SDKs.
  */
 import type { Json } from './contract.ts'

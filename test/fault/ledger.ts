@@ -2,7 +2,7 @@
  * What the clients of a server have seen, and the comparison with what it says when nothing is under way.
  *
  * What is wrong is collected as sentences in {@link Ledger.faults}; the number of the guarantee that is broken
- * (architecture.md, section 2) begins them.
+ * (docs/spec.md) begins them.
  */
 import { storeSalt, type StoreSalt } from '../../src/events/ids.ts'
 import type { Server } from '../kit/server.ts'

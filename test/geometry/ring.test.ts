@@ -556,6 +556,37 @@ t.test('the arena', async (t) => {
   t.throws(() => arena.add({ kind: 'circle', center: [0, 0], radius: 0 }), /radius must be positive: 0/)
 })
 
+t.test('growing and removing leave the bytes that others read as they are', async (t) => {
+  const arena = new ShapeArena()
+  const refs = [arena.add({ kind: 'polygon', ring: square })]
+  const [first] = arena.buffers
+  const firstBytes = Buffer.from(new Uint8Array(first!))
+  const used = arena.usedBytes
+  while (arena.buffers.length < 3) refs.push(arena.add({ kind: 'polygon', ring: drawnRing(500) }))
+  t.not(arena.buffers[0], first, 'the first chunk was replaced')
+  const older = Buffer.from(new Uint8Array(first!))
+  t.ok(older.subarray(0, used).equals(firstBytes.subarray(0, used)), 'its readers keep what was there')
+  const [whole, second] = arena.buffers
+  const before = [whole!, second!].map((buffer) => Buffer.from(new Uint8Array(buffer)))
+  for (const ref of refs.slice(0, 20)) arena.remove(ref)
+  while (arena.buffers.length < 4) arena.add({ kind: 'polygon', ring: drawnRing(500) })
+  t.equal(arena.buffers[0], whole, 'a chunk of full size is not replaced')
+  t.equal(arena.buffers[1], second)
+  t.ok(
+    [whole!, second!].every((buffer, i) => before[i]!.equals(new Uint8Array(buffer))),
+    'adding and removing change nothing in it',
+  )
+})
+
+/** A ring of so many corners about a point. */
+function drawnRing(corners: number): Position[] {
+  const ring = Array.from({ length: corners }, (_, i): Position => {
+    const angle = (2 * Math.PI * i) / corners
+    return [Math.cos(angle), Math.sin(angle)]
+  })
+  return [...ring, ring[0]!]
+}
+
 t.test('the arena gives shapes back bit for bit', async (t) => {
   const rounded = (shape: Shape, digits: number): Shape =>
     shape.kind === 'circle'

@@ -159,7 +159,7 @@ t.test('every endpoint finds its rate limit', (t) => {
     const [method, path] = endpoint.split(' ') as [Method, string]
     return route({ method, path, auth, summary: '', tag: '', answers: {}, handler: () => ({}) })
   }
-  // interface.md, "Limits", word for word.
+  // The limits of the interface, word for word.
   const table = {
     'POST /v1/track': '1 device',
     'GET /v1/context': '10 key',

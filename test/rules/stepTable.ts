@@ -10,7 +10,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import { aGeofence, MINUTE, NOON } from '../actor/kit.ts'
 
 /**
- * The transition table of evaluation.md, cell by cell. A row:
+ * The transition table of docs/spec.md, cell by cell. A row:
  *
  *   was       out; `near <seconds>` since when the entry condition has held; or `in <minutes since entry>`, then
  *             `dwelled` where that has been, then `leaving <seconds>` since when the exit condition has held

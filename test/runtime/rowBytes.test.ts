@@ -45,3 +45,36 @@ t.test('bytes of rows are what was set last, through growth and tidying', async 
     { numRuns: RUNS },
   )
 })
+
+t.test('of every chunk but the last at least half is in use', async () => {
+  // Half of 64 KiB, less what entries of this size leave free at the end, headers and padding.
+  const LEAST = 29_000
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ row: fc.nat(999), length: fc.integer({ min: 200, max: 1000 }) }), {
+        minLength: 2000,
+        maxLength: 3000,
+        size: 'max',
+      }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (sets, share) => {
+        const rows = new RowBytes()
+        const lengths = new Map<number, number>()
+        for (const { row, length } of sets) {
+          rows.set(row, new Uint8Array(length), length)
+          lengths.set(row, length)
+        }
+        for (const row of [...lengths.keys()].slice(0, share * lengths.size)) {
+          rows.delete(row)
+          lengths.delete(row)
+        }
+        const used = new Map<Buffer, number>()
+        for (const [row, length] of lengths)
+          used.set(rows.buffer(row), (used.get(rows.buffer(row)) ?? 0) + length)
+        const sparse = [...used.values()].filter((bytes) => bytes < LEAST)
+        if (sparse.length > 1) throw new Error(`chunks of ${sparse.join(', ')} bytes in use`)
+      },
+    ),
+    { numRuns: Math.ceil(RUNS / 2) },
+  )
+})

@@ -39,10 +39,12 @@ export class EventsNotCopied extends Error {
  * The naive way stops everything for as long as the copy takes. Here nobody waits; instead the order makes the parts
  * fit together as those of a killed process do, which every start can read:
  *
- * 1. Snapshots and the log's trimming rest, so that whatever the parts below need stays in the log.
- * 2. The event index is copied first: the log, taken later, is never behind it, and has what it lacks.
- * 3. The log is taken up to its last durable frame: all that was acknowledged before the backup was asked for.
- * 4. The registry is taken in the same turn of the event loop: it is as new as the newest commit (G10).
+ * Invariants
+ * - BACKUP-1: Snapshots and the trimming of the log pause, so whatever the parts below need stays in the log.
+ * - BACKUP-2: The event index is copied first: the log, which is taken later, is never behind it and has what it lacks.
+ * - BACKUP-3: The log is taken up to its last durable frame, which is everything that was acknowledged before the
+ *   backup was requested.
+ * - BACKUP-4: The registry is taken in the same turn of the event loop, so it is as new as the newest commit (G10).
  */
 export class OpenStore implements BackupSource {
   private readonly parts: SourceParts

@@ -16,13 +16,14 @@ import type { NumberedUpdate } from '../protocol/updateRows.ts'
  * the order of a device's updates is kept whatever is lost.
  *
  * Invariants
- * 1. A request is asked again, as it is and under its number, until it is answered or nobody has for {@link PATIENCE_MS}.
- * 2. Each update carries a stream and a number, so that asking again applies it once (G9).
- * 3. Updates that wait behind others (backlog.ts) go in a request after all the others, and only so many as make it no slower
- *    than {@link BEHIND_MS}, one at least: what comes meanwhile waits for the answer.
- * 4. What is taken in is told of: applied, refused, or 503 where it is not known in time. So is then what waits behind it:
- *    nobody waits for longer, and no later update of a device is applied before one that comes again.
- * The tests of these: test/cluster/weather.slow.test.ts, port.test.ts.
+ * - LANE-1: A request is sent again, unchanged and under its number, until it is answered, or until nobody has answered
+ *   for {@link PATIENCE_MS}.
+ * - LANE-2: Each update carries a stream and a number, so that sending it again applies it once (G9).
+ * - LANE-3: Updates that wait behind others (backlog.ts) go into a request after all the others, and only as many as
+ *   make it no slower than {@link BEHIND_MS}, but at least one. What arrives meanwhile waits for the answer.
+ * - LANE-4: Every update that is accepted gets an answer: applied, refused, or 503 where the outcome is not known in
+ *   time. In that case the updates behind it get 503 too, so nobody waits longer, and no later update of a device is
+ *   applied before one that is sent again.
  */
 
 /** An update that waits. */

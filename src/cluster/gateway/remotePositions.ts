@@ -12,8 +12,10 @@ import { lookSubject, positionsSubject } from '../nats/subjects.ts'
  * The positions of devices that other processes have, for a gateway: while somebody watches, it tells the owners of partitions that it
  * wants to know what moves.
  *
- * What moves and what a look finds may overtake each other, so a look that finds a device where it was before is not believed
- * (invariant: what the observer was told during a look is newer than what the look finds).
+ * What moves and what a look finds may overtake each other, so a look that finds a device where it was before is not believed.
+ *
+ * Invariants
+ * - REMOTE-POSITIONS-1: What the observer was told during a look is newer than what the look finds.
  */
 export interface RemotePositionsParts {
   readonly calls: Calls

@@ -22,10 +22,9 @@ import { asked, leaderMs, retryMs, type Pause } from '../../runtime/retries.ts'
  * before that wakes up either publishes what the new owner was about to, or is refused, and both learn it from the mark.
  *
  * Invariants
- * 1. What is added is durable in its log (G5), and the events of a partition are added in their order (G3).
- * 2. A batch goes on where the mark that it replaces ends (G2).
- * 3. Of events that wait, memory holds the bound and one frame per partition beyond it (G7).
- * The tests of these: test/sim/jetStreamLog.slow.test.ts, test/cluster/jetStreamFaults.slow.test.ts.
+ * - PUBLISHER-1: What is added is durable in its log (G5), and the events of a partition are added in their order (G3).
+ * - PUBLISHER-2: A batch continues where the mark that it replaces ends (G2).
+ * - PUBLISHER-3: The memory for events that wait is bounded by the limit plus one frame per partition (G7).
  */
 export interface PublisherOptions {
   readonly stream: EventStream

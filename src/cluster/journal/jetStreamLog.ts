@@ -35,11 +35,10 @@ import { ATTEMPTS, asked, leaderMs, retryMs, type Pause } from '../../runtime/re
  * docs/protocol.md has the whole of it, with each place where a process may die.
  *
  * Invariants
- * 1. Of two owners only the later one can append (G4); the earlier learns of it when it tries.
- * 2. The stream holds each frame once, in the order of their positions (G2, G3).
- * 3. `done` means durable. A frame whose `done` was not called may be durable.
- * 4. No frame is removed before its events are published.
- * The tests of these: test/cluster/jetStreamFaults.slow.test.ts, test/sim/jetStreamLog.slow.test.ts.
+ * - JOURNAL-1: Of two owners only the later one can append (G4). The earlier one learns of it when it tries.
+ * - JOURNAL-2: The stream holds each frame once, in the order of their positions (G2, G3).
+ * - JOURNAL-3: `done` means durable. A frame whose `done` was not called may be durable.
+ * - JOURNAL-4: No frame is removed before its events are published.
  */
 export interface JetStreamLogOptions {
   readonly partition: number

@@ -24,8 +24,9 @@ import { readEvent } from '../../events/record.ts'
  * Owns: the way from the stream into the feed. Does not own: the index and the feed.
  *
  * Invariants
- * 1. Each message is taken in once, in the order of the stream (G2, G3); a change may be again, which does nothing.
- * 2. A change is answered once it is durable in the stream and seen here.
+ * - SHARED-INDEX-1: Each message is applied once, in the order of the stream (G2, G3). A change may be applied again,
+ *   which has no effect.
+ * - SHARED-INDEX-2: A change is answered once it is durable in the stream and applied here.
  */
 export interface SharedIndexParts {
   readonly shared: SharedEvents

@@ -26,12 +26,11 @@ import { wantedOf, type RemoteUpdate } from '../protocol/updateRows.ts'
  * A partition that this process owns: an actor host of its own, with the partition's log, and the requests of gateways.
  *
  * Invariants
- * 1. A request that is under way, or was the last of its gateway and answered, is not evaluated when it is asked again: the
- *    answer goes to whoever asked last.
- * 2. What this owner does not know of is told apart by the numbers of its updates (G9); for a command that is asked again its
- *    kind says what to do (`CommandKind.repeat`).
- * 3. Nothing is evaluated with a registry older than what the gateway had (G10).
- * The tests of these: test/cluster/weather.slow.test.ts, port.test.ts.
+ * - OWNER-1: A request that is in progress, or was the last of its gateway and is answered, is not evaluated when it is
+ *   sent again. The answer goes to whoever asked last.
+ * - OWNER-2: What this owner does not know is recognised by the numbers of its updates (G9). For a repeated command, its
+ *   kind says what to do (`CommandKind.repeat`).
+ * - OWNER-3: Nothing is evaluated with an older registry than the gateway had (G10).
  */
 
 export interface OwnedParts {

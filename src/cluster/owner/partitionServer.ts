@@ -15,8 +15,8 @@ import { ownerSubject, usersSubject } from '../nats/subjects.ts'
  * The partitions that this process owns: takes them over and gives them away as ownership says, and lets gateways in.
  *
  * Invariants
- * 1. A partition listens from when its states are at the end of its log until it is given away or lost.
- * 2. What was taken in before it is given away is answered.
+ * - SERVER-1: A partition listens from when its states have reached the end of its log until it is given away or lost.
+ * - SERVER-2: What was accepted before the partition is given away is answered.
  */
 export interface PartitionServerParts extends Omit<OwnedParts, 'turns'> {
   readonly calls: Calls

@@ -13,11 +13,11 @@ import { ownerAmong } from './rendezvous.ts'
  * measured by when its renewals arrive here, never by comparing clocks.
  *
  * Invariants
- * 1. Of one partition one acquire or release is under way at a time.
- * 2. A host that has not been able to renew its entry for a whole TTL releases everything, before it takes anything again.
- * 3. An owner that is alive is not robbed, unless it has kept a partition for {@link STUCK_TTLS} TTLs that it should have
- *    released.
- * The tests of these: test/cluster/jetStreamOwnership.slow.test.ts.
+ * - OWNERSHIP-1: At most one acquire or release of a partition is in progress at a time.
+ * - OWNERSHIP-2: A host that has not been able to renew its entry for a whole TTL releases everything before it
+ *   acquires anything again.
+ * - OWNERSHIP-3: No partition is taken from a live owner, unless the owner has kept it for {@link STUCK_TTLS} TTLs
+ *   after it should have released it.
  */
 export interface OwnershipOptions {
   readonly connection: NatsConnection

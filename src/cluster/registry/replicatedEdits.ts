@@ -16,14 +16,15 @@ import type { RegistryImage } from '../../registry/store/image.ts'
  * Owns: that the image follows the stream. Does not own: what is in it.
  *
  * Invariants
- * 1. The image is the stream up to {@link RegistryImage.revision}, the end of an edit: nobody sees a part of one. The stream keeps
- *    the last entry of each name only, so who was away may not get the edits one by one: then all of them are taken at once.
- * 2. Changes come into the image by the stream alone, in the same order everywhere, those of this process too.
- * 3. An edit resolves when it is in the image here. One that rejects with "Nothing was changed" is not in the stream, and will
- *    not be.
- * 4. Of this process one edit is on its way at a time. What was sent without an answer is sent again as it was: of all its
- *    copies the stream can take one, since all have the same place.
- * The tests of these: test/registry/replicated.test.ts, test/registry/jetStreamRegistry.slow.test.ts.
+ * - EDITS-1: The image is the stream up to {@link RegistryImage.revision}, which is the end of an edit, so nobody sees
+ *   a part of an edit. The stream keeps only the last entry of each name, so a process that was away may not get the
+ *   edits one by one. It then applies all of them at once.
+ * - EDITS-2: Changes reach the image through the stream alone, in the same order everywhere, including those of this
+ *   process.
+ * - EDITS-3: An edit resolves when it is in the image of this process. One that rejects with "Nothing was changed" is
+ *   not in the stream and never will be.
+ * - EDITS-4: One edit of this process is in flight at a time. If it is not answered, it is sent again unchanged: of all
+ *   its copies the stream can accept one, since all name the same position.
  */
 export interface ReplicatedOptions {
   readonly image: RegistryImage

@@ -1,10 +1,12 @@
 /**
  * Makes a region of an extract, stage by stage, in a folder beside those that are served, and then has it served.
  *
- * 1. Nothing that is served changes before the new build is whole and durable; then the manifest is replaced at once.
- * 2. Killed at any moment, the next import of the same file under the same name goes on after the last stage that was done; of
- *    another file it begins anew. Each test of test/geodata/regionKill.slow.test.ts kills one.
- * 3. What cannot be imported leaves nothing behind.
+ * Invariants
+ * - IMPORT-1: Nothing that is served changes before the new build is complete and durable. Then the manifest is
+ *   replaced at once.
+ * - IMPORT-2: If an import is killed at any moment, the next import of the same file under the same name continues
+ *   after the last completed stage. With another file it starts anew.
+ * - IMPORT-3: An extract that cannot be imported leaves nothing behind.
  */
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'

@@ -2,8 +2,10 @@
  * The child process with Valhalla in it: a loop that hands requests to the binding's threads and their answers back. All that
  * can go wrong is judged by the parent (valhallaProcess.ts).
  *
- * 1. It ends when its parent does, however that ended: the channel between them closes.
- * 2. It outlives the signals that a terminal or a service manager sends to everybody: the parent drains, then ends it.
+ * Invariants
+ * - ENGINE-CHILD-1: It ends when its parent ends, however that happened, because the channel between them closes.
+ * - ENGINE-CHILD-2: It survives the signals that a terminal or a service manager sends to all processes: the parent
+ *   drains, then ends it.
  */
 import { answerMatrix } from './farMatrix.ts'
 import type { RoutingAction } from './port.ts'

@@ -4,14 +4,19 @@
  *
  * Owns: the life of the child, and who waits for it. Does not own: what requests mean, what answers are kept (cache.ts).
  *
- * 1. The child starts with the first request, ends after ten minutes without one, and is started again by the next.
- * 2. It has at most one request more than it has threads, so that none of them waits for us; the others wait here, bounded in
- *    number and bytes; past the bound, and after waiting too long, the answer is 503.
- * 3. A child that ends by itself fails what it had with 503: one of them may have been the reason.
- * 4. A request without an answer in time fails with 503 and takes the child with it, since nothing else ends a search. The
- *    others that it had are tried once more.
- * 5. A child whose memory has grown past its bound finishes what it has, and the next takes over.
- * 6. A child that fails again and again is started more and more slowly, five seconds apart at most.
+ * Invariants
+ * - VALHALLA-1: The child starts with the first request, ends after ten minutes without one, and is started again by
+ *   the next.
+ * - VALHALLA-2: It has at most one request more than it has threads, so that none of its threads waits for this
+ *   process. The other requests wait here, bounded in number and bytes. Past the bound, and after waiting too long, the
+ *   answer is 503.
+ * - VALHALLA-3: When a child ends by itself, the requests that it had fail with 503, because one of them may have been
+ *   the reason.
+ * - VALHALLA-4: A request that is not answered in time fails with 503 and its child is killed, since nothing else ends
+ *   a search. The other requests that the child had are tried once more.
+ * - VALHALLA-5: A child whose memory has grown past its bound finishes the requests that it has, and a new child takes
+ *   over.
+ * - VALHALLA-6: A child that fails repeatedly is started more and more slowly, at most five seconds apart.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { constants, setPriority } from 'node:os'

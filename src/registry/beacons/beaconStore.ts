@@ -10,7 +10,8 @@ const NONE: readonly Beacon[] = []
 /**
  * The beacons of one scope in memory, the image of their rows. Owns no durability.
  *
- * Invariant: `records` holds all, `#byKey` and `#grid` the enabled ones.
+ * Invariants
+ * - BEACONS-1: `records` holds all beacons, `#byKey` and `#grid` hold the enabled ones.
  */
 export class BeaconStore implements BeaconDirectory {
   /** Changed by {@link put} and {@link remove} only. */

@@ -39,15 +39,17 @@ interface ProjectRow {
 
 /**
  * Which projects may make requests, and how many they made: the operator disables a project or gives it a monthly
- * quota (interface.md, "Errors": 402).
+ * quota. A project that is disabled or over its quota is answered 402.
  *
  * Owns: the columns `disabled` and `quota` of projects, the table `usage`. Does not own: who is counted, and when.
  *
- * 1. {@link Projects.take} reads and writes two numbers in memory; counts are written down every five seconds and at
- *    the end. A process that is killed forgets the last of them, a loss of power what the system had not written yet,
- *    in the project's favour.
- * 2. Where several processes count, a quota is held to the sum of all as of the last five seconds.
- * 3. What the operator sets is durable when the call returns, and holds from the next request on.
+ * Invariants
+ * - PROJECTS-1: {@link Projects.take} reads and writes two numbers in memory. Counts are written to disk every five
+ *   seconds and at the end. A process that is killed loses the latest counts, and a loss of power loses what the system
+ *   had not written yet, in the project's favour.
+ * - PROJECTS-2: Where several processes count, a quota is held to the sum of all counts of the last five seconds'
+ *   exchange.
+ * - PROJECTS-3: What the operator sets is durable when the call returns and holds from the next request on.
  */
 export class Projects {
   readonly #database: RegistryDatabase

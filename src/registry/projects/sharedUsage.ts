@@ -19,7 +19,9 @@ export interface UsageSums {
 /**
  * What projects requested, where several processes count: each counts its own and knows the others' as of the last exchange.
  *
- * Invariant: what this process counted of a project and has not gathered yet is its requests minus its base.
+ * Invariants
+ * - USAGE-1: The requests of a project that this process has counted and not yet gathered are its requests minus its
+ *   base.
  */
 export class SharedUsage {
   readonly #sums: UsageSums

@@ -71,9 +71,12 @@ export interface RecordShelf<T> {
  * The records of one kind in one scope: by pair, and newest first. The records themselves lie on a shelf, perhaps as bytes;
  * this holds numbers alone.
  *
- * Invariants: `#places` has a place in the order of creation for every slot in use; an entry of the order stands for its
- * slot as long as that has its place. `#byPair` holds those with a tag and an externalId, at most one for each pair.
- * Creation times never fall in the order; many records may share one, and are then in the order in which they were created.
+ * Invariants
+ * - RECORDS-1: `#places` holds a place in the order of creation for every slot in use. An entry of the order stands for
+ *   its slot as long as the slot has that place.
+ * - RECORDS-2: `#byPair` holds the records with a tag and an externalId, at most one for each pair.
+ * - RECORDS-3: Creation times never decrease in the order. Records that share one are in the order in which they were
+ *   created.
  */
 export class RecordList<T extends Listed> {
   readonly #shelf: RecordShelf<T>

@@ -8,8 +8,10 @@ import { UnreadableEntries } from './unreadableEntries.ts'
  *
  * Owns: that both change together. Does not own: what may be changed, and when.
  *
- * Invariant: changes go to SQLite in one transaction with the revision, then to memory, without yielding in between: memory
- * is never ahead of the disk, and whoever reads between two turns of the event loop sees one revision.
+ * Invariants
+ * - IMAGE-1: Changes go to SQLite in one transaction with the revision, and then to memory, without yielding in
+ *   between. So memory is never ahead of the disk, and whoever reads between two turns of the event loop sees one
+ *   revision.
  */
 export class RegistryImage {
   readonly database: RegistryDatabase
