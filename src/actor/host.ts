@@ -7,6 +7,10 @@ import { Backlog } from '../runtime/backlog.ts'
 import type { Intake, PositionObserver, Submitter } from './port.ts'
 import type { LogEvent } from '../log/port.ts'
 import { deviceHash } from '../model/deviceHash.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
+import { geofenceText } from '../events/record.ts'
+import { Slice } from '../runtime/slices.ts'
+import { TextCache } from '../runtime/textCache.ts'
 import type { Update } from '../model/update.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Measurer } from '../spatial/port.ts'
@@ -16,11 +20,13 @@ import { measureElsewhere, Unmeasured, type Measured } from '../rules/measured.t
 import { RowPosition } from './rowPosition.ts'
 import { Turns } from './turns.ts'
 import {
+  GEOFENCE_TEXT_CHARACTERS,
   MAX_RECORDS,
   Partition,
   RATE_LIMITED,
   TOO_MANY_EVENTS,
   TOO_MANY_RECORDS,
+  Unwritten,
   type Applied,
 } from './partition.ts'
 
@@ -118,6 +124,8 @@ interface Mail {
   readonly submitter: Submitter
   /** What was measured for it before it is evaluated. */
   measured?: Measured
+  /** Whether what its events say of geofences was written before. */
+  isWritten?: boolean
 }
 
 interface CommandMail extends Command {
@@ -143,6 +151,7 @@ export class ActorHost implements Intake {
   private readonly parts: HostParts
   private readonly turns: Turns
   private readonly mailboxes: Mail[][]
+  private readonly geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
   /** Numbers of the partitions with mail, in the order in which it arrived. */
   private waiting: number[] = []
   private readonly backlog = new Backlog<Mail>()
@@ -183,6 +192,7 @@ export class ActorHost implements Intake {
     this.parts = parts
     this.turns = parts.turns ?? new Turns(new LoopRest())
     this.mailboxes = parts.partitions.map(() => [])
+    for (const partition of parts.partitions) partition.geofenceTexts = this.geofenceTexts
   }
 
   /** The partition that all updates of a device go through. */
@@ -473,12 +483,17 @@ export class ActorHost implements Intake {
     const view = this.parts.registry.scope(update.scope)
     const measuring = mail.measured ?? (this.parts.measurer && 'elsewhere')
     const { zoneHits } = partition
-    const result = partition.apply(update, view, this.writer, rateLimited, wantsUser, measuring)
+    const writing = mail.isWritten ? undefined : 'before'
+    const result = partition.apply(update, view, this.writer, rateLimited, wantsUser, measuring, writing)
     // Within a zone an update takes hardly more than looking at the clock, but for a user who is told of many stays.
     const isCheap = partition.zoneHits !== zoneHits && !wantsUser
     if (!isCheap || this.told.length % UPDATES_A_LOOK === 0) this.look(submitter, partition.meetings)
     if (result instanceof Unmeasured) {
       void this.measure(mail, result)
+      return false
+    }
+    if (result instanceof Unwritten) {
+      void this.write(mail, result)
       return false
     }
     this.told.push(mail)
@@ -510,6 +525,24 @@ export class ActorHost implements Intake {
     const { deviceId } = mail.update
     this.backlog.pause(deviceId)
     mail.measured = await measureElsewhere(this.parts.measurer!, unmeasured)
+    this.backlog.resume(deviceId)
+    this.schedule()
+  }
+
+  /** Has written, in turns with others, what its events say of geofences; its device waits for that. */
+  private async write(mail: Mail, { geofences }: Unwritten): Promise<void> {
+    const { deviceId, scope } = mail.update
+    this.backlog.pause(deviceId)
+    const slice = new Slice()
+    for (const geofence of geofences) {
+      if (slice.isOver) await slice.next()
+      const { index } = this.parts.registry.scope(scope)
+      const slot = index.slotOf(geofence.id)
+      // What was edited meanwhile is evaluated as it is then.
+      if (slot < 0 || index.geofence(slot) !== geofence) continue
+      this.geofenceTexts.get(geofence, () => geofenceText(geofence, index.outline(slot)))
+    }
+    mail.isWritten = true
     this.backlog.resume(deviceId)
     this.schedule()
   }

@@ -1,15 +1,17 @@
 import type { Outcome, UserParts } from './port.ts'
 import type { Profile } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import { isLive } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
-import { eventId, userRecordId, type StoreSalt } from '../events/ids.ts'
-import { EventTexts, outlineIn } from '../events/record.ts'
+import { eventIds, userRecordId, type StoreSalt } from '../events/ids.ts'
+import { EventTexts, outlineIn, type EventContext } from '../events/record.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
 import type { ScopeId } from '../model/scope.ts'
+import { TextCache } from '../runtime/textCache.ts'
 import { Turns as WorkTurns } from '../runtime/turns.ts'
 import type { ActorTable, ActorType } from './actorType.ts'
 import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
@@ -124,8 +126,21 @@ export const TOO_MANY_RECORDS: unique symbol = Symbol('too many records')
 /** The events of the update would be over {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
 export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
 
+/**
+ * The update makes so many events that writing what they say of their geofences takes long: that is to be written first. Nothing
+ * was changed.
+ */
+export class Unwritten {
+  /** As they are in the index of the update's scope. */
+  readonly geofences: readonly GeofenceProperties[]
+
+  constructor(geofences: readonly GeofenceProperties[]) {
+    this.geofences = geofences
+  }
+}
+
 /** Why an update was refused. */
-type Refusal = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS | Unmeasured
+type Refusal = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS | Unmeasured | Unwritten
 
 /** Users of one device, whose records each of its updates walks over: more than share any real one. */
 export const MAX_RECORDS = 1000
@@ -139,6 +154,11 @@ export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 /** To write so much of events takes milliseconds. */
 const LONG_BYTES = 1024 * 1024
 const BYTES_A_TURN = 256 * 1024
+
+/** Characters of what events say of geofences that are kept, in each of two generations. */
+export const GEOFENCE_TEXT_CHARACTERS = 8 * 1024 * 1024
+/** To write so many of these texts takes a millisecond. */
+const MANY_TEXTS = 300
 
 const NO_EVENTS: readonly string[] = []
 
@@ -159,10 +179,14 @@ export class Partition {
   private readonly intervalMs: number
   private readonly earlyMs: number
   private readonly evaluators = createEvaluators()
+  /** What events say of geofences. A host has one for all its partitions. */
+  geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
   private readonly newEvents: StoredEvent[] = []
   /** How many of them are in the frame. */
   private written = 0
   private commitTime = 0
+  /** Of the commit under way; undefined until it has an event. */
+  private idOf: ((index: number) => string) | undefined
   private eventIndex = 0
   /** Bytes (roughly) of the events of the commit under way, which are written at its end. */
   eventBytes = 0
@@ -214,6 +238,7 @@ export class Partition {
   /** Starts a commit; `time` is the server's. */
   begin(writer: FrameWriter, time: number, revision: number): void {
     this.commitTime = time
+    this.idOf = undefined
     this.eventIndex = 0
     this.eventBytes = 0
     this.newEvents.length = 0
@@ -252,6 +277,7 @@ export class Partition {
    * @param limited whether the device's rate limit applies
    * @param wantsUser whether the user's JSON is to be made
    * @param measuring what was measured of its geofences; `elsewhere`: nothing yet, and it is refused where that is much
+   * @param writing `before`: it is refused where the texts of its geofences take long to write
    */
   apply(
     update: Update,
@@ -260,6 +286,7 @@ export class Partition {
     limited: boolean,
     wantsUser = true,
     measuring?: Measured | 'elsewhere',
+    writing?: 'before',
   ): Applied | Refusal {
     const { table } = this
     this.meetings = 0
@@ -283,8 +310,8 @@ export class Partition {
       this.write(row, update, writer)
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
-      const made = this.evaluate(at, update, view, time, writer, measuring)
-      if (made === TOO_MANY_EVENTS || made instanceof Unmeasured) {
+      const made = this.evaluate(at, update, view, time, writer, measuring, writing)
+      if (made === TOO_MANY_EVENTS || made instanceof Unmeasured || made instanceof Unwritten) {
         if (row < 0) table.giveBack(at, update.receivedAt)
         return made
       }
@@ -333,7 +360,8 @@ export class Partition {
 
   /** The id of the commit's next event. */
   nextEventId(): string {
-    return eventId(this.salt, this.commitTime, this.number, this.sequence + 1, this.eventIndex++)
+    this.idOf ??= eventIds(this.salt, this.commitTime, this.number, this.sequence + 1)
+    return this.idOf(this.eventIndex++)
   }
 
   /** Adds an event to the commit, behind the others; its id is the {@link nextEventId}. */
@@ -401,7 +429,8 @@ export class Partition {
     time: number,
     writer: FrameWriter,
     measuring: Measured | 'elsewhere' | undefined,
-  ): readonly string[] | typeof TOO_MANY_EVENTS | Unmeasured {
+    writing: 'before' | undefined,
+  ): readonly string[] | typeof TOO_MANY_EVENTS | Unmeasured | Unwritten {
     const { table } = this
     const before = table.exists(row) ? table.profile(row) : undefined
     const now = circumstancesOf(update, time, view.settings)
@@ -411,6 +440,8 @@ export class Partition {
     for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
     if (evaluated instanceof Unmeasured) return evaluated
     const { state, zone, transitions } = evaluated
+    const unwritten = writing && this.unwritten(transitions)
+    if (unwritten !== undefined) return unwritten
     const profile = profileAfter(before, update, state, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
@@ -442,6 +473,15 @@ export class Partition {
     table.setZone(row, latitude, longitude, zoneCosine(latitude), zone, view.revision)
   }
 
+  /** The geofences of which events have nothing to say yet, where these are many; else undefined. */
+  private unwritten(transitions: readonly Transition[]): Unwritten | undefined {
+    if (transitions.length < MANY_TEXTS) return undefined
+    const missing = transitions.flatMap(({ geofence }) =>
+      geofence === undefined || this.geofenceTexts.has(geofence) ? [] : [geofence],
+    )
+    return missing.length < MANY_TEXTS ? undefined : new Unwritten(missing)
+  }
+
   private emit(
     transitions: readonly Transition[],
     profile: Profile,
@@ -452,7 +492,7 @@ export class Partition {
     const first = this.newEvents.length
     const firstIndex = this.eventIndex
     let characters = 0
-    const written = new EventTexts({
+    const context: EventContext = {
       outlineOf: (geofence) => outlineIn(view.index, geofence),
       live: isLive(update.scope),
       user: profile,
@@ -464,7 +504,8 @@ export class Partition {
       replayed: update.replayed,
       time,
       receivedAt: update.receivedAt,
-    })
+    }
+    const written = new EventTexts(context, this.geofenceTexts)
     const texts: string[] = []
     for (const transition of transitions) {
       const id = this.nextEventId()

@@ -34,10 +34,20 @@ export function eventId(
   sequence: number,
   index: number,
 ): string {
+  return eventIds(salt, time, partition, sequence)(index)
+}
+
+/** The ids of the events of a commit, by their index in it: what they have in common is written once. */
+export function eventIds(
+  salt: StoreSalt,
+  time: number,
+  partition: number,
+  sequence: number,
+): (index: number) => string {
   const wrapped = sequence % 0x4000000
   const high = (partition << 22) | (wrapped >>> 4)
-  const low = ((wrapped & 15) << 28) | index
-  return hex8(Math.floor(time / 1000)) + hex8(high ^ salt.high) + hex8(low ^ salt.low)
+  const common = hex8(Math.floor(time / 1000)) + hex8(high ^ salt.high)
+  return (index) => common + hex8((((wrapped & 15) << 28) | index) ^ salt.low)
 }
 
 /** The id of a user record; `createdAt` is the server's time, epoch milliseconds. */

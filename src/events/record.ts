@@ -4,6 +4,7 @@ import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { Profile } from '../model/device.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
+import type { TextCache } from '../runtime/textCache.ts'
 import { NO_RECORD, type StoredEvent } from './port.ts'
 
 /**
@@ -72,11 +73,14 @@ export function eventJson(id: string, transition: Transition, context: EventCont
  */
 export class EventTexts {
   readonly #context: EventContext
+  readonly #geofences: TextCache<GeofenceProperties>
   readonly #first: string
   readonly #middle: string
   readonly #last: string
 
-  constructor(context: EventContext) {
+  /** @param geofences their texts, as {@link geofenceText} makes them */
+  constructor(context: EventContext, geofences: TextCache<GeofenceProperties>) {
+    this.#geofences = geofences
     const { accuracy, latitude, longitude } = context
     const { id: _id, userId, deviceId, metadata } = context.user
     this.#context = context
@@ -90,6 +94,9 @@ export class EventTexts {
     this.#last = `,"replayed":${context.replayed},"foreground":${context.foreground},"stopped":${context.stopped}}`
   }
 
+  readonly #textOf = (geofence: GeofenceProperties): string =>
+    geofenceText(geofence, this.#context.outlineOf(geofence))
+
   /** The event record of one of its transitions. */
   json(id: string, transition: Transition): string {
     const { geofence, beacon, type, confidence, duration } = transition
@@ -98,7 +105,7 @@ export class EventTexts {
     const what =
       geofence === undefined
         ? `,"beacon":${JSON.stringify(beaconContext(beacon))}`
-        : `,"geofence":${JSON.stringify(geofenceContext(geofence, this.#context.outlineOf(geofence)))}`
+        : `,"geofence":${this.#geofences.get(geofence, this.#textOf)}`
     let more = ''
     if (geofence !== undefined && transition.currentlyOperating !== undefined)
       more = `,"currentlyOperating":${transition.currentlyOperating}`
@@ -147,6 +154,11 @@ export function conversionJson(
 /** The outline of a geofence that is there. */
 export function outlineIn(outlines: Outlines, { id }: GeofenceProperties): Outline {
   return outlines.outline(outlines.slotOf(id))
+}
+
+/** The JSON of {@link geofenceContext}. */
+export function geofenceText(geofence: GeofenceProperties, outline: Outline): string {
+  return JSON.stringify(geofenceContext(geofence, outline))
 }
 
 /** A geofence as it appears in user context and in events. Its ring would be larger than all the rest of them. */

@@ -6,6 +6,7 @@ import { geofenceRecord } from '../registry/geofences/geofenceRecord.ts'
 import { isActiveAt } from '../model/geofence.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { inTurns, mapInTurns } from '../runtime/slices.ts'
+import { TextCache } from '../runtime/textCache.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 
 /** How far around an update geofences are looked for: farther than a device gets before its next one. */
@@ -39,24 +40,12 @@ export async function nearbyGeofences(
 
 /**
  * Records without their closing brace. Making one takes some twenty microseconds, mostly for the ring of a circle, and
- * a crowd of devices asks for the same few with each update. What was not asked for during a whole generation is
- * forgotten, so that memory is bounded however many geofences there are.
+ * a crowd of devices asks for the same few with each update.
  */
-let young = new Map<GeofenceProperties, string>()
-let old = new Map<GeofenceProperties, string>()
-let youngCharacters = 0
+const openRecords = new TextCache<GeofenceProperties>(KEPT_CHARACTERS)
 
 function openRecord(index: GeofenceIndex, geofence: GeofenceProperties, slot: number): string {
-  let text = young.get(geofence)
-  if (text !== undefined) return text
-  text = old.get(geofence)
-  text ??= JSON.stringify(geofenceRecord({ ...geofence, shape: index.shape(slot) })).slice(0, -1)
-  if (youngCharacters + text.length > KEPT_CHARACTERS) {
-    old = young
-    young = new Map()
-    youngCharacters = 0
-  }
-  young.set(geofence, text)
-  youngCharacters += text.length
-  return text
+  return openRecords.get(geofence, () =>
+    JSON.stringify(geofenceRecord({ ...geofence, shape: index.shape(slot) })).slice(0, -1),
+  )
 }

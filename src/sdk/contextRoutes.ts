@@ -3,7 +3,7 @@ import { listPieces } from '../http/answerText.ts'
 import { route, type Route } from '../http/route.ts'
 import { CoordinatesText, parseCoordinates, Text } from '../http/schemas.ts'
 import { GeofenceContextSchema } from '../events/eventSchema.ts'
-import { geofenceContext } from '../events/record.ts'
+import { geofenceText } from '../events/record.ts'
 import { contextOf, createEvaluators } from '../rules/evaluators.ts'
 import type { RegistryView } from '../rules/port.ts'
 import { mapInTurns } from '../runtime/slices.ts'
@@ -42,7 +42,7 @@ export function contextRoutes(registry: RegistryView): Route[] {
         // What is deleted meanwhile is left out.
         const texts = await mapInTurns(geofences, (geofence) => {
           const slot = view.index.slotOf(geofence.id)
-          return slot < 0 ? undefined : JSON.stringify(geofenceContext(geofence, view.index.outline(slot)))
+          return slot < 0 ? undefined : geofenceText(geofence, view.index.outline(slot))
         })
         const context = listPieces('"context":{"geofences":', texts, '}')
         return { pieces: [...context, ...listPieces(',"geofences":', texts)] }

@@ -162,6 +162,48 @@ t.test('an update with megabytes of events', async (t) => {
   })
 })
 
+t.test(
+  'an update into many geofences has their texts written first, and others are told meanwhile',
+  async (t) => {
+    const engine = crowdedEngine()
+    const order: string[] = []
+    const at = { updatedAt: engine.clock.now() }
+    engine.host.submitOne(
+      engine.update({ deviceId: 'crowded', latitude: 0, longitude: 0, ...at }),
+      100,
+      new Noted(order, false),
+    )
+    engine.host.submitOne(
+      engine.update({ deviceId: 'alone', latitude: 9, longitude: 0, ...at }),
+      100,
+      new Noted(order, false),
+    )
+    await engine.host.drained()
+    t.strictSame(order, [`alone ${at.updatedAt}`, `crowded ${at.updatedAt}`])
+    const again = engine.update({ deviceId: 'second', latitude: 0, longitude: 0, ...at })
+    engine.host.submitOne(again, 100, new Noted(order, false))
+    engine.host.submitOne(
+      engine.update({ deviceId: 'other', latitude: 9, longitude: 0, ...at }),
+      100,
+      new Noted(order, false),
+    )
+    await engine.host.drained()
+    t.strictSame(order.slice(2), [`second ${at.updatedAt}`, `other ${at.updatedAt}`], 'once for all')
+
+    // What is edited while the texts are written is told as it is then.
+    engine.host.submitOne(
+      engine.update({ deviceId: 'third', latitude: 0, longitude: 0, ...at }),
+      100,
+      new Noted(order, false),
+    )
+    for (let i = 0; i < CROWD; i++) engine.world.put({ ...aGeofence(i), description: 'edited' })
+    await engine.host.drained()
+    const told = engine.events.all.filter(({ deviceId }) => deviceId === 'third')
+    t.equal(told.length, CROWD)
+    t.ok(told.every(({ json }) => JSON.parse(json).geofence.description === 'edited'))
+  },
+)
+
 t.test('events that the index has yet to store hold up what is behind before anybody else', async (t) => {
   const events = new MemoryEvents()
   const engine = crowdedEngine(events)

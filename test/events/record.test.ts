@@ -1,4 +1,5 @@
 import t from 'tap'
+import { TextCache } from '../../src/runtime/textCache.ts'
 import { EventTexts, eventJson, type EventContext } from '../../src/events/record.ts'
 import type { Transition } from '../../src/model/event.ts'
 import { runs } from '../geometry/shapes.ts'
@@ -53,7 +54,7 @@ const transition = fc.oneof(
 t.test('texts of events of one update are those of each by itself', (t) => {
   fc.assert(
     fc.property(context, fc.array(transition, { maxLength: 4 }), (update, transitions) => {
-      const texts = new EventTexts(update)
+      const texts = new EventTexts(update, new TextCache(1000))
       for (const [i, one] of transitions.entries()) {
         const expected = eventJson(`id${i}`, one, update)
         if (texts.json(`id${i}`, one) !== expected)

@@ -1,0 +1,34 @@
+/**
+ * Texts that are made of objects which never change, and are asked for again and again. What was not asked for during a whole
+ * generation is forgotten, so memory is bounded: two generations of so many characters.
+ */
+export class TextCache<K extends object> {
+  readonly #mostCharacters: number
+  #young = new Map<K, string>()
+  #old = new Map<K, string>()
+  #youngCharacters = 0
+
+  /** @param mostCharacters of each of the two generations */
+  constructor(mostCharacters: number) {
+    this.#mostCharacters = mostCharacters
+  }
+
+  has(key: K): boolean {
+    return this.#young.has(key) || this.#old.has(key)
+  }
+
+  /** The text of this very object. */
+  get(key: K, make: (key: K) => string): string {
+    const known = this.#young.get(key)
+    if (known !== undefined) return known
+    const text = this.#old.get(key) ?? make(key)
+    if (this.#youngCharacters + text.length > this.#mostCharacters) {
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#youngCharacters = 0
+    }
+    this.#young.set(key, text)
+    this.#youngCharacters += text.length
+    return text
+  }
+}
