@@ -41,6 +41,11 @@ t.test('each rule catches a planted violation', async (t) => {
       `import { S } from '../log/store.ts'`,
       /a technology is imported by composition roots only/,
     ],
+    [
+      'src/stream/a.ts',
+      `import { C } from '../events/eventTables.ts'`,
+      /a technology is imported by composition roots only/,
+    ],
     ['src/http/a.ts', `import { x } from '../../config/options.ts'`, /src\/ imports nothing outside of it/],
     ['src/http/a.ts', `import { x } from '../../workers/urls.ts'`, /src\/ imports nothing outside of it/],
     ['src/http/a.ts', `import { x } from '../main.ts'`, /src\/ imports nothing outside of it/],
@@ -102,5 +107,7 @@ const BACKGROUND: readonly (readonly [string, string])[] = [
   ['src/log/commitLog.ts', `import { openSync } from 'node:fs'`],
   ['src/log/store.ts', `import { L } from './commitLog.ts'`],
   ['src/log/frames.ts', 'export interface L {}'],
+  ['src/runtime/sqlite.ts', `import Database from 'better-sqlite3'`],
+  ['src/events/eventTables.ts', `import { openSqlite } from '../runtime/sqlite.ts'`],
   ['src/cluster/nats/loss.ts', `import type { NatsConnection } from '@nats-io/transport-node'`],
 ]

@@ -1,9 +1,8 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
+import { openSqlite, SqliteFileForeign, SqliteFileTooNew, withFlush } from '../runtime/sqlite.ts'
+import type { SqliteFormat } from '../runtime/sqlite.ts'
 import type { Delivery, DeliveryQuery, WebhookState } from './webhookPort.ts'
 
-/** "RfDl": tells the file from any other. */
-const APPLICATION_ID = 0x5266446c
-const SCHEMA_VERSION = 1
 /** Deliveries removed at a time, so that what waits behind waits for milliseconds. */
 const CHUNK = 1000
 
@@ -22,6 +21,14 @@ const SCHEMA = `
   CREATE INDEX deliveriesByStatus ON deliveries (webhookId, status, number);
   CREATE INDEX deliveriesByTime ON deliveries (createdAt);
 `
+
+const FORMAT: SqliteFormat = {
+  // "RfDl"
+  applicationId: 0x5266446c,
+  schema: SCHEMA,
+  upgrades: [],
+  settings: ['synchronous = NORMAL'],
+}
 
 /** The file is none of ours, of a newer version, or damaged. */
 export class DeliveriesUnreadable extends Error {
@@ -74,13 +81,10 @@ export class WebhookDatabase {
 
   begin(webhookId: string, state: WebhookState): void {
     this.commit()
-    this.#database.pragma('synchronous = FULL')
-    try {
+    withFlush(this.#database, () => {
       this.setState(webhookId, state)
       this.commit()
-    } finally {
-      this.#database.pragma('synchronous = NORMAL')
-    }
+    })
   }
 
   setState(webhookId: string, state: WebhookState): void {
@@ -206,27 +210,16 @@ function prepareStatements(database: Database.Database) {
 }
 
 function open(file: string): Database.Database {
-  let database: Database.Database | undefined
   try {
-    database = new Database(file)
-    const application = database.pragma('application_id', { simple: true }) as number
-    const version = database.pragma('user_version', { simple: true }) as number
-    const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
-    const fresh = application === 0 && version === 0 && tables === 0
-    if (!fresh && application !== APPLICATION_ID) throw new Error('it holds something else')
-    if (version > SCHEMA_VERSION) throw new Error(`it has format ${version} of a newer Ringfence`)
-    database.pragma('journal_mode = WAL')
-    database.pragma('synchronous = NORMAL')
-    if (fresh) {
-      database.transaction(() => {
-        database!.exec(SCHEMA)
-        database!.pragma(`application_id = ${APPLICATION_ID}`)
-        database!.pragma(`user_version = ${SCHEMA_VERSION}`)
-      })()
-    }
-    return database
+    return openSqlite(file, FORMAT)
   } catch (error) {
-    database?.close()
-    throw new DeliveriesUnreadable(file, error)
+    throw new DeliveriesUnreadable(file, reasonOf(error as Error))
   }
+}
+
+function reasonOf(error: Error): Error {
+  if (error instanceof SqliteFileForeign) return new Error('it holds something else')
+  if (error instanceof SqliteFileTooNew)
+    return new Error(`it has format ${error.version} of a newer Ringfence`)
+  return error
 }

@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
+import { withFlush } from '../runtime/sqlite.ts'
 import { openEventTables } from './eventTables.ts'
 import { OwnedEvents, type Found } from './ownedEvents.ts'
 import { PAGE_CHARACTERS, STRETCH_CHARACTERS } from './port.ts'
@@ -223,7 +224,7 @@ export class EventDatabase {
   /** Whether it was there. Durable when it returns. */
   delete(scope: ScopeId, id: string): boolean {
     if (!isRecordId(id)) return false
-    return this.#flushed(() => this.#delete.run(Buffer.from(id, 'hex'), scope)).changes > 0
+    return withFlush(this.#database, () => this.#delete.run(Buffer.from(id, 'hex'), scope)).changes > 0
   }
 
   /** The event's JSON with the verdict in it, durable when it returns; undefined where there is no such event. */
@@ -231,7 +232,7 @@ export class EventDatabase {
     const before = this.get(scope, id)
     if (before === undefined) return undefined
     const json = JSON.stringify({ ...JSON.parse(before), verifiedPlaceId: undefined, ...verdict })
-    this.#flushed(() => this.#setJson.run(json, Buffer.from(id, 'hex'), scope))
+    withFlush(this.#database, () => this.#setJson.run(json, Buffer.from(id, 'hex'), scope))
     return json
   }
 
@@ -249,16 +250,6 @@ export class EventDatabase {
       fsyncSync(descriptor)
     } finally {
       closeSync(descriptor)
-    }
-  }
-
-  /** Runs a change that is on the disk when it returns. */
-  #flushed<T>(change: () => T): T {
-    this.#database.pragma('synchronous = FULL')
-    try {
-      return change()
-    } finally {
-      this.#database.pragma('synchronous = NORMAL')
     }
   }
 

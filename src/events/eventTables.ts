@@ -1,11 +1,10 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
+import { openSqlite, SqliteFileForeign, SqliteFileTooNew } from '../runtime/sqlite.ts'
+import type { SqliteFormat } from '../runtime/sqlite.ts'
 import { OWNERS_SCHEMA } from './ownedEvents.ts'
 
 /** The file of the event index: its tables, its versions, and how it is opened. */
 
-/** "RfEv": tells an event index from any other SQLite file. */
-const APPLICATION_ID = 0x52664576
-const SCHEMA_VERSION = 4
 const CACHE_KIB = 32_768
 /** Of a new file. Events come one behind the other: pages of 4 KB, twice as many to write, make them a ninth dearer. */
 const PAGE_BYTES = 8192
@@ -42,6 +41,20 @@ const TO_VERSION_3 = 'CREATE INDEX eventsByScope ON events (scope)'
 /** And one of version 3, where each event was put among those of its device and of its user at once. */
 const TO_VERSION_4 = `DROP INDEX eventsByUser; DROP INDEX eventsByDevice; ${OWNERS_SCHEMA}`
 
+const FORMAT: SqliteFormat = {
+  // "RfEv"
+  applicationId: 0x52664576,
+  schema: EVENTS_SCHEMA + OWNERS_SCHEMA,
+  upgrades: [TO_VERSION_2, TO_VERSION_3, TO_VERSION_4],
+  pageBytes: PAGE_BYTES,
+  settings: [
+    'synchronous = NORMAL',
+    // Checkpoints are made on purpose, by checkpoint(): the durable position depends on them.
+    'wal_autocheckpoint = 0',
+    `cache_size = -${CACHE_KIB}`,
+  ],
+}
+
 const INDEXES = ['eventsByScope', 'eventsByTime', 'eventsByType', 'eventsByServerTime']
 const META = ['position', 'place', 'owned']
 
@@ -62,55 +75,32 @@ export class EventIndexTooNew extends Error {
 export function openEventTables(file: string): Database.Database {
   let database: Database.Database | undefined
   try {
-    database = new Database(file)
-    prepareFile(database, file)
+    database = openSqlite(file, FORMAT)
+    checkWhole(database)
+    // A statement that inserts some events keeps copies of the pages that it changes, to be able to take itself
+    // back, and writes them into a temporary file once they are over 64 KB. Not before the upgrade, which may have an
+    // index of all events to sort.
+    database.pragma('temp_store = MEMORY')
     return database
   } catch (error) {
     database?.close()
-    if (error instanceof EventIndexDamaged || error instanceof EventIndexTooNew) throw error
+    if (error instanceof SqliteFileForeign)
+      throw new EventIndexDamaged(`The file ${file} is not an event index.`)
+    if (error instanceof SqliteFileTooNew) {
+      const { version, known } = error
+      throw new EventIndexTooNew(
+        `The event index ${file} has format ${version}; this version of Ringfence reads up to ${known}.`,
+      )
+    }
     throw new EventIndexDamaged(`The event index ${file} cannot be opened: ${(error as Error).message}.`, {
       cause: error,
     })
   }
 }
 
-function prepareFile(database: Database.Database, file: string): void {
-  const application = database.pragma('application_id', { simple: true }) as number
-  const version = database.pragma('user_version', { simple: true }) as number
-  const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
-  const fresh = application === 0 && version === 0 && tables === 0
-  if (!fresh && application !== APPLICATION_ID) {
-    throw new EventIndexDamaged(`The file ${file} is not an event index.`)
-  }
-  if (version > SCHEMA_VERSION) {
-    throw new EventIndexTooNew(
-      `The event index ${file} has format ${version}; this version of Ringfence reads up to ${SCHEMA_VERSION}.`,
-    )
-  }
-  if (fresh) database.pragma(`page_size = ${PAGE_BYTES}`)
-  database.pragma('journal_mode = WAL')
-  database.pragma('synchronous = NORMAL')
-  // Checkpoints are made on purpose, by checkpoint(): the durable position depends on them.
-  database.pragma('wal_autocheckpoint = 0')
-  database.pragma(`cache_size = -${CACHE_KIB}`)
-  if (version < SCHEMA_VERSION) {
-    database.transaction(() => {
-      if (fresh) database.exec(EVENTS_SCHEMA + OWNERS_SCHEMA)
-      else {
-        if (version < 2) database.exec(TO_VERSION_2)
-        if (version < 3) database.exec(TO_VERSION_3)
-        database.exec(TO_VERSION_4)
-      }
-      database.pragma(`application_id = ${APPLICATION_ID}`)
-      database.pragma(`user_version = ${SCHEMA_VERSION}`)
-    })()
-  }
+function checkWhole(database: Database.Database): void {
   const names = database.prepare('SELECT name FROM sqlite_schema').pluck().all()
   const known = database.prepare(`SELECT name FROM meta WHERE typeof(value) = 'integer'`).pluck().all()
-  // A statement that inserts some events keeps copies of the pages that it changes, to be able to take itself
-  // back, and writes them into a temporary file once they are over 64 KB. Not before the upgrade, which may have an
-  // index of all events to sort.
-  database.pragma('temp_store = MEMORY')
   const isWhole = INDEXES.every((name) => names.includes(name)) && META.every((name) => known.includes(name))
   if (!isWhole) throw new Error('parts of it are missing')
 }

@@ -7,7 +7,8 @@
  * 1. A folder imports itself and the folders of its row, types included. No two folders import each other, not even around a
  *    circle: rows are in an order. A row names no folder that its folder does not import.
  * 2. A technology file, one that reaches files, sockets, threads or a database, is imported from outside its folder
- *    by the composition roots, workers, tests and benches only: everybody else sees its port.
+ *    by the composition roots, workers, tests and benches only: everybody else sees its port. What imports a technology of
+ *    runtime/ is one itself, in any folder.
  * 3. Pure code imports no `node:` module, reads no clock and draws no random number.
  * 4. Nothing under src/ imports what is outside of it, except the composition roots (config/, workers/) and technologies
  *    that start a thread (workers/urls.ts).
@@ -247,6 +248,9 @@ const WORKER_URLS = 'workers/urls.ts'
 /** A folder whose technology is made of another's: what many processes share is each one's own registry, edited otherwise. */
 const BUILDS_ON: ReadonlyMap<string, string> = new Map([['cluster/registry', 'registry']])
 
+/** The folder whose technologies others may be made of: what several of them need is there once. */
+const SHARED = 'runtime'
+
 const PURE: readonly RegExp[] = [
   /^src\/model\//,
   /^src\/geometry\//,
@@ -323,14 +327,14 @@ function importProblem(
   const allowed = from === undefined ? undefined : MAY_IMPORT.get(from)
   if (from === undefined || allowed === undefined) return `${path} has no row in the import rules`
   if (from === to) return undefined
-  const isOwn = topOf(from) === topOf(to) || BUILDS_ON.get(from) === topOf(to)
+  const isOwn = topOf(from) === topOf(to) || to === SHARED || BUILDS_ON.get(from) === topOf(to)
   if (!isRoot && !isOwn && technologies.has(target))
     return 'a technology is imported by composition roots only; use its port'
   if (allowed.includes(to)) return undefined
   return `${from} may import ${allowed.join(', ') || 'nothing'}, not ${to}`
 }
 
-/** Files that import a technology, and those of the same top folder that import such a file. */
+/** Files that import a technology, and those that import such a file of the same top folder or of runtime/. */
 function technologyFiles(files: ReadonlyMap<string, SourceFile>): Set<string> {
   const found = new Set<string>()
   let before: number
@@ -340,7 +344,7 @@ function technologyFiles(files: ReadonlyMap<string, SourceFile>): Set<string> {
       const reaches = imports.some(
         (specifier) =>
           TECHNOLOGIES.has(specifier) ||
-          (specifier.startsWith('.') && isSameTop(path, specifier) && found.has(resolve(path, specifier))),
+          (specifier.startsWith('.') && passesOn(path, specifier) && found.has(resolve(path, specifier))),
       )
       if (reaches) found.add(path)
     }
@@ -408,9 +412,10 @@ function topOf(folder: string): string {
   return folder.split('/', 1)[0]!
 }
 
-function isSameTop(path: string, specifier: string): boolean {
+/** Whether what makes the imported file a technology makes one of the importing file. */
+function passesOn(path: string, specifier: string): boolean {
   const [from, to] = [folderOf(path), folderOf(resolve(path, specifier))]
-  return from !== undefined && to !== undefined && topOf(from) === topOf(to)
+  return from !== undefined && to !== undefined && (topOf(from) === topOf(to) || to === SHARED)
 }
 
 function isPure(path: string): boolean {

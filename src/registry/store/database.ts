@@ -2,14 +2,12 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { ApiError } from '../../runtime/errors.ts'
+import { openSqlite, SqliteFileForeign, SqliteFileTooNew } from '../../runtime/sqlite.ts'
+import type { SqliteFormat } from '../../runtime/sqlite.ts'
 
 /** The registry's file in the data folder. */
 export const REGISTRY_FILE = 'registry.sqlite'
 
-/** `RFNC` in the SQLite header: tells our file from anybody else's. */
-const APPLICATION_ID = 0x52464e43
-/** Raised with every change of the tables below; older files are brought up by {@link MIGRATIONS}. */
-const SCHEMA_VERSION = 5
 /** How long a start waits for the process before it to let go of the file. */
 const LOCK_WAIT_MS = 500
 /** Pages in the write-ahead log at which it is folded into the file; SQLite's default. */
@@ -18,9 +16,9 @@ const FOLD_PAGES = 1000
 const CACHE_KILOBYTES = 16_000
 const PASSING_CACHE_PAGES = 64
 
-/** Statement lists by the version that they lead to. */
-const MIGRATIONS: Readonly<Record<number, string>> = {
-  1: `
+/** What each version has brought, from the first to the newest. */
+const VERSIONS = [
+  `
     CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
     INSERT INTO meta VALUES ('revision', 0);
     CREATE TABLE projects (
@@ -50,7 +48,7 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
   `,
   // A beacon may lack its tag or externalId: SQLite holds such rows apart, whatever else they have. The refused rows of
   // an import stand last, so that its history is listed without reading them.
-  2: `
+  `
     CREATE TABLE beacons (
       id TEXT NOT NULL UNIQUE,
       scope INTEGER NOT NULL,
@@ -79,7 +77,7 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
       PRIMARY KEY (project, month)
     ) WITHOUT ROWID;
   `,
-  3: `
+  `
     CREATE TABLE webhooks (
       id TEXT NOT NULL UNIQUE,
       scope INTEGER NOT NULL,
@@ -89,12 +87,12 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
     );
   `,
   // Of a file that follows a log of edits, which log it is, and what in that log could not be read.
-  4: `
+  `
     CREATE TABLE origin (id TEXT NOT NULL, isFollowed INTEGER NOT NULL);
     CREATE TABLE unreadable (entry TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
   `,
   // Keys that were replaced and stay valid for a while beside those that replaced them.
-  5: `
+  `
     CREATE TABLE oldKeys (
       digest BLOB PRIMARY KEY,
       project INTEGER NOT NULL REFERENCES projects (id),
@@ -105,6 +103,14 @@ const MIGRATIONS: Readonly<Record<number, string>> = {
     ) WITHOUT ROWID;
     CREATE INDEX oldKeysByKind ON oldKeys (project, kind);
   `,
+]
+
+const FORMAT: SqliteFormat = {
+  // "RFNC"
+  applicationId: 0x52464e43,
+  schema: VERSIONS.join(''),
+  upgrades: VERSIONS.slice(1),
+  settings: ['synchronous = FULL', 'foreign_keys = ON'],
 }
 
 /** Another process (a running server, as a rule) has the data folder. */
@@ -142,10 +148,9 @@ export class RegistryElsewhere extends Error {
 export class RegistryTooNew extends Error {
   override name = 'RegistryTooNew'
 
-  constructor(file: string, version: number) {
+  constructor(file: string, { version, known }: SqliteFileTooNew) {
     super(
-      `${file} has data format ${version}, written by a newer Ringfence; ` +
-        `this one reads formats up to ${SCHEMA_VERSION}.`,
+      `${file} has data format ${version}, written by a newer Ringfence; this one reads formats up to ${known}.`,
     )
   }
 }
@@ -314,25 +319,11 @@ export function removeDatabase(folder: string): void {
 }
 
 function openFile(file: string): Database.Database {
-  let db: Database.Database | undefined
   try {
-    db = new Database(file, { timeout: LOCK_WAIT_MS })
-    // Exclusive mode before the first access: the lock is taken once, for good, and needs no shared-memory file.
-    db.pragma('locking_mode = EXCLUSIVE')
-    const version = db.pragma('user_version', { simple: true }) as number
-    const owner = db.pragma('application_id', { simple: true }) as number
-    const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
-    if (owner !== APPLICATION_ID && (owner !== 0 || version !== 0 || tables !== 0)) {
-      throw new RegistryDamaged(file, 'is not a Ringfence registry.')
-    }
-    if (version > SCHEMA_VERSION) throw new RegistryTooNew(file, version)
-    db.pragma('journal_mode = WAL')
-    db.pragma('synchronous = FULL')
-    db.pragma('foreign_keys = ON')
-    migrate(db, version)
-    return db
+    return openSqlite(file, FORMAT, LOCK_WAIT_MS)
   } catch (error) {
-    db?.close()
+    if (error instanceof SqliteFileForeign) throw new RegistryDamaged(file, 'is not a Ringfence registry.')
+    if (error instanceof SqliteFileTooNew) throw new RegistryTooNew(file, error)
     if (codeOf(error).startsWith('SQLITE_BUSY')) throw new RegistryLocked(file, error)
     if (isDamage(error)) throw new RegistryDamaged(file, 'is not a readable SQLite database.', error)
     if (codeOf(error) === '') throw error
@@ -340,17 +331,6 @@ function openFile(file: string): Database.Database {
       cause: error,
     })
   }
-}
-
-/** Also takes the exclusive lock. Writes only where there is something to bring up: a start may yet be refused. */
-function migrate(db: Database.Database, from: number): void {
-  db.exec('BEGIN EXCLUSIVE')
-  if (from < SCHEMA_VERSION) {
-    for (let version = from + 1; version <= SCHEMA_VERSION; version++) db.exec(MIGRATIONS[version] ?? '')
-    db.pragma(`application_id = ${APPLICATION_ID}`)
-    db.pragma(`user_version = ${SCHEMA_VERSION}`)
-  }
-  db.exec('COMMIT')
 }
 
 function codeOf(error: unknown): string {

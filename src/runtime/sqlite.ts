@@ -1,0 +1,86 @@
+import Database from 'better-sqlite3'
+
+/** What tells the files of one kind from all others, and how their tables come to be. */
+export interface SqliteFormat {
+  /** Stands in the header of each file: four letters. */
+  readonly applicationId: number
+  /** Statements that make the tables of a new file, as they are in the newest version. */
+  readonly schema: string
+  /** Statements that bring an older file from version 1 to 2, from 2 to 3, and so on to the newest version. */
+  readonly upgrades: readonly string[]
+  /** Size of a page in a new file; 4096 where absent. */
+  readonly pageBytes?: number
+  /** Pragmas of each connection, set before the tables are made or upgraded. */
+  readonly settings: readonly string[]
+}
+
+/** The file holds something else. */
+export class SqliteFileForeign extends Error {
+  override readonly name = 'SqliteFileForeign'
+}
+
+/** The file was written by a newer version of this program. */
+export class SqliteFileTooNew extends Error {
+  override readonly name = 'SqliteFileTooNew'
+  readonly version: number
+  /** The newest version that this program knows. */
+  readonly known: number
+
+  constructor(version: number, known: number) {
+    super(`format ${version} is newer than ${known}`)
+    this.version = version
+    this.known = known
+  }
+}
+
+/**
+ * Opens or creates a file with a write-ahead log, and brings its tables to the newest version in one transaction. A file that is
+ * refused is left as it is.
+ * @param lockWaitMs takes the file for this connection alone, until it is closed, and waits so long for another process to
+ *   let go of it; undefined: the file is shared as usual
+ * @throws {SqliteFileForeign} {@link SqliteFileTooNew} and the errors of SQLite
+ */
+export function openSqlite(file: string, format: SqliteFormat, lockWaitMs?: number): Database.Database {
+  const database = new Database(file, lockWaitMs === undefined ? {} : { timeout: lockWaitMs })
+  try {
+    // Before the first access: so the lock is taken once, for good, and needs no shared-memory file.
+    if (lockWaitMs !== undefined) database.pragma('locking_mode = EXCLUSIVE')
+    const version = database.pragma('user_version', { simple: true }) as number
+    const owner = database.pragma('application_id', { simple: true })
+    const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get()
+    const isNew = owner === 0 && version === 0 && tables === 0
+    const newest = format.upgrades.length + 1
+    if (!isNew && owner !== format.applicationId) throw new SqliteFileForeign(`${file} holds something else`)
+    if (version > newest) throw new SqliteFileTooNew(version, newest)
+    if (isNew && format.pageBytes !== undefined) database.pragma(`page_size = ${format.pageBytes}`)
+    database.pragma('journal_mode = WAL')
+    for (const setting of format.settings) database.pragma(setting)
+    if (version < newest) upgrade(database, format, version)
+    // Reading has taken a shared lock only.
+    else if (lockWaitMs !== undefined) database.exec('BEGIN EXCLUSIVE; COMMIT')
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** What is not committed is undone when the connection closes. */
+function upgrade(database: Database.Database, format: SqliteFormat, from: number): void {
+  const { applicationId, schema, upgrades } = format
+  database.exec('BEGIN EXCLUSIVE')
+  for (const statements of from === 0 ? [schema] : upgrades.slice(from - 1)) database.exec(statements)
+  database.pragma(`application_id = ${applicationId}`)
+  database.pragma(`user_version = ${upgrades.length + 1}`)
+  database.exec('COMMIT')
+}
+
+/** Makes a change that is on the disk when this returns, with a connection that flushes its commits at checkpoints only. */
+export function withFlush<T>(database: Database.Database, change: () => T): T {
+  database.pragma('synchronous = FULL')
+  try {
+    return change()
+  } finally {
+    database.pragma('synchronous = NORMAL')
+  }
+}
