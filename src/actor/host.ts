@@ -534,6 +534,8 @@ export class ActorHost implements Intake {
     const { deviceId, scope } = mail.update
     this.backlog.pause(deviceId)
     const slice = new Slice()
+    // The batch that it was in goes first.
+    await slice.next()
     for (const geofence of geofences) {
       if (slice.isOver) await slice.next()
       const { index } = this.parts.registry.scope(scope)
