@@ -151,15 +151,35 @@ function ascending(rows: readonly number[]): number[] {
   return [...rows].sort((a, b) => a - b)
 }
 
-t.test('profiles come and go for long, and what is gone takes no memory', async (t) => {
+/** Bytes of buffers that are in use. */
+function held(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  const held = () => {
-    // The second waits for what the first has found.
-    collect()
-    collect()
-    return process.memoryUsage().arrayBuffers
+  // The second waits for what the first has found.
+  collect()
+  collect()
+  return process.memoryUsage().arrayBuffers
+}
+
+t.test('of the chunks of packed profiles at least half is in use', async (t) => {
+  const store = new ProfileStore()
+  const before = held()
+  const packed = Array.from({ length: 20_000 }, (_, at) =>
+    packProfile(aProfile({ deviceId: `${at}`, description: 'd'.repeat(1000) })),
+  )
+  for (const [at, profile] of packed.entries()) store.setPacked(at, profile)
+  let live = 0
+  for (const [at, profile] of packed.entries()) {
+    if (at % 4 > 0) store.delete(at)
+    else live += profile.length
   }
+  packed.length = 0
+  const grown = held() - before
+  t.ok(grown < 2.2 * live, `${live} bytes take ${grown}`)
+  t.equal(store.peek(4).deviceId, '4')
+})
+
+t.test('profiles come and go for long, and what is gone takes no memory', async (t) => {
   const random = new Random(1)
   const store = new ProfileStore()
   const known = new Map<number, Profile>()

@@ -49,10 +49,22 @@ const holders = new Map<number, string>()
 /** Attempts to take what another has. */
 const robberies: string[] = []
 let epochs = 0
+/** Acquires and releases that a host began of a partition before its last one of that partition was over. */
+const overlaps: string[] = []
 
 async function join(t: Test, server: NatsServer, name: string, releaseMs = 0): Promise<Host> {
   const connection = await reconnecting(t, [server])
   const has = new Set<number>()
+  const changing = new Set<number>()
+  const alone = async <T>(partition: number, change: () => Promise<T>): Promise<T> => {
+    if (changing.has(partition)) overlaps.push(`${name}: ${partition}`)
+    changing.add(partition)
+    try {
+      return await change()
+    } finally {
+      changing.delete(partition)
+    }
+  }
   const ownership = await joinHosts({
     connection,
     host: name,
@@ -60,19 +72,23 @@ async function join(t: Test, server: NatsServer, name: string, releaseMs = 0): P
     replicas: 1,
     ttlMs: TTL_MS,
     handlers: {
-      async acquire(partition) {
-        if (holders.has(partition)) robberies.push(`${name} takes ${partition} of ${holders.get(partition)}`)
-        equal(holders.get(partition), undefined, `${name} takes ${partition}`)
-        holders.set(partition, name)
-        has.add(partition)
-        return ++epochs
-      },
-      async release(partition) {
-        await sleep(releaseMs)
-        equal(holders.get(partition), name)
-        holders.delete(partition)
-        has.delete(partition)
-      },
+      acquire: (partition) =>
+        alone(partition, async () => {
+          if (holders.has(partition))
+            robberies.push(`${name} takes ${partition} of ${holders.get(partition)}`)
+          equal(holders.get(partition), undefined, `${name} takes ${partition}`)
+          holders.set(partition, name)
+          has.add(partition)
+          await sleep(5)
+          return ++epochs
+        }),
+      release: (partition) =>
+        alone(partition, async () => {
+          await sleep(releaseMs)
+          equal(holders.get(partition), name)
+          holders.delete(partition)
+          has.delete(partition)
+        }),
     },
     troubled: () => {},
   })
@@ -147,4 +163,9 @@ t.test('hosts join, leave and die', { skip }, async (t) => {
   await settled([a, d])
   await Promise.all([a, c, d].map(({ ownership }) => ownership.leave()))
   t.equal(holders.size, 0)
+})
+
+t.test('of one partition, a host is never in two acquires or releases at a time', async (t) => {
+  t.strictSame(overlaps, [])
+  t.ok(epochs > PARTITIONS, 'in the tests above')
 })

@@ -89,6 +89,17 @@ t.test('requests are answered by one child, which knows nothing of our environme
   }
 })
 
+t.test('it ends after ten minutes without a request, and the next request starts another', async (t) => {
+  const { valhalla, ask, ends } = start(t)
+  const { pid } = await ask('answer')
+  const real = performance.now.bind(performance)
+  t.intercept(performance, 'now', { value: () => real() + 601_000 })
+  await gone(pid)
+  t.strictSame(ends, ['idle'])
+  t.equal(valhalla.condition, 'not in use')
+  t.not((await ask('answer')).pid, pid)
+})
+
 t.test('killed in the middle: 503 for what it had, and the next one answers the rest', async (t) => {
   const { ask, ends } = start(t)
   const { pid } = await ask('answer')
