@@ -92,7 +92,7 @@ function commit(feed: EventFeed, time: number): void {
   for (let i = 0; i < FRAME_EVENTS; i++) events.push(happening(time, i))
   for (const event of events) writer.event(event)
   writer.endCommit()
-  feed.add(position, events)
+  feed.committed({ position, events })
 }
 
 function happening(time: number, index: number): StoredEvent {

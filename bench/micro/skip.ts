@@ -102,15 +102,14 @@ class Engine {
     this.host = new ActorHost({
       partitions: Array.from({ length: PARTITIONS }, (_, number) => new Partition(number, salt)),
       log: {
-        position: 0,
         append: (parts, done) => {
           const bytes = parts.reduce((sum, part) => sum + part.length, 0)
           this.encoder.encode(parts, bytes, ++this.position, 0)
-          this.durable = done
+          const frame = { position: this.position, events: [] }
+          this.durable = () => done(frame)
         },
       },
       registry: { revision: 1, scope: () => view },
-      events: { add() {}, pendingBytes: 0 },
       mailbox: new ByteBound(1024 ** 3),
       clock: { now: () => this.now },
       turns: this.turns,

@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { Checkpointer } from '../../src/actor/checkpoint.ts'
 import { ActorHost } from '../../src/actor/host.ts'
 import { Partition } from '../../src/actor/partition.ts'
+import { EventFeed } from '../../src/events/feed.ts'
 import { openEventIndex } from '../../src/events/eventIndex.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import { updateFrom, type TrackBody } from '../../src/wire/trackSchema.ts'
@@ -61,7 +62,8 @@ const partitions = Array.from(
   (_, number) => new Partition(number, salt, Infinity),
 )
 const mailbox = new ByteBound(options.mailboxBytes)
-const host = new ActorHost({ partitions, log, registry, events, mailbox, clock })
+const feed = new EventFeed(events)
+const host = new ActorHost({ partitions, log, registry, events: feed, mailbox, clock })
 const logger = createLogger('warn')
 const { scope } = registry.keys.authenticate(BENCH_KEYS.testPublishable)!
 const fleet = new Fleet(regionOf(Number(values.geofences)), devices, Number(values.seed))

@@ -2,10 +2,10 @@ import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { LoopRest } from '../runtime/loopRest.ts'
-import type { EventIndex, StoredEvent } from '../events/port.ts'
+import type { StoredEvent } from '../events/port.ts'
 import { Backlog } from '../runtime/backlog.ts'
 import type { Intake, PositionObserver, Submitter } from './port.ts'
-import type { LogEvent } from '../log/port.ts'
+import type { AppendLog, Committed, CommittedConsumer } from '../log/port.ts'
 import { deviceHash } from '../model/deviceHash.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import { geofenceText } from '../events/record.ts'
@@ -54,12 +54,10 @@ import {
 export interface HostParts {
   readonly partitions: readonly Partition[]
   /** That of this machine, or of a partition. */
-  readonly log: {
-    readonly position: number
-    append(parts: readonly Uint8Array[], done: () => void, events: readonly LogEvent[]): void
-  }
+  readonly log: Pick<AppendLog, 'append'>
   readonly registry: RegistryView
-  readonly events: Pick<EventIndex, 'add' | 'pendingBytes'>
+  /** Is handed the frames that have events, before replies go out; undefined: the log hands them to somebody. */
+  readonly events?: EventConsumer | undefined
   readonly mailbox: ByteBound
   readonly clock: Clock
   /** Fetches what the evaluation of these updates looks up, as far as it can in a moment. Never rejects. */
@@ -68,6 +66,11 @@ export interface HostParts {
   readonly measurer?: Measurer | undefined
   /** Of hosts that take their turns together; else it has its own. */
   readonly turns?: Turns
+}
+
+export interface EventConsumer extends CommittedConsumer<StoredEvent> {
+  /** Bytes of events that it was handed and has not stored, about: how far it is behind. */
+  readonly pendingBytes: number
 }
 
 /** Counters for metrics; they only rise. */
@@ -291,7 +294,11 @@ export class ActorHost implements Intake {
 
   /** Whether something that waits behind others may be evaluated. */
   private get hasBacklog(): boolean {
-    return this.backlog.isReady && this.parts.events.pendingBytes <= BACKLOG_EVENT_BYTES
+    return this.backlog.isReady && this.pendingBytes <= BACKLOG_EVENT_BYTES
+  }
+
+  private get pendingBytes(): number {
+    return this.parts.events === undefined ? 0 : this.parts.events.pendingBytes
   }
 
   private post(mail: Mail): void {
@@ -315,7 +322,7 @@ export class ActorHost implements Intake {
 
   private readonly turn = (): void => {
     this.scheduled = false
-    if (this.parts.events.pendingBytes > EVENT_BACKLOG_BYTES) {
+    if (this.pendingBytes > EVENT_BACKLOG_BYTES) {
       this.scheduled = true
       setTimeout(this.turn, EVENTS_WAIT_MS)
       return
@@ -377,11 +384,11 @@ export class ActorHost implements Intake {
     this.parts.log.append([this.writer.take()], this.committed, this.batchEvents)
   }
 
-  private readonly committed = (): void => {
+  private readonly committed = (frame: Committed<StoredEvent>): void => {
     this.flushing = false
-    if (this.batchEvents.length > 0) {
-      this.counters.events += this.batchEvents.length
-      this.parts.events.add(this.parts.log.position, this.batchEvents)
+    if (frame.events.length > 0) {
+      this.counters.events += frame.events.length
+      this.parts.events?.committed(frame)
       this.batchEvents = []
     }
     this.tell()

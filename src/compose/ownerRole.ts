@@ -65,7 +65,6 @@ export async function openOwners(ground: DistributedParts) {
         publisher,
         owner: randomBytes(8).toString('hex'),
         eventsOf: eventsOfFrame,
-        encode: (json) => Buffer.from(json),
         fencedOut,
         troubled,
       }),

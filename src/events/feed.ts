@@ -1,3 +1,4 @@
+import type { Committed, CommittedConsumer } from '../log/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { Turns } from '../runtime/turns.ts'
 import { STRETCH_CHARACTERS } from './port.ts'
@@ -25,7 +26,7 @@ const EVENT_BYTES = 300
  */
 const READS_AT_ONCE = 16
 
-export class EventFeed {
+export class EventFeed implements CommittedConsumer<StoredEvent> {
   /** How many events {@link forget} was told of: who keeps events can see by it whether they may be deleted by now. */
   forgotten = 0
   readonly #index: EventIndex
@@ -54,8 +55,8 @@ export class EventFeed {
   }
 
   /** Adds events, to the index too: see {@link EventIndex.add}. */
-  add(position: number, events: readonly StoredEvent[], first?: number): void {
-    this.#index.add(position, events, first)
+  committed({ position, events, firstPlace }: Committed<StoredEvent>): void {
+    this.#index.add(position, events, firstPlace)
     let place = this.#index.lastPlace - events.length
     if (this.#followers === 0) {
       this.#recent = []

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { CommitLog, CopyableLog, LogFiles, LogFrame } from './port.ts'
+import type { CommitLog, Committed, CopyableLog, LogEvent, LogFiles, LogFrame } from './port.ts'
 import type { Files } from './files.ts'
 import type { FrameHeader } from './frame.ts'
 import type { Store } from './store.ts'
@@ -116,7 +116,8 @@ class SegmentLog implements CommitLog, CopyableLog {
   #failure: Error | undefined
   #closed = false
   /** Of the frame in flight; `done` is undefined when there is none. */
-  #done: (() => void) | undefined
+  #done: ((frame: Committed<never>) => void) | undefined
+  #events: readonly LogEvent[] = []
   #size = 0
   /** Rotations and trims, one after the other; never rejects. */
   #maintenance: Promise<void> = Promise.resolve()
@@ -156,7 +157,11 @@ class SegmentLog implements CommitLog, CopyableLog {
   }
 
   /** The parts are copied before it returns. */
-  append(parts: readonly Uint8Array[], done: () => void): void {
+  append<E extends LogEvent>(
+    parts: readonly Uint8Array[],
+    done: (frame: Committed<E>) => void,
+    events: readonly E[] = [],
+  ): void {
     if (this.#failure !== undefined) throw new Error('The log has failed.', { cause: this.#failure })
     if (this.#closed) throw new Error('The log is closed.')
     if (this.#done !== undefined) throw new Error('The log has an append in flight.')
@@ -167,6 +172,7 @@ class SegmentLog implements CommitLog, CopyableLog {
     }
     const size = frameBytes(payloadBytes)
     this.#done = done
+    this.#events = events
     this.#size = size
     const end = this.#newest.end
     if (end > SEGMENT_HEADER_BYTES && end + size > this.#segmentBytes) {
@@ -215,7 +221,7 @@ class SegmentLog implements CommitLog, CopyableLog {
     this.#done = undefined
     this.#position++
     this.#newest.add(this.#position, this.#size)
-    done()
+    done({ position: this.#position, events: this.#events as readonly never[] })
     if (this.#done === undefined) this.#idle?.()
   }
 

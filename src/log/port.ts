@@ -13,7 +13,7 @@ export interface LogFrame {
   readonly payload: Uint8Array
 }
 
-/** An event of a frame, for logs that publish it beside the frame. */
+/** An event of a frame. */
 export interface LogEvent {
   readonly scope: ScopeId
   /** 24 hex. */
@@ -23,20 +23,52 @@ export interface LogEvent {
   readonly json: string
 }
 
+/**
+ * A frame, as its log hands it out once it is durable: the one thing that replies, readers of events and the publisher are fed with,
+ * in both engines. What holds when somebody is handed it:
+ *
+ * 1. The frame is durable: every start from now on finds it (G1). Nobody outside has seen anything of it (G5).
+ * 2. Frames come in the order of their positions, and everybody has been handed one before the next is appended. The events of a
+ *    device are in the order of its updates (G3).
+ * 3. The process hands out each frame once. Whoever keeps what it was handed keeps the position with it, and ignores positions
+ *    that it has: after a crash the frames behind that position are read from the log and handed out again (G2).
+ * 4. The states in memory are those right after the frame.
+ * 5. Those who pass events on are handed it before replies go out. So whoever has a reply finds its events: embedded, in the index
+ *    and the feed; distributed, as soon as the publisher has brought them into the stream that all gateways follow, as
+ *    frames of one event each.
+ */
+export interface Committed<E = LogEvent> {
+  /** Of the frame in its log. */
+  readonly position: number
+  /** Of the frame, in their order. */
+  readonly events: readonly E[]
+  /** The place of the first event among all events, where the log says so; else they follow those before them. */
+  readonly firstPlace?: number
+}
+
+/** Is handed the frames of a log that have events; see {@link Committed}. It must not throw. */
+export interface CommittedConsumer<E = LogEvent> {
+  committed(frame: Committed<E>): void
+}
+
 /** Append-only, one writer. A frame is atomic: after recovery it is there whole or not at all. */
-interface AppendLog {
+export interface AppendLog {
   /** Position of the last durable frame; 0 when there is none. */
   readonly position: number
   /** Bytes that the log takes where it is kept. */
   readonly bytes: number
   /**
-   * Appends one frame out of the given parts; `done` is called once it is durable. One append is in flight at a
+   * Appends one frame out of the given parts, and hands it to `done` once it is durable. One append is in flight at a
    * time: calling again before `done` is a programming error. A frame that cannot be made durable never calls `done`;
    * it calls the handler that the log was opened with, after which the states behind the log must not be used.
-   * @param events what the frame holds of events, in their order: a log that others subscribe to publishes them with
-   *   the frame or not at all; one that nobody does takes no notice
+   * @param events what the frame holds of events, in their order; the log takes them over. A log with a publisher hands the
+   *   frame to that before `done`
    */
-  append(parts: readonly Uint8Array[], done: () => void, events?: readonly LogEvent[]): void
+  append<E extends LogEvent>(
+    parts: readonly Uint8Array[],
+    done: (frame: Committed<E>) => void,
+    events?: readonly E[],
+  ): void
   /** Removes what only holds frames before `position`, in the background. */
   trim(position: number): void
   /** Waits for the append in flight. */

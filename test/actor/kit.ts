@@ -6,7 +6,7 @@ import type { Intake, Submitter } from '../../src/actor/port.ts'
 import { Partition, type Applied } from '../../src/actor/partition.ts'
 import { recover, snapshotOf, type Recovered } from '../../src/actor/recovery.ts'
 import { REMOVAL } from '../../src/actor/removal.ts'
-import type { CommitLog, LogFrame, Snapshot, SnapshotStore } from '../../src/log/port.ts'
+import type { CommitLog, Committed, LogEvent, LogFrame, Snapshot, SnapshotStore } from '../../src/log/port.ts'
 import type { Beacon } from '../../src/model/beacon.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
@@ -34,7 +34,7 @@ export class MemoryLog implements CommitLog {
   trimmedTo = 1
   /** While true an append stays in flight until {@link release}. */
   holding = false
-  private inFlight: { readonly payload: Uint8Array; readonly done: () => void } | undefined
+  private inFlight: { readonly payload: Uint8Array; readonly done: (position: number) => void } | undefined
 
   get position(): number {
     return this.frames.length
@@ -48,9 +48,13 @@ export class MemoryLog implements CommitLog {
     return this.inFlight !== undefined
   }
 
-  append(parts: readonly Uint8Array[], done: () => void): void {
+  append<E extends LogEvent>(
+    parts: readonly Uint8Array[],
+    done: (frame: Committed<E>) => void,
+    events: readonly E[] = [],
+  ): void {
     if (this.inFlight !== undefined) throw new Error('two appends in flight')
-    this.inFlight = { payload: Buffer.concat(parts), done }
+    this.inFlight = { payload: Buffer.concat(parts), done: (position) => done({ position, events }) }
     if (!this.holding) setImmediate(() => this.release())
   }
 
@@ -59,7 +63,7 @@ export class MemoryLog implements CommitLog {
     const { payload, done } = this.inFlight
     this.inFlight = undefined
     this.frames.push(payload)
-    done()
+    done(this.position)
   }
 
   /** What a process finds on the disk after this one was killed: the frame in flight is lost. */
@@ -108,6 +112,10 @@ export class MemoryEvents implements EventIndex {
   durablePosition = 0
   pendingBytes = 0
   private last = 0
+
+  committed({ position, events }: Committed<StoredEvent>): void {
+    this.add(position, events)
+  }
 
   add(position: number, events: readonly StoredEvent[]): void {
     if (position < this.last) throw new Error(`position ${position} after ${this.last}`)

@@ -119,7 +119,6 @@ export function openLog(
     publisher: publisherOf(client),
     owner: randomBytes(8).toString('hex'),
     eventsOf: (frame) => eventsOfFrames.get(keyOf(frame)) ?? [],
-    encode: (json) => Buffer.from(json),
     fencedOut(error) {
       throw error
     },

@@ -78,7 +78,7 @@ export class SharedLogs {
           frames.push(frame)
           position = frames.length
           events.push(...eventsOfFrame)
-          done()
+          done({ position, events: eventsOfFrame })
         })
       },
       trim() {},

@@ -397,12 +397,12 @@ t.test(
   async (t) => {
     const { world, urls } = answering(t, { status: 200 })
     const start = world.time.now()
-    world.feed.add(
-      1,
-      [1, 5, 3, 6].map((second, i) =>
+    world.feed.committed({
+      position: 1,
+      events: [1, 5, 3, 6].map((second, i) =>
         whole(i, { scope: 1, deviceId: `d${i}`, actualCreatedAt: start + second * 1000 }),
       ),
-    )
+    })
     await world.start({ id: HOOK })
     await world.webhooks.redeliverRange(world.definitions.get(HOOK)!, start + 4000, start + MINUTE)
     await world.time.runUntil(start + MINUTE)

@@ -160,12 +160,12 @@ export class World {
   happen(...deviceIds: string[]): void {
     const first = this.events.all.length
     const now = this.time.now()
-    this.feed.add(
-      ++this.#position,
-      deviceIds.map((deviceId, i) =>
+    this.feed.committed({
+      position: ++this.#position,
+      events: deviceIds.map((deviceId, i) =>
         whole(first + i, { scope: 1, deviceId, createdAt: now, actualCreatedAt: now }),
       ),
-    )
+    })
   }
 
   /** The process ends without a word, and another begins. */

@@ -29,7 +29,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['spatial', ['model', 'runtime', 'geometry']],
   ['rules', ['model', 'geometry', 'spatial']],
   ['wire', ['model', 'runtime', 'http']],
-  ['events', ['model', 'runtime', 'http']],
+  ['events', ['model', 'runtime', 'log', 'http']],
   ['actor', ['model', 'runtime', 'geometry', 'log', 'spatial', 'rules', 'events']],
   ['registry/store', ['model', 'runtime']],
   ['registry/projects', ['model', 'runtime', 'http', 'registry/store']],

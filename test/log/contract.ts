@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import type { Test } from 'tap'
 import type {
   CommitLog,
+  Committed,
   LogFrame,
   PartitionLog,
   SharedSnapshotStore,
@@ -31,7 +32,7 @@ export interface SnapshotSubject {
 /** Appends and waits until durable. */
 export function append(log: AnyLog, ...parts: Uint8Array[]): Promise<void> {
   return new Promise((resolve) => {
-    log.append(parts, resolve)
+    log.append(parts, () => resolve())
   })
 }
 
@@ -121,6 +122,29 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
         t.throws(() => log.append([part], () => {}), /closed/)
       },
     )
+
+    t.test('a frame is handed out once, with its position and events, when readers find it', async (t) => {
+      const log = await (await create(t)).open()
+      const handed: Committed[] = []
+      const event = { scope: 3, id: '0'.repeat(24), type: 'bought', deviceId: 'd', json: '{}' }
+      const appends = [[], [event, { ...event, id: '1'.repeat(24) }], [{ ...event, id: '2'.repeat(24) }]]
+      for (const [i, events] of appends.entries()) {
+        await new Promise<void>((resolve) => {
+          const done = (frame: Committed) => {
+            handed.push(frame)
+            t.equal(log.position, frame.position)
+            resolve()
+          }
+          log.append([Buffer.from([i])], done, events)
+        })
+        t.strictSame(await positionsOf(log, i + 1), [i + 1])
+      }
+      t.strictSame(
+        handed,
+        appends.map((events, i) => ({ position: i + 1, events })),
+      )
+      await log.close()
+    })
 
     t.test('done may append the next frame', async (t) => {
       const log = await (await create(t)).open()

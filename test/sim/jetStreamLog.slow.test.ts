@@ -88,7 +88,6 @@ async function live(seed: number): Promise<void> {
         publisher,
         owner,
         eventsOf: (frame) => tried.get(Buffer.from(frame).toString())!,
-        encode: (json) => Buffer.from(json),
         fencedOut,
         troubled,
         pause,

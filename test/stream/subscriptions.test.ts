@@ -132,7 +132,7 @@ t.test(
           const feed = new EventFeed(new MemoryEvents(), recentBytes)
           const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
           const first = whole(0)
-          feed.add(1, [first])
+          feed.committed({ position: 1, events: [first] })
           // Two of each: they form groups.
           const clients = [...wanted, ...wanted].map((filter) => new Client(subscriptions, filter))
           const all: StoredEvent[] = []
@@ -140,7 +140,7 @@ t.test(
           for (const step of script) {
             if (step.kind === 'frame') {
               const events = step.events.map((detail, i) => whole(all.length + i + 1, detail))
-              feed.add(++position, events)
+              feed.committed({ position: ++position, events })
               all.push(...events)
             } else if (step.kind === 'settle') await settle()
             else if (step.kind === 'breathe') await Promise.resolve()
@@ -178,10 +178,7 @@ t.test('a reader that stalls costs one part, and is read on for from the disk wh
   slow.isStalled = true
   let number = 0
   for (let frame = 1; frame <= 20; frame++) {
-    feed.add(
-      frame,
-      Array.from({ length: 300 }, () => whole(++number)),
-    )
+    feed.committed({ position: frame, events: Array.from({ length: 300 }, () => whole(++number)) })
     await settle()
   }
   await settle()
@@ -207,11 +204,11 @@ t.test('who joins while thousands are being sent to misses nothing and gets noth
     link.subscribe('s', filter, from)
     links.push(link)
   }
-  feed.add(1, [whole(0)])
+  feed.committed({ position: 1, events: [whole(0)] })
   for (let i = 0; i < 3500; i++) join()
   const expected = links.map(() => 5)
   for (let frame = 1; frame <= 5; frame++) {
-    feed.add(frame + 1, [whole(frame, { deviceId: 'd0' })])
+    feed.committed({ position: frame + 1, events: [whole(frame, { deviceId: 'd0' })] })
     // The delivery is somewhere in its thousands.
     for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve))
     join(undefined, whole(0).id)
@@ -257,7 +254,7 @@ t.test('who does not read for too long is closed, who reads in time is not', asy
 
 t.test('subscriptions that are refused, end, or are looked up for too long', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
-  feed.add(1, [whole(1), whole(2, { scope: 1 })])
+  feed.committed({ position: 1, events: [whole(1), whole(2, { scope: 1 })] })
   const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
   const connection = new FakeConnection()
   const link = subscribe(subscriptions, connection)
@@ -272,11 +269,11 @@ t.test('subscriptions that are refused, end, or are looked up for too long', asy
   link.unsubscribe('b')
   link.subscribe('b')
   await settle()
-  feed.add(2, [whole(3)])
+  feed.committed({ position: 2, events: [whole(3)] })
   await settle()
   t.same(link.ids('b'), [whole(3).id], 'from now: the look-up was overtaken')
   link.unsubscribe('b')
-  feed.add(3, [whole(4)])
+  feed.committed({ position: 3, events: [whole(4)] })
   await settle()
   t.same(link.ids('a'), [whole(3).id, whole(4).id])
   t.same(link.ids('b'), [whole(3).id])
@@ -284,14 +281,14 @@ t.test('subscriptions that are refused, end, or are looked up for too long', asy
   t.throws(() => link.subscribe('one more'), { code: 400, param: 'id' })
   link.feature.closed()
   const sent = connection.sent.length
-  feed.add(4, [whole(5)])
+  feed.committed({ position: 4, events: [whole(5)] })
   await settle()
   t.equal(connection.sent.length, sent)
 })
 
 t.test('a publishable key hears of the devices and users that it names, and of nobody else', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
-  feed.add(1, [whole(1)])
+  feed.committed({ position: 1, events: [whole(1)] })
   const connection = new FakeConnection(0, false)
   const link = subscribe(new Subscriptions(feed, new FanoutGroups(feed), log, tokens), connection)
   t.throws(() => link.subscribe('a'), { code: 403, param: 'filter' })
@@ -299,12 +296,15 @@ t.test('a publishable key hears of the devices and users that it names, and of n
   link.subscribe('device', { deviceIds: ['mine'] })
   link.subscribe('user', { userIds: ['me'] }, whole(1).id)
   await settle()
-  feed.add(2, [
-    whole(2, { deviceId: 'mine' }),
-    whole(3, { deviceId: 'other', userId: 'other' }),
-    whole(4, { deviceId: 'third', userId: 'me' }),
-    whole(5, { deviceId: 'mine', scope: 1 }),
-  ])
+  feed.committed({
+    position: 2,
+    events: [
+      whole(2, { deviceId: 'mine' }),
+      whole(3, { deviceId: 'other', userId: 'other' }),
+      whole(4, { deviceId: 'third', userId: 'me' }),
+      whole(5, { deviceId: 'mine', scope: 1 }),
+    ],
+  })
   await settle()
   t.same(link.ids('device'), [whole(2).id])
   t.same(link.ids('user'), [whole(4).id])

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LeaderMissing } from '../../log/errors.ts'
+import type { Committed, CommittedConsumer } from '../../log/port.ts'
+import { subjectOf } from '../../model/eventSubject.ts'
 import {
   MAX_BATCH_MESSAGES,
   type PublishedEvent,
@@ -36,15 +38,15 @@ export interface PublisherOptions {
 }
 
 /** The events of a partition, for its owner. */
-export interface PartitionEvents {
+export interface PartitionEvents extends CommittedConsumer {
   /** As it was found when the partition was opened. */
   readonly found: Progress
   /** Position of the first frame that may have events which are not published; Infinity where there is none. */
   readonly unpublished: number
   /** Resolves when there is room for more. */
   room(): Promise<void>
-  /** Takes the events of a durable frame; those that are published already are left out. */
-  add(position: number, events: readonly PublishedEvent[]): void
+  /** Takes a frame, in the order of the log; events that are published already are left out. */
+  committed(frame: Committed): void
   /** Resolves once everything is published, or cannot be for now: whoever opens the partition next publishes it. */
   close(): Promise<void>
 }
@@ -98,7 +100,7 @@ export class EventPublisher {
         return unpublished()
       },
       room: () => this.#room(),
-      add: (position, events) => this.#add(backlog, position, events),
+      committed: (frame) => this.#add(backlog, frame),
       close: () => this.#close(backlog),
     }
   }
@@ -109,9 +111,9 @@ export class EventPublisher {
     }
   }
 
-  #add(backlog: Backlog, position: number, events: readonly PublishedEvent[]): void {
-    if (this.#open.get(backlog.partition) !== backlog) return
-    this.#count(backlog, () => backlog.add(position, events))
+  #add(backlog: Backlog, frame: Committed): void {
+    if (this.#open.get(backlog.partition) !== backlog || frame.events.length === 0) return
+    this.#count(backlog, () => backlog.add(frame))
     if (backlog.isEmpty) return
     this.#waiting.add(backlog)
     if (this.#isRunning) return
@@ -249,10 +251,11 @@ class Backlog {
     return this.#waiting[0]?.progress.position
   }
 
-  add(position: number, events: readonly PublishedEvent[]): void {
-    for (const [i, event] of events.entries()) {
+  add({ position, events }: Committed): void {
+    for (const [i, one] of events.entries()) {
       const progress = { position, events: i + 1 }
       if (!isBehind(this.mark, progress)) continue
+      const event = { subject: subjectOf(one), id: one.id, data: Buffer.from(one.json) }
       this.#waiting.push({ progress, event })
       this.bytes += bytesOf(event)
     }

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { subjectOf } from '../../model/eventSubject.ts'
 import { FencedOut, LeaderMissing, LogDamaged, LogTrimmed, LogUnavailable } from '../../log/errors.ts'
 import type { EventPublisher, PartitionEvents } from './eventPublisher.ts'
-import type { PublishedEvent, Journal, JournalMessage } from './jetStreamPort.ts'
+import type { Journal, JournalMessage } from './jetStreamPort.ts'
 import {
   ANY_CLAIM,
   ANY_RECORD,
@@ -15,7 +14,7 @@ import {
   pointOf,
   type LogPoint,
 } from './jetStreamRecords.ts'
-import type { LogEvent, LogFrame, PartitionLog } from '../../log/port.ts'
+import type { Committed, LogEvent, LogFrame, PartitionLog } from '../../log/port.ts'
 import { ATTEMPTS, asked, leaderMs, retryMs, type Pause } from '../../runtime/retries.ts'
 
 /**
@@ -49,8 +48,6 @@ export interface JetStreamLogOptions {
   readonly owner: string
   /** The events that a frame was appended with, in their order. */
   readonly eventsOf: (frame: Uint8Array) => readonly LogEvent[]
-  /** An event's JSON as the data of its message. */
-  readonly encode: (json: string) => Uint8Array
   /** Called once, when another owner is known; the log accepts nothing afterwards. */
   readonly fencedOut: (error: FencedOut) => void
   /** Told of each attempt to append that failed; it is repeated. */
@@ -129,7 +126,6 @@ class JetStreamLog implements PartitionLog {
   readonly #partition: number
   readonly #journal: Journal
   readonly #owner: string
-  readonly #encode: (json: string) => Uint8Array
   readonly #onFencedOut: (error: FencedOut) => void
   readonly #troubled: (error: Error) => void
   readonly #pause: Pause
@@ -152,7 +148,6 @@ class JetStreamLog implements PartitionLog {
     this.#partition = options.partition
     this.#journal = options.journal
     this.#owner = options.owner
-    this.#encode = options.encode
     this.#onFencedOut = options.fencedOut
     this.#troubled = options.troubled
     this.#pause = options.pause ?? sleep
@@ -174,7 +169,7 @@ class JetStreamLog implements PartitionLog {
     // Of a frame that is trimmed, the events are published.
     for await (const { position, payload } of log.#frames(Math.max(found.position, point.published + 1))) {
       await events.room()
-      events.add(position, log.#messagesOf(options.eventsOf(payload)))
+      events.committed({ position, events: options.eventsOf(payload) })
     }
     return log
   }
@@ -188,7 +183,11 @@ class JetStreamLog implements PartitionLog {
     return this.#bytes
   }
 
-  append(parts: readonly Uint8Array[], done: () => void, events: readonly LogEvent[] = []): void {
+  append<E extends LogEvent>(
+    parts: readonly Uint8Array[],
+    done: (frame: Committed<E>) => void,
+    events: readonly E[] = [],
+  ): void {
     if (this.#fencedOut !== undefined)
       throw new Error('The log has another owner.', { cause: this.#fencedOut })
     if (this.#closed) throw new Error('The log is closed.')
@@ -197,15 +196,15 @@ class JetStreamLog implements PartitionLog {
     const published = this.#published
     const { maxDataBytes } = this.#journal
     const batch = frameBatch(this.#owner, position, Buffer.concat(parts), published, maxDataBytes)
-    const messages = this.#messagesOf(events)
     this.#inFlight = true
     this.#enqueue(async () => {
-      if (messages.length > 0) await this.#events.room()
+      if (events.length > 0) await this.#events.room()
       await this.#store(batch)
       this.#point = { ...NO_FRAME, position, published }
-      this.#events.add(position, messages)
       this.#inFlight = false
-      done()
+      const frame = { position, events }
+      this.#events.committed(frame)
+      done(frame)
     })
   }
 
@@ -234,12 +233,6 @@ class JetStreamLog implements PartitionLog {
   /** The events of all frames up to here are published. */
   get #published(): number {
     return Math.min(this.position, this.#events.unpublished - 1)
-  }
-
-  #messagesOf(events: readonly LogEvent[]): PublishedEvent[] {
-    return events.map((event) => {
-      return { subject: subjectOf(event), id: event.id, data: this.#encode(event.json) }
-    })
   }
 
   #enqueue(work: () => Promise<void>): void {

@@ -181,7 +181,11 @@ export class SharedIndex implements EventQueries {
       await index.delete(change.scope, change.id)
       feed.forget(change.scope, change.id)
     }
-    feed.add(sequence, event === undefined ? [] : this.#read(event), sequence)
+    feed.committed({
+      position: sequence,
+      events: event === undefined ? [] : this.#read(event),
+      firstPlace: sequence,
+    })
     this.#sequence = sequence
     if (behind === 0 || this.#behind !== Infinity) this.#behind = behind
     if (this.#waiting.size > 0) this.#wake()

@@ -95,13 +95,8 @@ export class OwnedPartition {
     const kinds = partition.types.flatMap(({ commands }) => commands)
     this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]))
     const { registry, clock, turns } = parts
-    // Events go with the commit into the log, which publishes them.
-    const events = { add: () => {}, pendingBytes: 0 }
     // A host that is not told that its frame is durable goes no further.
     const guarded: HostParts['log'] = {
-      get position() {
-        return log.position
-      },
       append: (pieces, done, ofFrame) => {
         if (!this.isDropped) log.append(pieces, done, ofFrame)
       },
@@ -110,7 +105,6 @@ export class OwnedPartition {
       partitions: [partition],
       log: guarded,
       registry,
-      events,
       mailbox: this.#mailbox,
       clock,
       prepare: parts.prepare,
