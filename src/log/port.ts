@@ -25,17 +25,16 @@ export interface LogEvent {
 
 /**
  * A frame, as its log hands it out once it is durable: the one thing that replies, readers of events and the publisher are fed with,
- * in both engines. What holds when somebody is handed it:
+ * in both engines. The states in memory are then those right after the frame. Embedded, its events are then in the index and the
+ * feed; distributed, once the publisher has brought them into the stream that all gateways follow, as frames of one event each.
  *
- * 1. The frame is durable: every start from now on finds it (G1). Nobody outside has seen anything of it (G5).
- * 2. Frames come in the order of their positions, and everybody has been handed one before the next is appended. The events of a
- *    device are in the order of its updates (G3).
- * 3. The process hands out each frame once. Whoever keeps what it was handed keeps the position with it, and ignores positions
- *    that it has: after a crash the frames behind that position are read from the log and handed out again (G2).
- * 4. The states in memory are those right after the frame.
- * 5. Those who pass events on are handed it before replies go out. So whoever has a reply finds its events: embedded, in the index
- *    and the feed; distributed, as soon as the publisher has brought them into the stream that all gateways follow, as
- *    frames of one event each.
+ * Invariants
+ * - COMMITTED-1: When a frame is handed out, it is durable, and nobody outside has seen anything of it (G1, G5).
+ * - COMMITTED-2: A process hands out each frame once, in the order of positions, and to everybody before the next is appended
+ *   (G3).
+ * - COMMITTED-3: Whoever passes events on is handed a frame before replies to its updates go out.
+ * - COMMITTED-4: After a crash, a consumer is handed again what the log has behind the position that it kept, and ignores
+ *   positions that it has (G2).
  */
 export interface Committed<E = LogEvent> {
   /** Of the frame in its log. */

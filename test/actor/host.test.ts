@@ -351,6 +351,26 @@ t.test('nobody is told before the frame is durable, and reads see what is durabl
   t.equal(recovered.recovered.frames, 3)
 })
 
+t.test('who is told of an update finds its events', async (t) => {
+  const engine = engineWithGeofence()
+  const { host, events } = engine
+  for (const place of [HERE, AWAY, HERE]) {
+    const missing = await new Promise<string[]>((resolve, reject) => {
+      host.submitOne(engine.update({ deviceId: 'd', ...place }), 100, {
+        rateLimited: false,
+        wantsUser: false,
+        wantsEvents: true,
+        isBehind: false,
+        applied: (outcome) =>
+          resolve(outcome.events.filter((json) => events.all.every((one) => one.json !== json))),
+        refused: reject,
+      })
+    })
+    t.same(missing, [])
+  }
+  t.equal(events.all.length, 3)
+})
+
 t.test('G7: no update is evaluated while the event index is far behind', async (t) => {
   const engine = engineWithGeofence()
   engine.events.pendingBytes = 65 * 1024 * 1024
