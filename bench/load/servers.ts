@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { parseKeys } from '../../src/registry/projects/keys.ts'
 import { parseGeofence } from '../../src/registry/geofences/geofenceSchema.ts'
-import type { GeofenceDefinition } from '../../src/registry/geofences/geofenceRow.ts'
+import type { GeofenceDefinition } from '../../src/registry/geofences/geofenceRows.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
@@ -66,7 +66,7 @@ export function seedGeofences(
   let batch: GeofenceDefinition[] = []
   let stored = 0
   const store = () => {
-    stored += registry.putMany(scope, batch).length
+    stored += registry.geofences.putMany(scope, batch).length
     batch = []
     onProgress(stored)
   }

@@ -8,6 +8,7 @@ import { RegistryImage } from '../registry/store/image.ts'
 import { LocalEdits } from '../registry/store/localEdits.ts'
 import type { KeyKind, Rotation } from '../registry/projects/keys.ts'
 import { KEY_KINDS, Keys, OverlapRefused } from '../registry/projects/keys.ts'
+import { PROJECT_ROWS } from '../registry/projects/projectRows.ts'
 import { Projects } from '../registry/projects/projects.ts'
 
 export const KEYS_USAGE = `Usage: npm run keys -- <command>
@@ -105,7 +106,7 @@ export function withRegistry<T>(folder: string, clock: Clock, work: (registry: O
   const database = new RegistryDatabase(folder)
   try {
     if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
-    const image = new RegistryImage(database)
+    const image = new RegistryImage(database, PROJECT_ROWS)
     const edits = new LocalEdits(image)
     const projects = new Projects(image, edits, clock, (error) => {
       throw error

@@ -27,14 +27,14 @@ import type { Metrics } from '../ops/metrics.ts'
 import { EXAMPLE, firstStartText, laterStartText } from '../ops/welcome.ts'
 import { referenceRoutes } from '../reference/referenceRoutes.ts'
 import { referenceTexts } from '../reference/texts.ts'
-import { beaconRoutes } from '../registry/beaconRoutes.ts'
+import { beaconRoutes } from '../registry/beacons/beaconRoutes.ts'
 import { exportRoutes } from '../registry/transfer/exportRoutes.ts'
-import { geofenceRoutes } from '../registry/geofenceRoutes.ts'
+import { geofenceRoutes } from '../registry/geofences/geofenceRoutes.ts'
 import { importRoutes } from '../registry/transfer/importRoutes.ts'
-import { keyRoutes } from '../registry/keyRoutes.ts'
+import { keyRoutes } from '../registry/projects/keyRoutes.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { RoutingService } from './routing.ts'
-import { settingsRoutes } from '../registry/settingsRoutes.ts'
+import { settingsRoutes } from '../registry/settings/settingsRoutes.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { KeyedBound, type KeyedLimits } from '../runtime/keyedBound.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
@@ -99,11 +99,11 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...userRoutes({ users, intake, registry, times: roads.times }),
     ...eventRoutes(events, feed),
     eventStreams.route(),
-    ...geofenceRoutes(registry),
+    ...geofenceRoutes(registry.geofences),
     ...beaconRoutes(registry),
     ...importRoutes(registry),
     ...exportRoutes(registry),
-    ...settingsRoutes(registry),
+    ...settingsRoutes(registry.settings),
     ...keyRoutes(registry),
     ...parts.webhooks,
     ...roads.routes,
@@ -238,6 +238,6 @@ export async function welcome(
   const { center, radius, ...definition } = EXAMPLE
   const shape = { kind: 'circle', center, radius } as const
   await registry.edit(() =>
-    registry.putGeofence(scopeId(1, false), { ...definition, type: 'circle', shape, enabled: true }),
+    registry.geofences.put(scopeId(1, false), { ...definition, type: 'circle', shape, enabled: true }),
   )
 }

@@ -8,7 +8,7 @@ import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { registerIsochroneMetrics, registerRoutingMetrics, watchRouting } from '../ops/routingMetrics.ts'
 import { openRegions } from './regions.ts'
-import { IsochroneWorker } from '../registry/isochroneWorker.ts'
+import { IsochroneWorker } from '../registry/geofences/isochroneWorker.ts'
 import type { AreaSource } from '../registry/geofences/areaSource.ts'
 import type { Registry } from '../registry/registry.ts'
 import { AnswerCache } from '../geo/routing/cache.ts'
@@ -56,7 +56,11 @@ export function openRoutingService(parts: {
   const { tell: troubled } = new Troubles(clock, (err) =>
     logger.warn(failureFields(err), 'the area of an isochrone cannot be computed now; retrying'),
   )
-  const isochrones = new IsochroneWorker(registry, new RoadAreas(routing.engines, routing.networks), troubled)
+  const isochrones = new IsochroneWorker(
+    registry.geofences,
+    new RoadAreas(routing.engines, routing.networks),
+    troubled,
+  )
   registerIsochroneMetrics(metrics, isochrones)
   return {
     routes: routingRoutes(routing.engines),

@@ -66,7 +66,7 @@ export function geofencesOf(registry: Registry): GeofenceSource {
     get revision() {
       return registry.revision
     },
-    geofences: (scope) => registry.scope(scope).wholeInOrder(),
+    geofences: (scope) => registry.scope(scope).geofences.inOrder(),
   }
 }
 

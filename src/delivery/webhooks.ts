@@ -59,7 +59,8 @@ export class Webhooks {
     if (webhooks.length === 0) return
     const store = await this.#open()
     const states = await store.states()
-    for (const id of states.keys()) if (this.#parts.registry.get(id) === undefined) await store.remove(id)
+    const ids = new Set(webhooks.map(({ id }) => id))
+    for (const id of states.keys()) if (!ids.has(id)) await store.remove(id)
     for (const webhook of webhooks) await this.#add(store, webhook, states.get(webhook.id))
   }
 
@@ -99,8 +100,7 @@ export class Webhooks {
   }
 
   get(scope: ScopeId, id: string): Webhook | undefined {
-    const webhook = this.#parts.registry.get(id)
-    return webhook?.scope === scope ? webhook : undefined
+    return this.#parts.registry.get(scope, id)
   }
 
   standing(webhook: Webhook): WebhookStanding {
@@ -135,14 +135,15 @@ export class Webhooks {
     }
   }
 
-  async change({ id }: Webhook, change: WebhookChange): Promise<Webhook | undefined> {
-    const endpoint = this.#endpoints.get(id)
+  async change(webhook: Webhook, change: WebhookChange): Promise<Webhook | undefined> {
+    const endpoint = this.#endpoints.get(webhook.id)
     if (endpoint === undefined) return undefined
-    return endpoint.change(async () => gone(await this.#parts.registry.change(id, change)))
+    return endpoint.change(async () => gone(await this.#parts.registry.change(webhook, change)))
   }
 
-  async rotate({ id }: Webhook): Promise<Webhook | undefined> {
-    return this.#endpoints.get(id)?.change(async () => gone(await this.#parts.registry.rotate(id)))
+  async rotate(webhook: Webhook): Promise<Webhook | undefined> {
+    const endpoint = this.#endpoints.get(webhook.id)
+    return endpoint?.change(async () => gone(await this.#parts.registry.rotate(webhook)))
   }
 
   /** Ends a pause, and turns it on where it was off. */
@@ -153,9 +154,10 @@ export class Webhooks {
     return webhook.enabled ? webhook : this.change(webhook, { enabled: true })
   }
 
-  async remove({ id }: Webhook): Promise<void> {
+  async remove(webhook: Webhook): Promise<void> {
+    const { id } = webhook
     const endpoint = this.#endpoints.get(id)
-    if (endpoint === undefined || !(await this.#parts.registry.delete(id))) return
+    if (endpoint === undefined || !(await this.#parts.registry.delete(webhook))) return
     this.#endpoints.delete(id)
     await endpoint.stop()
     await (await this.#open()).remove(id)

@@ -1,39 +1,43 @@
-import tzLookup from '@photostructure/tz-lookup'
-import { shapeCenter } from '../geometry/shape.ts'
-import type { Geofence, GeofenceProperties, Shape } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Settings } from '../model/settings.ts'
-import { DEFAULT_SETTINGS } from '../model/settings.ts'
+import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
-import { BeaconRegistry } from './beaconRegistry.ts'
-import { RegistryDamaged, RegistryDatabase, RegistryElsewhere } from './store/database.ts'
-import { MAX_CHANGES, type Change, type EditLog } from './store/editLog.ts'
-import type { GeofenceDefinition, GeofenceRow } from './geofences/geofenceRow.ts'
-import { fromRow, toRow } from './geofences/geofenceRow.ts'
-import { asOf, dueAt } from '../model/geofence.ts'
-import { RegistryImage } from './store/image.ts'
-import { ImportHistory } from './store/importHistory.ts'
-import { isSameIsochrone, settled, withKnownArea, type IsochroneOutcome } from './geofences/isochrone.ts'
+import { BEACONS, type Beacons } from './beacons/beaconEntity.ts'
+import { GEOFENCES } from './geofences/geofenceEntity.ts'
+import { Geofences } from './geofences/geofences.ts'
 import type { KeySet } from './projects/keys.ts'
 import { Keys } from './projects/keys.ts'
-import { LocalEdits } from './store/localEdits.ts'
-import type { RegistryView } from '../rules/port.ts'
+import { PROJECT_ROWS } from './projects/projectRows.ts'
 import { Projects } from './projects/projects.ts'
-import type { Part } from './records/recordList.ts'
-import { ScopeStore } from './scopeStore.ts'
 import type { UsageSums } from './projects/sharedUsage.ts'
-import { WebhookRegistry } from './webhooks/webhookRegistry.ts'
+import { Collection } from './records/collection.ts'
+import type { AnyEntity, Entity } from './records/entity.ts'
+import type { Referenced } from './records/recordList.ts'
+import type { ScopedRecord } from './records/recordRows.ts'
+import { ScopeStore } from './scopeStore.ts'
+import { SETTINGS_ROWS, SettingsRegistry } from './settings/settingsRegistry.ts'
+import { RegistryDatabase, RegistryElsewhere } from './store/database.ts'
+import type { EditLog } from './store/editLog.ts'
+import { RegistryImage } from './store/image.ts'
+import { LocalEdits } from './store/localEdits.ts'
+import type { RowKind } from './store/rowKind.ts'
+import { IMPORT_ROWS, ImportHistory } from './transfer/importHistory.ts'
+import { WEBHOOKS, WebhookRegistry } from './webhooks/webhookRegistry.ts'
 
-/** The pair is taken by another geofence of the scope. */
-export class GeofenceExists extends Error {
-  override name = 'GeofenceExists'
-  readonly geofence: GeofenceProperties
-
-  constructor(geofence: GeofenceProperties) {
-    super(`A geofence with tag ${geofence.tag} and externalId ${geofence.externalId} already exists.`)
-    this.geofence = geofence
-  }
+/**
+ * The kinds of rows of a registry, in an order in which each kind refers only to kinds before it.
+ * @param collections see {@link RegistrySurroundings.collections}
+ */
+export function registryRows(collections: readonly AnyEntity[] = []): RowKind[] {
+  return [
+    ...PROJECT_ROWS,
+    SETTINGS_ROWS,
+    GEOFENCES.rows,
+    BEACONS.rows,
+    WEBHOOKS.rows,
+    ...collections.map(({ rows }) => rows),
+    IMPORT_ROWS,
+  ]
 }
 
 /** What a registry lives with. */
@@ -48,6 +52,8 @@ export interface RegistrySurroundings {
   readonly onSweepFailure?: (error: unknown) => void
   /** Where other processes count requests too. */
   readonly usage?: UsageSums
+  /** What is kept beside the registry's own kinds; {@link Registry.collection} has the records. */
+  readonly collections?: readonly AnyEntity[]
   /** Told of a start, now and then, how many of the geofences it has read. */
   readonly onProgress?: (read: number, total: number) => void
 }
@@ -58,17 +64,6 @@ export interface RegistryOptions extends RegistrySurroundings {
   /** Keys of a first project, made where there is none yet; absent: see {@link Registry.createFirstProject}. */
   readonly firstKeys?: KeySet | undefined
 }
-
-/** A scope's settings as a row of the table `settings`. */
-interface SettingsRow {
-  readonly scope: ScopeId
-  readonly definition: string
-}
-
-/** Geofences that are read between two words about it. */
-const PROGRESS_ROWS = 1000
-/** The longest sleep between two looks at the due dates: bounds the effect of a machine clock that jumps. */
-const MAX_SLEEP_MS = 60_000
 
 /**
  * Geofences, beacons, settings, projects, keys and webhooks of all scopes.
@@ -85,7 +80,9 @@ const MAX_SLEEP_MS = 60_000
 export class Registry implements RegistryView {
   readonly keys: Keys
   readonly projects: Projects
-  readonly beacons: BeaconRegistry
+  readonly settings: SettingsRegistry
+  readonly geofences: Geofences
+  readonly beacons: Beacons
   readonly imports: ImportHistory
   readonly webhooks: WebhookRegistry
   readonly #image: RegistryImage
@@ -93,30 +90,41 @@ export class Registry implements RegistryView {
   readonly #edits: EditLog
   readonly #clock: Clock
   readonly #createIndex: () => GeofenceIndex
-  readonly #onSweepFailure: (error: unknown) => void
   readonly #scopes = new Map<ScopeId, ScopeStore>()
-  /** When a date next does something; 0 until the first sweep has looked. */
-  #nextDue = 0
-  #timer: NodeJS.Timeout | undefined
-  #onIsochrone: (geofence: GeofenceProperties) => void = () => {}
+  readonly #collections: ReadonlyMap<AnyEntity, Collection<Referenced, ScopedRecord>>
 
   /** @param image whose rows are what they should be; of memory there is nothing in it yet */
   constructor(image: RegistryImage, edits: EditLog, surroundings: RegistrySurroundings) {
+    const { clock, createIndex, collections = [], onSweepFailure = () => {}, onProgress } = surroundings
     this.#image = image
     this.#database = image.database
     this.#edits = edits
-    this.#clock = surroundings.clock
-    this.#createIndex = surroundings.createIndex
-    this.#onSweepFailure = surroundings.onSweepFailure ?? (() => {})
-    this.#keepGeofences(image)
-    this.#keepSettings(image)
-    this.keys = new Keys(image, edits, this.#clock)
-    this.projects = new Projects(image, edits, this.#clock, this.#onSweepFailure, surroundings.usage)
+    this.#clock = clock
+    this.#createIndex = createIndex
+    const changed = (scope: ScopeId, revision: number): void => {
+      this.scope(scope).revision = revision
+    }
+    const parts = { image, edits, clock }
+    this.settings = new SettingsRegistry(image, edits, (scope) => this.scope(scope))
+    this.geofences = new Geofences({
+      ...parts,
+      changed,
+      store: (scope) => this.scope(scope).geofences,
+      scopes: () => this.#scopes.keys(),
+      onSweepFailure,
+    })
+    this.beacons = new Collection(BEACONS, { ...parts, changed, store: (scope) => this.scope(scope).beacons })
+    this.webhooks = new WebhookRegistry(parts)
+    this.#collections = new Map(collections.map((entity) => [entity, new Collection(entity, parts)]))
+    this.keys = new Keys(image, edits, clock)
+    this.projects = new Projects(image, edits, clock, onSweepFailure, surroundings.usage)
     try {
-      this.beacons = new BeaconRegistry(image, edits, this.#clock, (scope) => this.scope(scope))
-      this.imports = new ImportHistory(image, edits, this.#clock)
-      this.webhooks = new WebhookRegistry(image, edits, this.#clock)
-      this.#load(surroundings.onProgress ?? (() => {}))
+      this.imports = new ImportHistory(image, edits, clock)
+      this.#database.readAll(() => {
+        this.geofences.load(onProgress)
+        for (const kind of [this.beacons, this.webhooks, this.settings, ...this.#collections.values()])
+          kind.load()
+      })
     } catch (error) {
       this.close()
       throw error
@@ -159,116 +167,9 @@ export class Registry implements RegistryView {
     return store
   }
 
-  /** @throws {GeofenceExists} */
-  createGeofence(scope: ScopeId, definition: GeofenceDefinition): Geofence {
-    this.sweep()
-    const { tag, externalId } = definition
-    const holder = this.scope(scope).records.byPair(tag, externalId)
-    if (holder !== undefined) throw new GeofenceExists(holder)
-    return this.putGeofence(scope, definition).geofence
-  }
-
-  /** Creates it, or replaces the definition of the one with its pair: `id` and `createdAt` stay. */
-  putGeofence(scope: ScopeId, definition: GeofenceDefinition): { geofence: Geofence; created: boolean } {
-    return this.putMany(scope, [definition])[0]!
-  }
-
-  /** {@link putGeofence} for many in one transaction: all or none. A pair that is given twice ends as the last one. */
-  putMany(
-    scope: ScopeId,
-    definitions: readonly GeofenceDefinition[],
-    part?: Part,
-  ): { geofence: Geofence; created: boolean }[] {
-    if (definitions.length === 0) return []
-    this.sweep()
-    const drafts = this.scope(scope).records.draft(
-      definitions,
-      this.#clock.now(),
-      this.#edits.isShared,
-      (definition, id, createdAt) => this.#build(scope, definition, id, createdAt),
-    )
-    const outcomes = drafts.map(({ record, created }) => ({ geofence: record, created }))
-    const changes = outcomes.map(({ geofence }) => putOf(geofence))
-    this.#edits.commit(part === undefined ? changes : [...changes, ...part.alongside(outcomes)])
-    return outcomes
-  }
-
-  /**
-   * Replaces the definition of the geofence with this id, its pair included; undefined when there is none.
-   * @throws {GeofenceExists} when another one has the new pair
-   */
-  replaceGeofence(scope: ScopeId, id: string, definition: GeofenceDefinition): Geofence | undefined {
-    this.sweep()
-    const store = this.scope(scope)
-    const before = store.geofence(id)
-    if (before === undefined) return undefined
-    const other = store.geofenceByPair(definition.tag, definition.externalId)
-    if (other !== undefined && other.id !== id) throw new GeofenceExists(other)
-    const geofence = this.#build(scope, definition, id, before.createdAt)
-    this.#edits.commit([putOf(geofence)])
-    return geofence
-  }
-
-  /** Called with each isochrone that is put, from now on. */
-  set onIsochrone(told: (geofence: GeofenceProperties) => void) {
-    this.#onIsochrone = told
-  }
-
-  /** The isochrones of all scopes, as they are written down. */
-  *isochrones(): Generator<GeofenceProperties> {
-    for (const store of this.#scopes.values()) yield* store.isochrones()
-  }
-
-  /**
-   * Notes what came of computing isochrones: of each its area, or why there is none, in which case it keeps the one that it has.
-   * Nothing of those that were edited or deleted meanwhile.
-   * @param outcomes of different geofences, of {@link MAX_CHANGES} at most
-   */
-  settleIsochrones(
-    outcomes: readonly (readonly [before: GeofenceProperties, outcome: IsochroneOutcome])[],
-  ): void {
-    const changes: Change[] = []
-    for (const [before, outcome] of outcomes) {
-      const store = this.scope(before.scope)
-      const geofence = store.records.get(before.id)
-      if (geofence === undefined || !isSameIsochrone(geofence, before)) continue
-      changes.push(putOf(settled(store.withShape(geofence), outcome, this.#clock.now())))
-    }
-    // Once: an edit that commits twice runs again, and finds the first of them as it was.
-    if (changes.length > 0) this.#edits.commit(changes)
-  }
-
-  /** Whether it was there. */
-  deleteGeofence(scope: ScopeId, id: string): boolean {
-    if (this.scope(scope).geofence(id) === undefined) return false
-    this.#edits.commit([removalOf(scope, id)])
-    return true
-  }
-
-  /** Changes the named settings; the rest stay. */
-  updateSettings(scope: ScopeId, change: Partial<Settings>): Settings {
-    const store = this.scope(scope)
-    if (Object.keys(change).length === 0) return store.settings
-    const settings: Settings = { ...store.settings, ...change }
-    const row: SettingsRow = { scope, definition: JSON.stringify(settings) }
-    this.#edits.commit([{ kind: 'settings', key: `${scope}`, row, record: { scope, settings } }])
-    return settings
-  }
-
-  /** Writes down what `disableAfter` and `deleteAfter` have brought about by now. It runs by itself when something is due. */
-  sweep(): void {
-    if (this.#clock.now() < this.#nextDue) return
-    for (;;) {
-      const { changes, next } = this.#dueChanges()
-      if (changes.length === 0) {
-        this.#nextDue = next
-        return this.#arm()
-      }
-      const { revision } = this
-      this.#edits.commit(changes)
-      // In an edit that is yet to be made the dates are still due; it runs again.
-      if (this.revision === revision) return
-    }
+  /** The records of one of {@link RegistrySurroundings.collections}. */
+  collection<D extends Referenced, R extends ScopedRecord>(entity: Entity<D, R>): Collection<D, R> {
+    return this.#collections.get(entity as AnyEntity) as unknown as Collection<D, R>
   }
 
   /** See {@link RegistryDatabase.freeze}. */
@@ -283,175 +184,11 @@ export class Registry implements RegistryView {
   }
 
   close(): void {
-    clearTimeout(this.#timer)
+    this.geofences.close()
     this.#edits.close()
     this.projects.close()
     this.#database.close()
   }
-
-  #build(scope: ScopeId, wanted: GeofenceDefinition, id: string, createdAt: number): Geofence {
-    const store = this.scope(scope)
-    const before = store.records.get(id)
-    const definition =
-      before?.isochrone === undefined ? wanted : withKnownArea(wanted, store.withShape(before))
-    const timeZone = timeZoneOf(definition.shape)
-    const now = this.#clock.now()
-    const geofence = { ...definition, id, scope, timeZone, createdAt, updatedAt: Math.max(now, createdAt) }
-    // One that comes with its disableAfter behind it starts disabled; deleteAfter is left to the sweep.
-    return geofence.enabled && geofence.disableAfter !== undefined && now >= geofence.disableAfter
-      ? { ...geofence, enabled: false }
-      : geofence
-  }
-
-  #load(onProgress: (read: number, total: number) => void): void {
-    const order = this.#database.orderOfCreation
-    const counts = this.#database.prepare('SELECT scope, count(*) AS count FROM geofences GROUP BY scope')
-    // By rowid, where they lie in the order of creation, they come without being sorted.
-    const geofences = this.#database.prepare(`SELECT * FROM geofences ORDER BY ${order}`)
-    const settings = this.#database.prepare('SELECT scope, definition FROM settings')
-    this.#database.readAll(() => {
-      let total = 0
-      for (const { scope, count } of counts.all() as { scope: ScopeId; count: number }[]) {
-        this.scope(scope).expect(count)
-        total += count
-      }
-      let read = 0
-      for (const row of geofences.iterate() as Iterable<GeofenceRow>) {
-        this.scope(row.scope).put(this.#decode(row))
-        if (++read % PROGRESS_ROWS === 0) onProgress(read, total)
-      }
-      this.beacons.load()
-      for (const row of settings.all() as SettingsRow[]) {
-        this.scope(row.scope).settings = settingsOf(row)
-      }
-    })
-  }
-
-  #keepGeofences(image: RegistryImage): void {
-    image.keep<GeofenceRow, Geofence>('geofences', {
-      recordOf: fromRow,
-      put: (geofence, revision) => {
-        const store = this.scope(geofence.scope)
-        store.put(geofence)
-        store.revision = revision
-        this.#schedule(dueAt(geofence))
-        if (geofence.isochrone !== undefined) this.#onIsochrone(geofence)
-      },
-      remove: (key, revision) => {
-        const [scope, id] = partsOf(key)
-        const store = this.scope(scope)
-        store.remove({ id })
-        store.revision = revision
-      },
-      parked: (key) => {
-        const [scope, id] = partsOf(key)
-        const store = this.scope(scope)
-        const geofence = store.records.get(id)
-        return geofence && putOf({ ...store.withShape(geofence), tag: id, externalId: id })
-      },
-    })
-  }
-
-  #keepSettings(image: RegistryImage): void {
-    const put = (scope: ScopeId, settings: Settings, revision: number): void => {
-      const store = this.scope(scope)
-      store.settings = settings
-      store.revision = revision
-    }
-    image.keep<SettingsRow, { scope: ScopeId; settings: Settings }>('settings', {
-      recordOf: (row) => ({ scope: row.scope, settings: settingsOf(row) }),
-      put: ({ scope, settings }, revision) => put(scope, settings, revision),
-      remove: (key, revision) => put(Number(key), DEFAULT_SETTINGS, revision),
-    })
-  }
-
-  /** What dates have brought about that is not written down, or the first of it; and when there will be more. */
-  #dueChanges(): { changes: Change[]; next: number } {
-    const now = this.#clock.now()
-    const changes: Change[] = []
-    let next = Infinity
-    for (const [scope, store] of this.#scopes) {
-      for (const before of store.dated()) {
-        const date = dueAt(before) ?? Infinity
-        if (date > now) {
-          next = Math.min(next, date)
-          continue
-        }
-        const after = asOf(before, now)
-        changes.push(
-          after === undefined
-            ? removalOf(scope, before.id)
-            : putOf(store.withShape({ ...after, updatedAt: now })),
-        )
-        if (changes.length === MAX_CHANGES) return { changes, next: now }
-      }
-    }
-    return { changes, next }
-  }
-
-  #decode(row: GeofenceRow): Geofence {
-    try {
-      return fromRow(row)
-    } catch (error) {
-      throw new RegistryDamaged(this.#database.file, `geofence ${row.id} cannot be read.`, error)
-    }
-  }
-
-  #schedule(due: number | undefined): void {
-    if (due === undefined || due >= this.#nextDue) return
-    this.#nextDue = due
-    this.#arm()
-  }
-
-  #arm(): void {
-    clearTimeout(this.#timer)
-    if (this.#nextDue !== Infinity) this.#sleep(this.#nextDue - this.#clock.now())
-  }
-
-  #sleep(milliseconds: number): void {
-    this.#timer = setTimeout(() => this.sweepWhenDue(), Math.min(Math.max(milliseconds, 1), MAX_SLEEP_MS))
-    this.#timer.unref()
-  }
-
-  /** Sweeps now, and from then on whenever something is due. */
-  sweepWhenDue(): void {
-    this.edit(() => this.sweep()).then(
-      () => this.#arm(),
-      (error) => {
-        this.#onSweepFailure(error)
-        this.#sleep(MAX_SLEEP_MS)
-      },
-    )
-  }
-}
-
-function putOf(geofence: Geofence): Change {
-  return {
-    kind: 'geofences',
-    key: `${geofence.scope}.${geofence.id}`,
-    row: toRow(geofence),
-    record: geofence,
-  }
-}
-
-function removalOf(scope: ScopeId, id: string): Change {
-  return { kind: 'geofences', key: `${scope}.${id}`, row: undefined }
-}
-
-/** Of the key of a geofence. */
-function partsOf(key: string): [scope: ScopeId, id: string] {
-  const dot = key.indexOf('.')
-  return [Number(key.slice(0, dot)), key.slice(dot + 1)]
-}
-
-function settingsOf({ definition }: SettingsRow): Settings {
-  return { ...DEFAULT_SETTINGS, ...JSON.parse(definition) }
-}
-
-/** IANA zone of a shape's centre. */
-function timeZoneOf(shape: Shape): string {
-  const [longitude, latitude] = shapeCenter(shape)
-  return tzLookup(latitude, longitude)
 }
 
 /**
@@ -463,10 +200,10 @@ export function openRegistry(options: RegistryOptions): Registry {
   let registry: Registry | undefined
   try {
     if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
-    const image = new RegistryImage(database)
+    const image = new RegistryImage(database, registryRows(options.collections))
     registry = new Registry(image, new LocalEdits(image), options)
     if (options.firstKeys !== undefined) registry.createFirstProject(options.firstKeys)
-    registry.sweep()
+    registry.geofences.sweep()
     return registry
   } catch (error) {
     if (registry === undefined) database.close()

@@ -4,7 +4,7 @@ import type { LivePosition, PositionObserver, Positions } from '../actor/port.ts
 import { isSameShape } from '../geometry/shape.ts'
 import type { Shape } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { ScopeDirectory } from '../registry/port.ts'
+import type { ScopeStore } from '../registry/scopeStore.ts'
 import type { Pair } from '../registry/records/recordFields.ts'
 import { KeyedBound, type Share } from '../runtime/keyedBound.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -39,7 +39,7 @@ const WatchSchema = Type.Object({
 
 export interface WatchesParts {
   readonly positions: Positions
-  readonly registry: { scope(scope: ScopeId): ScopeDirectory }
+  readonly registry: { scope(scope: ScopeId): Pick<ScopeStore, 'revision' | 'geofences'> }
   readonly clock: Clock
 }
 
@@ -190,9 +190,9 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   }
 
   #shapeOf({ scope }: WatchedScope, { tag, externalId }: Pair): Shape | undefined {
-    const directory = this.#parts.registry.scope(scope)
-    const geofence = directory.geofenceByPair(tag, externalId)
-    return geofence && directory.withShape(geofence).shape
+    const { geofences } = this.#parts.registry.scope(scope)
+    const geofence = geofences.byPair(tag, externalId)
+    return geofence && geofences.whole(geofence).shape
   }
 
   #scopeOf(scope: ScopeId): WatchedScope {

@@ -10,7 +10,7 @@ import type { Beacon } from '../model/beacon.ts'
 import { isActive, type GeofenceProperties, type TravelMode } from '../model/geofence.ts'
 import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { ScopeDirectory } from '../registry/port.ts'
+import type { RecordStore } from '../registry/records/recordStore.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
 import { ExplanationSchema } from './explanationSchema.ts'
 import { usersWithin, type TravelTimes } from './travelSearch.ts'
@@ -20,7 +20,17 @@ export interface UserRouteParts {
   readonly users: Users
   readonly intake: Pick<Intake, 'execute'>
   readonly times: TravelTimes
-  readonly registry: { scope(scope: ScopeId): ScopeDirectory }
+  readonly registry: {
+    scope(scope: ScopeId): {
+      readonly geofences: ByIdAndPair<GeofenceProperties>
+      readonly beacons: ByIdAndPair<Beacon>
+    }
+  }
+}
+
+/** Records of one scope, as they are now. */
+type ByIdAndPair<T> = {
+  [K in 'get' | 'byPair']: (...name: Parameters<RecordStore<never>[K]>) => T | undefined
 }
 
 const TAG = 'Users'
@@ -203,51 +213,50 @@ function insideRoutes(parts: UserRouteParts): Route[] {
     description: CUT,
     answers: { 200: ManyUsers },
   } as const
+  /** By id, and by pair. */
+  const usersOf = <T>(
+    plural: 'geofences' | 'beacons',
+    summary: string,
+    list: (scope: ScopeId, record: T | undefined, limit?: number) => Promise<Answer>,
+    records: (scope: ScopeId) => ByIdAndPair<T>,
+  ): Route[] => [
+    route({
+      ...shared,
+      path: `/v1/${plural}/:id/users`,
+      accepts: isById,
+      summary: `${summary}, by its id`,
+      params: Type.Object({ id: Name(256) }),
+      handler: (call) => {
+        const scope = scopeOf(call)
+        return list(scope, records(scope).get(call.params.id), call.query.limit)
+      },
+    }),
+    route({
+      ...shared,
+      path: `/v1/${plural}/:tag/:externalId/users`,
+      summary: `${summary}, by its pair`,
+      params: Type.Object({ tag: Name(256), externalId: Name(256) }),
+      handler: (call) => {
+        const scope = scopeOf(call)
+        const { tag, externalId } = call.params
+        return list(scope, records(scope).byPair(tag, externalId), call.query.limit)
+      },
+    }),
+  ]
+  const { registry } = parts
   return [
-    route({
-      ...shared,
-      path: '/v1/geofences/:id/users',
-      accepts: isById,
-      summary: 'List the users inside a geofence, by its id',
-      params: Type.Object({ id: Name(256) }),
-      handler: (call) => {
-        const scope = scopeOf(call)
-        return inside(scope, parts.registry.scope(scope).geofence(call.params.id), call.query.limit)
-      },
-    }),
-    route({
-      ...shared,
-      path: '/v1/geofences/:tag/:externalId/users',
-      summary: 'List the users inside a geofence, by its pair',
-      params: Type.Object({ tag: Name(256), externalId: Name(256) }),
-      handler: (call) => {
-        const scope = scopeOf(call)
-        const { tag, externalId } = call.params
-        return inside(scope, parts.registry.scope(scope).geofenceByPair(tag, externalId), call.query.limit)
-      },
-    }),
-    route({
-      ...shared,
-      path: '/v1/beacons/:id/users',
-      accepts: isById,
-      summary: 'List the users in range of a beacon, by its id',
-      params: Type.Object({ id: Name(256) }),
-      handler: (call) => {
-        const scope = scopeOf(call)
-        return inRange(scope, parts.registry.scope(scope).beacons.beacon(call.params.id), call.query.limit)
-      },
-    }),
-    route({
-      ...shared,
-      path: '/v1/beacons/:tag/:externalId/users',
-      summary: 'List the users in range of a beacon, by its pair',
-      params: Type.Object({ tag: Name(256), externalId: Name(256) }),
-      handler: (call) => {
-        const scope = scopeOf(call)
-        const { tag, externalId } = call.params
-        return inRange(scope, parts.registry.scope(scope).beaconByPair(tag, externalId), call.query.limit)
-      },
-    }),
+    ...usersOf(
+      'geofences',
+      'List the users inside a geofence',
+      inside,
+      (scope) => registry.scope(scope).geofences,
+    ),
+    ...usersOf(
+      'beacons',
+      'List the users in range of a beacon',
+      inRange,
+      (scope) => registry.scope(scope).beacons,
+    ),
   ]
 }
 

@@ -195,14 +195,14 @@ export class World implements RegistryView {
   put(geofence: Geofence): void {
     this.geofences(geofence.scope).set(geofence.id, geofence)
     const store = this.scope(geofence.scope)
-    store.put(geofence)
+    store.geofences.put(geofence)
     store.revision = ++this.revision
   }
 
   remove(geofence: Geofence): void {
     this.geofences(geofence.scope).delete(geofence.id)
     const store = this.scope(geofence.scope)
-    store.remove(geofence)
+    store.geofences.remove(geofence.id)
     store.revision = ++this.revision
   }
 

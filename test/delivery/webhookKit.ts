@@ -193,8 +193,8 @@ export class World {
     ) as unknown as DeliveryStore
     const registry = {
       all: () => [...this.definitions.values()],
-      get: (id: string) => this.definitions.get(id),
-      change: (id: string, change: object) => {
+      get: (_scope: number, id: string) => this.definitions.get(id),
+      change: ({ id }: Webhook, change: object) => {
         const changed = { ...this.definitions.get(id)!, ...change }
         this.definitions.set(id, changed)
         return changed

@@ -8,7 +8,7 @@ import type { Beacon, BeaconIdentifiers } from '../../src/model/beacon.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { scopeId } from '../../src/model/scope.ts'
 import { nearbyBeaconsJson, beaconRecord } from '../../src/registry/beacons/beaconRecord.ts'
-import type { BeaconDefinition } from '../../src/registry/beacons/beaconRow.ts'
+import type { BeaconDefinition } from '../../src/registry/beacons/beaconRows.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { REGISTRY_FILE } from '../../src/registry/store/database.ts'
 import type { Registry } from '../../src/registry/registry.ts'
@@ -226,22 +226,22 @@ t.test('create, upsert, replace, delete; each raises the revision of its scope o
   raised('create')
   t.match(created, { scope: TEST, tag: 'register', externalId: '1', createdAt: START, updatedAt: START })
   t.match(created.id, /^[0-9a-f]{24}$/)
-  t.throws(() => beacons.create(TEST, ibeacon('1')), { name: 'BeaconExists', beacon: created })
+  t.throws(() => beacons.create(TEST, ibeacon('1')), { name: 'RecordExists', record: created })
 
   clock.advance(1000)
   const put = beacons.put(TEST, ibeacon('1', { description: 'new', enabled: false }))
   raised('put')
   t.equal(put.created, false)
-  t.match(put.beacon, { id: created.id, createdAt: START, updatedAt: START + 1000, description: 'new' })
-  t.equal(put.beacon.metadata, undefined, 'what is absent is at its default')
+  t.match(put.record, { id: created.id, createdAt: START, updatedAt: START + 1000, description: 'new' })
+  t.equal(put.record.metadata, undefined, 'what is absent is at its default')
   t.equal(created.description, 'Register 1', 'objects are replaced, never changed')
   const store = registry.scope(TEST)
-  t.equal(store.beacons.beacon(created.id), put.beacon)
-  t.equal(store.beaconByPair('register', '1'), put.beacon)
+  t.equal(store.beacons.beacon(created.id), put.record)
+  t.equal(store.beacons.byPair('register', '1'), put.record)
   t.strictSame(store.beacons.inRange(created), [], 'a disabled one is not in range')
   t.strictSame(store.beacons.near(40.73, -73.99, 1000, 100), [], 'nor near')
 
-  const first = beacons.put(TEST, nameless('9')).beacon
+  const first = beacons.put(TEST, nameless('9')).record
   raised('put without a pair')
   const second = beacons.create(TEST, nameless('9'))
   raised('create without a pair')
@@ -258,13 +258,13 @@ t.test('create, upsert, replace, delete; each raises the revision of its scope o
 
   beacons.put(TEST, ibeacon('2'))
   raised('put')
-  t.throws(() => beacons.replace(TEST, created.id, ibeacon('2')), { name: 'BeaconExists' })
+  t.throws(() => beacons.replace(TEST, created.id, ibeacon('2')), { name: 'RecordExists' })
   t.equal(beacons.replace(TEST, 'f'.repeat(24), ibeacon('3')), undefined)
   const moved = beacons.replace(TEST, created.id, ibeacon('3', { coordinates: [10, 50] }))!
   raised('replace')
   t.match(moved, { id: created.id, createdAt: START, externalId: '3' })
-  t.equal(store.beaconByPair('register', '1'), undefined, 'the old pair is free')
-  t.equal(store.beaconByPair('register', '3'), moved)
+  t.equal(store.beacons.byPair('register', '1'), undefined, 'the old pair is free')
+  t.equal(store.beacons.byPair('register', '3'), moved)
   t.equal(store.beacons.near(50, 10, 1, 1)[0]?.beacon, moved, 'found where it is now')
 
   t.equal(beacons.delete(TEST, created.id), true)
@@ -272,7 +272,7 @@ t.test('create, upsert, replace, delete; each raises the revision of its scope o
   t.equal(beacons.delete(TEST, created.id), false)
   t.equal(store.beacons.beacon(created.id), undefined)
   t.strictSame(store.beacons.near(50, 10, 1, 1), [])
-  t.not(beacons.put(TEST, ibeacon('3')).beacon.id, created.id, 'created anew it is another one')
+  t.not(beacons.put(TEST, ibeacon('3')).record.id, created.id, 'created anew it is another one')
   t.strictSame(beacons.putMany(TEST, []), [])
   t.equal(registry.revision, revision + 1, 'what changes nothing raises nothing')
   t.strictSame(all(registry, LIVE), [], 'G8: the other environment saw none of it')
@@ -292,7 +292,7 @@ t.test('putMany: one transaction, the last of a pair counts, pages lose none', a
     nameless('7'),
   ])
   t.equal(outcomes.filter(({ created }) => created).length, 32)
-  t.equal(outcomes[30]!.beacon.id, outcomes[7]!.beacon.id)
+  t.equal(outcomes[30]!.record.id, outcomes[7]!.record.id)
   const { records } = registry.scope(TEST).beacons
   t.equal(records.byPair('register', '7')!.description, 'again')
   const ids: string[] = []
@@ -330,7 +330,7 @@ t.test('a restart finds all of it again', async (t) => {
     enabled: false,
   })
   beacons.put(TEST, ibeacon('1', { description: 'edited', coordinates: [13.4, 52.5] }))
-  opened.registry.putGeofence(TEST, {
+  opened.registry.geofences.put(TEST, {
     tag: 'register',
     externalId: '1',
     description: 'A geofence may have the pair of a beacon',
@@ -351,7 +351,7 @@ t.test('a restart finds all of it again', async (t) => {
   const { beacons: store } = registry.scope(TEST)
   t.equal(store.near(52.5, 13.4, 10, 1)[0]?.beacon.description, 'edited')
   t.equal(store.inRange(ibeacon('1'))[0]?.description, 'edited')
-  t.equal(registry.scope(TEST).size, 1)
+  t.equal(registry.scope(TEST).geofences.records.size, 1)
 })
 
 t.test('a file of version 1 is brought up, and keeps what it has', async (t) => {
@@ -382,7 +382,7 @@ t.test('a file of version 1 is brought up, and keeps what it has', async (t) => 
   const opened = open(t, folder)
   const store = opened.registry.scope(TEST)
   t.equal(opened.registry.revision, 7)
-  t.equal(store.geofenceByPair('store', '1')?.description, 'Old')
+  t.equal(store.geofences.byPair('store', '1')?.description, 'Old')
   t.equal(store.settings.dwellEvents, true)
   t.equal(opened.registry.keys.projects().length, 1)
   t.strictSame(all(opened.registry), [])
@@ -390,12 +390,12 @@ t.test('a file of version 1 is brought up, and keeps what it has', async (t) => 
   t.equal(opened.registry.revision, 8)
   const again = opened.reopen()
   t.equal(all(again).length, 1)
-  t.equal(again.scope(TEST).size, 1)
+  t.equal(again.scope(TEST).geofences.records.size, 1)
 })
 
 t.test('a beacon that cannot be read is named', async (t) => {
   const opened = open(t)
-  const { beacon } = opened.registry.beacons.put(TEST, ibeacon('1'))
+  const { record: beacon } = opened.registry.beacons.put(TEST, ibeacon('1'))
   opened.registry.close()
   const database = new Database(join(opened.folder, REGISTRY_FILE))
   database.exec(`UPDATE beacons SET definition = '{'`)
@@ -424,7 +424,7 @@ t.test('nearbyBeacons: enabled ones within 1 km, nearest first, at most 100', as
     nearby().map((one: Beacon) => one.externalId),
     ['4', '1'],
   )
-  t.strictSame(nearby()[0], JSON.parse(JSON.stringify(beaconRecord(view.beaconByPair('register', '4')!))))
+  t.strictSame(nearby()[0], JSON.parse(JSON.stringify(beaconRecord(view.beacons.byPair('register', '4')!))))
   registry.beacons.put(TEST, ibeacon('4', { coordinates: at(10), description: 'edited' }))
   t.equal(nearby()[0].description, 'edited', 'no text outlives an edit')
   registry.beacons.putMany(

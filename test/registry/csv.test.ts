@@ -183,7 +183,7 @@ t.test('a row that nobody foresaw is refused, and the file goes on', async (t) =
   const clock = new ManualClock(Date.UTC(2026, 0, 1))
   const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex })
   t.teardown(() => registry.close())
-  const kind = geofenceImports(registry)
+  const kind = geofenceImports(registry.geofences)
   const odd: typeof kind = {
     ...kind,
     parse(fields) {

@@ -12,7 +12,7 @@ registry.createFirstProject()
 const BATCH = 20
 for (let stored = 0; ; stored += BATCH) {
   try {
-    registry.putMany(
+    registry.geofences.putMany(
       2,
       Array.from({ length: BATCH }, (_, i) => ({
         tag: `${stored}`,
@@ -26,7 +26,7 @@ for (let stored = 0; ; stored += BATCH) {
   } catch (error) {
     const { name, message, code } = error as Error & { code?: number }
     const { revision } = registry
-    const sizeInMemory = registry.scope(2).size
+    const sizeInMemory = registry.scope(2).geofences.records.size
     process.stdout.write(JSON.stringify({ name, message, code, stored, revision, sizeInMemory }))
     process.exit(0)
   }

@@ -4,12 +4,12 @@ import type { Test } from 'tap'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import type { Route } from '../../src/http/route.ts'
 import { createServer } from '../../src/http/server.ts'
-import { geofenceRoutes } from '../../src/registry/geofenceRoutes.ts'
-import { keyRoutes } from '../../src/registry/keyRoutes.ts'
+import { geofenceRoutes } from '../../src/registry/geofences/geofenceRoutes.ts'
+import { keyRoutes } from '../../src/registry/projects/keyRoutes.ts'
 import type { KeySet } from '../../src/registry/projects/keys.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
-import { settingsRoutes } from '../../src/registry/settingsRoutes.ts'
+import { settingsRoutes } from '../../src/registry/settings/settingsRoutes.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import fc from '../kit/fastCheck.ts'
@@ -41,7 +41,11 @@ async function serve(t: Test): Promise<Api> {
   const clock = new ManualClock(START)
   const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex })
   const keys = registry.createFirstProject()!
-  const routes = [...geofenceRoutes(registry), ...settingsRoutes(registry), ...keyRoutes(registry)]
+  const routes = [
+    ...geofenceRoutes(registry.geofences),
+    ...settingsRoutes(registry.settings),
+    ...keyRoutes(registry),
+  ]
   const server = createServer({
     routes,
     authenticate: (key) => registry.keys.authenticate(key),
@@ -566,7 +570,7 @@ for (const path of ['/v1/geofences', '/v1/search/geofences'])
     const last = path === '/v1/geofences' ? ids.at(-1)! : ids[0]!
     let turns = 0
     let counting = setImmediate(function count() {
-      if (turns++ === 0) registry.deleteGeofence(scope, last)
+      if (turns++ === 0) registry.geofences.delete(scope, last)
       counting = setImmediate(count)
     })
     const answer: Json = await list.handler!(
@@ -655,7 +659,7 @@ t.test('search: nearest first by the boundary, filters, limits', async (t) => {
     ['near=0,0&includeGeometry=2', 'includeGeometry'],
   ]
   for (const [query, param] of BAD) t.equal(await search(query), `400 ${param}`, query)
-  registry.sweep()
+  registry.geofences.sweep()
   t.equal(await search('near=0,0'), 'inside,big,near,other,far', 'the same after the sweep')
 })
 

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { isActive, type Position, type TravelMode } from '../../src/model/geofence.ts'
 import { scopeId } from '../../src/model/scope.ts'
-import { IsochroneWorker } from '../../src/registry/isochroneWorker.ts'
+import { IsochroneWorker } from '../../src/registry/geofences/isochroneWorker.ts'
 import { AreaRefused, AreaTimedOut, type AreaSource } from '../../src/registry/geofences/areaSource.ts'
 import { geofenceCells } from '../../src/registry/transfer/exportCells.ts'
 import { geofenceRecord } from '../../src/registry/geofences/geofenceRecord.ts'
@@ -59,7 +59,9 @@ function open(t: Test) {
   const troubles: string[] = []
   const state = { registry: reopen(), worker: undefined as unknown as IsochroneWorker }
   const begin = () => {
-    state.worker = new IsochroneWorker(state.registry, source, (error) => troubles.push(error.message))
+    state.worker = new IsochroneWorker(state.registry.geofences, source, (error) =>
+      troubles.push(error.message),
+    )
     state.worker.start()
   }
   begin()
@@ -72,11 +74,14 @@ function open(t: Test) {
     troubles,
     put(fields: object) {
       const all = { tag: 'area', externalId: '1', description: 'x', type: 'isochrone', coordinates: CENTER }
-      return state.registry.putGeofence(SCOPE, parseGeofence({ ...all, mode: 'car', radius: 10, ...fields }))
+      return state.registry.geofences.put(
+        SCOPE,
+        parseGeofence({ ...all, mode: 'car', radius: 10, ...fields }),
+      )
     },
     record() {
       const scope = state.registry.scope(SCOPE)
-      const geofence = scope.withShape(scope.geofenceByPair('area', '1')!)
+      const geofence = scope.geofences.whole(scope.geofences.byPair('area', '1')!)
       return {
         ...geofenceRecord(geofence),
         isActive: isActive(geofence),
@@ -218,10 +223,10 @@ t.test('where the registry is shared, those that are computed together are one e
     radius: 10,
   }
   for (const externalId of ['1', '2']) {
-    await registry.edit(() => registry.putGeofence(SCOPE, parseGeofence({ ...all, externalId })))
+    await registry.edit(() => registry.geofences.put(SCOPE, parseGeofence({ ...all, externalId })))
   }
   const before = stream.history.length
-  const worker = new IsochroneWorker(registry, new Squares(), (error) => t.fail(error))
+  const worker = new IsochroneWorker(registry.geofences, new Squares(), (error) => t.fail(error))
   t.teardown(() => worker.stop())
   worker.start()
   await until(() => worker.pending === 0)

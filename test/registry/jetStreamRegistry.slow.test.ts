@@ -35,22 +35,22 @@ t.test('what one process edits the others have: projects, keys, records, imports
   t.notOk(b.keys.isCurrent(credentials), 'also where it is in use')
   t.match(b.keys.authenticate(rotated.key), { scope: SCOPE })
 
-  const { geofence } = await a.edit(() => a.putGeofence(SCOPE, circle('1')))
+  const { record: geofence } = await a.edit(() => a.geofences.put(SCOPE, circle('1')))
   const own = a.scope(SCOPE).geofence(geofence.id)!
-  t.strictSame(a.scope(SCOPE).withShape(own), geofence, 'it reads its own writes')
-  const both = [a, b].map((registry) => registry.edit(() => registry.createGeofence(SCOPE, circle('2'))))
+  t.strictSame(a.scope(SCOPE).geofences.whole(own), geofence, 'it reads its own writes')
+  const both = [a, b].map((registry) => registry.edit(() => registry.geofences.create(SCOPE, circle('2'))))
   const outcomes = await Promise.allSettled(both)
   t.strictSame(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   t.match(
     outcomes.find(({ status }) => status === 'rejected'),
-    { reason: { name: 'GeofenceExists' } },
+    { reason: { name: 'RecordExists' } },
   )
   await b.webhooks.create('c'.repeat(24), SCOPE, {
     url: 'https://example.com',
     enabled: true,
     mode: 'single',
   })
-  await b.edit(() => b.updateSettings(SCOPE, { dwellEvents: true }))
+  await b.edit(() => b.settings.update(SCOPE, { dwellEvents: true }))
   await caughtUp(a, b)
   t.equal(a.scope(SCOPE).settings.dwellEvents, true)
   t.equal(a.webhooks.all().length, 1)
@@ -59,10 +59,14 @@ t.test('what one process edits the others have: projects, keys, records, imports
     yield Buffer.from('description,type,tag,externalId,coordinates,radius\n')
     for (let row = 0; row < ROWS; row++) yield Buffer.from(`row ${row},circle,csv,${row},"[1,2]",100\n`)
   }
-  const { record } = await importCsv(a, { scope: SCOPE, kind: geofenceImports(a), chunks: chunks() })
+  const { record } = await importCsv(a, {
+    scope: SCOPE,
+    kind: geofenceImports(a.geofences),
+    chunks: chunks(),
+  })
   t.match(record, { status: 'completed', rows: ROWS, created: ROWS })
   await caughtUp(b, a)
-  t.equal(b.scope(SCOPE).size, ROWS + 2)
+  t.equal(b.scope(SCOPE).geofences.records.size, ROWS + 2)
   t.match(b.imports.list(SCOPE, 'geofences', { limit: 1 }).imports, [{ status: 'completed', created: ROWS }])
   t.strictSame(contentsOf(b), contentsOf(a))
   t.strictSame(contentsOf(await openOn(t, server)), contentsOf(a), 'who comes without a file')
@@ -109,7 +113,7 @@ function editor(registry: Registry, name: string) {
       const text = `${name}${i}`
       try {
         await registry.edit(() =>
-          registry.putMany(SCOPE, [
+          registry.geofences.putMany(SCOPE, [
             circle(`${text}.a`),
             circle(`${text}.b`),
             circle('shared', { description: text }),
@@ -141,7 +145,7 @@ function check(
 ) {
   const store = registry.scope(SCOPE)
   const there = (text: string): boolean[] =>
-    ['a', 'b'].map((half) => store.geofenceByPair('store', `${text}.${half}`) !== undefined)
+    ['a', 'b'].map((half) => store.geofences.byPair('store', `${text}.${half}`) !== undefined)
   for (const { made, unknown } of editors) {
     t.strictSame(
       made.filter((text) => there(text).includes(false)),
@@ -182,7 +186,7 @@ t.test('servers are killed in the middle of edits, and come back', { skip }, asy
     await until(() => editors.every(({ made }, i) => made.length > counts[i]! + 5))
     await server.kill9()
     await until(() => !a.health.ok && !b.health.ok)
-    t.ok(a.scope(SCOPE).size > 0, 'reads go on')
+    t.ok(a.scope(SCOPE).geofences.records.size > 0, 'reads go on')
     await server.start()
     await until(() => a.health.ok && b.health.ok)
   }
@@ -203,13 +207,13 @@ function embedded(t: Parameters<typeof openOn>[0], count: number) {
   const keys = registry.createFirstProject()!
   for (let i = 0; i < count; i += 100) {
     clock.advance(1)
-    registry.putMany(
+    registry.geofences.putMany(
       SCOPE,
       Array.from({ length: 100 }, (_, n) => circle(`${i + n}`)),
     )
   }
   registry.projects.setQuota(1, 1000)
-  registry.updateSettings(SCOPE, { bufferExits: true })
+  registry.settings.update(SCOPE, { bufferExits: true })
   const { revision, ...contents } = contentsOf(registry)
   registry.close()
   return { folder, keys, revision, contents }
@@ -229,7 +233,7 @@ t.test(
       t.strictSame(now, contents)
       t.match(registry.keys.authenticate(keys.liveSecret), { scope: 3 })
     }
-    await second.edit(() => second.putGeofence(SCOPE, circle('new')))
+    await second.edit(() => second.geofences.put(SCOPE, circle('new')))
     await caughtUp(first, second)
     first.close()
     t.throws(

@@ -13,7 +13,7 @@ import { parseOperatingHours } from '../../src/model/operatingHours.ts'
 import { scopeId } from '../../src/model/scope.ts'
 import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import { REGISTRY_FILE } from '../../src/registry/store/database.ts'
-import type { GeofenceDefinition } from '../../src/registry/geofences/geofenceRow.ts'
+import type { GeofenceDefinition } from '../../src/registry/geofences/geofenceRows.ts'
 import { generateKeys, KEY_KINDS, type KeySet, parseKeys } from '../../src/registry/projects/keys.ts'
 import type { RecordQuery } from '../../src/registry/records/recordList.ts'
 import type { Registry, RegistryOptions } from '../../src/registry/registry.ts'
@@ -69,7 +69,7 @@ function open(t: Test, options: Partial<RegistryOptions> = {}): Opened {
 /** All that can be read of a scope. */
 /** What a list of geofences has in the end. */
 function listed(store: ScopeStore, query: RecordQuery<GeofenceProperties>) {
-  const steps = store.listSteps(query)
+  const steps = store.geofences.listSteps(query)
   for (;;) {
     const step = steps.next()
     if (step.done) return { geofences: step.value.records, hasMore: step.value.hasMore }
@@ -79,27 +79,27 @@ function listed(store: ScopeStore, query: RecordQuery<GeofenceProperties>) {
 function contents(registry: Registry, scope: number) {
   const store = registry.scope(scope)
   const { geofences } = listed(store, { limit: 1000 })
-  const whole = geofences.map((geofence) => store.withShape(geofence))
-  return { geofences: whole, settings: store.settings, size: store.size }
+  const whole = geofences.map((geofence) => store.geofences.whole(geofence))
+  return { geofences: whole, settings: store.settings, size: store.geofences.records.size }
 }
 
 /** The whole of the geofence with an id, or with an externalId among the stores. */
 function wholeOf(registry: Registry, name: { id: string } | { externalId: string }) {
   const store = registry.scope(TEST)
-  const geofence = 'id' in name ? store.geofence(name.id) : store.geofenceByPair('store', name.externalId)
-  return geofence && store.withShape(geofence)
+  const geofence = 'id' in name ? store.geofence(name.id) : store.geofences.byPair('store', name.externalId)
+  return geofence && store.geofences.whole(geofence)
 }
 
 t.test('create, upsert, replace, delete', async (t) => {
   const { registry, clock } = open(t)
-  const created = registry.createGeofence(TEST, circle('1', { metadata: { floor: 2 }, dwellThreshold: 5 }))
+  const created = registry.geofences.create(TEST, circle('1', { metadata: { floor: 2 }, dwellThreshold: 5 }))
   t.match(created, { scope: TEST, tag: 'store', externalId: '1', createdAt: START, updatedAt: START })
   t.match(created.id, /^[0-9a-f]{24}$/)
   t.equal(created.timeZone, 'America/New_York')
-  t.throws(() => registry.createGeofence(TEST, circle('1')), { name: 'GeofenceExists' })
+  t.throws(() => registry.geofences.create(TEST, circle('1')), { name: 'RecordExists' })
 
   clock.advance(1000)
-  const { geofence: edited, created: isNew } = registry.putGeofence(TEST, circle('1', { description: 'new' }))
+  const { record: edited, created: isNew } = registry.geofences.put(TEST, circle('1', { description: 'new' }))
   t.equal(isNew, false)
   t.equal(edited.id, created.id, '_id stays')
   t.equal(edited.createdAt, START, 'createdAt stays')
@@ -111,20 +111,20 @@ t.test('create, upsert, replace, delete', async (t) => {
   t.strictSame(wholeOf(registry, created), edited)
   t.strictSame(wholeOf(registry, { externalId: '1' }), edited)
 
-  const other = registry.putGeofence(TEST, circle('2'))
+  const other = registry.geofences.put(TEST, circle('2'))
   t.equal(other.created, true)
-  t.throws(() => registry.replaceGeofence(TEST, created.id, circle('2')), { name: 'GeofenceExists' })
-  t.equal(registry.replaceGeofence(TEST, 'f'.repeat(24), circle('3')), undefined)
-  const moved = registry.replaceGeofence(TEST, created.id, circle('3'))!
+  t.throws(() => registry.geofences.replace(TEST, created.id, circle('2')), { name: 'RecordExists' })
+  t.equal(registry.geofences.replace(TEST, 'f'.repeat(24), circle('3')), undefined)
+  const moved = registry.geofences.replace(TEST, created.id, circle('3'))!
   t.equal(moved.id, created.id)
-  t.equal(registry.scope(TEST).geofenceByPair('store', '1'), undefined, 'the old pair is free')
+  t.equal(registry.scope(TEST).geofences.byPair('store', '1'), undefined, 'the old pair is free')
   t.strictSame(wholeOf(registry, { externalId: '3' }), moved)
 
-  t.equal(registry.deleteGeofence(TEST, created.id), true)
-  t.equal(registry.deleteGeofence(TEST, created.id), false)
+  t.equal(registry.geofences.delete(TEST, created.id), true)
+  t.equal(registry.geofences.delete(TEST, created.id), false)
   t.equal(registry.scope(TEST).geofence(created.id), undefined)
   t.equal(registry.scope(TEST).index.slotOf(created.id), -1)
-  t.not(registry.putGeofence(TEST, circle('3')).geofence.id, created.id, 'created anew it is another one')
+  t.not(registry.geofences.put(TEST, circle('3')).record.id, created.id, 'created anew it is another one')
 })
 
 t.test('every change raises the revision of registry and scope; others keep theirs', async (t) => {
@@ -132,11 +132,14 @@ t.test('every change raises the revision of registry and scope; others keep thei
   const live = registry.scope(LIVE).revision
   let revision = registry.revision
   const CHANGES: readonly (readonly [name: string, change: () => unknown])[] = [
-    ['create', () => registry.createGeofence(TEST, circle('1'))],
-    ['put', () => registry.putGeofence(TEST, circle('1'))],
-    ['put many', () => registry.putMany(TEST, [circle('1'), circle('2')])],
-    ['settings', () => registry.updateSettings(TEST, { dwellEvents: true })],
-    ['delete', () => registry.deleteGeofence(TEST, registry.scope(TEST).geofenceByPair('store', '1')!.id)],
+    ['create', () => registry.geofences.create(TEST, circle('1'))],
+    ['put', () => registry.geofences.put(TEST, circle('1'))],
+    ['put many', () => registry.geofences.putMany(TEST, [circle('1'), circle('2')])],
+    ['settings', () => registry.settings.update(TEST, { dwellEvents: true })],
+    [
+      'delete',
+      () => registry.geofences.delete(TEST, registry.scope(TEST).geofences.byPair('store', '1')!.id),
+    ],
   ]
   for (const [name, change] of CHANGES) {
     change()
@@ -145,25 +148,25 @@ t.test('every change raises the revision of registry and scope; others keep thei
     revision = registry.revision
   }
   t.equal(registry.scope(LIVE).revision, live)
-  t.throws(() => registry.createGeofence(TEST, circle('2')))
-  registry.putMany(TEST, [])
-  registry.updateSettings(TEST, {})
+  t.throws(() => registry.geofences.create(TEST, circle('2')))
+  registry.geofences.putMany(TEST, [])
+  registry.settings.update(TEST, {})
   t.equal(registry.revision, revision, 'what changes nothing raises nothing')
 })
 
 t.test('G8: scopes never meet', async (t) => {
   const { registry } = open(t)
-  const { geofence } = registry.putGeofence(TEST, circle('1'))
+  const { record: geofence } = registry.geofences.put(TEST, circle('1'))
   const other = scopeId(registry.keys.createProject('other').project.id, false)
   for (const scope of [LIVE, other]) {
     t.equal(registry.scope(scope).geofence(geofence.id), undefined)
-    t.equal(registry.scope(scope).geofenceByPair('store', '1'), undefined)
+    t.equal(registry.scope(scope).geofences.byPair('store', '1'), undefined)
     t.equal(registry.scope(scope).index.size, 0)
-    t.equal(registry.deleteGeofence(scope, geofence.id), false)
-    t.equal(registry.replaceGeofence(scope, geofence.id, circle('1')), undefined)
-    t.not(registry.putGeofence(scope, circle('1')).geofence.id, geofence.id)
+    t.equal(registry.geofences.delete(scope, geofence.id), false)
+    t.equal(registry.geofences.replace(scope, geofence.id, circle('1')), undefined)
+    t.not(registry.geofences.put(scope, circle('1')).record.id, geofence.id)
   }
-  registry.updateSettings(TEST, { bufferExits: true })
+  registry.settings.update(TEST, { bufferExits: true })
   t.strictSame(registry.scope(LIVE).settings, DEFAULT_SETTINGS)
   t.strictSame(wholeOf(registry, { externalId: '1' }), geofence)
 })
@@ -193,16 +196,16 @@ t.test('a restart finds all of it again', async (t) => {
     placeId: 'p',
     tripApproachingThreshold: 7,
   })
-  opened.registry.putGeofence(TEST, full)
-  opened.registry.putMany(LIVE, [circle('1'), circle('2'), circle('1', { description: 'twice' })])
-  opened.registry.updateSettings(LIVE, { beaconUids: ['x'], maxAccuracyMeters: 50 })
-  opened.registry.updateSettings(LIVE, { maxAccuracyMeters: null, maxGapSeconds: 9 })
+  opened.registry.geofences.put(TEST, full)
+  opened.registry.geofences.putMany(LIVE, [circle('1'), circle('2'), circle('1', { description: 'twice' })])
+  opened.registry.settings.update(LIVE, { beaconUids: ['x'], maxAccuracyMeters: 50 })
+  opened.registry.settings.update(LIVE, { maxAccuracyMeters: null, maxGapSeconds: 9 })
   const before = [contents(opened.registry, TEST), contents(opened.registry, LIVE), opened.registry.revision]
-  opened.registry.deleteGeofence(LIVE, opened.registry.putGeofence(LIVE, circle('gone')).geofence.id)
+  opened.registry.geofences.delete(LIVE, opened.registry.geofences.put(LIVE, circle('gone')).record.id)
   const registry = opened.reopen()
   t.strictSame([contents(registry, TEST), contents(registry, LIVE), registry.revision - 2], before)
   t.match(wholeOf(registry, { externalId: 'full' }), full)
-  t.equal(registry.scope(LIVE).geofenceByPair('store', '1')!.description, 'twice')
+  t.equal(registry.scope(LIVE).geofences.byPair('store', '1')!.description, 'twice')
   t.match(registry.scope(LIVE).settings, { beaconUids: ['x'], maxAccuracyMeters: null, maxGapSeconds: 9 })
   const nearest = registry
     .scope(LIVE)
@@ -213,49 +216,49 @@ t.test('a restart finds all of it again', async (t) => {
 t.test('dates act by themselves, to the millisecond, and are written down by the sweep', async (t) => {
   const opened = open(t)
   const { registry, clock } = opened
-  const { id } = registry.putGeofence(
+  const { id } = registry.geofences.put(
     TEST,
     circle('1', { disableAfter: START + 1000, deleteAfter: START + 5000 }),
-  ).geofence
-  const later = registry.putGeofence(TEST, circle('2', { disableAfter: START + 2000 })).geofence
+  ).record
+  const later = registry.geofences.put(TEST, circle('2', { disableAfter: START + 2000 })).record
   const store = registry.scope(TEST)
   const enabled = () => listed(store, { limit: 9 }).geofences.map((one) => `${one.externalId} ${one.enabled}`)
 
   clock.advance(999)
-  registry.sweep()
+  registry.geofences.sweep()
   t.strictSame(enabled(), ['2 true', '1 true'])
   const { revision } = registry
   clock.advance(1)
   t.strictSame(enabled(), ['2 true', '1 false'], 'reads follow the clock at once')
   t.equal(store.geofence(id)!.enabled, false)
   t.equal(registry.revision, revision, 'reading writes nothing')
-  registry.sweep()
+  registry.geofences.sweep()
   t.equal(registry.revision, revision + 1, 'the change gets a revision')
   t.equal(store.revision, registry.revision)
   t.match(store.geofence(id), { enabled: false, updatedAt: START + 1000, disableAfter: START + 1000 })
-  registry.sweep()
+  registry.geofences.sweep()
   t.equal(registry.revision, revision + 1, 'once')
 
   clock.advance(4000)
   t.equal(store.geofence(id), undefined, 'hidden at once')
-  t.equal(store.geofenceByPair('store', '1'), undefined)
+  t.equal(store.geofences.byPair('store', '1'), undefined)
   t.strictSame(enabled(), ['2 false'])
-  t.equal(registry.deleteGeofence(TEST, id), false)
-  const again = registry.createGeofence(TEST, circle('1'))
+  t.equal(registry.geofences.delete(TEST, id), false)
+  const again = registry.geofences.create(TEST, circle('1'))
   t.not(again.id, id, 'its pair is free at once')
   t.equal(store.index.slotOf(id), -1)
 
-  registry.putGeofence(TEST, circle('2'))
+  registry.geofences.put(TEST, circle('2'))
   t.match(store.geofence(later.id), { enabled: true }, 'an upsert without the date enables it again')
-  registry.putGeofence(TEST, circle('3', { deleteAfter: clock.now() + 1000 }))
+  registry.geofences.put(TEST, circle('3', { deleteAfter: clock.now() + 1000 }))
   t.equal(
-    registry.putGeofence(TEST, circle('4', { disableAfter: START })).geofence.enabled,
+    registry.geofences.put(TEST, circle('4', { disableAfter: START })).record.enabled,
     false,
     'a past date',
   )
   clock.advance(10_000)
   const reopened = opened.reopen()
-  t.equal(reopened.scope(TEST).size, 3, 'what fell due while stopped is done at start')
+  t.equal(reopened.scope(TEST).geofences.records.size, 3, 'what fell due while stopped is done at start')
 })
 
 t.test('the timer fires for due dates, and not for those months away', async (t) => {
@@ -266,10 +269,11 @@ t.test('the timer fires for due dates, and not for those months away', async (t)
   const clock = { now: () => Date.now() }
   const { registry } = open(t, { clock })
   const now = Date.now()
-  registry.putGeofence(TEST, circle('far', { deleteAfter: now + 400 * 86_400_000 }))
-  registry.putGeofence(TEST, circle('soon', { deleteAfter: now + 30 }))
-  registry.putGeofence(TEST, circle('past', { deleteAfter: now - 1 }))
-  while (registry.scope(TEST).size > 1) await new Promise((resolve) => setTimeout(resolve, 5))
+  registry.geofences.put(TEST, circle('far', { deleteAfter: now + 400 * 86_400_000 }))
+  registry.geofences.put(TEST, circle('soon', { deleteAfter: now + 30 }))
+  registry.geofences.put(TEST, circle('past', { deleteAfter: now - 1 }))
+  while (registry.scope(TEST).geofences.records.size > 1)
+    await new Promise((resolve) => setTimeout(resolve, 5))
   t.equal(listed(registry.scope(TEST), { limit: 9 }).geofences[0]!.externalId, 'far')
   t.strictSame(warnings, [], 'no timer overflowed')
 })
@@ -277,7 +281,7 @@ t.test('the timer fires for due dates, and not for those months away', async (t)
 t.test('lists: newest first, filters, bounds exclusive, pages without loss', async (t) => {
   const { registry, clock } = open(t)
   const store = registry.scope(TEST)
-  registry.putMany(
+  registry.geofences.putMany(
     TEST,
     Array.from({ length: 25 }, (_, i) => circle(`${i}`, { tag: i % 2 === 0 ? 'even' : 'odd' })),
   )
@@ -286,7 +290,7 @@ t.test('lists: newest first, filters, bounds exclusive, pages without loss', asy
     'created now, all of them',
   )
   clock.advance(1)
-  for (let i = 25; i < 30; i++) registry.putGeofence(TEST, circle(`${i}`, { tag: 'late' }))
+  for (let i = 25; i < 30; i++) registry.geofences.put(TEST, circle(`${i}`, { tag: 'late' }))
   const seen: string[] = []
   for (let before: string | undefined; ;) {
     const { geofences, hasMore } = listed(store, { limit: 7, before })
@@ -303,22 +307,22 @@ t.test('lists: newest first, filters, bounds exclusive, pages without loss', asy
   t.equal(listed(store, { limit: 99, tag: 'odd' }).geofences.length, 12)
   t.strictSame(listed(store, { limit: 99, tag: 'odd', externalId: '4' }).geofences, [])
   t.equal(listed(store, { limit: 1, externalId: '4' }).geofences[0]!.externalId, '4')
-  const seventh = store.geofenceByPair('even', '6')!.createdAt
+  const seventh = store.geofences.byPair('even', '6')!.createdAt
   t.equal(listed(store, { limit: 99, createdAfter: seventh }).geofences.length, 5)
   t.equal(listed(store, { limit: 99, createdBefore: seventh + 1 }).geofences.length, 25)
   t.equal(listed(store, { limit: 99, createdBefore: seventh }).geofences.length, 0)
   clock.advance(60_000)
-  registry.putGeofence(TEST, circle('3', { tag: 'odd' }))
+  registry.geofences.put(TEST, circle('3', { tag: 'odd' }))
   t.strictSame(
     listed(store, { limit: 99, updatedAfter: clock.now() - 1 }).geofences.map((one) => one.externalId),
     ['3'],
   )
   t.equal(listed(store, { limit: 99, updatedBefore: clock.now() }).geofences.length, 29)
   for (let i = 0; i < 200; i++) {
-    registry.deleteGeofence(TEST, registry.putGeofence(TEST, circle('x')).geofence.id)
+    registry.geofences.delete(TEST, registry.geofences.put(TEST, circle('x')).record.id)
   }
   t.equal(listed(store, { limit: 99 }).geofences.length, 30, 'after many deletions')
-  const { id } = store.geofenceByPair('even', '6')!
+  const { id } = store.geofences.byPair('even', '6')!
   t.strictSame(
     listed(store, { limit: 3, before: id }).geofences.map((one) => one.externalId),
     ['5', '4', '3'],
@@ -329,10 +333,10 @@ t.test('lists: newest first, filters, bounds exclusive, pages without loss', asy
 t.test('a failed transaction leaves disk and memory as they were', async (t) => {
   const opened = open(t)
   const { registry } = opened
-  registry.putMany(TEST, [circle('1'), circle('2')])
+  registry.geofences.putMany(TEST, [circle('1'), circle('2')])
   const before = [contents(registry, TEST), registry.revision]
   const poisoned = circle('3', { metadata: { bad: 1n as unknown as number } })
-  t.throws(() => registry.putMany(TEST, [circle('1', { description: 'x' }), poisoned]), TypeError)
+  t.throws(() => registry.geofences.putMany(TEST, [circle('1', { description: 'x' }), poisoned]), TypeError)
   t.strictSame([contents(registry, TEST), registry.revision], before)
   const again = opened.reopen()
   t.strictSame([contents(again, TEST), again.revision], before)
@@ -358,7 +362,7 @@ t.test(
           (one) => one.metadata!['generation'] as number,
         ),
       )
-      t.equal(registry.scope(TEST).size, 50)
+      t.equal(registry.scope(TEST).geofences.records.size, 50)
       t.equal(generations.size, 1, 'one generation')
       t.ok([...generations][0]! >= last, `at least the acknowledged ${last}`)
       registry.close()
@@ -372,7 +376,7 @@ t.test('locked, foreign, damaged and newer files are named', async (t) => {
     name: 'RegistryLocked',
     message: /registry\.sqlite is in use by another process/,
   })
-  opened.registry.putMany(
+  opened.registry.geofences.putMany(
     TEST,
     Array.from({ length: 500 }, (_, i) => circle(`${i}`)),
   )
@@ -419,7 +423,7 @@ t.test('locked, foreign, damaged and newer files are named', async (t) => {
   writeFileSync(file, whole)
   opened.registry = reopen()
   t.equal(
-    opened.registry.scope(TEST).size,
+    opened.registry.scope(TEST).geofences.records.size,
     500,
     'after every refusal the lock is free and the file as it was',
   )
@@ -428,7 +432,7 @@ t.test('locked, foreign, damaged and newer files are named', async (t) => {
 t.test('a start tells how many geofences it has read', async (t) => {
   const told: [number, number][] = []
   const opened = open(t, { onProgress: (read, total) => told.push([read, total]) })
-  opened.registry.putMany(
+  opened.registry.geofences.putMany(
     TEST,
     Array.from({ length: 2500 }, (_, i) => circle(`${i}`)),
   )
@@ -543,7 +547,11 @@ t.test('a full disk is told, and changes nothing', async (t) => {
   t.match(outcome, { name: 'ApiError', code: 503, message: /disk is full or failing\. Nothing was changed/ })
   t.ok(outcome.stored > 0)
   const { registry } = open(t, { folder })
-  t.equal(registry.scope(TEST).size, outcome.stored, 'what was acknowledged is there, and no more')
+  t.equal(
+    registry.scope(TEST).geofences.records.size,
+    outcome.stored,
+    'what was acknowledged is there, and no more',
+  )
   t.equal(registry.revision, outcome.revision)
   t.equal(outcome.sizeInMemory, outcome.stored)
 })

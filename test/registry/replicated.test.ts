@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { deepStrictEqual, fail } from 'node:assert/strict'
 import t from 'tap'
 import type { ScopeId } from '../../src/model/scope.ts'
-import { entryOf } from '../../src/cluster/registry/entryCodec.ts'
-import { toRow } from '../../src/registry/geofences/geofenceRow.ts'
-import { rowOfBeacon } from '../../src/registry/beacons/beaconRow.ts'
-import type { Registry } from '../../src/registry/registry.ts'
+import { EntryCodec } from '../../src/cluster/registry/entryCodec.ts'
+import { rowOfGeofence } from '../../src/registry/geofences/geofenceRows.ts'
+import { rowOfRecord } from '../../src/registry/records/recordRows.ts'
+import { type Registry, registryRows } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import fc from '../kit/fastCheck.ts'
 import { circle, contentsOf, folderOf, openReplica, SCOPE, START } from './replicatedKit.ts'
@@ -18,6 +18,7 @@ import type { EditStream, KeptEntry } from '../../src/cluster/registry/editStrea
 import { MemoryStream, type KeptEdit, type Trouble } from './memoryStream.ts'
 
 const RUNS = 12 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
+const CODEC = new EntryCodec(registryRows())
 const SCOPES: readonly ScopeId[] = [SCOPE, 3]
 
 /** What is in memory, as the values of entries. */
@@ -26,19 +27,19 @@ function entriesIn(registry: Registry): Map<string, unknown> {
   for (const scope of SCOPES) {
     const store = registry.scope(scope)
     const changes = [
-      ...[...store.wholeInOrder()].map((geofence) => ({
+      ...[...store.geofences.inOrder()].map((geofence) => ({
         kind: 'geofences' as const,
         key: `${scope}.${geofence.id}`,
-        row: toRow(geofence),
+        row: rowOfGeofence(geofence),
       })),
       ...[...store.beacons.records.inOrder()].map((beacon) => ({
         kind: 'beacons' as const,
         key: `${scope}.${beacon.id}`,
-        row: rowOfBeacon(beacon),
+        row: rowOfRecord(beacon),
       })),
     ]
     for (const change of changes) {
-      const { name, value } = entryOf(change)
+      const { name, value } = CODEC.entryOf(change)
       entries.set(name, JSON.parse(Buffer.from(value!).toString()))
     }
   }
@@ -78,22 +79,22 @@ interface Told {
 function work(registry: Registry, { what, scope, pairs, pick }: Op, token: string): boolean {
   const [pair = 'p'] = pairs
   const named = (name: string) => circle(name, { description: token })
-  const some = [...registry.scope(scope).wholeInOrder()]
+  const some = [...registry.scope(scope).geofences.inOrder()]
   const id = some[pick % Math.max(some.length, 1)]?.id ?? 'f'.repeat(24)
   switch (what) {
     case 'create':
-      registry.createGeofence(scope, named(pair))
+      registry.geofences.create(scope, named(pair))
       return true
     case 'put':
-      registry.putGeofence(scope, named(pair))
+      registry.geofences.put(scope, named(pair))
       return true
     case 'putMany':
-      registry.putMany(scope, pairs.map(named))
+      registry.geofences.putMany(scope, pairs.map(named))
       return true
     case 'replace':
-      return registry.replaceGeofence(scope, id, named(pair)) !== undefined
+      return registry.geofences.replace(scope, id, named(pair)) !== undefined
     case 'delete':
-      return registry.deleteGeofence(scope, id)
+      return registry.geofences.delete(scope, id)
     case 'beacon':
       registry.beacons.put(scope, {
         type: 'ibeacon',
@@ -108,7 +109,7 @@ function work(registry: Registry, { what, scope, pairs, pick }: Op, token: strin
       })
       return true
     case 'settings':
-      registry.updateSettings(scope, { maxGapSeconds: pick + 1 })
+      registry.settings.update(scope, { maxGapSeconds: pick + 1 })
       return true
   }
 }
@@ -184,7 +185,7 @@ t.test('property: replicas see whole edits in one order, and end as a sequence o
             return { op, token, outcome: done ? 'done' : 'nothing to do' }
           } catch (error) {
             const { message, name } = error as Error
-            if (name === 'GeofenceExists') return { op, token, outcome: 'refused' }
+            if (name === 'RecordExists') return { op, token, outcome: 'refused' }
             if (/Nothing was changed/.test(message)) return { op, token, outcome: 'nothing changed' }
             if (/not known|not seen/.test(message)) return { op, token, outcome: 'unknown' }
             throw error
@@ -250,10 +251,10 @@ t.test('who was away takes everything at once, and who starts again finds its wa
   const asleep = { folder: folderOf(t) }
   const c = await openReplica(t, async () => stream.client(), asleep)
   const put = (name: string, text = 'old') =>
-    a.edit(() => a.putGeofence(SCOPE, circle(name, { description: text })).geofence)
+    a.edit(() => a.geofences.put(SCOPE, circle(name, { description: text })).record)
   const [p, q, r] = [await put('p'), await put('q'), await put('r')]
   await a.edit(() =>
-    a.putMany(
+    a.geofences.putMany(
       SCOPE,
       ['k', 'l', 'm'].map((name) => circle(name)),
     ),
@@ -264,14 +265,14 @@ t.test('who was away takes everything at once, and who starts again finds its wa
   const before = contentsOf(b)
 
   // p and q swap their pairs; r goes, and another takes its pair; of edits of many some is overtaken.
-  const move = (id: string, to: string) => a.edit(() => a.replaceGeofence(SCOPE, id, circle(to)))
+  const move = (id: string, to: string) => a.edit(() => a.geofences.replace(SCOPE, id, circle(to)))
   await move(p.id, 'x')
   await move(q.id, 'p')
   await move(p.id, 'q')
-  await a.edit(() => a.deleteGeofence(SCOPE, r.id))
+  await a.edit(() => a.geofences.delete(SCOPE, r.id))
   await put('r', 'new')
   await a.edit(() =>
-    a.putMany(
+    a.geofences.putMany(
       SCOPE,
       ['k', 'l', 'm', 'n'].map((name) => circle(name, { description: 'many' })),
     ),
@@ -293,7 +294,7 @@ t.test('who was away takes everything at once, and who starts again finds its wa
   t.strictSame([...seen], [revisionBefore, a.revision], 'nothing in between')
   t.match(b.health, { ok: true })
   t.strictSame(contentsOf(b), contentsOf(a))
-  t.equal(b.scope(SCOPE).geofenceByPair('store', 'q')?.id, p.id)
+  t.equal(b.scope(SCOPE).geofences.byPair('store', 'q')?.id, p.id)
   const again = await openReplica(t, async () => stream.client(), asleep)
   t.strictSame(contentsOf(again), contentsOf(a), 'from what it had on the disk')
   b.close()
@@ -308,7 +309,7 @@ t.test('a record that ends while somebody catches up stays ended', async (t) => 
   const a = await openReplica(t, async () => stream.client())
   const b = await openReplica(t, async () => cuttable, { folder: folderOf(t), retryMs: 1 })
   const put = (name: string, text = 'old') =>
-    a.edit(() => a.putGeofence(SCOPE, circle(name, { description: text })).geofence)
+    a.edit(() => a.geofences.put(SCOPE, circle(name, { description: text })).record)
   state.isCut = true
   // The first is overtaken, so that what comes says nothing about its order.
   await put('overtaken')
@@ -317,14 +318,14 @@ t.test('a record that ends while somebody catches up stays ended', async (t) => 
   await put('overtaken', 'new')
   state.handedOver = async () => {
     state.handedOver = async () => {}
-    await a.edit(() => a.deleteGeofence(SCOPE, brief.id))
-    await a.edit(() => a.replaceGeofence(SCOPE, moved.id, circle('elsewhere')))
+    await a.edit(() => a.geofences.delete(SCOPE, brief.id))
+    await a.edit(() => a.geofences.replace(SCOPE, moved.id, circle('elsewhere')))
     await put('moved', 'another')
   }
   state.isCut = false
   await until(() => b.revision === a.revision)
   t.strictSame(contentsOf(b), contentsOf(a))
-  t.equal(b.scope(SCOPE).geofenceByPair('store', 'brief'), undefined)
+  t.equal(b.scope(SCOPE).geofences.byPair('store', 'brief'), undefined)
 })
 
 t.test('an edit without an answer is made once, and what became of it is not guessed', async (t) => {
@@ -335,7 +336,7 @@ t.test('an edit without an answer is made once, and what became of it is not gue
   const times = (text: string) =>
     stream.history.flatMap(({ entries }) => entries).filter(({ value }) => `${value}`.includes(text)).length
   const edit = (on: Registry, text: string) =>
-    on.edit(() => on.putGeofence(SCOPE, circle('1', { description: text })).geofence)
+    on.edit(() => on.geofences.put(SCOPE, circle('1', { description: text })).record)
 
   state.loseAnswers = true
   const first = edit(b, 'unanswered')
@@ -355,7 +356,7 @@ t.test('an edit without an answer is made once, and what became of it is not gue
     message: /It is not known whether the change was made/,
   })
   t.equal(times('overtaken'), 1)
-  t.equal(b.scope(SCOPE).geofenceByPair('store', '1')?.description, 'later')
+  t.equal(b.scope(SCOPE).geofences.byPair('store', '1')?.description, 'later')
 })
 
 t.test('out of reach: reads go on, edits are refused in time and leave nothing', async (t) => {
@@ -367,21 +368,25 @@ t.test('out of reach: reads go on, edits are refused in time and leave nothing',
     editMs: 50,
     troubled: ({ message }) => troubles.push(message),
   })
-  await registry.edit(() => registry.putGeofence(SCOPE, circle('1')))
+  await registry.edit(() => registry.geofences.put(SCOPE, circle('1')))
   state.isCut = true
-  const edits = ['2', '3'].map((name) => registry.edit(() => registry.putGeofence(SCOPE, circle(name))))
+  const edits = ['2', '3'].map((name) => registry.edit(() => registry.geofences.put(SCOPE, circle(name))))
   t.match(await Promise.allSettled(edits), [
     { reason: { code: 503, message: /It is not known whether the change was made/ } },
     { reason: { code: 503, message: /Nothing was changed/ } },
   ])
   t.ok(troubles.includes('cut'))
-  t.equal(registry.scope(SCOPE).size, 1)
-  t.equal(await registry.edit(() => registry.scope(SCOPE).size), 1, 'what changes nothing needs nobody')
+  t.equal(registry.scope(SCOPE).geofences.records.size, 1)
+  t.equal(
+    await registry.edit(() => registry.scope(SCOPE).geofences.records.size),
+    1,
+    'what changes nothing needs nobody',
+  )
   state.isCut = false
   await until(() => registry.health.ok)
-  await registry.edit(() => registry.putGeofence(SCOPE, circle('4')))
-  t.equal(registry.scope(SCOPE).size, 2)
-  t.throws(() => registry.putGeofence(SCOPE, circle('5')), { message: /within an edit/ })
+  await registry.edit(() => registry.geofences.put(SCOPE, circle('4')))
+  t.equal(registry.scope(SCOPE).geofences.records.size, 2)
+  t.throws(() => registry.geofences.put(SCOPE, circle('5')), { message: /within an edit/ })
 })
 
 t.test('dates are written down once, by whoever comes first, before what they make room for', async (t) => {
@@ -390,7 +395,7 @@ t.test('dates are written down once, by whoever comes first, before what they ma
   const open = () => openReplica(t, async () => stream.client(), { clock })
   const [a, b] = [await open(), await open()]
   await a.edit(() =>
-    a.putMany(
+    a.geofences.putMany(
       SCOPE,
       Array.from({ length: 500 }, (_, i) =>
         circle(`${i}`, i % 2 === 0 ? { deleteAfter: START + 1000 } : { disableAfter: START + 1000 }),
@@ -400,17 +405,19 @@ t.test('dates are written down once, by whoever comes first, before what they ma
   await until(() => b.revision === a.revision)
   const before = stream.history.length
   clock.advance(1000)
-  const swept = [a, b].map((registry) => registry.edit(() => registry.sweep()))
-  const created = b.edit(() => b.createGeofence(SCOPE, circle('0')))
+  const swept = [a, b].map((registry) => registry.edit(() => registry.geofences.sweep()))
+  const created = b.edit(() => b.geofences.create(SCOPE, circle('0')))
   await Promise.all([...swept, created])
   await until(() => a.revision === b.revision)
   t.equal(stream.history.length, before + 2, 'one sweep, one creation')
-  t.equal(a.scope(SCOPE).size, 251)
-  t.notOk([...a.scope(SCOPE).wholeInOrder()].some(({ disableAfter, enabled }) => disableAfter && enabled))
+  t.equal(a.scope(SCOPE).geofences.records.size, 251)
+  t.notOk(
+    [...a.scope(SCOPE).geofences.inOrder()].some(({ disableAfter, enabled }) => disableAfter && enabled),
+  )
   const brief = { deleteAfter: START + 2000 }
-  const gone = await b.edit(() => b.createGeofence(SCOPE, circle('brief', brief)))
+  const gone = await b.edit(() => b.geofences.create(SCOPE, circle('brief', brief)))
   clock.advance(1000)
-  const next = await b.edit(() => b.createGeofence(SCOPE, circle('brief')))
+  const next = await b.edit(() => b.geofences.create(SCOPE, circle('brief')))
   t.not(next.id, gone.id, 'what is past its date makes room by itself')
   await until(() => a.revision === b.revision)
   t.strictSame(contentsOf(a), contentsOf(b))
@@ -423,7 +430,7 @@ t.test(
     const told: string[] = []
     const options = { folder: folderOf(t), unreadable: (entry: string) => void told.push(entry) }
     const registry = await openReplica(t, async () => stream.client(), options)
-    const { geofence } = await registry.edit(() => registry.putGeofence(SCOPE, circle('1')))
+    const { record: geofence } = await registry.edit(() => registry.geofences.put(SCOPE, circle('1')))
     const whole = JSON.parse(stream.history.at(-1)!.state.get(`geofences.${SCOPE}.${geofence.id}`)!)
     const bad: readonly (readonly [name: string, value: string])[] = [
       ['elephants.1', '{}'],
@@ -449,15 +456,15 @@ t.test(
     await until(() => registry.revision === stream.history.at(-1)!.sequence)
     const names = bad.map(([name]) => name)
     t.strictSame(told, names)
-    t.equal(registry.scope(SCOPE).size, 0, 'what cannot be read is not there')
+    t.equal(registry.scope(SCOPE).geofences.records.size, 0, 'what cannot be read is not there')
     t.strictSame([...registry.unreadable.keys()].toSorted(), names.toSorted())
 
-    await registry.edit(() => registry.putGeofence(SCOPE, circle('1')))
+    await registry.edit(() => registry.geofences.put(SCOPE, circle('1')))
     stream.write(`geofences.${SCOPE}.${geofence.id}`, JSON.stringify({ ...whole, externalId: 'mended' }))
     await until(() => registry.revision === stream.history.at(-1)!.sequence)
     const left = names.filter((name) => name !== `geofences.${SCOPE}.${geofence.id}`)
     t.strictSame([...registry.unreadable.keys()].toSorted(), left.toSorted())
-    t.equal(registry.scope(SCOPE).size, 2)
+    t.equal(registry.scope(SCOPE).geofences.records.size, 2)
     registry.close()
     const again = await openReplica(t, async () => stream.client(), options)
     t.strictSame([...again.unreadable.keys()].toSorted(), left.toSorted(), 'after a start')

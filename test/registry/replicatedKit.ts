@@ -6,7 +6,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { Test } from 'tap'
 import type { ScopeId } from '../../src/model/scope.ts'
 import type { EditStream } from '../../src/cluster/registry/editStream.ts'
-import type { GeofenceDefinition } from '../../src/registry/geofences/geofenceRow.ts'
+import type { GeofenceDefinition } from '../../src/registry/geofences/geofenceRows.ts'
 import { openEditStream } from '../../src/cluster/registry/jetStreamEdits.ts'
 import { openUsageSums } from '../../src/cluster/registry/jetStreamUsage.ts'
 import type { Registry } from '../../src/registry/registry.ts'
@@ -93,11 +93,11 @@ export function contentsOf(registry: Registry, scopes: readonly ScopeId[] = [SCO
     webhooks: registry.webhooks.all(),
     scopes: scopes.map((scope) => {
       const store = registry.scope(scope)
-      const geofences = [...store.wholeInOrder()]
+      const geofences = [...store.geofences.inOrder()]
       return {
         settings: store.settings,
         geofences,
-        foundByPair: geofences.map(({ tag, externalId }) => store.geofenceByPair(tag, externalId)?.id),
+        foundByPair: geofences.map(({ tag, externalId }) => store.geofences.byPair(tag, externalId)?.id),
         beacons: [...store.beacons.records.inOrder()],
         geofenceImports: registry.imports.list(scope, 'geofences', { limit: 1000 }).imports,
       }

@@ -11,7 +11,7 @@ const registry = openRegistry({
 })
 registry.createFirstProject()
 for (let generation = 1; ; generation++) {
-  registry.putMany(
+  registry.geofences.putMany(
     2,
     Array.from({ length: 50 }, (_, i) => ({
       tag: 'store',

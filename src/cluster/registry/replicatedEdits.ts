@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../runtime/errors.ts'
 import { type Change, type EditLog, MAX_CHANGES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
-import { changeOf, entryOf, EntryUnreadable } from './entryCodec.ts'
+import { type EntryCodec, EntryUnreadable } from './entryCodec.ts'
 import type { RegistryImage } from '../../registry/store/image.ts'
 
 /**
@@ -28,6 +28,7 @@ import type { RegistryImage } from '../../registry/store/image.ts'
  */
 export interface ReplicatedOptions {
   readonly image: RegistryImage
+  readonly codec: EntryCodec
   readonly stream: EditStream
   /** An entry that is not one of ours was passed over: what had its name is gone. */
   readonly unreadable: (entry: string, reason: string) => void
@@ -50,6 +51,7 @@ type Fate = 'unknown' | 'stored' | 'refused' | 'lost sight of'
 export class ReplicatedEdits implements EditLog {
   readonly isShared = true
   readonly #image: RegistryImage
+  readonly #codec: EntryCodec
   readonly #stream: EditStream
   readonly #unreadable: ReplicatedOptions['unreadable']
   readonly #troubled: (error: Error) => void
@@ -69,6 +71,7 @@ export class ReplicatedEdits implements EditLog {
 
   constructor(options: ReplicatedOptions) {
     this.#image = options.image
+    this.#codec = options.codec
     this.#stream = options.stream
     this.#unreadable = options.unreadable
     this.#troubled = options.troubled
@@ -134,7 +137,7 @@ export class ReplicatedEdits implements EditLog {
 
   /** Whether the changes are made; false: somebody was faster, and is in the image. */
   async #make(changes: readonly Change[], until: number): Promise<boolean> {
-    const entries = entriesOf(changes, this.#stream.maxValueBytes)
+    const entries = entriesOf(this.#codec, changes, this.#stream.maxValueBytes)
     const sent = {
       edit: randomBytes(8).toString('hex'),
       after: this.#image.revision,
@@ -249,7 +252,7 @@ export class ReplicatedEdits implements EditLog {
   /** Brings what was received into the image. */
   #takeUp(): void {
     const received = this.#received
-    const changes = readChanges(this.#image, received, this.#unreadable)
+    const changes = readChanges(this.#image, this.#codec, received, this.#unreadable)
     const whole = this.#isGapped ? inAnyOrder(this.#image, changes) : changes
     this.#image.apply(whole, received.at(-1)!.sequence)
     this.#received = []
@@ -275,6 +278,7 @@ export class StreamBehind extends Error {
  */
 export function readChanges(
   image: RegistryImage,
+  codec: EntryCodec,
   entries: readonly KeptEntry[],
   unreadable: ReplicatedOptions['unreadable'],
 ): Change[] {
@@ -282,13 +286,13 @@ export function readChanges(
   for (const entry of entries) {
     if (OF_THE_FILLING.has(entry.name)) continue
     try {
-      changes.push(changeOf(entry))
+      changes.push(codec.changeOf(entry))
       image.unreadable.remove(entry.name)
     } catch (error) {
       if (!(error instanceof EntryUnreadable)) throw error
       image.unreadable.add(entry.name, error.message)
       unreadable(entry.name, error.message)
-      const removal = removalOf(entry)
+      const removal = removalOf(codec, entry)
       if (removal !== undefined) changes.push(removal)
     }
   }
@@ -312,9 +316,9 @@ function inAnyOrder(image: RegistryImage, changes: readonly Change[]): Change[] 
   return [...last.flatMap((change) => image.parked(change) ?? []), ...sorted]
 }
 
-function removalOf({ name }: Entry): Change | undefined {
+function removalOf(codec: EntryCodec, { name }: Entry): Change | undefined {
   try {
-    return changeOf({ name, value: undefined })
+    return codec.changeOf({ name, value: undefined })
   } catch {
     return undefined
   }
@@ -327,10 +331,10 @@ function nothingChanged(): ApiError {
 }
 
 /** One entry for each name: the last one. */
-function entriesOf(changes: readonly Change[], maxValueBytes: number): Entry[] {
+function entriesOf(codec: EntryCodec, changes: readonly Change[], maxValueBytes: number): Entry[] {
   const entries = new Map<string, Entry>()
   for (const change of changes) {
-    const entry = entryOf(change)
+    const entry = codec.entryOf(change)
     if ((entry.value?.length ?? 0) > maxValueBytes) {
       const sentence = `The record takes ${entry.value!.length} bytes; the registry's stream takes ${maxValueBytes}.`
       throw new ApiError(413, sentence)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { RegistryDatabase, removeDatabase } from '../../registry/store/database.ts'
 import { MAX_CHANGES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
-import { entryOf } from './entryCodec.ts'
+import { EntryCodec } from './entryCodec.ts'
 import { RegistryImage } from '../../registry/store/image.ts'
 import type { KeySet } from '../../registry/projects/keys.ts'
 import {
@@ -15,11 +15,11 @@ import {
   StreamBehind,
   type ReplicatedOptions,
 } from './replicatedEdits.ts'
-import { Registry, type RegistrySurroundings } from '../../registry/registry.ts'
+import { Registry, registryRows, type RegistrySurroundings } from '../../registry/registry.ts'
 
 /** What a process needs to take part in a registry that many share. */
 export interface ReplicatedRegistryOptions
-  extends RegistrySurroundings, Omit<ReplicatedOptions, 'image' | 'stream'> {
+  extends RegistrySurroundings, Omit<ReplicatedOptions, 'image' | 'codec' | 'stream'> {
   /** The data folder: its file is a copy, from which a start is quick; it may be lost. */
   readonly folder: string
   /**
@@ -62,13 +62,14 @@ const STUCK_MS = 10_000
  */
 export async function openReplicatedRegistry(options: ReplicatedRegistryOptions): Promise<Registry> {
   const { folder, firstKeys } = options
+  const codec = new EntryCodec(registryRows(options.collections))
   let database = new RegistryDatabase(folder)
   let registry: Registry | undefined
   try {
     const again = <T>(work: () => Promise<T>): Promise<T> => persistently(work, options)
     const stream = await again(() => options.openStream(database.revision + 1))
     const me = database.promised ?? randomBytes(8).toString('hex')
-    const origin = await again(() => originOf(stream, database, options.tends ? me : undefined))
+    const origin = await again(() => originOf(stream, database, codec, options.tends ? me : undefined))
     if (database.origin !== undefined && database.origin !== origin.id) {
       // A copy of what is not there any more.
       database.close()
@@ -80,14 +81,14 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
       else if (database.isEmpty) database.follow(origin.id, 0)
       else throw new RegistryOfItsOwn(database.file)
     }
-    const image = new RegistryImage(database)
-    await again(() => catchUp(image, stream, options))
-    registry = new Registry(image, new ReplicatedEdits({ image, stream, ...options }), options)
+    const image = new RegistryImage(database, codec.kinds)
+    await again(() => catchUp(image, codec, stream, options))
+    registry = new Registry(image, new ReplicatedEdits({ image, codec, stream, ...options }), options)
     const opened = registry
     if (firstKeys !== undefined) {
       await again(() => opened.edit(() => opened.createFirstProject(firstKeys)))
     }
-    if (options.tends) opened.sweepWhenDue()
+    if (options.tends) opened.geofences.sweepWhenDue()
     return opened
   } catch (error) {
     if (registry === undefined) database.close()
@@ -109,6 +110,7 @@ interface Origin {
 async function originOf(
   stream: EditStream,
   database: RegistryDatabase,
+  codec: EntryCodec,
   me: string | undefined,
 ): Promise<Origin> {
   let seen = -1
@@ -127,7 +129,7 @@ async function originOf(
         seenAt = performance.now()
       }
       const isFree = filling === undefined || filling.edit === me || performance.now() - seenAt > STUCK_MS
-      if (isFree && (await fill(stream, database, me, last))) continue
+      if (isFree && (await fill(stream, database, codec, me, last))) continue
     }
     await sleep(RETRY_MS)
   }
@@ -140,6 +142,7 @@ async function originOf(
 async function fill(
   stream: EditStream,
   database: RegistryDatabase,
+  codec: EntryCodec,
   edit: string,
   last: number,
 ): Promise<boolean> {
@@ -148,8 +151,8 @@ async function fill(
   let after = await stream.append(edit, [jsonEntry(FILLING, { by: edit })], last)
   const leftOver = new Set(after === undefined ? [] : await namesIn(stream, after))
   let page: Entry[] = []
-  for (const change of new RegistryImage(database).allChanges()) {
-    const entry = entryOf(change)
+  for (const change of new RegistryImage(database, codec.kinds).allChanges()) {
+    const entry = codec.entryOf(change)
     leftOver.delete(entry.name)
     page.push(entry)
     if (page.length < PAGE_ENTRIES) continue
@@ -181,6 +184,7 @@ async function namesIn(stream: EditStream, newest: number): Promise<string[]> {
 /** Brings the rows to where the stream is; nothing is in memory yet. */
 async function catchUp(
   image: RegistryImage,
+  codec: EntryCodec,
   stream: EditStream,
   { unreadable, signal }: ReplicatedRegistryOptions,
 ): Promise<void> {
@@ -195,7 +199,7 @@ async function catchUp(
     received.push(entry)
     const isEnd = entry.behind === 0 && entry.part === entry.parts
     if (!isEnd && received.length < CHUNK_ENTRIES) continue
-    image.applyRows(readChanges(image, received, unreadable), entry.sequence)
+    image.applyRows(readChanges(image, codec, received, unreadable), entry.sequence)
     received = []
     if (isEnd) break
   }

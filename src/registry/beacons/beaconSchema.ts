@@ -2,7 +2,7 @@ import type { BeaconIdentifiers, BeaconType } from '../../model/beacon.ts'
 import { dashedUuid } from '../../model/beacon.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { BeaconBody } from './beaconBody.ts'
-import type { BeaconDefinition } from './beaconRow.ts'
+import type { BeaconDefinition } from './beaconRows.ts'
 import type { Fields } from '../../http/fields.ts'
 import {
   booleanField,

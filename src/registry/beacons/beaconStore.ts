@@ -11,21 +11,15 @@ const NONE: readonly Beacon[] = []
  * The beacons of one scope in memory, the image of their rows. Owns no durability.
  *
  * Invariants
- * - BEACONS-1: `records` holds all beacons, `#byKey` and `#grid` hold the enabled ones.
+ * - BEACONS-1: the list holds all beacons, `#byKey` and `#grid` hold the enabled ones.
  */
-export class BeaconStore implements BeaconDirectory {
-  /** Changed by {@link put} and {@link remove} only. */
-  readonly records = new ObjectRecords<Beacon>()
+export class BeaconStore extends ObjectRecords<Beacon> implements BeaconDirectory {
   /** By what they send. */
   readonly #byKey = new Map<string, Beacon[]>()
   readonly #grid = new BeaconGrid()
 
-  get size(): number {
-    return this.records.size
-  }
-
   beacon(id: string): Beacon | undefined {
-    return this.records.get(id)
+    return this.get(id)
   }
 
   inRange(ranged: RangedBeacon): readonly Beacon[] {
@@ -44,26 +38,27 @@ export class BeaconStore implements BeaconDirectory {
   }
 
   /** Adds it or replaces the one with its id. New ones come in the order of createdAt. */
-  put(beacon: Beacon): void {
-    const before = this.records.put(beacon)
+  override put(beacon: Beacon): Beacon | undefined {
+    const before = super.put(beacon)
     if (before !== undefined) this.#silence(before)
     if (!beacon.enabled) {
       this.#grid.remove(beacon.id)
-      return
+      return before
     }
     this.#grid.put(beacon)
     const key = beaconKey(beacon)
     const alike = this.#byKey.get(key)
     if (alike === undefined) this.#byKey.set(key, [beacon])
     else alike.push(beacon)
+    return before
   }
 
-  /** Unknown ids are ignored. */
-  remove(id: string): void {
-    const beacon = this.records.remove(id)
-    if (beacon === undefined) return
+  override remove(id: string): Beacon | undefined {
+    const beacon = super.remove(id)
+    if (beacon === undefined) return undefined
     this.#silence(beacon)
     this.#grid.remove(id)
+    return beacon
   }
 
   /** Nobody ranges it any more. */

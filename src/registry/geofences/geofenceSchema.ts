@@ -18,7 +18,7 @@ import {
   textsField,
 } from '../../http/fields.ts'
 import { GeofenceBody, NewGeofenceBody } from './geofenceBody.ts'
-import type { GeofenceDefinition } from './geofenceRow.ts'
+import type { GeofenceDefinition } from './geofenceRows.ts'
 import type { Pair } from '../records/recordFields.ts'
 import {
   checkPoint,

@@ -1,5 +1,5 @@
 import type { Geofence, Position } from '../../model/geofence.ts'
-import type { GeofenceDefinition } from './geofenceRow.ts'
+import type { GeofenceDefinition } from './geofenceRows.ts'
 
 /** What came of computing an isochrone, and on which road network. */
 export type IsochroneOutcome = { readonly network: string } & (

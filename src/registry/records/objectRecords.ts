@@ -1,15 +1,24 @@
 import { ObjectShelf } from '../../spatial/shelf.ts'
 import type { Listed, RecordShelf } from './recordList.ts'
 import { RecordList } from './recordList.ts'
+import type { RecordStore } from './recordStore.ts'
 
 /** A list of records that are kept as objects: kinds of which there are thousands, not millions. */
-export class ObjectRecords<T extends Listed> extends RecordList<T> {
+export class ObjectRecords<T extends Listed> extends RecordList<T> implements RecordStore<T> {
   readonly #objects: ObjectShelf<T>
 
   constructor() {
     const objects = new ObjectShelf<T>()
     super(shelfOf(objects))
     this.#objects = objects
+  }
+
+  get records(): this {
+    return this
+  }
+
+  whole(record: T): T {
+    return record
   }
 
   /**

@@ -3,22 +3,10 @@
  * stream that all processes follow). Their tests: test/registry/replicated.test.ts beside those of the registry itself.
  */
 
-/** What the registry keeps, in an order in which each kind refers to those before it only. */
-export const KINDS = [
-  'projects',
-  'keys',
-  'oldKeys',
-  'settings',
-  'geofences',
-  'beacons',
-  'webhooks',
-  'imports',
-] as const
-export type Kind = (typeof KINDS)[number]
-
 /** What becomes of one row. */
 export interface Change {
-  readonly kind: Kind
+  /** {@link RowKind.name} */
+  readonly kind: string
   /** Names the row within its kind: its scope or project, and what names it there, with dots between them. */
   readonly key: string
   /** The columns as SQLite takes them; undefined: it is removed. */

@@ -1,6 +1,7 @@
 import type { RegistryDatabase } from './database.ts'
-import { type Change, type Kind, type KindImage, KINDS } from './editLog.ts'
-import { rowTables, type RowTables } from './rowTables.ts'
+import type { Change, KindImage } from './editLog.ts'
+import type { RowKind } from './rowKind.ts'
+import { RowTable } from './rowTable.ts'
 import { UnreadableEntries } from './unreadableEntries.ts'
 
 /**
@@ -17,13 +18,16 @@ export class RegistryImage {
   readonly database: RegistryDatabase
   /** Of the log that the file follows, where it follows one. */
   readonly unreadable: UnreadableEntries
-  readonly #tables: RowTables
-  readonly #kinds = new Map<Kind, KindImage<object, unknown>>()
+  readonly kinds: readonly RowKind[]
+  readonly #tables: ReadonlyMap<string, RowTable>
+  readonly #images = new Map<string, KindImage<object, unknown>>()
 
-  constructor(database: RegistryDatabase) {
+  /** @param kinds in an order in which each kind refers only to kinds before it */
+  constructor(database: RegistryDatabase, kinds: readonly RowKind[]) {
     this.database = database
+    this.kinds = kinds
     this.unreadable = new UnreadableEntries(database)
-    this.#tables = rowTables(database)
+    this.#tables = new Map(kinds.map((kind) => [kind.name, new RowTable(database, kind)]))
   }
 
   /** Rises with every {@link apply}. */
@@ -32,15 +36,15 @@ export class RegistryImage {
   }
 
   /** Whose the records of a kind are. */
-  keep<Row extends object, Record>(kind: Kind, image: KindImage<Row, Record>): void {
-    this.#kinds.set(kind, image as unknown as KindImage<object, unknown>)
+  keep<Row extends object, Record>(kind: string, image: KindImage<Row, Record>): void {
+    this.#images.set(kind, image as unknown as KindImage<object, unknown>)
   }
 
   /** @throws ApiError 503 when the disk does not take it: then nothing is changed */
   apply(changes: readonly Change[], revision: number): void {
     this.applyRows(changes, revision)
     for (const { kind, key, row, record } of changes) {
-      const image = this.#kinds.get(kind)
+      const image = this.#images.get(kind)
       if (image === undefined) continue
       if (row === undefined) image.remove(key, revision)
       else image.put(record ?? image.recordOf(row), revision)
@@ -51,19 +55,19 @@ export class RegistryImage {
   applyRows(changes: readonly Change[], revision: number): void {
     this.database.write(() => {
       for (const { kind, key, row } of changes) {
-        if (row === undefined) this.#tables[kind].remove(key)
-        else this.#tables[kind].put(row)
+        if (row === undefined) this.#tables.get(kind)!.remove(key)
+        else this.#tables.get(kind)!.put(row)
       }
     }, revision)
   }
 
   /** What would make all that is there. */
   *allChanges(): Generator<Change> {
-    for (const kind of KINDS) yield* this.#tables[kind].changes()
+    for (const table of this.#tables.values()) yield* table.changes()
   }
 
   /** See {@link KindImage.parked}. */
   parked({ kind, key }: Change): Change | undefined {
-    return this.#kinds.get(kind)?.parked?.(key)
+    return this.#images.get(kind)?.parked?.(key)
   }
 }

@@ -11,8 +11,9 @@ import { asOf } from '../../model/geofence.ts'
 import { BEACON_COLUMNS, GEOFENCE_COLUMNS } from './importKinds.ts'
 import { MAX_ID_LENGTH } from '../records/recordFields.ts'
 import type { Referenced } from '../records/recordList.ts'
+import type { Beacons } from '../beacons/beaconEntity.ts'
+import type { Geofences } from '../geofences/geofences.ts'
 import { Slice } from '../../runtime/slices.ts'
-import type { Registry } from '../registry.ts'
 
 /** Records of a page, at most. */
 const PAGE_RECORDS = 500
@@ -40,8 +41,14 @@ interface ExportWish {
   readonly tag: string | undefined
 }
 
+/** What the routes of exports ask. */
+interface ExportRouteParts {
+  readonly geofences: Geofences
+  readonly beacons: Beacons
+}
+
 /** Export of all records of an environment, as a file to be imported again or for a map (secret keys). */
-export function exportRoutes(registry: Registry): Route[] {
+export function exportRoutes({ geofences, beacons }: ExportRouteParts): Route[] {
   return [
     routeOf({
       name: 'geofences',
@@ -49,7 +56,7 @@ export function exportRoutes(registry: Registry): Route[] {
       cells: geofenceCells,
       feature: geofenceFeature,
       collection: GeofenceCollection,
-      records: (scope) => registry.scope(scope).wholeInOrder(),
+      records: (scope) => geofences.store(scope).inOrder(),
       asOf,
     }),
     routeOf({
@@ -58,7 +65,7 @@ export function exportRoutes(registry: Registry): Route[] {
       cells: beaconCells,
       feature: beaconFeature,
       collection: BeaconCollection,
-      records: (scope) => registry.scope(scope).beacons.records.inOrder(),
+      records: (scope) => beacons.store(scope).inOrder(),
       asOf: (beacon) => beacon,
     }),
   ]

@@ -4,9 +4,10 @@ import { parseBeacon } from '../beacons/beaconSchema.ts'
 import type { Fields } from '../../http/fields.ts'
 import { present, required } from '../../http/fields.ts'
 import { parseGeofence } from '../geofences/geofenceSchema.ts'
-import type { ImportKindName } from '../store/importHistory.ts'
+import type { Beacons } from '../beacons/beaconEntity.ts'
+import type { Geofences } from '../geofences/geofences.ts'
+import type { ImportKindName } from './importHistory.ts'
 import type { Part, Referenced } from '../records/recordList.ts'
-import type { Registry } from '../registry.ts'
 
 /** What an import needs to know of the records that it makes. */
 export interface ImportKind<Definition extends Referenced = Referenced> {
@@ -65,16 +66,16 @@ export const BEACON_COLUMNS: ColumnRules = {
   required: ['description', 'type', 'coordinates', 'enabled'],
 }
 
-export function geofenceImports(registry: Registry): ImportKind {
+export function geofenceImports(geofences: Geofences): ImportKind {
   return kind({
     name: 'geofences',
     columns: GEOFENCE_COLUMNS,
     parse: (fields) => parseGeofence(fields),
-    put: (scope, definitions, part) => registry.putMany(scope, definitions, part),
+    put: (scope, definitions, part) => geofences.putMany(scope, definitions, part),
   })
 }
 
-export function beaconImports(registry: Registry): ImportKind {
+export function beaconImports(beacons: Beacons): ImportKind {
   return kind({
     name: 'beacons',
     columns: BEACON_COLUMNS,
@@ -83,7 +84,7 @@ export function beaconImports(registry: Registry): ImportKind {
       required('enabled', present(fields, 'enabled'))
       return parseBeacon(fields)
     },
-    put: (scope, definitions, part) => registry.beacons.putMany(scope, definitions, part),
+    put: (scope, definitions, part) => beacons.putMany(scope, definitions, part),
   })
 }
 

@@ -6,12 +6,13 @@ import { Name, Page } from '../../http/schemas.ts'
 import { isoDate } from '../../model/isoDate.ts'
 import { isLive } from '../../model/scope.ts'
 import { notFound } from '../../runtime/errors.ts'
-import type { ImportRecord, RefusedRow } from '../store/importHistory.ts'
-import { MAX_ERRORS } from '../store/importHistory.ts'
+import type { Beacons } from '../beacons/beaconEntity.ts'
+import type { Geofences } from '../geofences/geofences.ts'
+import type { ImportRecord, RefusedRow } from './importHistory.ts'
+import { MAX_ERRORS } from './importHistory.ts'
 import type { ImportKind } from './importKinds.ts'
 import { beaconImports, geofenceImports } from './importKinds.ts'
-import { importCsv } from './importRun.ts'
-import type { Registry } from '../registry.ts'
+import { importCsv, type ImportRegistry } from './importRun.ts'
 
 const TAG = 'Import and export'
 const MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -67,12 +68,20 @@ const ImportSchema = Type.Object(
 )
 const OneImport = Type.Object({ import: ImportSchema })
 
-/** Import of CSV files, and the history of imports, for each kind of record (secret keys). */
-export function importRoutes(registry: Registry): Route[] {
-  return [geofenceImports(registry), beaconImports(registry)].flatMap((kind) => routesOf(registry, kind))
+/** What the routes of imports ask. */
+interface ImportRouteParts extends ImportRegistry {
+  readonly geofences: Geofences
+  readonly beacons: Beacons
 }
 
-function routesOf(registry: Registry, kind: ImportKind): Route[] {
+/** Import of CSV files, and the history of imports, for each kind of record (secret keys). */
+export function importRoutes(registry: ImportRouteParts): Route[] {
+  return [geofenceImports(registry.geofences), beaconImports(registry.beacons)].flatMap((kind) =>
+    routesOf(registry, kind),
+  )
+}
+
+function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
   const { imports } = registry
   const { name, columns } = kind
   return [

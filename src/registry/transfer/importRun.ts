@@ -4,11 +4,10 @@ import { Slice } from '../../runtime/slices.ts'
 import { CsvColumns } from './csvColumns.ts'
 import type { CsvRow } from './csvReader.ts'
 import { CsvUnreadable, readCsv } from './csvReader.ts'
-import type { ImportRecord, Interruption, RefusedRow } from '../store/importHistory.ts'
-import { MAX_ERRORS } from '../store/importHistory.ts'
+import type { ImportHistory, ImportRecord, Interruption, RefusedRow } from './importHistory.ts'
+import { MAX_ERRORS } from './importHistory.ts'
 import type { ImportKind } from './importKinds.ts'
 import type { Referenced } from '../records/recordList.ts'
-import type { Registry } from '../registry.ts'
 
 /** Rows are checked in slices, then they are written: so many rows or slices make a transaction, which waits for a flush of the disk. */
 const MAX_PENDING = 256
@@ -24,7 +23,11 @@ export interface ImportFile {
 }
 
 /** What an import needs of the registry, beside what its kind knows. */
-type ImportRegistry = Pick<Registry, 'edit' | 'imports'>
+export interface ImportRegistry {
+  readonly imports: ImportHistory
+  /** See {@link EditLog}. */
+  edit<T>(work: () => T): Promise<T>
+}
 
 /**
  * Imports a CSV file as it arrives. Each row is upserted or refused by itself; rows go to the disk in transactions of

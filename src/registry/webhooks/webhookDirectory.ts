@@ -6,15 +6,15 @@ import type { WebhookChange, WebhookDefinition } from './webhookSchema.ts'
 export interface WebhookDirectory {
   /** In the order of creation. */
   all(): readonly Webhook[]
-  get(id: string): Webhook | undefined
+  get(scope: ScopeId, id: string): Webhook | undefined
   /** @throws ApiError 409 where the environment has no room for another */
   refuseFull(scope: ScopeId): void
   /** @throws ApiError 409 where the environment has no room for another */
   create(id: string, scope: ScopeId, definition: WebhookDefinition): Promise<Webhook>
   /** Undefined where there is none; so are those below. */
-  change(id: string, change: WebhookChange): Promise<Webhook | undefined>
+  change(webhook: Webhook, change: WebhookChange): Promise<Webhook | undefined>
   /** A new secret; the one before signs beside it for a day. */
-  rotate(id: string): Promise<Webhook | undefined>
+  rotate(webhook: Webhook): Promise<Webhook | undefined>
   /** Whether it was there. */
-  delete(id: string): Promise<boolean>
+  delete(webhook: Webhook): Promise<boolean>
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import Type from 'typebox'
 import type { ScopeId } from '../../model/scope.ts'
 import type { Webhook } from '../../model/webhook.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ApiError } from '../../runtime/errors.ts'
-import { RegistryDamaged } from '../store/database.ts'
-import type { EditLog } from '../store/editLog.ts'
-import type { RegistryImage } from '../store/image.ts'
+import { Collection, type CollectionParts } from '../records/collection.ts'
+import type { StoredKind } from '../records/entity.ts'
+import { recordRows, rowOfRecord } from '../records/recordRows.ts'
 import type { WebhookDirectory } from './webhookDirectory.ts'
 import type { WebhookChange, WebhookDefinition } from './webhookSchema.ts'
 
@@ -16,69 +17,74 @@ const SECRET_BYTES = 30
 /** How long the secret before a rotation signs too, so that receivers can change over. */
 const CHANGEOVER_MS = 24 * 3_600_000
 
-interface WebhookRow {
-  readonly id: string
-  readonly scope: ScopeId
-  readonly createdAt: number
-  readonly updatedAt: number
-  readonly definition: string
+/** How webhooks are written down. */
+export const WEBHOOKS: StoredKind<Webhook> = {
+  singular: 'webhook',
+  rows: recordRows(
+    'webhooks',
+    'none',
+    Type.Object({
+      url: Type.String(),
+      enabled: Type.Boolean(),
+      mode: Type.Enum(['single', 'multiple']),
+      secret: Type.String(),
+      description: Type.Optional(Type.String()),
+      types: Type.Optional(Type.Array(Type.String())),
+      tags: Type.Optional(Type.Array(Type.String())),
+    }),
+  ),
+  toRow: (webhook) => {
+    const { tag: _tag, externalId: _externalId, ...row } = rowOfRecord(webhook)
+    return row
+  },
 }
 
-/** The webhooks of all scopes: edits of them, and their image in memory. */
+/**
+ * The webhooks of all scopes. Unlike other records they have no pair, an edit names only what it changes, and secrets come from
+ * here. Their routes belong to delivery: each edit of a webhook concerns its cursor over the event log, too.
+ */
 export class WebhookRegistry implements WebhookDirectory {
-  readonly #edits: EditLog
+  readonly #records: Collection<never, Webhook>
   readonly #clock: Clock
-  readonly #webhooks = new Map<string, Webhook>()
 
-  constructor(image: RegistryImage, edits: EditLog, clock: Clock) {
-    this.#edits = edits
-    this.#clock = clock
-    const { database } = image
-    const all = database.prepare('SELECT * FROM webhooks')
-    for (const row of database.read(() => all.all()) as WebhookRow[]) {
-      try {
-        this.#webhooks.set(row.id, webhookOfRow(row))
-      } catch (error) {
-        throw new RegistryDamaged(database.file, `webhook ${row.id} cannot be read.`, error)
-      }
-    }
-    image.keep<WebhookRow, Webhook>('webhooks', {
-      recordOf: webhookOfRow,
-      put: (webhook) => void this.#webhooks.set(webhook.id, webhook),
-      remove: (key) => void this.#webhooks.delete(key.slice(key.indexOf('.') + 1)),
-    })
+  constructor(parts: CollectionParts<Webhook>) {
+    this.#records = new Collection(WEBHOOKS, parts)
+    this.#clock = parts.clock
+  }
+
+  /** See {@link Collection.load}. */
+  load(): void {
+    this.#records.load()
   }
 
   all(): readonly Webhook[] {
-    return [...this.#webhooks.values()].toSorted(
-      (a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1),
-    )
+    return [...this.#records.all()].toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
   }
 
-  get(id: string): Webhook | undefined {
-    return this.#webhooks.get(id)
+  get(scope: ScopeId, id: string): Webhook | undefined {
+    return this.#records.store(scope).get(id)
   }
 
   refuseFull(scope: ScopeId): void {
-    const count = this.all().filter((webhook) => webhook.scope === scope).length
-    if (count < MAX_WEBHOOKS) return
+    if (this.#records.store(scope).records.size < MAX_WEBHOOKS) return
     throw new ApiError(409, `There are ${MAX_WEBHOOKS} webhooks, which is the limit. Delete one first.`)
   }
 
   create(id: string, scope: ScopeId, definition: WebhookDefinition): Promise<Webhook> {
-    return this.#edits.edit(() => {
+    return this.#records.edit(() => {
       this.refuseFull(scope)
       const now = this.#clock.now()
-      return this.#put({ ...definition, id, scope, secret: newSecret(), createdAt: now, updatedAt: now })
+      const stamps = { id, scope, createdAt: now, updatedAt: now }
+      return this.#records.save({ ...definition, ...stamps, secret: newSecret() })
     })
   }
 
-  change(id: string, change: WebhookChange): Promise<Webhook | undefined> {
-    return this.#edits.edit(() => {
-      const before = this.#webhooks.get(id)
+  change({ scope, id }: Webhook, change: WebhookChange): Promise<Webhook | undefined> {
+    return this.#records.edit(() => {
+      const before = this.get(scope, id)
       if (before === undefined) return undefined
       const { description, types, tags, ...rest } = { ...before, ...change, updatedAt: this.#clock.now() }
-      return this.#put({
+      return this.#records.save({
         ...rest,
         ...(description && { description }),
         ...(types && { types }),
@@ -87,37 +93,19 @@ export class WebhookRegistry implements WebhookDirectory {
     })
   }
 
-  rotate(id: string): Promise<Webhook | undefined> {
-    return this.#edits.edit(() => {
-      const before = this.#webhooks.get(id)
+  rotate({ scope, id }: Webhook): Promise<Webhook | undefined> {
+    return this.#records.edit(() => {
+      const before = this.get(scope, id)
       if (before === undefined) return undefined
       const now = this.#clock.now()
       const previousSecret = { secret: before.secret, until: now + CHANGEOVER_MS }
-      return this.#put({ ...before, secret: newSecret(), previousSecret, updatedAt: now })
+      return this.#records.save({ ...before, secret: newSecret(), previousSecret, updatedAt: now })
     })
   }
 
-  delete(id: string): Promise<boolean> {
-    return this.#edits.edit(() => {
-      const webhook = this.#webhooks.get(id)
-      if (webhook === undefined) return false
-      this.#edits.commit([{ kind: 'webhooks', key: `${webhook.scope}.${id}`, row: undefined }])
-      return true
-    })
+  delete({ scope, id }: Webhook): Promise<boolean> {
+    return this.#records.edit(() => this.#records.delete(scope, id))
   }
-
-  /** Within an edit. */
-  #put(webhook: Webhook): Webhook {
-    const { id, scope, createdAt, updatedAt, ...definition } = webhook
-    const row = { id, scope, createdAt, updatedAt, definition: JSON.stringify(definition) }
-    this.#edits.commit([{ kind: 'webhooks', key: `${scope}.${id}`, row, record: webhook }])
-    return webhook
-  }
-}
-
-/** Throws SyntaxError where the JSON is not what we wrote. */
-function webhookOfRow({ definition, ...columns }: WebhookRow): Webhook {
-  return { ...columns, ...JSON.parse(definition) }
 }
 
 function newSecret(): string {

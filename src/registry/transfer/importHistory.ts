@@ -1,9 +1,28 @@
+import Type from 'typebox'
 import type { ScopeId } from '../../model/scope.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { RegistryDatabase } from './database.ts'
-import type { Change, EditLog } from './editLog.ts'
-import type { RegistryImage } from './image.ts'
+import type { RegistryDatabase } from '../store/database.ts'
+import type { Change, EditLog } from '../store/editLog.ts'
+import type { RowKind } from '../store/rowKind.ts'
+import { ID_COLUMNS } from '../records/recordRows.ts'
+import type { RegistryImage } from '../store/image.ts'
 import { newId } from '../../runtime/newId.ts'
+
+/** The rows of the history of imports. */
+export const IMPORT_ROWS: RowKind = {
+  name: 'imports',
+  columns: ['id', 'scope', 'kind', 'createdAt', 'record', 'errors'],
+  key: ['scope', 'id'],
+  unique: ['id'],
+  json: ['record', 'errors'],
+  schema: Type.Object({
+    ...ID_COLUMNS,
+    kind: Type.Enum(['geofences', 'beacons']),
+    createdAt: Type.Number(),
+    record: Type.Object({ status: Type.String(), rows: Type.Number() }),
+    errors: Type.Array(Type.Object({})),
+  }),
+}
 
 /** What can be imported. */
 export type ImportKindName = 'geofences' | 'beacons'

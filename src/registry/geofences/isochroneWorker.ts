@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { GeofenceProperties } from '../model/geofence.ts'
-import type { IsochroneOutcome } from './geofences/isochrone.ts'
-import { AreaRefused, AreaTimedOut, type AreaSource } from './geofences/areaSource.ts'
-import type { Registry } from './registry.ts'
+import type { GeofenceProperties } from '../../model/geofence.ts'
+import type { IsochroneOutcome } from './isochrone.ts'
+import { AreaRefused, AreaTimedOut, type AreaSource } from './areaSource.ts'
+import type { Geofences } from './geofences.ts'
 
 /** Asked at a time: those who ask for routes are to find room, too. */
 const AT_A_TIME = 2
@@ -25,7 +25,7 @@ const MOST_TIMEOUTS = 3
  */
 export class IsochroneWorker {
   readonly name = 'isochrones'
-  readonly #registry: Registry
+  readonly #geofences: Geofences
   readonly #source: AreaSource
   readonly #troubled: (error: Error) => void
   #ended = new AbortController()
@@ -38,8 +38,8 @@ export class IsochroneWorker {
   /** How often the area failed, by geofence id, and how often of that it took too long. */
   readonly #failed = new Map<string, { attempts: number; timeouts: number }>()
 
-  constructor(registry: Registry, source: AreaSource, troubled: (error: Error) => void) {
-    this.#registry = registry
+  constructor(geofences: Geofences, source: AreaSource, troubled: (error: Error) => void) {
+    this.#geofences = geofences
     this.#source = source
     this.#troubled = troubled
   }
@@ -64,7 +64,7 @@ export class IsochroneWorker {
     const { signal } = this.#ended
     this.#fresh.length = 0
     this.#backlog = undefined
-    this.#registry.onIsochrone = (geofence) => {
+    this.#geofences.onIsochrone = (geofence) => {
       if (this.#networkFor(geofence) === undefined) return
       this.#failed.delete(geofence.id)
       this.#fresh.push(geofence)
@@ -95,7 +95,7 @@ export class IsochroneWorker {
       retryMs = Math.min(2 * retryMs, LAST_RETRY_MS)
     }
     forget()
-    this.#registry.onIsochrone = () => {}
+    this.#geofences.onIsochrone = () => {}
   }
 
   /** Some that are to be computed; none where all are done. */
@@ -105,7 +105,7 @@ export class IsochroneWorker {
     while (some.length < AT_A_TIME) {
       const latest = this.#fresh.pop() ?? this.#backlog.pop()
       if (latest === undefined) break
-      const geofence = this.#registry.scope(latest.scope).records.get(latest.id)
+      const geofence = this.#geofences.store(latest.scope).records.get(latest.id)
       if (geofence === undefined || this.#networkFor(geofence) === undefined) continue
       if (some.every(({ id }) => id !== geofence.id)) some.push(geofence)
     }
@@ -122,7 +122,7 @@ export class IsochroneWorker {
       const settled = outcomes.flatMap((outcome, i) =>
         outcome === undefined ? [] : [[some[i]!, outcome] as const],
       )
-      await this.#registry.edit(() => this.#registry.settleIsochrones(settled))
+      await this.#geofences.edit(() => this.#geofences.settleIsochrones(settled))
     } catch (error) {
       return error as Error
     }
@@ -156,7 +156,7 @@ export class IsochroneWorker {
   /** The next at the end. */
   #todo(): GeofenceProperties[] {
     const attempts = ({ id }: GeofenceProperties) => this.#failed.get(id)?.attempts ?? 0
-    return [...this.#registry.isochrones()]
+    return [...this.#geofences.isochrones()]
       .filter((geofence) => this.#networkFor(geofence) !== undefined)
       .sort((a, b) => attempts(b) - attempts(a))
   }

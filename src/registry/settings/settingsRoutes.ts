@@ -1,15 +1,15 @@
 import Type from 'typebox'
-import type { Route } from '../http/route.ts'
-import { route } from '../http/route.ts'
-import type { Fields } from '../http/fields.ts'
-import type { Registry } from './registry.ts'
-import { parseSettingsChange, SettingsChange, SettingsRecord } from './settings/settingsSchema.ts'
+import type { Route } from '../../http/route.ts'
+import { route } from '../../http/route.ts'
+import type { Fields } from '../../http/fields.ts'
+import type { SettingsRegistry } from './settingsRegistry.ts'
+import { parseSettingsChange, SettingsChange, SettingsRecord } from './settingsSchema.ts'
 
 const Answer = Type.Object({ settings: SettingsRecord })
 const TAG = 'Settings'
 
 /** Settings of the key's environment. */
-export function settingsRoutes(registry: Registry): Route[] {
+export function settingsRoutes(registry: SettingsRegistry): Route[] {
   return [
     route({
       method: 'GET',
@@ -18,7 +18,7 @@ export function settingsRoutes(registry: Registry): Route[] {
       tag: TAG,
       summary: "Get the environment's settings",
       answers: { 200: Answer },
-      handler: (call) => ({ body: { settings: registry.scope(call.credentials!.scope).settings } }),
+      handler: (call) => ({ body: { settings: registry.of(call.credentials!.scope) } }),
     }),
     route({
       method: 'PATCH',
@@ -34,7 +34,7 @@ export function settingsRoutes(registry: Registry): Route[] {
       handler: async (call) => {
         const change = parseSettingsChange(call.body as Fields)
         const { scope } = call.credentials!
-        const settings = await registry.edit(() => registry.updateSettings(scope, change))
+        const settings = await registry.edit(() => registry.update(scope, change))
         return { body: { settings } }
       },
     }),

@@ -1,13 +1,12 @@
 import Type from 'typebox'
-import type { Route } from '../http/route.ts'
-import { route } from '../http/route.ts'
-import { dateText } from '../http/schemas.ts'
-import { isLive, projectOf } from '../model/scope.ts'
-import { badParam, notFound } from '../runtime/errors.ts'
-import { dateField, type Fields } from '../http/fields.ts'
-import type { KeyRecord } from './projects/keys.ts'
-import { keyKind, OverlapRefused } from './projects/keys.ts'
-import type { Registry } from './registry.ts'
+import type { Route } from '../../http/route.ts'
+import { route } from '../../http/route.ts'
+import { dateText } from '../../http/schemas.ts'
+import { isLive, projectOf } from '../../model/scope.ts'
+import { badParam, notFound } from '../../runtime/errors.ts'
+import { dateField, type Fields } from '../../http/fields.ts'
+import type { KeyRecord } from './keys.ts'
+import { type Keys, keyKind, OverlapRefused } from './keys.ts'
 
 const Level = Type.Union([Type.Literal('publishable'), Type.Literal('secret')])
 const KeyAnswer = Type.Object({
@@ -35,8 +34,15 @@ const Rotation = Type.Object(
   { additionalProperties: false },
 )
 
+/** What the routes of keys ask. */
+export interface KeyRouteParts {
+  readonly keys: Keys
+  /** See {@link EditLog}. */
+  edit<T>(work: () => T): Promise<T>
+}
+
 /** The two keys of the caller's own project and environment: a test key learns nothing of the live ones. */
-export function keyRoutes(registry: Registry): Route[] {
+export function keyRoutes(registry: KeyRouteParts): Route[] {
   return [
     route({
       method: 'GET',

@@ -1,0 +1,86 @@
+import Type from 'typebox'
+import { listPieces } from '../../http/answerText.ts'
+import { route, type Route } from '../../http/route.ts'
+import { CoordinatesText, limitOf, MetadataFilter, parseCoordinates } from '../../http/schemas.ts'
+import { Probe } from '../../geometry/probe.ts'
+import { isActiveAt, type GeofenceProperties } from '../../model/geofence.ts'
+import { metadataMatcher } from '../../model/metadata.ts'
+import { badParam } from '../../runtime/errors.ts'
+import { inTurns, mapInTurns } from '../../runtime/slices.ts'
+import { Turns } from '../../runtime/turns.ts'
+import type { GeofenceIndex } from '../../spatial/port.ts'
+import { ANSWERS_AT_ONCE, collectionRoutes, scopeOf } from '../records/collectionRoutes.ts'
+import { TagsFilter, tagSet } from '../records/recordSchemas.ts'
+import { GEOFENCES } from './geofenceEntity.ts'
+import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
+import type { Geofences } from './geofences.ts'
+
+/** More than this with geometry is refused: the interface's rule. */
+const MAX_WITH_GEOMETRY = 100
+
+/** Management of geofences (secret keys) and the search near a point (any key). */
+export function geofenceRoutes(geofences: Geofences): Route[] {
+  const turns = new Turns(ANSWERS_AT_ONCE)
+  return [...collectionRoutes(GEOFENCES, geofences, turns), searchRoute(geofences, turns)]
+}
+
+function searchRoute(geofences: Geofences, turns: Turns): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/search/geofences',
+    auth: 'publishable',
+    tag: GEOFENCES.tag,
+    summary: 'Find the enabled geofences nearest to a point',
+    description: 'Sorted by distance to the boundary, 0 inside.',
+    query: Type.Object({
+      near: CoordinatesText,
+      limit: Type.Optional(limitOf(100, 1000)),
+      radius: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Metres; absent: unbounded.' })),
+      tags: Type.Optional(TagsFilter),
+      metadata: Type.Optional(MetadataFilter),
+      includeGeometry: Type.Optional(
+        Type.Boolean({ default: true, description: 'Must be false for more than 100 results.' }),
+      ),
+    }),
+    answers: { 200: Type.Object({ geofences: Type.Array(GeofenceRecord) }) },
+    handler: (call) => {
+      const { limit = 100, radius, metadata = {}, includeGeometry = true } = call.query
+      const { latitude, longitude } = parseCoordinates('near', call.query.near)
+      if (includeGeometry && limit > MAX_WITH_GEOMETRY) {
+        const sentence = `Invalid limit. Valid range: [1, ${MAX_WITH_GEOMETRY}]; for more, use includeGeometry=false.`
+        throw badParam('limit', sentence)
+      }
+      const tags = tagSet(call.query.tags)
+      const isWanted = metadataMatcher(metadata)
+      const accept = (geofence: GeofenceProperties) =>
+        isActiveAt(geofence, call.receivedAt) &&
+        (tags === undefined || tags.has(geofence.tag)) &&
+        isWanted(geofence.metadata)
+      const { index } = geofences.store(scopeOf(call))
+      const probe = new Probe().set(latitude, longitude)
+      return turns.take(() => nearestAnswer(index, probe, { limit, radius, accept, includeGeometry }))
+    },
+  })
+}
+
+/** What is wanted of a search. */
+interface NearestWish {
+  readonly limit: number
+  /** Metres; undefined: unbounded. */
+  readonly radius: number | undefined
+  readonly accept: (geofence: GeofenceProperties) => boolean
+  readonly includeGeometry: boolean
+}
+
+/** Both the search, which may look at all geofences, and the records have their turns with other requests. */
+async function nearestAnswer(index: GeofenceIndex, probe: Probe, wish: NearestWish) {
+  const { limit, radius, accept, includeGeometry } = wish
+  const { found: nearest } = await inTurns(index.nearestSteps(probe, limit, radius, accept))
+  const texts = await mapInTurns(nearest, ({ geofence, distance }) => {
+    const slot = index.slotOf(geofence.id)
+    if (slot < 0) return undefined
+    const record = geofenceRecord({ ...geofence, shape: index.shape(slot) }, { geometry: includeGeometry })
+    return JSON.stringify({ ...record, distance })
+  })
+  return { pieces: listPieces('"geofences":', texts) }
+}

@@ -1,0 +1,222 @@
+import type { ScopeId } from '../../model/scope.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { RegistryDamaged, type RegistryDatabase } from '../store/database.ts'
+import type { Change, EditLog } from '../store/editLog.ts'
+import type { RegistryImage } from '../store/image.ts'
+import { recordOf, rowOf, type StoredKind } from './entity.ts'
+import { ObjectRecords } from './objectRecords.ts'
+import type { Part, Referenced } from './recordList.ts'
+import type { RecordRow, ScopedRecord } from './recordRows.ts'
+import type { RecordStore } from './recordStore.ts'
+
+/** Another record of the scope has the pair. */
+export class RecordExists extends Error {
+  override readonly name = 'RecordExists'
+  readonly record: Referenced
+
+  constructor(singular: string, record: Referenced) {
+    super(`A ${singular} with tag ${record.tag} and externalId ${record.externalId} already exists.`)
+    this.record = record
+  }
+}
+
+/** What a collection needs of the registry that it is a part of. */
+export interface CollectionParts<R extends L, L extends ScopedRecord = R> {
+  readonly image: RegistryImage
+  readonly edits: EditLog
+  readonly clock: Clock
+  /** Where the records of a scope are in memory; absent: in a list of this collection's own. */
+  readonly store?: (scope: ScopeId) => RecordStore<R, L>
+  /** Called after each change of a record of the scope. */
+  readonly changed?: (scope: ScopeId, revision: number) => void
+}
+
+/** What a put has left behind. */
+export interface PutOutcome<R> {
+  readonly record: R
+  /** False: it has taken the place of the record with its pair. */
+  readonly created: boolean
+}
+
+/** Rows that are read between two reports of the progress. */
+const PROGRESS_ROWS = 1000
+
+/**
+ * The records of one kind in all scopes.
+ *
+ * Owns: what an edit of a record may do, and that the stores in memory follow the rows. Does not own: how an edit becomes
+ * durable ({@link EditLog}), and what a definition must be ({@link Entity.parse}).
+ *
+ * Whatever changes records is called within {@link edit}; see {@link EditLog}.
+ */
+export class Collection<D extends Referenced, R extends L, L extends ScopedRecord = R> {
+  protected readonly edits: EditLog
+  protected readonly clock: Clock
+  readonly #kind: StoredKind<R>
+  readonly #database: RegistryDatabase
+  readonly #stores = new Map<ScopeId, RecordStore<R, L>>()
+  readonly #createStore: (scope: ScopeId) => RecordStore<R, L>
+
+  constructor(kind: StoredKind<R>, parts: CollectionParts<R, L>) {
+    const { image, edits, clock, changed = () => {} } = parts
+    this.#kind = kind
+    this.#database = image.database
+    this.edits = edits
+    this.clock = clock
+    this.#createStore = parts.store ?? (() => new ObjectRecords<R>() as unknown as RecordStore<R, L>)
+    image.keep<RecordRow, R>(kind.rows.name, {
+      recordOf: (row) => recordOf(kind, row),
+      put: (record, revision) => {
+        this.store(record.scope).put(record)
+        changed(record.scope, revision)
+        this.afterPut(record)
+      },
+      remove: (key, revision) => {
+        const { scope, id } = partsOf(key)
+        this.store(scope).remove(id)
+        changed(scope, revision)
+      },
+      parked: (key) => {
+        if (!kind.rows.columns.includes('tag')) return undefined
+        const { scope, id } = partsOf(key)
+        const store = this.store(scope)
+        const record = store.records.get(id)
+        return record && this.putOf({ ...store.whole(record), tag: id, externalId: id })
+      },
+    })
+  }
+
+  /** Fills the stores from the file, once, within {@link RegistryDatabase.readAll}. */
+  load(onProgress: (read: number, total: number) => void = () => {}): void {
+    const { name } = this.#kind.rows
+    const counts = this.#database.prepare(`SELECT scope, count(*) AS count FROM ${name} GROUP BY scope`)
+    // By rowid, where they lie in the order of creation, they come without being sorted.
+    const all = this.#database.prepare(`SELECT * FROM ${name} ORDER BY ${this.#database.orderOfCreation}`)
+    let total = 0
+    for (const { scope, count } of counts.all() as { scope: ScopeId; count: number }[]) {
+      this.store(scope).expect(count)
+      total += count
+    }
+    let read = 0
+    for (const row of all.iterate() as Iterable<RecordRow>) {
+      this.store(row.scope).put(this.#decode(row))
+      if (++read % PROGRESS_ROWS === 0) onProgress(read, total)
+    }
+  }
+
+  /** The records of a scope, to be read. */
+  store(scope: ScopeId): RecordStore<R, L> {
+    let store = this.#stores.get(scope)
+    if (store === undefined) this.#stores.set(scope, (store = this.#createStore(scope)))
+    return store
+  }
+
+  /** The records of all scopes, those of a scope in the order of their creation. */
+  *all(): Generator<R> {
+    for (const store of this.#stores.values()) yield* store.inOrder()
+  }
+
+  /** See {@link EditLog}. */
+  edit<T>(work: () => T): Promise<T> {
+    return this.edits.edit(work)
+  }
+
+  /** @throws {RecordExists} where the definition has a pair that is taken */
+  create(scope: ScopeId, definition: D): R {
+    this.beforeEdit()
+    const { tag, externalId } = definition
+    if (tag !== undefined && externalId !== undefined) {
+      const holder = this.store(scope).records.byPair(tag, externalId)
+      if (holder !== undefined) throw new RecordExists(this.#kind.singular, holder)
+    }
+    return this.put(scope, definition).record
+  }
+
+  /**
+   * Creates it, or replaces the definition of the record with its pair: `id` and `createdAt` stay. Without both tag and
+   * externalId it is always a new record.
+   */
+  put(scope: ScopeId, definition: D): PutOutcome<R> {
+    return this.putMany(scope, [definition])[0]!
+  }
+
+  /** {@link put} for many in one transaction: all or none. A pair that is given twice ends as the last one. */
+  putMany(scope: ScopeId, definitions: readonly D[], part?: Part): PutOutcome<R>[] {
+    if (definitions.length === 0) return []
+    this.beforeEdit()
+    const outcomes = this.store(scope).records.draft(
+      definitions,
+      this.clock.now(),
+      this.edits.isShared,
+      (definition, id, createdAt) => this.build(scope, definition, id, createdAt),
+    )
+    const changes = outcomes.map(({ record }) => this.putOf(record))
+    this.edits.commit(part === undefined ? changes : [...changes, ...part.alongside(outcomes)])
+    return outcomes
+  }
+
+  /**
+   * Replaces the definition of the record with this id, its pair included; undefined when there is none.
+   * @throws {RecordExists} when another record has the new pair
+   */
+  replace(scope: ScopeId, id: string, definition: D): R | undefined {
+    this.beforeEdit()
+    const store = this.store(scope)
+    const before = store.get(id)
+    if (before === undefined) return undefined
+    const { tag, externalId } = definition
+    if (tag !== undefined && externalId !== undefined) {
+      const holder = store.byPair(tag, externalId)
+      if (holder !== undefined && holder.id !== id) throw new RecordExists(this.#kind.singular, holder)
+    }
+    return this.save(this.build(scope, definition, id, before.createdAt))
+  }
+
+  /** Writes a whole record: a new one, or the one with its id as it is from now on. */
+  save(record: R): R {
+    this.edits.commit([this.putOf(record)])
+    return record
+  }
+
+  /** Whether it was there. */
+  delete(scope: ScopeId, id: string): boolean {
+    if (this.store(scope).get(id) === undefined) return false
+    this.edits.commit([this.removalOf(scope, id)])
+    return true
+  }
+
+  /** Called before an edit looks at the records. */
+  protected beforeEdit(): void {}
+
+  /** Called after a record has been put into its store, but not for those of {@link load}. */
+  protected afterPut(_record: R): void {}
+
+  /** Makes a record of a definition. */
+  protected build(scope: ScopeId, definition: D, id: string, createdAt: number): R {
+    const updatedAt = Math.max(this.clock.now(), createdAt)
+    return { ...definition, id, scope, createdAt, updatedAt } as unknown as R
+  }
+
+  protected putOf(record: R): Change {
+    const { name } = this.#kind.rows
+    return { kind: name, key: `${record.scope}.${record.id}`, row: rowOf(this.#kind, record), record }
+  }
+
+  protected removalOf(scope: ScopeId, id: string): Change {
+    return { kind: this.#kind.rows.name, key: `${scope}.${id}`, row: undefined }
+  }
+
+  #decode(row: RecordRow): R {
+    try {
+      return recordOf(this.#kind, row)
+    } catch (error) {
+      const sentence = `${this.#kind.singular} ${row.id} cannot be read.`
+      throw new RegistryDamaged(this.#database.file, sentence, error)
+    }
+  }
+}
+
+function partsOf(key: string): { scope: ScopeId; id: string } {
+  const dot = key.indexOf('.')
+  return { scope: Number(key.slice(0, dot)), id: key.slice(dot + 1) }
+}

@@ -1,0 +1,252 @@
+import Type, { type TObject } from 'typebox'
+import { listPieces } from '../../http/answerText.ts'
+import type { Credentials } from '../../http/credentials.ts'
+import { present, type Fields } from '../../http/fields.ts'
+import { ListQuery, PageAnswers, recordPage } from '../../http/listQuery.ts'
+import { route, type Route } from '../../http/route.ts'
+import { MetadataFilter, Page, Text } from '../../http/schemas.ts'
+import { metadataMatcher, type Metadata } from '../../model/metadata.ts'
+import type { ScopeId } from '../../model/scope.ts'
+import { ApiError, notFound } from '../../runtime/errors.ts'
+import { inTurns, mapInTurns } from '../../runtime/slices.ts'
+import { Turns } from '../../runtime/turns.ts'
+import { RecordExists, type Collection } from './collection.ts'
+import type { Entity } from './entity.ts'
+import { MAX_ID_LENGTH } from './recordFields.ts'
+import type { Referenced } from './recordList.ts'
+import type { ScopedRecord } from './recordRows.ts'
+import { Id, Nothing, PairParams } from './recordSchemas.ts'
+import type { RecordStore } from './recordStore.ts'
+
+/** Large answers that are made at one time: each is held in memory until it is out. */
+export const ANSWERS_AT_ONCE = 8
+
+/**
+ * The routes that create, replace, list, get and delete the records of a collection, by id and by pair (secret keys).
+ * @param turns shared with other routes that make large answers of the same records
+ */
+export function collectionRoutes<D extends Referenced, R extends L, L extends ScopedRecord>(
+  entity: Entity<D, R>,
+  collection: Collection<D, R, L>,
+  turns = new Turns(ANSWERS_AT_ONCE),
+): Route[] {
+  const routes = new RouteMaker(entity, collection, turns)
+  return [...routes.edits(), ...routes.reads(), ...routes.deletions()]
+}
+
+class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
+  readonly #entity: Entity<D, R>
+  readonly #collection: Collection<D, R, L>
+  readonly #turns: Turns
+  /** `/v1/geofences` */
+  readonly #path: string
+  /** `a geofence` */
+  readonly #one: string
+  readonly #shared: { readonly auth: 'secret'; readonly tag: string }
+  readonly #answer: TObject
+  readonly #conflict: TObject
+
+  constructor(entity: Entity<D, R>, collection: Collection<D, R, L>, turns: Turns) {
+    const { singular, plural, tag } = entity
+    this.#entity = entity
+    this.#collection = collection
+    this.#turns = turns
+    this.#path = `/v1/${plural}`
+    this.#one = `${/^[aeiou]/.test(singular) ? 'an' : 'a'} ${singular}`
+    this.#shared = { auth: 'secret', tag }
+    this.#answer = Type.Object({ [singular]: entity.record })
+    const description = `Conflict: another ${singular} has the tag and externalId.`
+    this.#conflict = Type.Object({}, { description })
+  }
+
+  edits(): Route[] {
+    const entity = this.#entity
+    const collection = this.#collection
+    return [
+      route({
+        ...this.#shared,
+        method: 'POST',
+        path: this.#path,
+        summary: `Create ${this.#one}`,
+        body: entity.newBody,
+        answers: { 200: this.#answer, 409: this.#conflict },
+        handler: async (call) => {
+          const definition = entity.parse(call.body as Fields)
+          return this.#answerOf(
+            await collection.edit(refusingTaken(() => collection.create(scopeOf(call), definition))),
+          )
+        },
+      }),
+      route({
+        ...this.#shared,
+        method: 'PUT',
+        path: `${this.#path}/:tag/:externalId`,
+        summary: `Create or replace ${this.#one} by its pair`,
+        description:
+          'Replaces the whole definition: a field that is absent, null or empty gets its default value.',
+        params: PairParams,
+        body: entity.body,
+        answers: { 200: this.#answer },
+        handler: async (call) => {
+          const definition = entity.parse(call.body as Fields, call.params)
+          const { record } = await collection.edit(() => collection.put(scopeOf(call), definition))
+          return this.#answerOf(record)
+        },
+      }),
+      route({
+        ...this.#shared,
+        method: 'PUT',
+        path: `${this.#path}/:id`,
+        summary: `Replace ${this.#one} by its id`,
+        description:
+          'Replaces the whole definition; tag and externalId stay the same if they are not in the body.',
+        params: Id,
+        body: entity.body,
+        answers: { 200: this.#answer, 409: this.#conflict },
+        handler: async (call) => {
+          const { id } = call.params
+          const scope = scopeOf(call)
+          const replace = () => {
+            const before = this.#found(collection.store(scope).get(id))
+            const body = call.body as Fields
+            const tag = present(body, 'tag') ?? before.tag
+            const externalId = present(body, 'externalId') ?? before.externalId
+            const definition = entity.parse({ ...body, tag, externalId })
+            return this.#found(collection.replace(scope, id, definition))
+          }
+          return this.#answerOf(await collection.edit(refusingTaken(replace)))
+        },
+      }),
+    ]
+  }
+
+  reads(): Route[] {
+    const { record, plural } = this.#entity
+    return [
+      route({
+        ...this.#shared,
+        method: 'GET',
+        path: this.#path,
+        summary: `List ${plural}, newest first`,
+        query: Type.Object({
+          tag: Type.Optional(Text(MAX_ID_LENGTH)),
+          externalId: Type.Optional(Text(MAX_ID_LENGTH)),
+          metadata: Type.Optional(MetadataFilter),
+          ...ListQuery,
+        }),
+        meta: Page,
+        answers: { 200: Type.Object({ [plural]: Type.Array(record) }), ...PageAnswers },
+        handler: async (call) => {
+          const { tag, externalId, metadata } = call.query
+          const isWanted = metadata && metadataMatcher(metadata)
+          const store = this.#collection.store(scopeOf(call))
+          const wanted = {
+            tag,
+            externalId,
+            ...recordPage(call.query, (id) => store.records.has(id)),
+            accept: isWanted && ((one: L & { readonly metadata?: Metadata }) => isWanted(one.metadata)),
+          }
+          return this.#turns.take(async () => {
+            const { records, hasMore } = await inTurns(store.listSteps(wanted))
+            return {
+              meta: { hasMore },
+              pieces: listPieces(`"${plural}":`, await this.#textsInTurns(store, records)),
+            }
+          })
+        },
+      }),
+      route({
+        ...this.#shared,
+        method: 'GET',
+        path: `${this.#path}/:id`,
+        summary: `Get ${this.#one} by its id`,
+        params: Id,
+        answers: { 200: this.#answer },
+        handler: (call) => {
+          const store = this.#collection.store(scopeOf(call))
+          return this.#answerOf(store.whole(this.#found(store.get(call.params.id))))
+        },
+      }),
+      route({
+        ...this.#shared,
+        method: 'GET',
+        path: `${this.#path}/:tag/:externalId`,
+        summary: `Get ${this.#one} by its pair`,
+        params: PairParams,
+        answers: { 200: this.#answer },
+        handler: (call) => {
+          const { tag, externalId } = call.params
+          const store = this.#collection.store(scopeOf(call))
+          return this.#answerOf(store.whole(this.#found(store.byPair(tag, externalId))))
+        },
+      }),
+    ]
+  }
+
+  deletions(): Route[] {
+    const remove = async (scope: ScopeId, find: (store: RecordStore<R, L>) => L | undefined) => {
+      const collection = this.#collection
+      await collection.edit(() => collection.delete(scope, this.#found(find(collection.store(scope))).id))
+      return {}
+    }
+    return [
+      route({
+        ...this.#shared,
+        method: 'DELETE',
+        path: `${this.#path}/:id`,
+        summary: `Delete ${this.#one} by its id`,
+        params: Id,
+        answers: { 200: Nothing },
+        handler: (call) => remove(scopeOf(call), (store) => store.get(call.params.id)),
+      }),
+      route({
+        ...this.#shared,
+        method: 'DELETE',
+        path: `${this.#path}/:tag/:externalId`,
+        summary: `Delete ${this.#one} by its pair`,
+        params: PairParams,
+        answers: { 200: Nothing },
+        handler: (call) =>
+          remove(scopeOf(call), (store) => store.byPair(call.params.tag, call.params.externalId)),
+      }),
+    ]
+  }
+
+  #answerOf(record: R) {
+    return { body: { [this.#entity.singular]: this.#entity.answer(record) } }
+  }
+
+  #found<T extends L>(record: T | undefined): T {
+    if (record !== undefined) return record
+    const { singular } = this.#entity
+    throw notFound(singular[0]!.toUpperCase() + singular.slice(1))
+  }
+
+  /**
+   * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write: between
+   * them every other request has its turn. Each is told as it is by then, and left out where it was deleted meanwhile.
+   */
+  #textsInTurns(store: RecordStore<R, L>, records: readonly L[]): Promise<string[]> {
+    return mapInTurns(records, ({ id }) => {
+      const record = store.get(id)
+      return record && JSON.stringify(this.#entity.answer(store.whole(record)))
+    })
+  }
+}
+
+/** The scope of a call to a route that needs a key. */
+export function scopeOf(call: { readonly credentials: Credentials | undefined }): ScopeId {
+  return call.credentials!.scope
+}
+
+/** The edit, throwing ApiError 409 where the pair is another record's. */
+function refusingTaken<T>(edit: () => T): () => T {
+  return () => {
+    try {
+      return edit()
+    } catch (error) {
+      if (!(error instanceof RecordExists)) throw error
+      throw new ApiError(409, error.message, { param: 'externalId', cause: error })
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { TObject } from 'typebox'
+import type { Fields } from '../../http/fields.ts'
+import type { RowKind } from '../store/rowKind.ts'
+import type { Pair } from './recordFields.ts'
+import type { Referenced } from './recordList.ts'
+import { recordOfRow, rowOfRecord, type RecordRow, type ScopedRecord } from './recordRows.ts'
+
+/** How records of one kind are written down. */
+export interface StoredKind<R extends ScopedRecord> {
+  /** `geofence`: what a record is called in sentences. */
+  readonly singular: string
+  readonly rows: RowKind
+  /** Absent: {@link rowOfRecord}. */
+  toRow?(record: R): object
+  /**
+   * The inverse of `toRow`. Absent: {@link recordOfRow}.
+   * @throws where the row is not one that this process would write
+   */
+  fromRow?(row: RecordRow): R
+}
+
+/**
+ * A kind of records with a tag and an externalId that users create, read, replace and delete: its schemas, rules and texts.
+ * {@link Collection} stores its records, {@link collectionRoutes} serves them.
+ */
+export interface Entity<Definition extends Referenced, R extends ScopedRecord> extends StoredKind<R> {
+  /** `geofences`: the path under /v1/, and the member of a list's answer. */
+  readonly plural: string
+  /** The heading of its operations in the reference. */
+  readonly tag: string
+  /** The body of a definition that contains its pair. */
+  readonly newBody: TObject
+  /** The body of a definition whose pair is known from the path or from the record. */
+  readonly body: TObject
+  /**
+   * Reads a definition from a body, a form or a row of a file.
+   * @param known the pair where the path contains it; a field that says otherwise is refused
+   * @throws ApiError 400 naming the field
+   */
+  parse(fields: Fields, known?: Pair): Definition
+  /** The schema of what `answer` makes. */
+  readonly record: TObject
+  /** The record as the API answers it. */
+  answer(record: R): Record<string, unknown>
+}
+
+/** Any entity, for lists of them. */
+export type AnyEntity = Entity<Referenced, ScopedRecord>
+
+export function rowOf<R extends ScopedRecord>(kind: StoredKind<R>, record: R): object {
+  return kind.toRow?.(record) ?? rowOfRecord(record)
+}
+
+export function recordOf<R extends ScopedRecord>(kind: StoredKind<R>, row: RecordRow): R {
+  return kind.fromRow?.(row) ?? recordOfRow(row)
+}

@@ -1,0 +1,23 @@
+import type { TSchema } from 'typebox'
+
+/** One kind of rows that the registry keeps, as its owner describes it: the table, and what other processes may say of it. */
+export interface RowKind {
+  /** Of the table, and of the kind's entries in a replicated registry. */
+  readonly name: string
+  readonly columns: readonly string[]
+  /** Columns whose values, with dots between them, are the key of a {@link Change}. */
+  readonly key: readonly string[]
+  /** The last columns of `key` that identify a row by themselves; absent: all of them. */
+  readonly unique?: readonly string[]
+  /** Columns that contain JSON text. */
+  readonly json: readonly string[]
+  /** What the columns contain, with JSON as values: rows from other processes are validated with it. */
+  readonly schema: TSchema
+  /**
+   * What the schema cannot say.
+   * @throws where the row is not one that this process would write
+   */
+  check?(row: object): void
+  /** SQL that creates the table where the migrations in database.ts do not. */
+  readonly createTable?: string
+}

@@ -1,0 +1,63 @@
+import type { RegistryDatabase } from './database.ts'
+import type { Change } from './editLog.ts'
+import type { RowKind } from './rowKind.ts'
+
+/**
+ * The rows of one kind in SQLite; changed within a transaction of {@link RegistryDatabase.write} only. In a file that is this
+ * process's own, a row keeps its place, which is the order of creation. In one that follows a log, a row may come before the
+ * one whose pair it has is known to have given it away: it takes it.
+ */
+export class RowTable {
+  readonly #kind: string
+  readonly #key: readonly string[]
+  readonly #unique: readonly string[]
+  readonly #put
+  readonly #remove
+  readonly #all
+
+  constructor(database: RegistryDatabase, kind: RowKind) {
+    const { name, columns, key, unique = key, createTable } = kind
+    if (createTable !== undefined) database.prepare(createTable).run()
+    this.#kind = name
+    this.#key = key
+    this.#unique = unique
+    const values = columns.map((column) => written(column, `@${column}`))
+    const changed = columns.filter((column) => !unique.includes(column))
+    const row = `${name} (${columns.join(', ')}) VALUES (${values.join(', ')})`
+    this.#put = database.prepare(
+      database.origin === undefined
+        ? `INSERT INTO ${row} ON CONFLICT (${unique.join(', ')}) DO UPDATE SET
+             ${changed.map((column) => `${column} = excluded.${column}`).join(', ')}`
+        : `INSERT OR REPLACE INTO ${row}`,
+    )
+    this.#remove = database.prepare(
+      `DELETE FROM ${name} WHERE ${unique.map((column) => `${column} = ${written(column, '?')}`).join(' AND ')}`,
+    )
+    const read = columns.map((column) => (column === DIGEST ? `lower(hex(${DIGEST})) AS ${DIGEST}` : column))
+    this.#all = database.prepare(`SELECT ${read.join(', ')} FROM ${name}`)
+  }
+
+  /** @param row its columns by name */
+  put(row: object): void {
+    this.#put.run(row)
+  }
+
+  remove(key: string): void {
+    this.#remove.run(...key.split('.').slice(-this.#unique.length))
+  }
+
+  /** What would make its rows, in their order. */
+  *changes(): Generator<Change> {
+    for (const row of this.#all.iterate() as Iterable<Readonly<Record<string, unknown>>>) {
+      yield { kind: this.#kind, key: this.#key.map((column) => row[column]).join('.'), row }
+    }
+  }
+}
+
+/** A blob, which JSON has not: in changes it is hex. */
+const DIGEST = 'digest'
+
+/** @param value the parameter that stands for the column's value in a statement */
+function written(column: string, value: string): string {
+  return column === DIGEST ? `unhex(${value})` : value
+}
