@@ -4,10 +4,10 @@ import { FrameWriter, readFrame, type CommittedEvent } from '../../src/actor/com
 import { writeNumbered, writeWhole } from '../../src/actor/deviceRows.ts'
 import { DeviceTable, FLAG_IGNORED } from '../../src/actor/deviceTable.ts'
 import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
-import { eventId, locateUserRecord, MAX_PARTITIONS, storeSalt, userRecordId } from '../../src/events/ids.ts'
+import { MAX_PARTITIONS } from '../../src/events/ids.ts'
 import type { Profile } from '../../src/model/device.ts'
 import fc from '../kit/fastCheck.ts'
-import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, SALT, stateOf } from './kit.ts'
+import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, stateOf } from './kit.ts'
 
 /** Well-formed text: what is not is refused at the door. */
 const text = fc.oneof(
@@ -330,49 +330,4 @@ t.test('what stores hold stays readable: partitions, frames and profiles', async
       visitsBefore: [stay],
     },
   ])
-})
-
-t.test('ids', async (t) => {
-  const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 })
-  const salt = fc.record({ high: u32, low: u32 })
-  const partition = fc.oneof(
-    fc.integer({ min: 0, max: MAX_PARTITIONS - 1 }),
-    fc.constantFrom(0, MAX_PARTITIONS - 1),
-  )
-  const place = fc.record({
-    second: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
-    partition,
-    sequence: fc.oneof(fc.integer({ min: 0, max: 2 ** 26 - 1 }), fc.constantFrom(0, 15, 16, 2 ** 26 - 1)),
-    index: fc.oneof(fc.integer({ min: 0, max: 2 ** 28 - 1 }), fc.constantFrom(0, 2 ** 28 - 1)),
-  })
-
-  t.test('events: another place is another id, the same place the same', async () => {
-    fc.assert(
-      fc.property(salt, place, place, (s, a, b) => {
-        const idOf = ({ second, partition: p, sequence, index }: typeof a) =>
-          eventId(s, second * 1000 + 7, p, sequence, index)
-        assert.match(idOf(a), /^[0-9a-f]{24}$/)
-        assert.equal(idOf(a), idOf({ ...a }))
-        assert.equal(idOf(a) === idOf(b), JSON.stringify(a) === JSON.stringify(b))
-        for (const key of ['second', 'partition', 'sequence', 'index'] as const)
-          if (a[key] !== b[key]) assert.notEqual(idOf(a), idOf({ ...a, [key]: b[key] }))
-      }),
-      runs(300),
-    )
-  })
-
-  t.test('users: where an id lies follows from it', async (t) => {
-    fc.assert(
-      fc.property(salt, u32, partition, u32, (s, second, p, row) => {
-        const id = userRecordId(s, second * 1000, p, row)
-        assert.match(id, /^[0-9a-f]{24}$/)
-        assert.deepEqual(locateUserRecord(s, id), { partition: p, row })
-      }),
-      runs(300),
-    )
-    for (const no of ['', 'ann', '0'.repeat(23), '0'.repeat(25), 'G'.repeat(24)])
-      t.equal(locateUserRecord(SALT, no), undefined)
-    t.throws(() => storeSalt('not hex'), /store id/)
-    t.same(storeSalt('00000001ffffffff'), { high: 1, low: 0xffffffff })
-  })
 })

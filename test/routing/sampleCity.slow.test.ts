@@ -12,7 +12,7 @@ import type { MatrixAnswer, RouteAnswer } from '../../src/geo/routing/port.ts'
 import { costingOf, SNAP_METERS } from '../../src/geo/routing/travel.ts'
 import { distanceOf, durationOf } from '../../src/geo/routing/units.ts'
 import { valhallaConfig } from '../../src/geo/routing/valhallaConfig.ts'
-import { Seeded } from '../fault/seeded.ts'
+import { Seeded } from '../crash/seeded.ts'
 import { sampleTiles } from '../kit/sampleRegion.ts'
 import { serveRoutes } from './served.ts'
 

@@ -51,8 +51,8 @@ beacon UUIDs and UIDs | handed to clients | registry/beaconHttp.test.ts: search:
 
 # Operating hours
 currentlyOperating | on every event of a geofence with hours | e2e/geofences.test.ts: operating hours
-no hours | always open | registry/rules.test.ts: times in both formats, days in both spellings
-formats | h:mm aa and HH:mm, days full or short in any case | registry/rules.test.ts: times in both formats, days in both spellings
+no hours | always open | model/operatingHours.test.ts: times in both formats, days in both spellings
+formats | h:mm aa and HH:mm, days full or short in any case | model/operatingHours.test.ts: times in both formats, days in both spellings
 
 # Dwell
 dwell | first update after longer than the threshold inside | rules/step.test.ts: dwell: whose threshold, strictly longer, once per visit, where the update would also enter; e2e/geofences.test.ts: dwell
@@ -71,7 +71,7 @@ operatingHours.{day} | CSV: a column per day; not with operatingHours | registry
 enabled | false: no events | e2e/geofences.test.ts: geofence changes reach the very next update
 disableAfter, deleteAfter | disabled, deleted after it | registry/registry.test.ts: dates act by themselves, to the millisecond, and are written down by the sweep
 userIds, userId | events only for these users | e2e/geofences.test.ts: only for these users
-ip | events only for requests from these addresses | registry/rules.test.ts: IP ranges by example; rules/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
+ip | events only for requests from these addresses | model/ipRanges.test.ts: IP ranges by example; rules/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
 
 # Geofence: address (geocoding)
 address | searched; must be near the coordinates if both are given

@@ -1,8 +1,8 @@
 /**
  * Kills a real server again and again and compares what it says with what its clients had seen: G1, G2, G3, G5, G9.
  *
- *     RINGFENCE_CRASH_ROUNDS=50 node test/fault/crash.test.ts     more rounds than one; `npm run test:slow` plays three
- *     RINGFENCE_SEED=123 node test/fault/crash.test.ts            the same draws again
+ *     RINGFENCE_CRASH_ROUNDS=50 node test/crash/crash.test.ts     more rounds than one; `npm run test:slow` plays three
+ *     RINGFENCE_SEED=123 node test/crash/crash.test.ts            the same draws again
  *
  * `kill -9` leaves the page cache alive; for power loss see powerLoss.slow.test.ts and test/log/power.test.ts.
  */

@@ -2,7 +2,7 @@
  * Kills a real server again and again under the load of streams and compares what it says with what their clients had
  * seen: what was acknowledged is there, what is sent again is applied once, in order (G1, G2, G3, G9).
  *
- *     RINGFENCE_CRASH_ROUNDS=50 RINGFENCE_SEED=123 node test/fault/streamCrash.slow.test.ts
+ *     RINGFENCE_CRASH_ROUNDS=50 RINGFENCE_SEED=123 node test/crash/streamCrash.slow.test.ts
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

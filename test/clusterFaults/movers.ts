@@ -1,6 +1,6 @@
 import { deviceHash } from '../../src/model/deviceHash.ts'
-import { Device, eventText, type Circles } from '../fault/fleet.ts'
-import type { Seeded } from '../fault/seeded.ts'
+import { Device, eventText, type Circles } from '../crash/fleet.ts'
+import type { Seeded } from '../crash/seeded.ts'
 
 /**
  * Who sends: one update at a time, which is the same until it is acknowledged. All carry a stream and a sequence, so whatever is

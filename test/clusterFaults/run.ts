@@ -1,6 +1,6 @@
 /** `npm run test:faults`: see {@link HELP}. */
 import { parseArgs } from 'node:util'
-import { Seeded } from '../fault/seeded.ts'
+import { Seeded } from '../crash/seeded.ts'
 import type { Scenario } from './scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { Stage } from './stage.ts'

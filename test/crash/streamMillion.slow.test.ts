@@ -3,8 +3,8 @@
  * full load, and compares with a run that nothing disturbed: each update is applied once and in its order, each event is
  * there once (G1, G2, G3, G9).
  *
- *     RINGFENCE_STREAM_UPDATES=1000000 node test/fault/streamMillion.slow.test.ts     a million updates, half a minute
- *     RINGFENCE_SEED=123 node test/fault/streamMillion.slow.test.ts                   the same draws again
+ *     RINGFENCE_STREAM_UPDATES=1000000 node test/crash/streamMillion.slow.test.ts     a million updates, half a minute
+ *     RINGFENCE_SEED=123 node test/crash/streamMillion.slow.test.ts                   the same draws again
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
