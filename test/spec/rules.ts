@@ -4,9 +4,9 @@ import { readItems } from './item.ts'
 export const RULE_ITEMS = readItems(`
 # Conventions
 definitions | a coordinate pair is [longitude,latitude] | spec/conformance.test.ts: parameters; registry/http.test.ts: a geofence is created, read, replaced and deleted
-query strings | a coordinate pair is latitude,longitude | api/parts.test.ts: coordinates
+query strings | a coordinate pair is latitude,longitude | http/parts.test.ts: coordinates
 returned points | [longitude, latitude] | e2e/track.test.ts: an update with everything: User and Event field by field
-responses | JSON, errors included; every success carries meta.code | spec/conformance.test.ts: no endpoint answers success with another status or without meta.code; api/server.test.ts: every answer is JSON with a request id and CORS headers
+responses | JSON, errors included; every success carries meta.code | spec/conformance.test.ts: no endpoint answers success with another status or without meta.code; http/server.test.ts: every answer is JSON with a request id and CORS headers
 bodies | application/json or application/x-www-form-urlencoded | e2e/badInput.test.ts: each parameter of each body, in JSON and as a form; e2e/track.test.ts: form-urlencoded says the same as JSON; registry/http.test.ts: forms say the same as JSON
 
 # Capabilities
@@ -161,7 +161,7 @@ quoting | commas and quotes quoted, embedded quotes doubled | registry/csv.test.
 nightly sync | HTTP or object storage, per environment, with an e-mail
 
 # Authentication
-1 | a key in the Authorization header on every request | api/server.test.ts: keys come before limits, limits before parameters
+1 | a key in the Authorization header on every request | http/server.test.ts: keys come before limits, limits before parameters
 2 | four keys per project | registry/http.test.ts: keys: levels, environments, rotation
 3 | publishable endpoints take publishable keys | e2e/track.test.ts: both prefixes, and who may not
 4 | secret endpoints take secret keys only | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones
@@ -188,7 +188,7 @@ meta | code, param, message | spec/conformance.test.ts: fields
 404 | not found | e2e/badInput.test.ts: 404, 405, 413, 415 and HEAD
 409 | conflict: the pair exists | registry/http.test.ts: a geofence is created, read, replaced and deleted
 429 | rate limit exceeded | e2e/track.test.ts: rate limits and trusted proxies
-500 | internal error | api/server.test.ts: answers of handlers
+500 | internal error | http/server.test.ts: answers of handlers
 503 | temporarily unavailable | actor/host.test.ts: past its bound a submission is refused whole, with 503; then there is room again
 
 # Errors: later (places and regions)
