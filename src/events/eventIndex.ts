@@ -1,10 +1,11 @@
 import { Worker } from 'node:worker_threads'
 import { EVENT_INDEX_WORKER } from '../../workers/urls.ts'
 import type { ScopeId } from '../model/scope.ts'
+import { CallRefused, WorkerCalls, type ThreadEnd } from '../runtime/workerCalls.ts'
 import { packEvents } from './eventDatabase.ts'
-import type { PackedEvents, PlacedJsons } from './eventDatabase.ts'
+import type { PackedEvents } from './eventDatabase.ts'
 import { EventIndexDamaged, EventIndexTooNew } from './eventTables.ts'
-import type { EventReply, EventRequest } from './eventWorker.ts'
+import type { EventNotice, EventThread, OpenedEvents } from './eventWorker.ts'
 import type {
   CopyableEventIndex,
   CopyOptions,
@@ -43,11 +44,6 @@ interface Batch {
   bytes: number
 }
 
-interface Pending {
-  resolve(value: unknown): void
-  reject(error: Error): void
-}
-
 /**
  * Opens the event index: SQLite in a thread of its own, so that neither inserting nor a long query holds up an update.
  *
@@ -59,27 +55,16 @@ interface Pending {
  * @param options.upgrading told, while an older file is brought up to date, how many of its places are done
  * @throws {@link EventIndexDamaged}, {@link EventIndexTooNew}, {@link EventIndexFailed}
  */
-export function openEventIndex(options: {
+export async function openEventIndex(options: EventIndexOptions): Promise<EventIndex & CopyableEventIndex> {
+  const index = new ThreadedEventIndex(options)
+  await index.opened()
+  return index
+}
+
+interface EventIndexOptions {
   readonly file: string
   readonly failed: (error: Error) => void
   readonly upgrading?: (done: number, places: number) => void
-}): Promise<EventIndex & CopyableEventIndex> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(EVENT_INDEX_WORKER, { workerData: options.file })
-    let opened = false
-    worker.on('message', (reply: EventReply) => {
-      if (reply.is === 'upgrading') options.upgrading?.(reply.done, reply.places)
-    })
-    const index = new ThreadedEventIndex(
-      worker,
-      options.file,
-      () => {
-        opened = true
-        resolve(index)
-      },
-      (error) => (opened ? options.failed(error) : reject(error)),
-    )
-  })
 }
 
 /**
@@ -92,59 +77,40 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   pendingBytes = 0
   lastPlace = 0
   #position = 0
-  readonly #worker: Worker
+  readonly #options: EventIndexOptions
+  readonly #calls: WorkerCalls<EventThread, OpenedEvents, EventNotice>
   #batches: Batch[] = []
   /** Batches that the thread has not stored yet. */
   #underWay = 0
   #timer: NodeJS.Timeout | undefined
   #soon: NodeJS.Immediate | undefined
-  readonly #calls = new Map<number, Pending>()
   /** Of the copy under way: one at a time. */
   #copyProgress: CopyOptions['progress'] | undefined
-  #lastCall = 0
-  #ended: Error | undefined
-  readonly #exited: Promise<void>
-  readonly #failed: (error: Error) => void
 
-  constructor(worker: Worker, file: string, opened: () => void, failed: (error: Error) => void) {
-    this.#worker = worker
-    this.#failed = failed
-    worker.on('message', (reply: EventReply) => {
-      if (reply.is === 'added') {
-        this.pendingBytes -= reply.bytes
-        this.#underWay--
-        if (this.#underWay === 0 && this.#batches.length > 0) this.#gather()
-      } else if (reply.is === 'durable') {
-        this.durablePosition = reply.position
-      } else if (reply.is === 'opened') {
-        this.durablePosition = this.#position = reply.position
-        this.lastPlace = reply.place
-        opened()
-      } else if (reply.is === 'answer') {
-        this.#calls.get(reply.call)?.resolve(reply.value)
-        this.#calls.delete(reply.call)
-      } else if (reply.is === 'copied') {
-        this.#copyProgress?.(reply.copied, reply.total)
-      } else if (reply.is === 'refused') {
-        this.#calls.get(reply.call)?.reject(new EventCopyFailed(reply.message))
-        this.#calls.delete(reply.call)
-      } else if (reply.is === 'failed') {
-        this.#fail(errorOf(reply, file))
-      }
-    })
-    worker.on('error', (cause) => {
-      this.#fail(new EventIndexFailed(`The event index's thread failed: ${String(cause)}.`, { cause }))
-    })
-    this.#exited = new Promise((resolve) => {
-      worker.on('exit', (code) => {
-        this.#fail(new EventIndexFailed(`The event index's thread ended with code ${code}.`))
-        resolve()
-      })
+  constructor(options: EventIndexOptions) {
+    this.#options = options
+    const worker = new Worker(EVENT_INDEX_WORKER, { workerData: options.file })
+    this.#calls = new WorkerCalls(worker, {
+      errorOf: (end) => errorOf(end, options.file),
+      failed: (error) => this.#fail(error),
+      noticed: (notice) => this.#hear(notice),
     })
   }
 
+  async opened(): Promise<void> {
+    const { position, place } = await this.#calls.opened
+    this.durablePosition = this.#position = position
+    this.lastPlace = place
+  }
+
+  #hear(notice: EventNotice): void {
+    if (notice.is === 'durable') this.durablePosition = notice.position
+    else if (notice.is === 'copied') this.#copyProgress?.(notice.copied, notice.total)
+    else this.#options.upgrading?.(notice.done, notice.places)
+  }
+
   add(position: number, events: readonly StoredEvent[], place = this.lastPlace + 1): void {
-    if (position <= this.#position || this.#ended !== undefined) return
+    if (position <= this.#position || this.#calls.isEnded) return
     this.#position = position
     let batch = this.#batches.at(-1)
     if (batch === undefined || batch.bytes >= BATCH_BYTES) {
@@ -162,17 +128,11 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   }
 
   list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }> {
-    return this.#ask((call) => ({ do: 'list', call, scope, query }))
+    return this.#behindAdded().call('list', scope, query)
   }
 
   async read(scopes: Scopes, after: number, limit: number): Promise<EventPage> {
-    const { events, place } = await this.#ask<PlacedJsons>((call) => ({
-      do: 'read',
-      call,
-      scopes,
-      after,
-      limit,
-    }))
+    const { events, place } = await this.#behindAdded().call('read', scopes, after, limit)
     return {
       events: events.map((row) => ({ place: row.place, event: readEvent(row.scope, row.json) })),
       place,
@@ -180,52 +140,49 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   }
 
   placeOf(scope: ScopeId, id: string): Promise<number | undefined> {
-    return this.#ask((call) => ({ do: 'placeOf', call, scope, id }))
+    return this.#behindAdded().call('placeOf', scope, id)
   }
 
   get(scope: ScopeId, id: string): Promise<string | undefined> {
-    return this.#ask((call) => ({ do: 'get', call, scope, id }))
+    return this.#behindAdded().call('get', scope, id)
   }
 
   verify(scope: ScopeId, id: string, verdict: Verdict): Promise<string | undefined> {
-    return this.#ask((call) => ({ do: 'verify', call, scope, id, verdict }))
+    return this.#behindAdded().call('verify', scope, id, verdict)
   }
 
   delete(scope: ScopeId, id: string): Promise<boolean> {
-    return this.#ask((call) => ({ do: 'delete', call, scope, id }))
+    return this.#behindAdded().call('delete', scope, id)
   }
 
   prune(before: number): Promise<number> {
-    return this.#ask((call) => ({ do: 'prune', call, before }))
+    return this.#behindAdded().call('prune', before)
   }
 
-  copy(file: string, { pause, progress, signal }: CopyOptions): Promise<number> {
+  async copy(file: string, { pause, progress, signal }: CopyOptions): Promise<number> {
     this.#copyProgress = progress
-    return this.#ask<number>((call) => {
-      signal.addEventListener('abort', () => {
-        if (this.#calls.has(call)) this.#worker.postMessage({ do: 'endCopy', call } satisfies EventRequest)
-      })
-      return { do: 'copy', call, file, pause }
-    })
+    const end = (): void => void this.#calls.call('endCopy').catch(() => {})
+    signal.addEventListener('abort', end)
+    try {
+      return await this.#behindAdded().call('copy', file, pause)
+    } catch (error) {
+      throw error instanceof CallRefused ? new EventCopyFailed(error.message) : error
+    } finally {
+      signal.removeEventListener('abort', end)
+    }
   }
 
   close(): Promise<void> {
-    if (this.#ended === undefined) {
-      this.#send()
-      this.#worker.postMessage({ do: 'close' } satisfies EventRequest)
-      this.#ended = new EventIndexFailed('The event index is closed.')
-    }
-    return this.#exited
+    // What a thread that fails while it closes has not made durable, the log still has.
+    return this.#behindAdded()
+      .close(new EventIndexFailed('The event index is closed.'))
+      .catch(() => {})
   }
 
-  #ask<T>(request: (call: number) => EventRequest): Promise<T> {
-    if (this.#ended !== undefined) return Promise.reject(this.#ended)
-    this.#send()
-    const call = ++this.#lastCall
-    this.#worker.postMessage(request(call))
-    return new Promise<T>((resolve, reject) => {
-      this.#calls.set(call, { resolve: resolve as (value: unknown) => void, reject })
-    })
+  /** The thread's calls, after all that was added. */
+  #behindAdded(): WorkerCalls<EventThread, OpenedEvents, EventNotice> {
+    while (this.#batches.length > 0) this.#sendFirst()
+    return this.#calls
   }
 
   #gather(): void {
@@ -235,39 +192,49 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     } else this.#timer ??= setTimeout(() => this.#sendFirst(), GATHER)
   }
 
-  #send(): void {
-    while (this.#batches.length > 0) this.#sendFirst()
-  }
-
   #sendFirst(): void {
-    clearTimeout(this.#timer)
-    clearImmediate(this.#soon)
-    this.#timer = this.#soon = undefined
+    this.#dropTimers()
     const batch = this.#batches.shift()
     if (batch === undefined) return
     this.#underWay++
-    this.#worker.postMessage({ do: 'add', ...batch } satisfies EventRequest)
+    const { position, rows, bytes } = batch
+    this.#calls.call('add', position, rows, bytes).then(
+      () => this.#stored(bytes),
+      // All calls fail together, and the end of the thread is told once.
+      () => {},
+    )
+  }
+
+  #stored(bytes: number): void {
+    this.pendingBytes -= bytes
+    this.#underWay--
+    if (this.#underWay === 0 && this.#batches.length > 0) this.#gather()
+  }
+
+  #dropTimers(): void {
+    clearTimeout(this.#timer)
+    clearImmediate(this.#soon)
+    this.#timer = this.#soon = undefined
   }
 
   #fail(error: Error): void {
-    const unexpected = this.#ended === undefined
-    this.#ended ??= error
-    clearTimeout(this.#timer)
-    clearImmediate(this.#soon)
+    this.#dropTimers()
     this.#batches = []
-    for (const { reject } of this.#calls.values()) reject(this.#ended)
-    this.#calls.clear()
-    if (unexpected) this.#failed(error)
+    this.#options.failed(error)
   }
 }
 
-function errorOf(
-  reply: { readonly name: string; readonly message: string; readonly stack: string },
-  file: string,
-): Error {
-  if (reply.name === 'EventIndexDamaged') return new EventIndexDamaged(reply.message)
-  if (reply.name === 'EventIndexTooNew') return new EventIndexTooNew(reply.message)
-  const error = new EventIndexFailed(`The event index ${file} failed: ${reply.message}.`)
-  error.stack = reply.stack
+function errorOf(end: ThreadEnd, file: string): Error {
+  if (end.is === 'thrown') {
+    const { cause } = end
+    return new EventIndexFailed(`The event index's thread failed: ${String(cause)}.`, { cause })
+  }
+  if (end.is === 'exited')
+    return new EventIndexFailed(`The event index's thread ended with code ${end.code}.`)
+  const { name, message, stack } = end.failure
+  if (name === 'EventIndexDamaged') return new EventIndexDamaged(message)
+  if (name === 'EventIndexTooNew') return new EventIndexTooNew(message)
+  const error = new EventIndexFailed(`The event index ${file} failed: ${message}.`)
+  error.stack = stack ?? message
   return error
 }

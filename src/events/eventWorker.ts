@@ -1,47 +1,37 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { ScopeId } from '../model/scope.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { CallRefused, serveCalls } from '../runtime/workerCalls.ts'
 import { EventDatabase } from './eventDatabase.ts'
 import type { PackedEvents } from './eventDatabase.ts'
-import type { EventQuery, Scopes, Verdict } from './port.ts'
 
-/** What the index asks of its thread; answered in order, but for a prune, which lets others pass. */
-export type EventRequest =
-  | { readonly do: 'add'; readonly position: number; readonly rows: PackedEvents; readonly bytes: number }
-  | { readonly do: 'list'; readonly call: number; readonly scope: ScopeId; readonly query: EventQuery }
-  | {
-      readonly do: 'read'
-      readonly call: number
-      readonly scopes: Scopes
-      readonly after: number
-      readonly limit: number
-    }
-  | { readonly do: 'placeOf'; readonly call: number; readonly scope: ScopeId; readonly id: string }
-  | { readonly do: 'get'; readonly call: number; readonly scope: ScopeId; readonly id: string }
-  | {
-      readonly do: 'verify'
-      readonly call: number
-      readonly scope: ScopeId
-      readonly id: string
-      readonly verdict: Verdict
-    }
-  | { readonly do: 'delete'; readonly call: number; readonly scope: ScopeId; readonly id: string }
-  | { readonly do: 'prune'; readonly call: number; readonly before: number }
-  | { readonly do: 'copy'; readonly call: number; readonly file: string; readonly pause: number }
-  | { readonly do: 'endCopy'; readonly call: number }
-  | { readonly do: 'close' }
+/** What the index asks of its thread; answered in order, but for a prune and a copy, which let others pass. */
+export interface EventThread extends Pick<
+  EventDatabase,
+  'list' | 'read' | 'placeOf' | 'get' | 'verify' | 'delete'
+> {
+  add(position: number, rows: PackedEvents, bytes: number): void
+  /** How many events were removed. */
+  prune(before: number): Promise<number>
+  /**
+   * The copy's position.
+   * @throws {CallRefused} a copy that did not come about; all else goes on
+   */
+  copy(file: string, pause: number): Promise<number>
+  /** Ends the copy under way. */
+  endCopy(): void
+}
 
-export type EventReply =
-  | { readonly is: 'added'; readonly bytes: number }
+/** Where the index stands when it is open. */
+export interface OpenedEvents {
+  readonly position: number
+  readonly place: number
+}
+
+export type EventNotice =
   /** While an older file is brought up to date: places that are done, of how many. */
   | { readonly is: 'upgrading'; readonly done: number; readonly places: number }
-  | { readonly is: 'opened'; readonly position: number; readonly place: number }
   | { readonly is: 'durable'; readonly position: number }
-  | { readonly is: 'answer'; readonly call: number; readonly value: unknown }
-  | { readonly is: 'copied'; readonly call: number; readonly copied: number; readonly total: number }
-  /** A copy that did not come about; all else goes on. */
-  | { readonly is: 'refused'; readonly call: number; readonly message: string }
-  /** The last word: an error whose class is told by its name. */
-  | { readonly is: 'failed'; readonly name: string; readonly message: string; readonly stack: string }
+  | { readonly is: 'copied'; readonly copied: number; readonly total: number }
 
 /**
  * Milliseconds that something added waits for its checkpoint at most, or so many bytes of events. A checkpoint writes
@@ -62,103 +52,66 @@ const NEVER = new Int32Array(new SharedArrayBuffer(4))
 
 /** Serves an event database to the thread at the other end of the port until it is closed or fails. */
 export function serveEventDatabase(port: MessagePort, file: string): void {
-  const reply = (message: EventReply): void => port.postMessage(message)
-  let timer: NodeJS.Timeout | undefined
-  let unflushedBytes = 0
-
-  const guard = (work: () => void): void => {
-    try {
-      work()
-    } catch (error) {
-      clearTimeout(timer)
-      const { name, message, stack } = error as Error
-      reply({ is: 'failed', name, message, stack: stack ?? message })
-      port.close()
-    }
-  }
-
-  guard(() => {
-    const database = new EventDatabase(file, (done, places) => reply({ is: 'upgrading', done, places }))
-    // What a killed process left may be in the page cache only.
-    reply({ is: 'opened', position: database.checkpoint(), place: database.place })
+  serveCalls<EventThread, OpenedEvents, EventNotice>(port, ({ notice, guard }) => {
+    const database = new EventDatabase(file, (done, places) => notice({ is: 'upgrading', done, places }))
+    let timer: NodeJS.Timeout | undefined
+    let unflushedBytes = 0
+    let isCopyEnded = false
 
     const checkpoint = (): void => {
       clearTimeout(timer)
       timer = undefined
       unflushedBytes = 0
-      reply({ is: 'durable', position: database.checkpoint() })
+      notice({ is: 'durable', position: database.checkpoint() })
     }
-
-    const prune = (call: number, before: number, removed: number): void => {
-      const some = database.pruneSome(before)
-      if (some === 0) reply({ is: 'answer', call, value: removed })
-      else setImmediate(() => guard(() => prune(call, before, removed + some)))
-    }
-
     const breathe = (): void => void Atomics.wait(NEVER, 0, 0, BREATH)
     const hurry = (): void => {}
 
-    let endedCopy = 0
-    const copy = async (call: number, path: string, pause: number): Promise<void> => {
-      let told = 0
-      try {
-        const value = await database.copy(path, (copied, total) => {
-          if (endedCopy === call) throw new Error('The copy was canceled.')
-          if (copied - told >= COPY_WORD_BYTES) reply({ is: 'copied', call, copied: (told = copied), total })
-          Atomics.wait(NEVER, 0, 0, pause)
-        })
-        reply({ is: 'answer', call, value })
-      } catch (error) {
-        reply({ is: 'refused', call, message: (error as Error).message })
-      }
-    }
-
-    const serve = (request: EventRequest): void => {
-      switch (request.do) {
-        case 'add':
-          database.add(request.position, request.rows, request.bytes < HURRIED_BYTES ? breathe : hurry)
-          reply({ is: 'added', bytes: request.bytes })
-          unflushedBytes += request.bytes
+    return {
+      // What a killed process left may be in the page cache only.
+      opened: { position: database.checkpoint(), place: database.place },
+      methods: {
+        add(position, rows, bytes) {
+          database.add(position, rows, bytes < HURRIED_BYTES ? breathe : hurry)
+          unflushedBytes += bytes
           if (unflushedBytes >= CHECKPOINT_BYTES) checkpoint()
-          else timer ??= setTimeout(() => guard(checkpoint), CHECKPOINT_AFTER)
-          return
-        case 'list':
-          reply({ is: 'answer', call: request.call, value: database.list(request.scope, request.query) })
-          return
-        case 'read': {
-          const value = database.read(request.scopes, request.after, request.limit)
-          reply({ is: 'answer', call: request.call, value })
-          return
-        }
-        case 'placeOf':
-          reply({ is: 'answer', call: request.call, value: database.placeOf(request.scope, request.id) })
-          return
-        case 'get':
-          reply({ is: 'answer', call: request.call, value: database.get(request.scope, request.id) })
-          return
-        case 'verify': {
-          const value = database.verify(request.scope, request.id, request.verdict)
-          reply({ is: 'answer', call: request.call, value })
-          return
-        }
-        case 'delete':
-          reply({ is: 'answer', call: request.call, value: database.delete(request.scope, request.id) })
-          return
-        case 'prune':
-          prune(request.call, request.before, 0)
-          return
-        case 'copy':
-          void copy(request.call, request.file, request.pause)
-          return
-        case 'endCopy':
-          endedCopy = request.call
-          return
-        case 'close':
-          checkpoint()
-          database.close()
-          port.close()
-      }
+          // A thread whose port is closed ends.
+          else timer ??= setTimeout(() => guard(checkpoint), CHECKPOINT_AFTER).unref()
+        },
+        list: (scope, query) => database.list(scope, query),
+        read: (scopes, after, limit) => database.read(scopes, after, limit),
+        placeOf: (scope, id) => database.placeOf(scope, id),
+        get: (scope, id) => database.get(scope, id),
+        verify: (scope, id, verdict) => database.verify(scope, id, verdict),
+        delete: (scope, id) => database.delete(scope, id),
+        async prune(before) {
+          for (let removed = 0; ; await nextTurn()) {
+            const some = database.pruneSome(before)
+            if (some === 0) return removed
+            removed += some
+          }
+        },
+        async copy(path, pause) {
+          let told = 0
+          isCopyEnded = false
+          try {
+            return await database.copy(path, (copied, total) => {
+              if (isCopyEnded) throw new Error('The copy was canceled.')
+              if (copied - told >= COPY_WORD_BYTES) notice({ is: 'copied', copied: (told = copied), total })
+              Atomics.wait(NEVER, 0, 0, pause)
+            })
+          } catch (error) {
+            throw new CallRefused((error as Error).message, { cause: error })
+          }
+        },
+        endCopy() {
+          isCopyEnded = true
+        },
+      },
+      close() {
+        checkpoint()
+        database.close()
+      },
     }
-    port.on('message', (request: EventRequest) => guard(() => serve(request)))
   })
 }

@@ -1,0 +1,239 @@
+/**
+ * Calls from one thread to another: methods by name, answered in the order in which they were made.
+ *
+ * Owns: matching answers with calls, and what becomes of calls when the thread ends. Does not own: what the methods do.
+ *
+ * Invariants
+ * - CALLS-1: A method that throws ends its thread, and with it all calls. One that throws `CallRefused` fails alone.
+ * - CALLS-2: After the end of the thread, for whatever reason, no call waits, and each new one is rejected at once.
+ */
+import type { MessagePort, Worker } from 'node:worker_threads'
+
+/** The call failed; the thread goes on with the others. */
+export class CallRefused extends Error {
+  override readonly name = 'CallRefused'
+}
+
+/** An error of the thread. Its class does not cross threads, so its name tells what it was. */
+export interface ThreadFailure {
+  readonly name: string
+  readonly message: string
+  readonly stack: string | undefined
+  readonly cause: unknown
+}
+
+/** Why a thread has ended: it said so, it threw what nobody caught, or it was just gone. */
+export type ThreadEnd =
+  | { readonly is: 'failed'; readonly failure: ThreadFailure }
+  | { readonly is: 'thrown'; readonly cause: unknown }
+  | { readonly is: 'exited'; readonly code: number }
+
+type Arguments<F> = F extends (...args: infer A) => unknown ? A : never
+type Answer<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never
+
+/** What the thread does: synchronously, or with an answer that later calls may overtake. */
+type Served<M> = { [K in keyof M]: (...args: Arguments<M[K]>) => Answer<M[K]> | Promise<Answer<M[K]>> }
+
+type Call =
+  | { readonly call: number; readonly method: PropertyKey; readonly args: readonly unknown[] }
+  | 'close'
+
+type Reply =
+  | { readonly is: 'opened'; readonly value: unknown }
+  | { readonly is: 'answer'; readonly call: number; readonly value: unknown }
+  | { readonly is: 'refused'; readonly call: number; readonly message: string }
+  | { readonly is: 'notice'; readonly notice: unknown }
+  /** The last word. */
+  | { readonly is: 'failed'; readonly failure: ThreadFailure }
+
+interface Pending {
+  resolve(value: never): void
+  reject(error: Error): void
+}
+
+/**
+ * The end that calls.
+ * @template M the methods of the thread
+ * @template O what it says once it is open
+ * @template N what it says unasked
+ */
+export class WorkerCalls<M, O = undefined, N = never> {
+  /** Rejects where the thread ends before. */
+  readonly opened: Promise<O>
+  readonly #worker: Worker
+  readonly #calls = new Map<number, Pending>()
+  readonly #exited: Promise<void>
+  readonly #opening = Promise.withResolvers<O>()
+  readonly #options: WorkerCallsOptions<N>
+  #isOpen = false
+  #lastCall = 0
+  /** What calls are rejected with. */
+  #ended: Error | undefined
+  /** Why the thread has ended, where that is not because it was closed. */
+  #failure: Error | undefined
+
+  constructor(worker: Worker, options: WorkerCallsOptions<N>) {
+    this.#worker = worker
+    this.#options = options
+    this.opened = this.#opening.promise
+    worker.on('message', (reply: Reply) => this.#hear(reply))
+    worker.on('error', (cause) => this.#end({ is: 'thrown', cause }))
+    this.#exited = new Promise((resolve) => {
+      worker.on('exit', (code) => {
+        this.#end({ is: 'exited', code })
+        resolve()
+      })
+    })
+  }
+
+  /** Whether it is closed, or the thread has ended. */
+  get isEnded(): boolean {
+    return this.#ended !== undefined
+  }
+
+  /** @throws {CallRefused} and, after the end of the thread, why it has ended */
+  call<K extends keyof M>(method: K, ...args: Arguments<M[K]>): Promise<Answer<M[K]>> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended)
+    const call = ++this.#lastCall
+    this.#worker.postMessage({ call, method, args } satisfies Call)
+    return new Promise((resolve, reject) => this.#calls.set(call, { resolve, reject }))
+  }
+
+  /**
+   * Lets the thread finish the calls that it has, and end. Resolves when it has ended.
+   * @param error that later calls are rejected with
+   * @throws why the thread has failed, if it has
+   */
+  async close(error: Error): Promise<void> {
+    if (this.#ended === undefined) {
+      this.#ended = error
+      this.#worker.postMessage('close' satisfies Call)
+    }
+    await this.#exited
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  #hear(reply: Reply): void {
+    switch (reply.is) {
+      case 'answer':
+        this.#take(reply.call)?.resolve(reply.value as never)
+        return
+      case 'refused':
+        this.#take(reply.call)?.reject(new CallRefused(reply.message))
+        return
+      case 'notice':
+        this.#options.noticed?.(reply.notice as N)
+        return
+      case 'opened':
+        this.#isOpen = true
+        this.#opening.resolve(reply.value as O)
+        return
+      case 'failed':
+        this.#end(reply)
+    }
+  }
+
+  #take(call: number): Pending | undefined {
+    const pending = this.#calls.get(call)
+    this.#calls.delete(call)
+    return pending
+  }
+
+  #end(end: ThreadEnd): void {
+    const isClosed = this.#ended !== undefined
+    // Of what a failure leads to, such as the exit, the failure is the cause.
+    if (!isClosed || end.is !== 'exited') this.#failure ??= this.#options.errorOf(end)
+    const error = (this.#ended ??= this.#failure!)
+    for (const { reject } of this.#calls.values()) reject(error)
+    this.#calls.clear()
+    if (!this.#isOpen) this.#opening.reject(error)
+    else if (!isClosed) this.#options.failed(error)
+  }
+}
+
+export interface WorkerCallsOptions<N> {
+  /** What calls are rejected with after the end. */
+  readonly errorOf: (end: ThreadEnd) => Error
+  /** Told once, when the thread ends after it has opened and before it is closed. */
+  readonly failed: (error: Error) => void
+  readonly noticed?: (notice: N) => void
+}
+
+/** What a thread has of the other end. */
+export interface Caller<N> {
+  notice(notice: N): void
+  /** Does what nobody has called, such as the work of a timer; where it throws, the thread ends as after a call. */
+  guard(work: () => void): void
+}
+
+export interface ServedThread<M, O> {
+  readonly methods: Served<M>
+  /** What the other end learns first. */
+  readonly opened: O
+  /**
+   * Where present, calls that arrive together are answered together, after this: a transaction is committed once for all
+   * of them.
+   */
+  readonly beforeAnswers?: () => void
+  close(): void
+}
+
+/** The end that is called: serves the methods until it is closed or fails. */
+export function serveCalls<M, O = undefined, N = never>(
+  port: MessagePort,
+  open: (caller: Caller<N>) => ServedThread<M, O>,
+): void {
+  const reply = (message: Reply): void => port.postMessage(message)
+  const fail = (error: unknown): void => {
+    const { name, message, stack, cause } = error as Error
+    reply({ is: 'failed', failure: { name, message, stack, cause } })
+    port.close()
+  }
+  const guard = (work: () => void): void => {
+    try {
+      work()
+    } catch (error) {
+      fail(error)
+    }
+  }
+
+  guard(() => {
+    const served = open({ notice: (notice) => reply({ is: 'notice', notice }), guard })
+    const methods = served.methods as unknown as Record<PropertyKey, (...args: readonly unknown[]) => unknown>
+    const { beforeAnswers } = served
+    const answers: Reply[] = []
+
+    const answerAll = (): void => {
+      beforeAnswers?.()
+      for (const answer of answers.splice(0)) reply(answer)
+    }
+    const answer = (message: Reply): void => {
+      if (beforeAnswers === undefined) return reply(message)
+      if (answers.push(message) === 1) setImmediate(() => guard(answerAll))
+    }
+    const answerLater = async (call: number, value: Promise<unknown>): Promise<void> => {
+      try {
+        answer({ is: 'answer', call, value: await value })
+      } catch (error) {
+        if (error instanceof CallRefused) answer({ is: 'refused', call, message: error.message })
+        else fail(error)
+      }
+    }
+
+    port.on('message', (message: Call) =>
+      guard(() => {
+        if (message === 'close') {
+          answerAll()
+          served.close()
+          port.close()
+          return
+        }
+        const { call, method, args } = message
+        const value = methods[method]!(...args)
+        if (value instanceof Promise) void answerLater(call, value)
+        else answer({ is: 'answer', call, value })
+      }),
+    )
+    reply({ is: 'opened', value: served.opened })
+  })
+}
