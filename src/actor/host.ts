@@ -1,34 +1,21 @@
-import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { LoopRest } from '../runtime/loopRest.ts'
+import { TextCache } from '../runtime/textCache.ts'
 import type { StoredEvent } from '../events/port.ts'
-import { Backlog } from '../runtime/backlog.ts'
-import type { Intake, PositionObserver, Submitter } from './port.ts'
 import type { AppendLog, Committed, CommittedConsumer } from '../log/port.ts'
 import { deviceHash } from '../model/deviceHash.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
-import { geofenceText } from '../events/record.ts'
-import { Slice } from '../runtime/slices.ts'
-import { TextCache } from '../runtime/textCache.ts'
 import type { Update } from '../model/update.ts'
-import type { RegistryView } from '../rules/port.ts'
-import type { Measurer } from '../spatial/port.ts'
-import type { Command, CommandKind, RemovedRecord, StoreShape } from './command.ts'
-import { FrameWriter } from './commitCodec.ts'
-import { measureElsewhere, Unmeasured, type Measured } from '../rules/measured.ts'
+import type { Unmeasured } from '../rules/measured.ts'
+import { Batch, type BatchParts, type UpdateCounters } from './batch.ts'
+import type { CommandKind, StoreShape } from './command.ts'
+import { Mailboxes, type UpdateMail } from './mailboxes.ts'
+import { GEOFENCE_TEXT_CHARACTERS, type Partition, type Unwritten } from './partition.ts'
+import type { Intake, PositionObserver, Submitter } from './port.ts'
+import { prepareUpdate } from './preparation.ts'
 import { RowPosition } from './rowPosition.ts'
 import { Turns } from './turns.ts'
-import {
-  GEOFENCE_TEXT_CHARACTERS,
-  MAX_RECORDS,
-  Partition,
-  RATE_LIMITED,
-  TOO_MANY_EVENTS,
-  TOO_MANY_RECORDS,
-  Unwritten,
-  type Applied,
-} from './partition.ts'
 
 /**
  * The host of the device actors: from mailbox to commit.
@@ -37,8 +24,8 @@ import {
  * arrives while a flush is under way waits in the mailboxes of its partitions and is the next batch. So there is one
  * flush in flight, and batches grow by themselves with the load; a lone update never waits for company.
  *
- * Owns: mailboxes and their bound, batching, the order evaluate → commit → flush → tell.
- * Does not own: what an update means (partition.ts), recovery (recovery.ts), snapshots (checkpoint.ts).
+ * Owns: the bound of what waits, when a batch begins, the order evaluate → commit → flush → tell.
+ * Does not own: what goes into a batch (mailboxes.ts, batch.ts), what an update means (partition.ts), recovery (recovery.ts), snapshots (checkpoint.ts).
  *
  * Invariants
  * - HOST-1: No update, event or removal is reported to anybody before its frame is durable (G1, G5).
@@ -51,19 +38,14 @@ import {
  *   batch, and while something is measured for it, the other devices of its partition continue.
  */
 
-export interface HostParts {
-  readonly partitions: readonly Partition[]
+export interface HostParts extends BatchParts {
   /** That of this machine, or of a partition. */
   readonly log: Pick<AppendLog, 'append'>
-  readonly registry: RegistryView
   /** Is handed the frames that have events, before replies go out; undefined: the log hands them to somebody. */
   readonly events?: EventConsumer | undefined
   readonly mailbox: ByteBound
-  readonly clock: Clock
   /** Fetches what the evaluation of these updates looks up, as far as it can in a moment. Never rejects. */
   readonly prepare?: ((updates: readonly Update[]) => Promise<void>) | undefined
-  /** Takes over where an update has much to measure. */
-  readonly measurer?: Measurer | undefined
   /** Of hosts that take their turns together; else it has its own. */
   readonly turns?: Turns
 }
@@ -74,34 +56,12 @@ export interface EventConsumer extends CommittedConsumer<StoredEvent> {
 }
 
 /** Counters for metrics; they only rise. */
-export interface HostCounters {
-  updates: number
-  repeats: number
-  rateLimited: number
+export interface HostCounters extends UpdateCounters {
   events: number
   frames: number
   frameBytes: number
 }
 
-/** A frame is closed when it has grown this large; what is left waits for the next. */
-const FRAME_BYTES = 4 * 1024 * 1024
-/** To evaluate what makes such a frame takes milliseconds, and to write it some more: others have their turn between the two. */
-const LARGE_FRAME_BYTES = 1024 * 1024
-/**
- * A batch that has taken this long is closed too: an update amid thousands of geofences takes milliseconds, and others
- * must have their turn.
- */
-const EVALUATION_MS = 10
-/**
- * An update that took this long, and that met so many geofences, is dear: what else came with it waits behind the updates of
- * others. Time alone would also be that of other processes: where processors are scarce, every update is now and then long.
- */
-const DEAR_MS = 2
-const DEAR_MEETINGS = 32
-/** What waits behind the others is evaluated this long in a batch, one update at least. */
-const BACKLOG_MS = 4
-/** Updates within their zones after which the clock is looked at. */
-const UPDATES_A_LOOK = 64
 /**
  * When the event index is that far behind, no more updates are evaluated until it has caught up. They wait in the
  * mailboxes, and past the bound of those they are refused: a flood of events is told to its senders like any other.
@@ -110,8 +70,6 @@ const EVENT_BACKLOG_BYTES = 64 * 1024 * 1024
 const EVENTS_WAIT_MS = 10
 /** From here on nothing that waits behind others is evaluated: what is left is for them. */
 const BACKLOG_EVENT_BYTES = EVENT_BACKLOG_BYTES / 4
-/** Updates that are looked at for what a batch needs; a batch is mostly smaller. */
-const MOST_PREPARED = 4096
 /** What a waiting update takes beside the bytes it came in. */
 const UPDATE_OVERHEAD_BYTES = 512
 /**
@@ -120,23 +78,6 @@ const UPDATE_OVERHEAD_BYTES = 512
  */
 const LEAST_ROOM_BYTES = 256 * 1024
 const MOST_ROOM_BYTES = 4 * 1024 * 1024
-
-interface Mail {
-  readonly update: Update
-  readonly bytes: number
-  readonly submitter: Submitter
-  /** What was measured for it before it is evaluated. */
-  measured?: Measured
-  /** Whether what its events say of geofences was written before. */
-  isWritten?: boolean
-}
-
-interface CommandMail extends Command {
-  readonly partition: Partition
-  /** In the bound. */
-  readonly bytes: number
-  readonly done: (result: unknown) => void
-}
 
 export class ActorHost implements Intake {
   readonly counters: HostCounters = {
@@ -153,48 +94,24 @@ export class ActorHost implements Intake {
 
   private readonly parts: HostParts
   private readonly turns: Turns
-  private readonly mailboxes: Mail[][]
+  private readonly mailboxes: Mailboxes
+  private readonly batch: Batch
   private readonly geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
-  /** Numbers of the partitions with mail, in the order in which it arrived. */
-  private waiting: number[] = []
-  private readonly backlog = new Backlog<Mail>()
   private backlogTimer: NodeJS.Timeout | undefined
-  /** Commands that wait, by when they are applied. */
-  private readonly beforeUpdates: CommandMail[] = []
-  private readonly afterUpdates: CommandMail[] = []
   private readers: (() => void)[] = []
   private flushing = false
   private scheduled = false
   /** Updates in the batch before. */
   private lastBatch = 0
 
-  // The batch in flight.
-  private readonly writer = new FrameWriter()
-  private readonly told: Mail[] = []
-  private readonly results: (Applied | ApiError)[] = []
-  private readonly executed: { readonly mail: CommandMail; readonly result: unknown }[] = []
-  private readonly removed: RemovedRecord[] = []
   private readonly position = new RowPosition()
-  private batchEvents: StoredEvent[] = []
-  private batchBytes = 0
-  /** Of a frame without commits. */
-  private emptyBytes = 0
-  /** Whose commit is open still, see {@link endInTurns}. */
-  private unended: Partition | undefined
-  /** The last frame was of {@link LARGE_FRAME_BYTES} or more. */
-  private wasLarge = false
-  /** Of `performance.now()`. */
-  private evaluateUntil = 0
-  /** When the clock was looked at last, of `performance.now()`. */
-  private lookedAt = 0
-  /** The batch has had its time. */
-  private isLate = false
   private roomBytes = MOST_ROOM_BYTES
 
   constructor(parts: HostParts) {
     this.parts = parts
     this.turns = parts.turns ?? new Turns(new LoopRest())
-    this.mailboxes = parts.partitions.map(() => [])
+    this.mailboxes = new Mailboxes(parts.partitions.length)
+    this.batch = new Batch(parts, this.mailboxes, this.counters, this.prepare)
     for (const partition of parts.partitions) partition.geofenceTexts = this.geofenceTexts
   }
 
@@ -210,14 +127,14 @@ export class ActorHost implements Intake {
   submit(updates: readonly Update[], bytes: number, submitter: Submitter): void {
     const share = Math.ceil(bytes / updates.length) + UPDATE_OVERHEAD_BYTES
     if (!this.parts.mailbox.tryAcquire(share * updates.length)) throw overloaded()
-    for (const update of updates) this.post({ update, bytes: share, submitter })
+    for (const update of updates) this.mailboxes.post({ update, bytes: share, submitter })
     this.schedule()
   }
 
   submitOne(update: Update, bytes: number, submitter: Submitter): void {
     const share = bytes + UPDATE_OVERHEAD_BYTES
     if (!this.parts.mailbox.tryAcquire(share)) throw overloaded()
-    this.post({ update, bytes: share, submitter })
+    this.mailboxes.post({ update, bytes: share, submitter })
     this.schedule()
   }
 
@@ -236,9 +153,7 @@ export class ActorHost implements Intake {
         if (result instanceof ApiError) reject(result)
         else resolve(result as R)
       }
-      const mail: CommandMail = { kind, args, partition, bytes: share, done }
-      if (kind.isBeforeUpdates) this.beforeUpdates.push(mail)
-      else this.afterUpdates.push(mail)
+      this.mailboxes.postCommand({ kind, args, partition, bytes: share, done })
       this.schedule()
     })
   }
@@ -260,7 +175,7 @@ export class ActorHost implements Intake {
 
   /** Whether something waits or is in flight. */
   get isBusy(): boolean {
-    return this.flushing || this.scheduled || this.hasMail || !this.backlog.isEmpty
+    return this.flushing || this.scheduled || this.hasMail || !this.mailboxes.backlog.isEmpty
   }
 
   /** Resolves when nothing waits and nothing is in flight. */
@@ -288,25 +203,17 @@ export class ActorHost implements Intake {
   }
 
   private get hasMail(): boolean {
-    const { waiting, beforeUpdates, afterUpdates } = this
-    return waiting.length > 0 || beforeUpdates.length > 0 || afterUpdates.length > 0 || this.hasBacklog
+    const { isEmpty, backlog } = this.mailboxes
+    return !isEmpty || (backlog.isReady && this.takesBacklog)
   }
 
-  /** Whether something that waits behind others may be evaluated. */
-  private get hasBacklog(): boolean {
-    return this.backlog.isReady && this.pendingBytes <= BACKLOG_EVENT_BYTES
+  /** Whether what waits behind others may be evaluated. */
+  private get takesBacklog(): boolean {
+    return this.pendingBytes <= BACKLOG_EVENT_BYTES
   }
 
   private get pendingBytes(): number {
     return this.parts.events === undefined ? 0 : this.parts.events.pendingBytes
-  }
-
-  private post(mail: Mail): void {
-    const { sender, deviceId } = mail.update
-    const number = (sender?.deviceHash ?? deviceHash(deviceId)) % this.mailboxes.length
-    const mailbox = this.mailboxes[number]!
-    if (mailbox.length === 0) this.waiting.push(number)
-    mailbox.push(mail)
   }
 
   /**
@@ -330,7 +237,7 @@ export class ActorHost implements Intake {
     if (!this.hasMail) return this.backlogLater()
     if (this.parts.prepare === undefined) return this.run()
     this.scheduled = true
-    void this.parts.prepare(this.firstUpdates()).then(this.prepared)
+    void this.parts.prepare(this.mailboxes.firstUpdates()).then(this.prepared)
   }
 
   private readonly prepared = (): void => {
@@ -340,7 +247,7 @@ export class ActorHost implements Intake {
 
   /** Comes back to what waits behind others, when the event index may have caught up. */
   private backlogLater(): void {
-    if (!this.backlog.isReady) return
+    if (!this.mailboxes.backlog.isReady) return
     this.backlogTimer ??= setTimeout(() => {
       this.backlogTimer = undefined
       this.schedule()
@@ -348,40 +255,44 @@ export class ActorHost implements Intake {
   }
 
   private run(): void {
-    this.evaluate()
-    if (this.unended === undefined) return this.close()
+    if (this.batch.evaluate(this.takesBacklog)) return this.close()
     this.flushing = true
-    setImmediate(this.endInTurns)
+    setImmediate(this.writeMore)
   }
 
-  /** Writes the many events of the commit that is open still, in turns with everything else. */
-  private readonly endInTurns = (): void => {
-    if (this.unended!.writeEvents(this.writer, this.batchEvents)) {
-      setImmediate(this.endInTurns)
-      return
-    }
-    this.unended!.end(this.writer, this.batchEvents)
-    this.unended = undefined
-    this.close()
+  /** Writes the many events of a commit in turns with everything else. */
+  private readonly writeMore = (): void => {
+    if (this.batch.writeMore()) this.close()
+    else setImmediate(this.writeMore)
+  }
+
+  /** Has something done for an update before it is evaluated; its device waits in the backlog for that. */
+  private readonly prepare = (mail: UpdateMail, missing: Unmeasured | Unwritten): void => {
+    const { backlog } = this.mailboxes
+    const { deviceId } = mail.update
+    backlog.pause(deviceId)
+    void prepareUpdate(mail, missing, this.parts, this.geofenceTexts).then(() => {
+      backlog.resume(deviceId)
+      this.schedule()
+    })
   }
 
   /** The frame is complete. */
   private close(): void {
-    this.batchBytes = this.writer.bytes === this.emptyBytes ? 0 : this.writer.bytes
-    this.wasLarge = this.batchBytes >= LARGE_FRAME_BYTES
-    if (this.batchBytes === 0) {
+    const { bytes, isLarge } = this.batch
+    if (bytes === 0) {
       this.flushing = false
       return this.tell()
     }
     this.flushing = true
     this.counters.frames++
-    this.counters.frameBytes += this.batchBytes
-    if (this.wasLarge) setImmediate(this.append)
+    this.counters.frameBytes += bytes
+    if (isLarge) setImmediate(this.append)
     else this.append()
   }
 
   private readonly append = (): void => {
-    this.parts.log.append([this.writer.take()], this.committed, this.batchEvents)
+    this.parts.log.append([this.batch.frame], this.committed, this.batch.events)
   }
 
   private readonly committed = (frame: Committed<StoredEvent>): void => {
@@ -389,209 +300,30 @@ export class ActorHost implements Intake {
     if (frame.events.length > 0) {
       this.counters.events += frame.events.length
       this.parts.events?.committed(frame)
-      this.batchEvents = []
     }
     this.tell()
   }
 
-  /** Of those that wait, in the order in which they are evaluated. */
-  private firstUpdates(): Update[] {
-    const updates: Update[] = []
-    for (const number of this.waiting) {
-      for (const { update } of this.mailboxes[number]!) {
-        if (updates.length === MOST_PREPARED) return updates
-        updates.push(update)
-      }
-    }
-    for (const { update } of this.backlog.firsts()) {
-      if (updates.length === MOST_PREPARED) return updates
-      updates.push(update)
-    }
-    return updates
-  }
-
-  /** Empties the mailboxes into one frame, up to its bound. */
-  private evaluate(): void {
-    const { writer } = this
-    const time = this.parts.clock.now()
-    writer.begin(time)
-    this.emptyBytes = writer.bytes
-    this.applyCommands(this.beforeUpdates, time)
-    const waiting = this.waiting
-    this.waiting = []
-    this.lookedAt = performance.now()
-    this.evaluateUntil = this.lookedAt + EVALUATION_MS
-    this.isLate = false
-    const unfinished: number[] = []
-    for (const number of waiting) {
-      if (writer.bytes < FRAME_BYTES && !this.isLate && this.unended === undefined) {
-        this.applyMail(number, time)
-        if (this.mailboxes[number]!.length > 0) unfinished.push(number)
-      } else this.waiting.push(number)
-    }
-    // Behind those that had no turn at all.
-    this.waiting.push(...unfinished)
-    this.applyBacklog(time)
-    this.applyCommands(this.afterUpdates, time)
-  }
-
-  private applyMail(number: number, time: number): void {
-    const { writer, backlog } = this
-    const partition = this.parts.partitions[number]!
-    const mailbox = this.mailboxes[number]!
-    partition.begin(writer, time, this.parts.registry.revision)
-    let taken = 0
-    while (
-      taken < mailbox.length &&
-      writer.bytes + partition.eventBytes < FRAME_BYTES &&
-      (taken === 0 || !this.isLate)
-    ) {
-      const mail = mailbox[taken++]!
-      if (mail.submitter.isBehind || backlog.has(mail.update.deviceId) || !this.apply(mail, partition))
-        backlog.push(mail)
-    }
-    this.endCommit(partition)
-    // Setting the length of an array to 0 leaves V8's compiled code, and a new one costs next to nothing.
-    this.mailboxes[number] = taken === mailbox.length ? [] : mailbox.slice(taken)
-  }
-
-  /** After all others, who have had their time: what waits behind them has its own. */
-  private applyBacklog(time: number): void {
-    const { backlog, writer } = this
-    // To bring a large frame to the disk takes long. Those who came meanwhile get one of their own first.
-    if (this.unended !== undefined || !this.hasBacklog || (this.wasLarge && this.told.length > 0)) return
-    this.lookedAt = performance.now()
-    const until = this.lookedAt + BACKLOG_MS
-    do {
-      const mail = backlog.first()!
-      const { deviceId } = mail.update
-      const partition = this.partitionOf(deviceId)
-      partition.begin(writer, time, this.parts.registry.revision)
-      if (this.apply(mail, partition)) backlog.taken(deviceId)
-      this.endCommit(partition)
-    } while (
-      this.unended === undefined &&
-      backlog.isReady &&
-      writer.bytes < FRAME_BYTES &&
-      performance.now() < until
-    )
-  }
-
-  /** Ends the commit of a partition, or leaves that to turns after this one: the frame takes nothing else then. */
-  private endCommit(partition: Partition): void {
-    if (partition.isLong) this.unended = partition
-    else partition.end(this.writer, this.batchEvents)
-  }
-
-  /** Applies one update; false: it needs something first, and its device waits in the backlog for that. */
-  private apply(mail: Mail, partition: Partition): boolean {
-    const { update, submitter } = mail
-    const { rateLimited, wantsUser } = submitter
-    const view = this.parts.registry.scope(update.scope)
-    const measuring = mail.measured ?? (this.parts.measurer && 'elsewhere')
-    const { zoneHits } = partition
-    const writing = mail.isWritten ? undefined : 'before'
-    const result = partition.apply(update, view, this.writer, rateLimited, wantsUser, measuring, writing)
-    // Within a zone an update takes hardly more than looking at the clock, but for a user who is told of many stays.
-    const isCheap = partition.zoneHits !== zoneHits && !wantsUser
-    if (!isCheap || this.told.length % UPDATES_A_LOOK === 0) this.look(submitter, partition.meetings)
-    if (result instanceof Unmeasured) {
-      void this.measure(mail, result)
-      return false
-    }
-    if (result instanceof Unwritten) {
-      void this.write(mail, result)
-      return false
-    }
-    this.told.push(mail)
-    if (result === RATE_LIMITED) {
-      this.counters.rateLimited++
-      this.results.push(tooFast())
-    } else if (result === TOO_MANY_EVENTS) {
-      this.results.push(tooManyEvents())
-    } else if (result === TOO_MANY_RECORDS) {
-      this.results.push(tooManyRecords())
-    } else {
-      if (result.repeated) this.counters.repeats++
-      else this.counters.updates++
-      this.results.push(result)
-    }
-    return true
-  }
-
-  /** Looks at the clock, after an update of theirs. */
-  private look(submitter: Submitter, meetings: number): void {
-    const now = performance.now()
-    if (meetings >= DEAR_MEETINGS && now - this.lookedAt >= DEAR_MS) submitter.isBehind = true
-    this.lookedAt = now
-    this.isLate ||= now >= this.evaluateUntil
-  }
-
-  /** Has an update measured; its device waits for that. */
-  private async measure(mail: Mail, unmeasured: Unmeasured): Promise<void> {
-    const { deviceId } = mail.update
-    this.backlog.pause(deviceId)
-    mail.measured = await measureElsewhere(this.parts.measurer!, unmeasured)
-    this.backlog.resume(deviceId)
-    this.schedule()
-  }
-
-  /** Has written, in turns with others, what its events say of geofences; its device waits for that. */
-  private async write(mail: Mail, { geofences }: Unwritten): Promise<void> {
-    const { deviceId, scope } = mail.update
-    this.backlog.pause(deviceId)
-    const slice = new Slice()
-    // The batch that it was in goes first.
-    await slice.next()
-    for (const geofence of geofences) {
-      if (slice.isOver) await slice.next()
-      const { index } = this.parts.registry.scope(scope)
-      const slot = index.slotOf(geofence.id)
-      // What was edited meanwhile is evaluated as it is then.
-      if (slot < 0 || index.geofence(slot) !== geofence) continue
-      this.geofenceTexts.get(geofence, () => geofenceText(geofence, index.outline(slot)))
-    }
-    mail.isWritten = true
-    this.backlog.resume(deviceId)
-    this.schedule()
-  }
-
-  private applyCommands(waiting: CommandMail[], time: number): void {
-    const { writer, removed } = this
-    let taken = 0
-    while (this.unended === undefined && taken < waiting.length && writer.bytes < FRAME_BYTES) {
-      const mail = waiting[taken++]!
-      const { partition, kind, args } = mail
-      partition.begin(writer, time, this.parts.registry.revision)
-      this.executed.push({ mail, result: kind.apply(partition, args, { writer, time, removed }) })
-      this.endCommit(partition)
-    }
-    if (taken > 0) waiting.splice(0, taken)
-  }
-
   /** The batch is durable: tells everybody, lets readers in, and goes on. */
   private tell(): void {
-    const { told, results, executed, observer } = this
-    if (observer !== undefined) this.show(observer)
+    const { mails, results, executed } = this.batch
+    if (this.observer !== undefined) this.show(this.observer)
     let bytes = 0
-    for (const mail of told) bytes += mail.bytes
+    for (const mail of mails) bytes += mail.bytes
     this.parts.mailbox.release(bytes)
     this.adaptRoom(bytes)
-    for (let i = 0; i < told.length; i++) {
-      const { update, submitter } = told[i]!
+    for (let i = 0; i < mails.length; i++) {
+      const { update, submitter } = mails[i]!
       const result = results[i]!
       if (result instanceof ApiError) submitter.refused(result, update)
       else submitter.applied(result, update)
     }
-    this.lastBatch = told.length
-    told.length = 0
-    results.length = 0
-    for (const { mail, result } of executed) {
-      this.parts.mailbox.release(mail.bytes)
-      mail.done(result)
+    for (const { command, result } of executed) {
+      this.parts.mailbox.release(command.bytes)
+      command.done(result)
     }
-    executed.length = 0
-    this.removed.length = 0
+    this.lastBatch = mails.length
+    this.batch.clear()
     const readers = this.readers
     this.readers = []
     for (const read of readers) read()
@@ -601,16 +333,17 @@ export class ActorHost implements Intake {
 
   /** @param bytes of the batch that was told */
   private adaptRoom(bytes: number): void {
-    if (this.isLate) this.roomBytes = Math.min(MOST_ROOM_BYTES, Math.max(LEAST_ROOM_BYTES, bytes))
+    if (this.batch.isLate) this.roomBytes = Math.min(MOST_ROOM_BYTES, Math.max(LEAST_ROOM_BYTES, bytes))
     else this.roomBytes = Math.min(MOST_ROOM_BYTES, 2 * this.roomBytes)
   }
 
   private show(observer: PositionObserver): void {
-    for (const { scope, deviceId, recordId } of this.removed) observer.removed(scope, deviceId, recordId)
-    for (let i = 0; i < this.told.length; i++) {
-      const result = this.results[i]!
+    const { mails, results, removed } = this.batch
+    for (const { scope, deviceId, recordId } of removed) observer.removed(scope, deviceId, recordId)
+    for (let i = 0; i < mails.length; i++) {
+      const result = results[i]!
       if (result instanceof ApiError || result.repeated) continue
-      const { deviceId } = this.told[i]!.update
+      const { deviceId } = mails[i]!.update
       observer.moved(this.position.at(this.partitionOf(deviceId).table, result.row, deviceId))
     }
   }
@@ -618,28 +351,4 @@ export class ActorHost implements Intake {
 
 function overloaded(): ApiError {
   return new ApiError(503, 'Too many updates are waiting. Try again.', { retryAfter: 1 })
-}
-
-function tooManyEvents(): ApiError {
-  return new ApiError(
-    400,
-    'metadata: Too large, because each of the many events of this update repeats it.',
-    {
-      param: 'metadata',
-    },
-  )
-}
-
-function tooManyRecords(): ApiError {
-  return new ApiError(400, `userId: This device has already had ${MAX_RECORDS} users, which is the limit.`, {
-    param: 'userId',
-  })
-}
-
-function tooFast(): ApiError {
-  return new ApiError(429, 'Rate limit exceeded: 1 update per second and device.', {
-    param: 'deviceId',
-    type: 'second',
-    retryAfter: 1,
-  })
 }

@@ -1,0 +1,296 @@
+import type { StoredEvent } from '../events/port.ts'
+import { Unmeasured } from '../rules/measured.ts'
+import type { RegistryView } from '../rules/port.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError } from '../runtime/errors.ts'
+import type { Measurer } from '../spatial/port.ts'
+import type { RemovedRecord } from './command.ts'
+import { FrameWriter } from './commitCodec.ts'
+import type { Mailboxes, PartitionCommand, UpdateMail } from './mailboxes.ts'
+import {
+  MAX_RECORDS,
+  RATE_LIMITED,
+  TOO_MANY_EVENTS,
+  TOO_MANY_RECORDS,
+  Unwritten,
+  type Applied,
+  type Partition,
+} from './partition.ts'
+import type { Submitter } from './port.ts'
+
+/**
+ * The batch of a host: takes what waits into one frame, and keeps what everybody is told once that is durable. There is one
+ * batch at a time, so one object is used for all.
+ *
+ * Owns: the order within a batch, its bounds in bytes and time. Does not own: when it begins, durability, who is told (host.ts).
+ */
+export interface BatchParts {
+  readonly partitions: readonly Partition[]
+  readonly registry: RegistryView
+  readonly clock: Clock
+  /** Takes over where an update has much to measure. */
+  readonly measurer?: Measurer | undefined
+}
+
+/** What became of updates; they only rise. */
+export interface UpdateCounters {
+  updates: number
+  repeats: number
+  rateLimited: number
+}
+
+/** A frame is closed when it has grown this large; what is left waits for the next. */
+const FRAME_BYTES = 4 * 1024 * 1024
+/** To evaluate what makes such a frame takes milliseconds, and to write it some more: others have their turn between the two. */
+const LARGE_FRAME_BYTES = 1024 * 1024
+/**
+ * A batch that has taken this long is closed too: an update amid thousands of geofences takes milliseconds, and others
+ * must have their turn.
+ */
+const EVALUATION_MS = 10
+/**
+ * An update that took this long, and that met so many geofences, is dear: what else came with it waits behind the updates of
+ * others. Time alone would also be that of other processes: where processors are scarce, every update is now and then long.
+ */
+const DEAR_MS = 2
+const DEAR_MEETINGS = 32
+/** What waits behind the others is evaluated this long in a batch, one update at least. */
+const BACKLOG_MS = 4
+/** Updates within their zones after which the clock is looked at. */
+const UPDATES_A_LOOK = 64
+
+export class Batch {
+  /** Of each of {@link results} what it is for. */
+  readonly mails: UpdateMail[] = []
+  readonly results: (Applied | ApiError)[] = []
+  readonly executed: { readonly command: PartitionCommand; readonly result: unknown }[] = []
+  readonly removed: RemovedRecord[] = []
+  /** Of the frame, in their order. */
+  events: StoredEvent[] = []
+  /** It has had its time: something may be left for the next. */
+  isLate = false
+
+  readonly #parts: BatchParts
+  readonly #waiting: Mailboxes
+  readonly #counters: UpdateCounters
+  readonly #prepare: (mail: UpdateMail, missing: Unmeasured | Unwritten) => void
+  readonly #writer = new FrameWriter()
+  /** Of a frame without commits. */
+  #emptyBytes = 0
+  /** Whose commit has many events that are not all written; it is the last of the frame. */
+  #unended: Partition | undefined
+  #wasLarge = false
+  /** Of `performance.now()`. */
+  #evaluateUntil = 0
+  /** When the clock was looked at last, of `performance.now()`. */
+  #lookedAt = 0
+
+  /** @param prepare told of an update that something has to be done for first: its device waits in the backlog for that */
+  constructor(
+    parts: BatchParts,
+    waiting: Mailboxes,
+    counters: UpdateCounters,
+    prepare: (mail: UpdateMail, missing: Unmeasured | Unwritten) => void,
+  ) {
+    this.#parts = parts
+    this.#waiting = waiting
+    this.#counters = counters
+    this.#prepare = prepare
+  }
+
+  /** Bytes of the frame; 0 where it has no commit. */
+  get bytes(): number {
+    const { bytes } = this.#writer
+    return bytes === this.#emptyBytes ? 0 : bytes
+  }
+
+  /** Whether the frame, or the one before once a new batch has begun, is so large that others should have their turn. */
+  get isLarge(): boolean {
+    return this.#wasLarge
+  }
+
+  /** The frame; valid until the next batch. */
+  get frame(): Uint8Array {
+    return this.#writer.take()
+  }
+
+  /**
+   * Empties the mailboxes into one frame, up to its bound; whether the frame is complete, else {@link writeMore} is to be called.
+   * @param withBacklog whether what waits behind others may be taken, too
+   */
+  evaluate(withBacklog: boolean): boolean {
+    const writer = this.#writer
+    const waiting = this.#waiting
+    const time = this.#parts.clock.now()
+    writer.begin(time)
+    this.#emptyBytes = writer.bytes
+    this.#applyCommands(waiting.beforeUpdates, time)
+    const indices = waiting.waiting
+    waiting.waiting = []
+    this.#lookedAt = performance.now()
+    this.#evaluateUntil = this.#lookedAt + EVALUATION_MS
+    this.isLate = false
+    const unfinished: number[] = []
+    for (const index of indices) {
+      if (writer.bytes < FRAME_BYTES && !this.isLate && this.#unended === undefined) {
+        this.#applyUpdates(index, time)
+        if (waiting.boxes[index]!.length > 0) unfinished.push(index)
+      } else waiting.waiting.push(index)
+    }
+    // Behind those that had no turn at all.
+    waiting.waiting.push(...unfinished)
+    if (withBacklog) this.#applyBacklog(time)
+    this.#applyCommands(waiting.afterUpdates, time)
+    if (this.#unended !== undefined) return false
+    this.#wasLarge = this.bytes >= LARGE_FRAME_BYTES
+    return true
+  }
+
+  /** Writes some of the many events of the last commit; whether the frame is complete. */
+  writeMore(): boolean {
+    const partition = this.#unended!
+    if (partition.writeEvents(this.#writer, this.events)) return false
+    partition.end(this.#writer, this.events)
+    this.#unended = undefined
+    this.#wasLarge = this.bytes >= LARGE_FRAME_BYTES
+    return true
+  }
+
+  /** Forgets what everybody has been told. */
+  clear(): void {
+    this.mails.length = 0
+    this.results.length = 0
+    this.executed.length = 0
+    this.removed.length = 0
+    if (this.events.length > 0) this.events = []
+  }
+
+  #applyUpdates(index: number, time: number): void {
+    const writer = this.#writer
+    const { backlog, boxes } = this.#waiting
+    const partition = this.#parts.partitions[index]!
+    const box = boxes[index]!
+    partition.begin(writer, time, this.#parts.registry.revision)
+    let taken = 0
+    while (
+      taken < box.length &&
+      writer.bytes + partition.eventBytes < FRAME_BYTES &&
+      (taken === 0 || !this.isLate)
+    ) {
+      const mail = box[taken++]!
+      if (mail.submitter.isBehind || backlog.has(mail.update.deviceId) || !this.#apply(mail, partition))
+        backlog.push(mail)
+    }
+    this.#endCommit(partition)
+    // Setting the length of an array to 0 leaves V8's compiled code, and a new one costs next to nothing.
+    boxes[index] = taken === box.length ? [] : box.slice(taken)
+  }
+
+  /** After all others, who have had their time: what waits behind them has its own. */
+  #applyBacklog(time: number): void {
+    const writer = this.#writer
+    const { backlog } = this.#waiting
+    // To bring a large frame to the disk takes long. Those who came meanwhile get one of their own first.
+    const isOthers = this.#wasLarge && this.mails.length > 0
+    if (this.#unended !== undefined || !backlog.isReady || isOthers) return
+    this.#lookedAt = performance.now()
+    const until = this.#lookedAt + BACKLOG_MS
+    do {
+      const mail = backlog.first()!
+      const { deviceId } = mail.update
+      const partition = this.#parts.partitions[this.#waiting.indexOf(mail.update)]!
+      partition.begin(writer, time, this.#parts.registry.revision)
+      if (this.#apply(mail, partition)) backlog.taken(deviceId)
+      this.#endCommit(partition)
+    } while (
+      this.#unended === undefined &&
+      backlog.isReady &&
+      writer.bytes < FRAME_BYTES &&
+      performance.now() < until
+    )
+  }
+
+  #applyCommands(waiting: PartitionCommand[], time: number): void {
+    const writer = this.#writer
+    const { removed } = this
+    let taken = 0
+    while (this.#unended === undefined && taken < waiting.length && writer.bytes < FRAME_BYTES) {
+      const command = waiting[taken++]!
+      const { partition, kind, args } = command
+      partition.begin(writer, time, this.#parts.registry.revision)
+      this.executed.push({ command, result: kind.apply(partition, args, { writer, time, removed }) })
+      this.#endCommit(partition)
+    }
+    if (taken > 0) waiting.splice(0, taken)
+  }
+
+  /** Ends the commit of a partition, or leaves that to {@link writeMore}: the frame takes nothing else then. */
+  #endCommit(partition: Partition): void {
+    if (partition.isLong) this.#unended = partition
+    else partition.end(this.#writer, this.events)
+  }
+
+  /** Applies one update; false: something has to be done for it first, and its device waits in the backlog for that. */
+  #apply(mail: UpdateMail, partition: Partition): boolean {
+    const { update, submitter } = mail
+    const { rateLimited, wantsUser } = submitter
+    const view = this.#parts.registry.scope(update.scope)
+    const measuring = mail.measured ?? (this.#parts.measurer && 'elsewhere')
+    const { zoneHits } = partition
+    const writing = mail.isWritten ? undefined : 'before'
+    const result = partition.apply(update, view, this.#writer, rateLimited, wantsUser, measuring, writing)
+    // Within a zone an update takes hardly more than looking at the clock, but for a user who is told of many stays.
+    const isCheap = partition.zoneHits !== zoneHits && !wantsUser
+    if (!isCheap || this.mails.length % UPDATES_A_LOOK === 0) this.#look(submitter, partition.meetings)
+    if (result instanceof Unmeasured || result instanceof Unwritten) {
+      this.#prepare(mail, result)
+      return false
+    }
+    this.mails.push(mail)
+    if (result === RATE_LIMITED) {
+      this.#counters.rateLimited++
+      this.results.push(tooFast())
+    } else if (result === TOO_MANY_EVENTS) {
+      this.results.push(tooManyEvents())
+    } else if (result === TOO_MANY_RECORDS) {
+      this.results.push(tooManyRecords())
+    } else {
+      if (result.repeated) this.#counters.repeats++
+      else this.#counters.updates++
+      this.results.push(result)
+    }
+    return true
+  }
+
+  /** Looks at the clock, after an update of theirs. */
+  #look(submitter: Submitter, meetings: number): void {
+    const now = performance.now()
+    if (meetings >= DEAR_MEETINGS && now - this.#lookedAt >= DEAR_MS) submitter.isBehind = true
+    this.#lookedAt = now
+    this.isLate ||= now >= this.#evaluateUntil
+  }
+}
+
+function tooManyEvents(): ApiError {
+  return new ApiError(
+    400,
+    'metadata: Too large, because each of the many events of this update repeats it.',
+    {
+      param: 'metadata',
+    },
+  )
+}
+
+function tooManyRecords(): ApiError {
+  return new ApiError(400, `userId: This device has already had ${MAX_RECORDS} users, which is the limit.`, {
+    param: 'userId',
+  })
+}
+
+function tooFast(): ApiError {
+  return new ApiError(429, 'Rate limit exceeded: 1 update per second and device.', {
+    param: 'deviceId',
+    type: 'second',
+    retryAfter: 1,
+  })
+}

@@ -1,0 +1,85 @@
+import { Backlog } from '../runtime/backlog.ts'
+import { deviceHash } from '../model/deviceHash.ts'
+import type { Update } from '../model/update.ts'
+import type { Measured } from '../rules/measured.ts'
+import type { Command } from './command.ts'
+import type { Partition } from './partition.ts'
+import type { Submitter } from './port.ts'
+
+/** An update that waits. */
+export interface UpdateMail {
+  readonly update: Update
+  /** In the bound. */
+  readonly bytes: number
+  readonly submitter: Submitter
+  /** What was measured for it before it is evaluated. */
+  measured?: Measured
+  /** Whether what its events say of geofences was written before. */
+  isWritten?: boolean
+}
+
+/** A command that waits. */
+export interface PartitionCommand extends Command {
+  readonly partition: Partition
+  /** In the bound. */
+  readonly bytes: number
+  readonly done: (result: unknown) => void
+}
+
+/** Updates that are looked at for what a batch needs; a batch is mostly smaller. */
+const MOST_PREPARED = 4096
+
+/** What waits for a batch of a host, in the order in which it is taken. */
+export class Mailboxes {
+  /** Commands that are applied before the updates of a batch. */
+  readonly beforeUpdates: PartitionCommand[] = []
+  /** Updates by the index of their partition. */
+  readonly boxes: UpdateMail[][]
+  /** Indices of the partitions with updates, in the order in which they arrived. */
+  waiting: number[] = []
+  /** Updates of devices that let others go first. */
+  readonly backlog = new Backlog<UpdateMail>()
+  readonly afterUpdates: PartitionCommand[] = []
+
+  constructor(partitions: number) {
+    this.boxes = Array.from({ length: partitions }, () => [])
+  }
+
+  /** Whether nothing waits but for the backlog. */
+  get isEmpty(): boolean {
+    return this.waiting.length === 0 && this.beforeUpdates.length === 0 && this.afterUpdates.length === 0
+  }
+
+  /** The index of the partition that all updates of a device go through. */
+  indexOf({ sender, deviceId }: Pick<Update, 'sender' | 'deviceId'>): number {
+    return (sender?.deviceHash ?? deviceHash(deviceId)) % this.boxes.length
+  }
+
+  post(mail: UpdateMail): void {
+    const index = this.indexOf(mail.update)
+    const box = this.boxes[index]!
+    if (box.length === 0) this.waiting.push(index)
+    box.push(mail)
+  }
+
+  postCommand(command: PartitionCommand): void {
+    if (command.kind.isBeforeUpdates) this.beforeUpdates.push(command)
+    else this.afterUpdates.push(command)
+  }
+
+  /** Of the updates that wait the first, in the order in which they are evaluated. */
+  firstUpdates(): Update[] {
+    const updates: Update[] = []
+    for (const index of this.waiting) {
+      for (const { update } of this.boxes[index]!) {
+        if (updates.length === MOST_PREPARED) return updates
+        updates.push(update)
+      }
+    }
+    for (const { update } of this.backlog.firsts()) {
+      if (updates.length === MOST_PREPARED) return updates
+      updates.push(update)
+    }
+    return updates
+  }
+}

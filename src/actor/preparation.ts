@@ -1,0 +1,39 @@
+import { geofenceText } from '../events/record.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
+import { measureElsewhere, Unmeasured } from '../rules/measured.ts'
+import type { RegistryView } from '../rules/port.ts'
+import { Slice } from '../runtime/slices.ts'
+import type { TextCache } from '../runtime/textCache.ts'
+import type { Measurer } from '../spatial/port.ts'
+import type { UpdateMail } from './mailboxes.ts'
+import type { Unwritten } from './partition.ts'
+
+export interface PreparationParts {
+  readonly registry: RegistryView
+  /** Takes over where an update has much to measure. */
+  readonly measurer?: Measurer | undefined
+}
+
+/** Does, elsewhere or in turns with others, what would take long in the batch of an update. The batch that it was in goes first. */
+export async function prepareUpdate(
+  mail: UpdateMail,
+  missing: Unmeasured | Unwritten,
+  { registry, measurer }: PreparationParts,
+  texts: TextCache<GeofenceProperties>,
+): Promise<void> {
+  if (missing instanceof Unmeasured) {
+    mail.measured = await measureElsewhere(measurer!, missing)
+    return
+  }
+  const slice = new Slice()
+  await slice.next()
+  for (const geofence of missing.geofences) {
+    if (slice.isOver) await slice.next()
+    const { index } = registry.scope(mail.update.scope)
+    const slot = index.slotOf(geofence.id)
+    // What was edited meanwhile is evaluated as it is then.
+    if (slot < 0 || index.geofence(slot) !== geofence) continue
+    texts.get(geofence, () => geofenceText(geofence, index.outline(slot)))
+  }
+  mail.isWritten = true
+}
