@@ -40,7 +40,7 @@ export class StreamUnfit extends Error {
 
 /** The server did not take the messages, or did not say that it did. */
 export class PublishRefused extends Error {
-  override readonly name = 'BatchRefused'
+  override readonly name = 'PublishRefused'
 }
 
 export interface NatsMessage {
@@ -145,7 +145,7 @@ export class NatsStream {
 
   /**
    * Appends one to {@link BATCH_MESSAGES} messages; resolves once they are stored.
-   * @throws BatchRefused: whether they are stored is then for the next connection to see
+   * @throws {PublishRefused} whether they are stored is then for the next connection to see
    */
   async append(messages: readonly NatsMessage[]): Promise<void> {
     const connection = this.#connection

@@ -446,10 +446,12 @@ export class Exchange implements Reply, BodyHolder {
     headers: string | undefined,
   ): void {
     this.#beginAnswer()
-    const write = (): void => this.#writeNow(status, contentType, content, headers)
-    if (!this.#isLast) write()
+    if (!this.#isLast) return this.#writeNow(status, contentType, content, headers)
+    // Bytes are valid during the call only: until they are written, the answer to somebody else may take their place.
+    const kept = typeof content === 'string' ? content : Uint8Array.from(content)
+    const write = (): void => this.#writeNow(status, contentType, kept, headers)
     // While it waits for its answer, uWebSockets.js cuts off who sends another request: so nothing after it is read.
-    else if (this.#isWhole || this.#isCutOff || status === 413 || this.#shared.draining) setImmediate(write)
+    if (this.#isWhole || this.#isCutOff || status === 413 || this.#shared.draining) setImmediate(write)
     // Not begun before the end of the body: an answer that has begun cannot close the connection.
     else this.#endAnswer = () => setImmediate(write)
   }

@@ -57,7 +57,7 @@ export interface Answer {
   readonly pieces?: readonly string[]
   /** In place of all: a text that is not the API's JSON. */
   readonly text?: { readonly contentType: string; readonly content: string }
-  /** In place of all: a file. With an `etag` (no quotes), a client that has this version is answered 304. */
+  /** In place of all: a file, or bytes that need to be valid only until `send` returns. With an `etag` (no quotes), a client that has this version is answered 304. */
   readonly bytes?: { readonly contentType: string; readonly content: Uint8Array; readonly etag?: string }
   /** In place of all: an answer that is made while it is sent. */
   readonly stream?: AnswerStream

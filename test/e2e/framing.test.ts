@@ -140,3 +140,19 @@ t.test('no answer has a header that names the server or what it is made of', asy
     t.notMatch(head, /^(?:uwebsockets|server|x-powered-by):/im, request.slice(0, 40))
   }
 })
+
+t.test('chunked requests that are answered at the same time get an answer each of their own', async (t) => {
+  const wrong: string[] = []
+  const one = async (deviceId: string) => {
+    const body = JSON.stringify({ deviceId, latitude: 0, longitude: 0, accuracy: 5 })
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    const { received } = await exchange(
+      `POST /v1/track HTTP/1.1\r\nHost: x\r\n${auth}Transfer-Encoding: chunked\r\n\r\n${chunks}`,
+    )
+    if (!received.includes(`"deviceId":"${deviceId}"`))
+      wrong.push(`${deviceId}: ${received.split('\r\n\r\n')[1]}`)
+  }
+  for (let round = 0; round < 10; round++)
+    await Promise.all(Array.from({ length: 30 }, (_, i) => one(`own-${round}-${'x'.repeat(i)}`)))
+  t.strictSame(wrong, [])
+})
