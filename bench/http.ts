@@ -76,7 +76,7 @@ async function prepare(folder: string, generator: Generator) {
   const bare = new HttpContender('bare', await startBare(folder, 'bare', shape), workload, generator)
   const bareFsync = new HttpContender(
     'bareFsync',
-    await startBare(folder, 'bareFsync', shape, { flush: 'gathered' }),
+    await startBare(folder, 'bareFsync', shape, { flushes: true }),
     workload,
     generator,
   )

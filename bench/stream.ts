@@ -128,7 +128,7 @@ async function main(): Promise<number> {
   const folder = benchFolder('stream')
   const bare = {
     bare: await startBareStream(folder, 'bare'),
-    bareFsync: await startBareStream(folder, 'bareFsync', { flush: 'gathered' }),
+    bareFsync: await startBareStream(folder, 'bareFsync', { flushes: true }),
   }
   const cases = CASES.filter(
     (single) =>

@@ -3,10 +3,9 @@
  * sends as many bytes back as Ringfence does, with the same headers. It evaluates and stores nothing.
  *
  * With `--log FILE` it answers only after its bytes are on disk ({@link Flusher}): one write and one fdatasync cover
- * everything that arrived while the last flush was under way; `--gather MS` lets a batch gather before that. With
- * `--deferred` there is no flush, and it answers in the next turn of the event loop: what answering later alone costs.
+ * everything that arrived while the last flush was under way; `--gather MS` lets a batch gather before that.
  *
- * Usage: node bench/load/bare.ts --answer FILE [--log FILE [--gather MS] | --deferred]; prints `listening <port>`.
+ * Usage: node bench/load/bare.ts --answer FILE [--log FILE [--gather MS]]; prints `listening <port>`.
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -23,7 +22,6 @@ const { values: options } = parseArgs({
     answer: { type: 'string' },
     log: { type: 'string' },
     gather: { type: 'string', default: '0' },
-    deferred: { type: 'boolean', default: false },
   },
 })
 if (options.answer === undefined) throw new Error('--answer FILE is needed')
@@ -85,25 +83,20 @@ function answerLate({ res, aborted }: Waiting): void {
   if (!aborted) res.cork(() => respond(res))
 }
 
-/** After its own event-loop turn, or once it is durable: the answer comes from another callback than the request. */
+/** Once it is durable: the answer comes from another callback than the request. */
 function answerLater(res: HttpResponse): void {
   const waiting = { res, aborted: false }
   res.onAborted(() => {
     waiting.aborted = true
   })
   readTrack(res, ({ latitude, longitude }) => {
-    if (flusher === undefined) {
-      seen += latitude
-      setImmediate(answerLate, waiting)
-      return
-    }
-    flusher.row(latitude, longitude, Date.now())
-    flusher.wait(waiting)
+    flusher!.row(latitude, longitude, Date.now())
+    flusher!.wait(waiting)
   })
 }
 
 App()
-  .post('/v1/track', flusher === undefined && !options.deferred ? answerAtOnce : answerLater)
+  .post('/v1/track', flusher === undefined ? answerAtOnce : answerLater)
   .listen('127.0.0.1', 0, (socket) => {
     if (!socket) throw new Error('cannot listen')
     console.log(`listening ${us_socket_local_port(socket)}`)

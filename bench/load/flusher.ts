@@ -41,12 +41,6 @@ export class Flusher<Waiting> {
     this.#rows++
   }
 
-  text(bytes: Uint8Array): void {
-    this.#reserve(bytes.length)
-    this.#bytes.set(bytes, this.#used)
-    this.#used += bytes.length
-  }
-
   /** Of what was put in before. */
   wait(waiting: Waiting): void {
     this.#waiting.push(waiting)

@@ -116,19 +116,8 @@ const GATHER_MS = 2
 
 /** What a bare server does before it acknowledges; see bare.ts and bareStream.ts. */
 export interface BareWork {
-  /** Flushes a row for each update: all that came while the last flush was under way, or what gathered as with Ringfence. */
-  readonly flush?: 'at once' | 'gathered'
-}
-
-export interface BareHttpWork extends BareWork {
-  /** Answers in another turn of the event loop, without a flush. */
-  readonly deferred?: boolean
-}
-
-export interface BareStreamWork extends BareWork {
-  readonly devices?: boolean
-  readonly index?: boolean
-  readonly plain?: boolean
+  /** Flushes a row for each update, gathered as Ringfence does. */
+  readonly flushes?: boolean
 }
 
 /** Starts the bare handler of HTTP; its name is that of its files. */
@@ -136,31 +125,23 @@ export function startBare(
   folder: string,
   name: string,
   shape: AnswerShape,
-  work: BareHttpWork = {},
+  work: BareWork = {},
 ): Promise<ServerProcess> {
   const answerFile = join(folder, `${name}.answer.json`)
   writeFileSync(answerFile, JSON.stringify(shape))
   const args = ['--answer', answerFile, ...flushArgs(folder, name, work)]
-  if (work.deferred) args.push('--deferred')
   return launchBare(folder, name, ['bench/load/bare.ts', ...args])
 }
 
 /** Starts the bare handler of streams; its name is that of its files. */
-export function startBareStream(
-  folder: string,
-  name: string,
-  work: BareStreamWork = {},
-): Promise<ServerProcess> {
+export function startBareStream(folder: string, name: string, work: BareWork = {}): Promise<ServerProcess> {
   const args = ['--proto', PROTO_FILE, ...flushArgs(folder, name, work)]
-  if (work.devices) args.push('--devices')
-  if (work.index) args.push('--index', join(folder, `${name}.db`))
-  if (work.plain) args.push('--plain')
   return launchBare(folder, name, ['bench/load/bareStream.ts', ...args])
 }
 
-function flushArgs(folder: string, name: string, { flush }: BareWork): string[] {
-  if (flush === undefined) return []
-  return ['--log', join(folder, `${name}.rows`), '--gather', flush === 'gathered' ? String(GATHER_MS) : '0']
+function flushArgs(folder: string, name: string, { flushes }: BareWork): string[] {
+  if (flushes !== true) return []
+  return ['--log', join(folder, `${name}.rows`), '--gather', String(GATHER_MS)]
 }
 
 /** Starts the bare server that hands messages like this one to many. */

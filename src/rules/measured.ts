@@ -18,7 +18,7 @@ import type { GeofenceIndex, Measurer } from '../spatial/port.ts'
  */
 const MUCH_MICROSECONDS = 5000
 /**
- * Estimated microseconds, fitted to bench/micro/measuring.ts: of a circle; of a polygon, with the square root of its
+ * Estimated microseconds, fitted to the bench `measuring` at the git tag benches-2026-11: of a circle; of a polygon, with the square root of its
  * corners; and for each corner under an accuracy disc of {@link WIDE_METERS}, in proportion under a smaller one.
  */
 const CIRCLE_MICROSECONDS = 0.05
