@@ -4,6 +4,8 @@ import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { EventFeed } from '../events/feed.ts'
 import type { PlacedEvent, StoredEvent } from '../events/port.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { keepRunning, type RetryPauses } from '../runtime/retry.ts'
+import { TroubleOnce } from '../runtime/troubles.ts'
 import type { NatsPlace } from './natsPlace.ts'
 import { BATCH_MESSAGES, NatsStream, type NatsMessage } from './natsStream.ts'
 import { addressOf, subjectOf } from '../model/eventSubject.ts'
@@ -12,9 +14,7 @@ import { addressOf, subjectOf } from '../model/eventSubject.ts'
 const BATCH_BYTES = 2 * 1024 * 1024
 /** For the headers of a message, and what is not known of a stream's settings. */
 const HEADER_BYTES = 1024
-/** Between two attempts to connect, growing from the first to the second. */
-const RETRY_MS = 250
-const MAX_RETRY_MS = 10_000
+const PAUSES: RetryPauses = { firstMs: 250, lastMs: 10_000, isSpread: true }
 /** A stop waits this long for the batch under way; whether it was stored, the next start sees. */
 const STOP_MS = 5000
 
@@ -60,8 +60,7 @@ export class NatsBridge {
   readonly #stopped = new AbortController()
   #running: Promise<void> = Promise.resolve()
   #server: string | undefined
-  #reason = 'connecting'
-  #retryMs = RETRY_MS
+  readonly #trouble: TroubleOnce
   #published = 0
   #omitted = 0
 
@@ -81,6 +80,10 @@ export class NatsBridge {
     this.#connection = parts.connection
     this.#encode = parts.encode
     this.#logger = parts.logger
+    // A failure outside of this process needs no stack.
+    this.#trouble = new TroubleOnce((error) =>
+      this.#logger.warn(failureFields(error), 'cannot publish events to NATS; retrying'),
+    )
   }
 
   get status(): BridgeStatus {
@@ -118,35 +121,27 @@ export class NatsBridge {
     await this.#place.save()
   }
 
-  async #run(): Promise<void> {
+  #run(): Promise<void> {
     const { signal } = this.#stopped
-    while (!signal.aborted) {
-      try {
-        await this.#session(signal)
-      } catch (error) {
-        this.#tell(error as Error)
-      }
-      // Of many servers that a NATS has lost, not all come back at the same moment.
-      await sleep(this.#retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
-      this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS)
-    }
+    const failed = (error: Error): void => this.#trouble.tell(error)
+    return keepRunning((worked) => this.#session(signal, worked), { pauses: PAUSES, signal, failed })
   }
 
   /** One connection, to its end; throws what ended it. */
-  async #session(stopped: AbortSignal): Promise<void> {
+  async #session(stopped: AbortSignal, worked: () => void): Promise<void> {
     const stream = await NatsStream.open(this.#connection)
     try {
       const from = await this.#resumeAt(stream)
       this.#place.set(from)
       this.#server = stream.server
-      this.#reason = ''
+      this.#trouble.clear()
       this.#logger.info({ server: stream.server, behind: this.status.lag }, 'publishing events to NATS')
       const ended = AbortSignal.any([stopped, stream.ended])
       for await (const { events, place } of this.#feed.follow('all', from, BATCH_MESSAGES, ended)) {
         for (const batch of this.#batches(events, stream.maxMessageBytes - HEADER_BYTES)) {
           await stream.append(batch)
           this.#published += batch.length
-          this.#retryMs = RETRY_MS
+          worked()
         }
         this.#place.set(place)
       }
@@ -211,13 +206,5 @@ export class NatsBridge {
 
   #messageOf(event: StoredEvent): NatsMessage {
     return { subject: subjectOf(event), id: event.id, data: this.#encode(event.json) }
-  }
-
-  /** Logs a reason once, not at each attempt; where it lies outside of this process, without a stack. */
-  #tell(error: Error): void {
-    const { message: reason } = error
-    if (reason !== this.#reason)
-      this.#logger.warn(failureFields(error), 'cannot publish events to NATS; retrying')
-    this.#reason = reason
   }
 }

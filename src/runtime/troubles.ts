@@ -28,3 +28,24 @@ export class Troubles {
     this.#log(error)
   }
 }
+
+/** Tells the log why something does not work once, not at each attempt, until there is another reason. */
+export class TroubleOnce {
+  readonly #log: (error: Error) => void
+  #reason: string | undefined
+
+  constructor(log: (error: Error) => void) {
+    this.#log = log
+  }
+
+  tell(error: Error): void {
+    const isNew = error.message !== this.#reason
+    this.#reason = error.message
+    if (isNew) this.#log(error)
+  }
+
+  /** It works again. */
+  clear(): void {
+    this.#reason = undefined
+  }
+}

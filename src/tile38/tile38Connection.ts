@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, type RedisClientType } from '@redis/client'
 import { systemReason, failureFields } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { keepRunning, type RetryPauses } from '../runtime/retry.ts'
+import { TroubleOnce } from '../runtime/troubles.ts'
 import {
   Tile38Refused,
   Tile38Unreachable,
@@ -16,9 +18,8 @@ const CONNECT_MS = 3000
 const ANSWER_MS = 5000
 /** How often a silent connection is asked whether it is one. */
 const PING_MS = 2000
-/** Between two attempts to connect, growing from the first to the second. */
-const RETRY_MS = 250
-const MAX_RETRY_MS = 5000
+/** Between two attempts to connect. */
+const PAUSES: RetryPauses = { firstMs: 250, lastMs: 5000, isSpread: true }
 
 /** Where Tile38 is, and who we are. */
 export interface Tile38Address {
@@ -50,11 +51,15 @@ export class Tile38Connection implements Tile38 {
   readonly #stopped = new AbortController()
   #running: Promise<void> = Promise.resolve()
   #session: Session | undefined
-  #reason = 'connecting'
+  readonly #trouble: TroubleOnce
 
   constructor(address: Tile38Address, logger: Logger) {
     this.#address = address
     this.#logger = logger
+    // A failure outside of this process needs no stack.
+    this.#trouble = new TroubleOnce((error) =>
+      logger.warn({ url: address.url, ...failureFields(error) }, 'cannot connect to Tile38; retrying'),
+    )
   }
 
   get isConnected(): boolean {
@@ -98,39 +103,28 @@ export class Tile38Connection implements Tile38 {
     return this.#session
   }
 
-  async #run(): Promise<void> {
+  #run(): Promise<void> {
     const { signal } = this.#stopped
-    let retryMs = RETRY_MS
-    while (!signal.aborted) {
-      try {
-        const session = await Session.open(this.#address, signal)
-        retryMs = RETRY_MS
-        this.#reason = ''
-        this.#session = session
-        this.#logger.info({ url: this.#address.url }, 'connected to Tile38')
-        for (const follower of this.#followers) follower.connected()
-        throw await session.ended
-      } catch (error) {
-        const wasConnected = this.#session !== undefined
-        this.#session = undefined
-        if (!signal.aborted) this.#tell(error as Error)
-        if (wasConnected) for (const follower of this.#followers) follower.disconnected()
-      }
-      // Of many clients that a server has lost, not all come back at the same moment.
-      await sleep(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
-      retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
+    const failed = (error: Error): void => {
+      if (!signal.aborted) this.#trouble.tell(error)
     }
+    return keepRunning((connected) => this.#runSession(connected), { pauses: PAUSES, signal, failed })
   }
 
-  /** Logs a reason once, not at each attempt; where it lies outside of this process, without a stack. */
-  #tell(error: Error): void {
-    const { message: reason } = error
-    if (reason !== this.#reason)
-      this.#logger.warn(
-        { url: this.#address.url, ...failureFields(error) },
-        'cannot connect to Tile38; retrying',
-      )
-    this.#reason = reason
+  /** From connecting to what ends the connection, which is thrown. */
+  async #runSession(connected: () => void): Promise<never> {
+    const session = await Session.open(this.#address, this.#stopped.signal)
+    connected()
+    this.#trouble.clear()
+    this.#session = session
+    this.#logger.info({ url: this.#address.url }, 'connected to Tile38')
+    try {
+      for (const follower of this.#followers) follower.connected()
+      throw await session.ended
+    } finally {
+      this.#session = undefined
+      for (const follower of this.#followers) follower.disconnected()
+    }
   }
 }
 

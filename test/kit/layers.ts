@@ -115,7 +115,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['cluster/nats', ['runtime']],
   ['cluster/protocol', ['model', 'runtime', 'spatial', 'wire', 'actor']],
   ['cluster/journal', ['model', 'runtime', 'log', 'events', 'cluster/nats']],
-  ['cluster/ownership', ['log']],
+  ['cluster/ownership', ['runtime', 'log']],
   [
     'cluster/owner',
     [

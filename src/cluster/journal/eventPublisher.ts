@@ -10,7 +10,8 @@ import {
   type Progress,
   type Publication,
 } from './jetStreamPort.ts'
-import { asked, leaderMs, retryMs, type Pause } from '../../runtime/retries.ts'
+import { Backoff, type Pause } from '../../runtime/retry.ts'
+import { asked, MAX_LEADER_MS, PAUSES } from './askAgain.ts'
 
 /**
  * Publishes the events of committed frames, many frames and partitions in one batch.
@@ -146,15 +147,15 @@ export class EventPublisher {
   }
 
   async #run(): Promise<void> {
-    for (let failures = 0; this.#waiting.size > 0;) {
+    for (const backoff = new Backoff(PAUSES); this.#waiting.size > 0;) {
       const { shares, isFull } = this.#compose()
       const outcome = await this.#publish(shares)
       if (outcome === 'ahead') {
-        failures = 0
+        backoff.reset()
         if (!isFull) await this.#pause(GATHER_MS)
       } else {
-        failures++
-        await this.#pause(outcome === 'no leader' ? leaderMs(failures) : retryMs(failures))
+        const pauseMs = backoff.next()
+        await this.#pause(outcome === 'no leader' ? Math.min(pauseMs, MAX_LEADER_MS) : pauseMs)
       }
     }
     this.#isRunning = false

@@ -15,7 +15,8 @@ import {
   type LogPoint,
 } from './jetStreamRecords.ts'
 import type { Committed, LogEvent, LogFrame, PartitionLog } from '../../log/port.ts'
-import { ATTEMPTS, asked, leaderMs, retryMs, type Pause } from '../../runtime/retries.ts'
+import { Backoff, type Pause } from '../../runtime/retry.ts'
+import { ATTEMPTS, asked, MAX_LEADER_MS, PAUSES } from './askAgain.ts'
 
 /**
  * The log of a partition in its JetStream stream.
@@ -78,17 +79,18 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Pa
 }
 
 /** Shuts everybody else out; answers the claim's sequence. It has no fence, or a busy owner would always be faster. */
-async function claimPartition({ journal, owner, pause = sleep }: JetStreamLogOptions): Promise<number> {
-  for (let attempt = 1; ; attempt++) {
+function claimPartition({ journal, owner, pause = sleep }: JetStreamLogOptions): Promise<number> {
+  const claim = async () => {
     try {
       return await journal.append([claimRecord(owner)])
     } catch (error) {
+      // It may have been stored, and only the answer lost.
       const newest = await journal.last(ANY_CLAIM).catch(() => undefined)
       if (newest !== undefined && ownerOf(newest) === owner) return newest.sequence
-      if (attempt === ATTEMPTS) throw error
-      await pause(retryMs(attempt))
+      throw error
     }
   }
+  return asked(claim, pause)
 }
 
 /**
@@ -99,6 +101,7 @@ async function pointBefore(
   claim: number,
   { journal, pause = sleep }: JetStreamLogOptions,
 ): Promise<LogPoint> {
+  const backoff = new Backoff(PAUSES)
   for (let attempt = 1; ; attempt++) {
     const newest = await asked(() => journal.last(ANY_RECORD), pause)
     const point = newest === undefined ? NO_FRAME : pointOf(newest)
@@ -107,7 +110,7 @@ async function pointBefore(
     if (end === claim - 1) return point
     if ((await claimsBetween(end, claim, journal, pause)) === claim - 1 - end) return point
     if (attempt === ATTEMPTS) throw new Error(`of what is before ${claim}, messages after ${end} are missing`)
-    await pause(retryMs(attempt))
+    await pause(backoff.next())
   }
 }
 
@@ -256,14 +259,14 @@ class JetStreamLog implements PartitionLog {
    */
   async #store(messages: readonly JournalMessage[]): Promise<void> {
     const fence = this.#lastSequence
-    for (let attempt = 1; ; attempt++) {
+    for (const backoff = new Backoff(PAUSES); ;) {
       try {
         this.#lastSequence = await this.#journal.append(messages, fence)
         break
       } catch (error) {
         this.#troubled(error as Error)
         if (error instanceof LeaderMissing) {
-          await this.#pause(leaderMs(attempt))
+          await this.#pause(Math.min(backoff.next(), MAX_LEADER_MS))
           continue
         }
       }
@@ -278,7 +281,7 @@ class JetStreamLog implements PartitionLog {
       if (claim !== undefined && claim.sequence > fence) {
         throw new FencedOut(this.#partition, ownerOf(claim))
       }
-      await this.#pause(retryMs(attempt))
+      await this.#pause(backoff.next())
     }
     for (const { data } of messages) this.#bytes += data.length
   }

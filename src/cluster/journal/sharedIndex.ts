@@ -1,5 +1,6 @@
 import type { ScopeId } from '../../model/scope.ts'
 import { ApiError } from '../../runtime/errors.ts'
+import { keepRunning, type Pause, type RetryPauses } from '../../runtime/retry.ts'
 import type { EventFeed } from '../../events/feed.ts'
 import type {
   EventChange,
@@ -35,7 +36,7 @@ export interface SharedIndexParts {
   readonly feed: EventFeed
   /** Told of each failure; what failed is tried again. */
   readonly troubled: (error: Error) => void
-  readonly pause: (milliseconds: number) => Promise<unknown>
+  readonly pause: Pause
 }
 
 /** The index is further than the stream goes. */
@@ -50,7 +51,7 @@ export class EventsMissing extends Error {
   }
 }
 
-const RETRY_MS = 500
+const PAUSES: RetryPauses = { firstMs: 500, lastMs: 500 }
 /** How far the index may be behind before no more is read. */
 const PENDING_BYTES = 32 * 1024 * 1024
 const PENDING_PAUSE_MS = 10
@@ -153,22 +154,22 @@ export class SharedIndex implements EventQueries {
     }
   }
 
-  async #run(): Promise<void> {
-    const { shared, troubled, pause } = this.#parts
+  #run(): Promise<void> {
+    const { troubled, pause } = this.#parts
     const { signal } = this.#stopped
-    while (!signal.aborted) {
-      try {
-        const messages = await shared.follow(this.#sequence, signal)
-        this.#isFollowing = true
-        for await (const message of messages) {
-          await this.#take(message)
-          if (signal.aborted) return
-        }
-      } catch (error) {
-        troubled(error as Error)
+    return keepRunning(() => this.#follow(signal), { pauses: PAUSES, signal, failed: troubled, pause })
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    try {
+      const messages = await this.#parts.shared.follow(this.#sequence, signal)
+      this.#isFollowing = true
+      for await (const message of messages) {
+        await this.#take(message)
+        if (signal.aborted) return
       }
+    } finally {
       this.#isFollowing = false
-      if (!signal.aborted) await pause(RETRY_MS)
     }
   }
 

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node'
+import { retry, type RetryPauses } from '../../runtime/retry.ts'
 import { natsTrouble } from './natsTrouble.ts'
 
-/** Between two attempts, growing from the first to the second. */
-const RETRY_MS = 250
-const MAX_RETRY_MS = 5000
+const PAUSES: RetryPauses = { firstMs: 250, lastMs: 5000, isSpread: true }
 const RECONNECT_MS = 250
 const FLUSH_MS = 1000
 
@@ -83,14 +82,6 @@ export class NatsLink {
  * Does it until it works.
  * @param failed told of each attempt that failed; what it throws ends the attempts
  */
-export async function persistently<T>(work: () => Promise<T>, failed: (error: Error) => void): Promise<T> {
-  for (let pauseMs = RETRY_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_RETRY_MS)) {
-    try {
-      return await work()
-    } catch (error) {
-      failed(error as Error)
-    }
-    // Of many processes that have lost their servers, not all come back at the same moment.
-    await sleep(pauseMs * (0.5 + Math.random()))
-  }
+export function persistently<T>(work: () => Promise<T>, failed: (error: Error) => void): Promise<T> {
+  return retry(work, { pauses: PAUSES, failed })
 }

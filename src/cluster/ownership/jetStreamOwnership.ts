@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kvm, type KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Owner, Ownership, OwnershipHandlers } from '../../log/port.ts'
+import { keepRunning } from '../../runtime/retry.ts'
 import { ownerAmong } from './rendezvous.ts'
 
 /**
@@ -166,23 +167,21 @@ class HostMembership implements Ownership {
   }
 
   /** Follows a bucket for ever, from its state at the beginning on. */
-  async #watch(bucket: KV, saw: (key: string, text: string | undefined) => void): Promise<void> {
+  #watch(bucket: KV, saw: (key: string, text: string | undefined) => void): Promise<void> {
     const { signal } = this.#stopped
-    while (!signal.aborted) {
-      try {
-        const entries = await bucket.watch()
-        const stop = () => entries.stop()
-        signal.addEventListener('abort', stop)
-        for await (const entry of entries) {
-          saw(entry.key, entry.operation === 'PUT' ? entry.string() : undefined)
-          this.#planSoon()
-        }
-        signal.removeEventListener('abort', stop)
-      } catch (error) {
-        this.#troubled(error as Error)
+    const pauseMs = this.#ttlMs / RENEWALS_PER_TTL
+    const follow = async (): Promise<void> => {
+      const entries = await bucket.watch()
+      const stop = () => entries.stop()
+      signal.addEventListener('abort', stop)
+      for await (const entry of entries) {
+        saw(entry.key, entry.operation === 'PUT' ? entry.string() : undefined)
+        this.#planSoon()
       }
-      await sleep(this.#ttlMs / RENEWALS_PER_TTL, undefined, { signal }).catch(() => {})
+      signal.removeEventListener('abort', stop)
     }
+    const pauses = { firstMs: pauseMs, lastMs: pauseMs }
+    return keepRunning(follow, { pauses, signal, failed: this.#troubled })
   }
 
   #sawHost(host: string, text: string | undefined): void {

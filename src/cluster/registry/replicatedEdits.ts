@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../runtime/errors.ts'
+import { Backoff, keepRunning, type RetryPauses } from '../../runtime/retry.ts'
 import { type Change, type EditLog, MAX_CHANGES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 import { type EntryCodec, EntryUnreadable } from './entryCodec.ts'
@@ -56,7 +56,7 @@ export class ReplicatedEdits implements EditLog {
   readonly #unreadable: ReplicatedOptions['unreadable']
   readonly #troubled: (error: Error) => void
   readonly #editMs: number
-  readonly #retryMs: number
+  readonly #pauses: RetryPauses
   readonly #closed = new AbortController()
   /** Of the edit that runs now: what it committed. */
   #commits: (readonly Change[])[] | undefined
@@ -76,7 +76,7 @@ export class ReplicatedEdits implements EditLog {
     this.#unreadable = options.unreadable
     this.#troubled = options.troubled
     this.#editMs = options.editMs ?? EDIT_MS
-    this.#retryMs = options.retryMs ?? RETRY_MS
+    this.#pauses = { firstMs: options.retryMs ?? RETRY_MS, lastMs: MAX_RETRY_MS }
     // Entries come once there is memory to take them up, which whoever makes this sees to without yielding.
     void this.#follow()
   }
@@ -145,7 +145,7 @@ export class ReplicatedEdits implements EditLog {
     }
     this.#sent = sent
     try {
-      for (let attempt = 1; ; attempt++) {
+      for (const backoff = new Backoff(this.#pauses); ;) {
         let answer: number | undefined | Error
         try {
           answer = await this.#stream.append(sent.edit, entries, sent.after)
@@ -158,8 +158,7 @@ export class ReplicatedEdits implements EditLog {
           throw new ApiError(503, 'The change was made but is not visible here yet.', RETRY)
         }
         // Something is behind the sequence: what it is, this process will see.
-        const limit =
-          answer === undefined ? until : Math.min(until, performance.now() + this.#pauseMs(attempt))
+        const limit = answer === undefined ? until : Math.min(until, performance.now() + backoff.next())
         const isSeen = await this.#reaches(sent.after + 1, limit)
         const fate = isSeen ? (sent.fate as Fate) : 'unknown'
         if (fate === 'stored') return true
@@ -196,31 +195,30 @@ export class ReplicatedEdits implements EditLog {
     return true
   }
 
-  #pauseMs(attempt: number): number {
-    return Math.min(this.#retryMs * 2 ** (attempt - 1), MAX_RETRY_MS)
-  }
-
   #wake(): void {
     for (const woken of this.#waiting) woken()
   }
 
-  async #follow(): Promise<void> {
+  #follow(): Promise<void> {
     const { signal } = this.#closed
-    for (let attempt = 1; !signal.aborted; attempt++) {
-      this.#received = []
-      this.#isGapped = false
-      try {
-        this.#checkEnd(await this.#stream.lastSequence())
-        this.#following = true
-        for await (const entry of this.#stream.follow(this.#image.revision, signal)) {
-          attempt = 1
-          this.#take(entry)
-        }
-      } catch (error) {
-        if (!signal.aborted) this.#troubled(error as Error)
+    const failed = (error: Error): void => {
+      if (!signal.aborted) this.#troubled(error)
+    }
+    return keepRunning((worked) => this.#takeAll(signal, worked), { pauses: this.#pauses, signal, failed })
+  }
+
+  async #takeAll(signal: AbortSignal, worked: () => void): Promise<void> {
+    this.#received = []
+    this.#isGapped = false
+    try {
+      this.#checkEnd(await this.#stream.lastSequence())
+      this.#following = true
+      for await (const entry of this.#stream.follow(this.#image.revision, signal)) {
+        worked()
+        this.#take(entry)
       }
+    } finally {
       this.#following = false
-      await sleep(this.#pauseMs(attempt), undefined, { signal }).catch(() => {})
     }
   }
 

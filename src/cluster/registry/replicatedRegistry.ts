@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { retry } from '../../runtime/retry.ts'
 import { RegistryDatabase, removeDatabase } from '../../registry/store/database.ts'
 import { MAX_CHANGES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
@@ -66,7 +67,7 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
   let database = new RegistryDatabase(folder)
   let registry: Registry | undefined
   try {
-    const again = <T>(work: () => Promise<T>): Promise<T> => persistently(work, options)
+    const again = <T>(work: () => Promise<T>): Promise<T> => retryUnlessLost(work, options)
     const stream = await again(() => options.openStream(database.revision + 1))
     const me = database.promised ?? randomBytes(8).toString('hex')
     const origin = await again(() => originOf(stream, database, codec, options.tends ? me : undefined))
@@ -209,20 +210,15 @@ async function catchUp(
 }
 
 /** Tries it until it works, or the start is given up. */
-async function persistently<T>(
+function retryUnlessLost<T>(
   work: () => Promise<T>,
   { troubled, signal, retryMs = RETRY_MS }: ReplicatedRegistryOptions,
 ): Promise<T> {
-  for (;;) {
-    signal?.throwIfAborted()
-    try {
-      return await work()
-    } catch (error) {
-      if (error instanceof StreamBehind || (error as Error).name === 'InvalidKeys') throw error
-      troubled(error as Error)
-    }
-    await sleep(retryMs, undefined, { signal }).catch(() => {})
+  const failed = (error: Error): void => {
+    if (error instanceof StreamBehind || error.name === 'InvalidKeys') throw error
+    troubled(error)
   }
+  return retry(work, { pauses: { firstMs: retryMs, lastMs: retryMs }, failed, signal })
 }
 
 function jsonEntry(name: string, content: object): Entry {

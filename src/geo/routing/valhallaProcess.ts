@@ -24,6 +24,7 @@ import { createInterface } from 'node:readline'
 import { ROUTING_CHILD } from '../../../workers/urls.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { Backoff, type RetryPauses } from '../../runtime/retry.ts'
 import type { EngineReply, EngineRequest, OpenEngine } from './engineChild.ts'
 import {
   RoutingGone,
@@ -44,8 +45,8 @@ const TICK_MILLISECONDS = 1000
 const MAX_SILENT_TICKS = 10
 /** What a machine takes to start one that is busy with everything else. */
 const MAX_STARTING_TICKS = 60
-const FIRST_PAUSE_MILLISECONDS = 100
-const MAX_PAUSE_MILLISECONDS = 5000
+/** Between the starts of children that fail, from the second failure on. */
+const PAUSES: RetryPauses = { firstMs: 100, lastMs: 5000 }
 /** A child that has lived that long has not failed at its start. */
 const SOUND_MILLISECONDS = 30_000
 /** How long a machine on which the package could not be loaded is believed to be so. */
@@ -111,7 +112,8 @@ export class ValhallaProcess implements Valhalla {
   #child: Child | undefined
   #lastId = 0
   #usedAt = 0
-  #failures = 0
+  #hasFailed = false
+  readonly #backoff = new Backoff(PAUSES)
   #pause: NodeJS.Timeout | undefined
   #ticking: NodeJS.Timeout | undefined
   /** Until when no child is tried, of {@link performance}. */
@@ -383,16 +385,13 @@ export class ValhallaProcess implements Valhalla {
 
   /** The next start waits, the longer the more have failed. */
   #pauseAfter(livedMilliseconds: number): void {
-    this.#failures = livedMilliseconds > SOUND_MILLISECONDS ? 1 : this.#failures + 1
-    if (this.#failures === 1) return
-    const wanted = FIRST_PAUSE_MILLISECONDS * 2 ** (this.#failures - 2)
-    this.#pause = setTimeout(
-      () => {
-        this.#pause = undefined
-        this.#pump()
-      },
-      Math.min(wanted, MAX_PAUSE_MILLISECONDS),
-    )
+    const isFirst = !this.#hasFailed || livedMilliseconds > SOUND_MILLISECONDS
+    this.#hasFailed = true
+    if (isFirst) return this.#backoff.reset()
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined
+      this.#pump()
+    }, this.#backoff.next())
   }
 
   #endIfDone(): void {

@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { GeofenceProperties } from '../../model/geofence.ts'
+import { Backoff, type RetryPauses } from '../../runtime/retry.ts'
 import type { IsochroneOutcome } from './isochrone.ts'
 import { AreaRefused, AreaTimedOut, type AreaSource } from './areaSource.ts'
 import type { Geofences } from './geofences.ts'
 
 /** Asked at a time: those who ask for routes are to find room, too. */
 const AT_A_TIME = 2
-const FIRST_RETRY_MS = 500
-const LAST_RETRY_MS = 60_000
+const PAUSES: RetryPauses = { firstMs: 500, lastMs: 60_000 }
 /** An area that takes too long that often does so always. */
 const MOST_TIMEOUTS = 3
 
@@ -75,7 +74,7 @@ export class IsochroneWorker {
       this.#failed.clear()
       this.#wake?.()
     })
-    let retryMs = FIRST_RETRY_MS
+    const backoff = new Backoff(PAUSES)
     while (!signal.aborted) {
       const woken = new Promise<void>((resolve) => (this.#wake = resolve))
       const some = this.#next()
@@ -86,13 +85,12 @@ export class IsochroneWorker {
       }
       const failure = await this.#settle(some)
       if (failure === undefined) {
-        retryMs = FIRST_RETRY_MS
+        backoff.reset()
         continue
       }
       this.#troubled(failure)
       this.#backlog = undefined
-      await sleep(retryMs, undefined, { signal }).catch(() => {})
-      retryMs = Math.min(2 * retryMs, LAST_RETRY_MS)
+      await backoff.pause(signal)
     }
     forget()
     this.#geofences.onIsochrone = () => {}

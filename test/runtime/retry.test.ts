@@ -1,0 +1,97 @@
+import t from 'tap'
+import { Backoff, keepRunning, retry } from '../../src/runtime/retry.ts'
+import { TroubleOnce } from '../../src/runtime/troubles.ts'
+
+const PAUSES = { firstMs: 20, lastMs: 1000 }
+
+/** A pause that takes no time, and what was paused for. */
+function noted() {
+  const pauses: number[] = []
+  return { pauses, pause: async (milliseconds: number) => void pauses.push(milliseconds) }
+}
+
+t.test('pauses double up to the last, and begin anew when something has worked', (t) => {
+  const backoff = new Backoff(PAUSES)
+  const pauses = Array.from({ length: 8 }, () => backoff.next())
+  t.strictSame(pauses, [20, 40, 80, 160, 320, 640, 1000, 1000])
+  backoff.reset()
+  t.equal(backoff.next(), 20)
+  t.equal(backoff.next(), 40)
+  t.end()
+})
+
+t.test('spread pauses lie within half and one and a half of their length', (t) => {
+  const backoff = new Backoff({ firstMs: 100, lastMs: 100, isSpread: true })
+  const pauses = Array.from({ length: 200 }, () => backoff.next())
+  t.ok(pauses.every((ms) => ms >= 50 && ms < 150))
+  t.ok(new Set(pauses).size > 100)
+  t.end()
+})
+
+t.test('what fails is tried again until it works', async (t) => {
+  const { pauses, pause } = noted()
+  const told: string[] = []
+  let attempt = 0
+  const work = async () => {
+    if (++attempt < 4) throw new Error(`attempt ${attempt}`)
+    return attempt
+  }
+  t.equal(await retry(work, { pauses: PAUSES, pause, failed: ({ message }) => told.push(message) }), 4)
+  t.strictSame(pauses, [20, 40, 80])
+  t.strictSame(told, ['attempt 1', 'attempt 2', 'attempt 3'])
+})
+
+t.test('the last of a number of attempts throws its failure, without a pause behind it', async (t) => {
+  const { pauses, pause } = noted()
+  let attempt = 0
+  const work = async () => {
+    throw new Error(`attempt ${++attempt}`)
+  }
+  await t.rejects(retry(work, { pauses: PAUSES, pause, attempts: 3 }), { message: 'attempt 3' })
+  t.strictSame(pauses, [20, 40])
+})
+
+t.test('who is told of a failure may end the attempts, and so may a signal, in a pause too', async (t) => {
+  const fails = async () => {
+    throw new Error('failed')
+  }
+  const giveUp = () => {
+    throw new Error('hopeless')
+  }
+  await t.rejects(retry(fails, { pauses: PAUSES, failed: giveUp }), { message: 'hopeless' })
+  const controller = new AbortController()
+  const forever = { firstMs: 1e8, lastMs: 1e8 }
+  const failed = () => setImmediate(() => controller.abort(new Error('stopped')))
+  await t.rejects(retry(fails, { pauses: forever, failed, signal: controller.signal }), {
+    message: 'stopped',
+  })
+})
+
+t.test('what should never end is begun again, after failures and after ends, until the signal', async (t) => {
+  const { pauses, pause } = noted()
+  const controller = new AbortController()
+  const told: string[] = []
+  let round = 0
+  const work = async (worked: () => void) => {
+    round++
+    if (round === 4) worked()
+    if (round === 7) controller.abort()
+    if (round % 2 === 0) throw new Error(`round ${round}`)
+  }
+  const { signal } = controller
+  await keepRunning(work, { pauses: PAUSES, signal, pause, failed: ({ message }) => told.push(message) })
+  t.strictSame(pauses, [20, 40, 80, 20, 40, 80])
+  t.strictSame(told, ['round 2', 'round 4', 'round 6'])
+  await keepRunning(work, { pauses: PAUSES, signal, pause, failed: () => {} })
+  t.equal(round, 7, 'nothing begins after the signal')
+})
+
+t.test('a reason is told once, until there is another one or it has worked meanwhile', (t) => {
+  const told: string[] = []
+  const trouble = new TroubleOnce(({ message }) => told.push(message))
+  for (const reason of ['a', 'a', 'b', 'b', 'a']) trouble.tell(new Error(reason))
+  trouble.clear()
+  trouble.tell(new Error('a'))
+  t.strictSame(told, ['a', 'b', 'a', 'a'])
+  t.end()
+})
