@@ -2,21 +2,15 @@ import type { StoredEvent } from '../events/port.ts'
 import { Unmeasured } from '../rules/measured.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { ApiError } from '../runtime/errors.ts'
+import type { ApiError } from '../runtime/errors.ts'
 import type { Measurer } from '../spatial/port.ts'
 import type { RemovedRecord } from './command.ts'
 import { FrameWriter } from './commitCodec.ts'
 import type { Mailboxes, PartitionCommand, UpdateMail } from './mailboxes.ts'
-import {
-  MAX_RECORDS,
-  RATE_LIMITED,
-  TOO_MANY_EVENTS,
-  TOO_MANY_RECORDS,
-  Unwritten,
-  type Applied,
-  type Partition,
-} from './partition.ts'
+import type { Applied } from './applied.ts'
+import type { Partition } from './partition.ts'
 import type { Submitter } from './port.ts'
+import { errorOf, RATE_LIMITED, Unwritten } from './refusal.ts'
 
 /**
  * The batch of a host: takes what waits into one frame, and keeps what everybody is told once that is durable. There is one
@@ -247,13 +241,9 @@ export class Batch {
       return false
     }
     this.mails.push(mail)
-    if (result === RATE_LIMITED) {
-      this.#counters.rateLimited++
-      this.results.push(tooFast())
-    } else if (result === TOO_MANY_EVENTS) {
-      this.results.push(tooManyEvents())
-    } else if (result === TOO_MANY_RECORDS) {
-      this.results.push(tooManyRecords())
+    if (typeof result === 'symbol') {
+      if (result === RATE_LIMITED) this.#counters.rateLimited++
+      this.results.push(errorOf(result))
     } else {
       if (result.repeated) this.#counters.repeats++
       else this.#counters.updates++
@@ -269,28 +259,4 @@ export class Batch {
     this.#lookedAt = now
     this.isLate ||= now >= this.#evaluateUntil
   }
-}
-
-function tooManyEvents(): ApiError {
-  return new ApiError(
-    400,
-    'metadata: Too large, because each of the many events of this update repeats it.',
-    {
-      param: 'metadata',
-    },
-  )
-}
-
-function tooManyRecords(): ApiError {
-  return new ApiError(400, `userId: This device has already had ${MAX_RECORDS} users, which is the limit.`, {
-    param: 'userId',
-  })
-}
-
-function tooFast(): ApiError {
-  return new ApiError(429, 'Rate limit exceeded: 1 update per second and device.', {
-    param: 'deviceId',
-    type: 'second',
-    retryAfter: 1,
-  })
 }

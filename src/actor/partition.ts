@@ -1,4 +1,4 @@
-import type { Outcome, UserParts } from './port.ts'
+import type { UserParts } from './port.ts'
 import type { Profile } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
@@ -10,9 +10,8 @@ import { eventIds, userRecordId, type StoreSalt } from '../events/ids.ts'
 import { EventTexts, outlineIn, type EventContext } from '../events/record.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
-import type { ScopeId } from '../model/scope.ts'
 import { TextCache } from '../runtime/textCache.ts'
-import { Turns as WorkTurns } from '../runtime/turns.ts'
+import { AppliedForUser, AppliedInCrowd, CROWD, type Applied } from './applied.ts'
 import type { ActorTable, ActorType } from './actorType.ts'
 import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
@@ -32,7 +31,16 @@ import { identify, type Identity } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
 import { goesOn, profileAfter, saysNothingNew } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
-import { headUntil, userHead, userHeadPieces, userJson, userParts, userTail } from './userRecord.ts'
+import {
+  MAX_EVENT_CHARACTERS,
+  MAX_RECORDS,
+  RATE_LIMITED,
+  TOO_MANY_EVENTS,
+  TOO_MANY_RECORDS,
+  Unwritten,
+  type Refusal,
+} from './refusal.ts'
+import { headUntil, userHead, userJson, userParts, userTail } from './userRecord.ts'
 import { movedMeters, zoneCosine, type SafeZone } from '../rules/safeZone.ts'
 
 /**
@@ -47,109 +55,6 @@ import { movedMeters, zoneCosine, type SafeZone } from '../rules/safeZone.ts'
 
 /** Phones keep time badly: an update may come that much early, as long as the average holds. */
 const EARLY_MS = 100
-
-/** What an update came to. */
-export interface Applied extends Outcome {
-  /** Of the record, in its partition's table. */
-  readonly row: number
-}
-
-/** With a user, whose text is made when it is asked for: who writes bytes needs only its parts. */
-class AppliedForUser implements Applied {
-  readonly parts: UserParts
-  readonly events: readonly string[]
-  readonly repeated: boolean
-  readonly row: number
-
-  constructor(parts: UserParts, events: readonly string[], repeated: boolean, row: number) {
-    this.parts = parts
-    this.events = events
-    this.repeated = repeated
-    this.row = row
-  }
-
-  get user(): string {
-    return userJson(this.parts)
-  }
-}
-
-/**
- * With a user who stays in a crowd of geofences, whose text may have megabytes: it is made when it is asked for, which of a
- * replay is the last one only, with the geofences as they are by then.
- */
-class AppliedInCrowd implements Applied {
-  readonly events: readonly string[]
-  readonly repeated: boolean
-  readonly row: number
-  readonly #user: CrowdedUser
-
-  constructor(user: CrowdedUser, events: readonly string[], repeated: boolean, row: number) {
-    this.#user = user
-    this.events = events
-    this.repeated = repeated
-    this.row = row
-  }
-
-  get user(): string {
-    const { profile, scope, view, now, tail } = this.#user
-    return userHead(profile, scope, view, now) + tail
-  }
-
-  async userPieces(): Promise<readonly string[]> {
-    const { profile, scope, view, now, tail } = this.#user
-    const pieces = await crowdTurns.take(() => userHeadPieces(profile, scope, view, now))
-    pieces.push(tail)
-    return pieces
-  }
-}
-
-/** A user as it was after an update. */
-interface CrowdedUser {
-  readonly profile: Profile
-  readonly scope: ScopeId
-  readonly view: ScopeView
-  readonly now: number
-  /** See {@link userTail}. */
-  readonly tail: string
-}
-
-/** From so many stays on the text of a user takes long, if the geofences have the most metadata. */
-const CROWD = 64
-/** Users in crowds that are written at one time: each is held in memory until it is out. */
-const CROWDED_AT_ONCE = 8
-const crowdTurns = new WorkTurns(CROWDED_AT_ONCE)
-
-/** The device has sent more than its rate allows; nothing was changed. */
-export const RATE_LIMITED: unique symbol = Symbol('rate limited')
-/** The device has {@link MAX_RECORDS} records already; nothing was changed. */
-export const TOO_MANY_RECORDS: unique symbol = Symbol('too many records')
-/** The events of the update would be over {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
-export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
-
-/**
- * The update makes so many events that writing what they say of their geofences takes long: that is to be written first. Nothing
- * was changed.
- */
-export class Unwritten {
-  /** As they are in the index of the update's scope. */
-  readonly geofences: readonly GeofenceProperties[]
-
-  constructor(geofences: readonly GeofenceProperties[]) {
-    this.geofences = geofences
-  }
-}
-
-/** Why an update was refused. */
-type Refusal = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS | Unmeasured | Unwritten
-
-/** Users of one device, whose records each of its updates walks over: more than share any real one. */
-export const MAX_RECORDS = 1000
-
-/**
- * Bound of one update's events together, in characters of their JSON. Each repeats the user's metadata, so one update
- * with much of it amid thousands of geofences would else be a frame that no log takes.
- */
-export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
 /** To write so much of events takes milliseconds. */
 const LONG_BYTES = 1024 * 1024

@@ -6,7 +6,7 @@ import { Slice } from '../runtime/slices.ts'
 import type { TextCache } from '../runtime/textCache.ts'
 import type { Measurer } from '../spatial/port.ts'
 import type { UpdateMail } from './mailboxes.ts'
-import type { Unwritten } from './partition.ts'
+import type { Unwritten } from './refusal.ts'
 
 export interface PreparationParts {
   readonly registry: RegistryView

@@ -1,4 +1,4 @@
-import { MAX_EVENT_CHARACTERS } from '../actor/partition.ts'
+import { MAX_EVENT_CHARACTERS } from '../actor/refusal.ts'
 import { currentBeacons, currentGeofences } from '../actor/userRecord.ts'
 import { eventJson, outlineIn } from '../events/record.ts'
 import { ANONYMOUS, type BeaconVisit, type Visit } from '../model/device.ts'

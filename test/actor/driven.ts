@@ -1,6 +1,7 @@
 import { FrameWriter } from '../../src/actor/commitCodec.ts'
 import type { Evaluator } from '../../src/rules/evaluator.ts'
-import { Partition, type Applied } from '../../src/actor/partition.ts'
+import type { Applied } from '../../src/actor/applied.ts'
+import { Partition } from '../../src/actor/partition.ts'
 import { snapshotOf } from '../../src/actor/recovery.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
 import { deviceHash } from '../../src/model/deviceHash.ts'

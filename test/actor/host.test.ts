@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Submitter } from '../../src/actor/port.ts'
 import { readFrame } from '../../src/actor/commitCodec.ts'
-import type { Applied } from '../../src/actor/partition.ts'
+import type { Applied } from '../../src/actor/applied.ts'
 import type { Update } from '../../src/model/update.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import {

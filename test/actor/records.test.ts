@@ -1,5 +1,5 @@
 import t from 'tap'
-import { MAX_RECORDS } from '../../src/actor/partition.ts'
+import { MAX_RECORDS } from '../../src/actor/refusal.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import type { Update } from '../../src/model/update.ts'
 import { findUser } from '../../src/users/userQueries.ts'

@@ -1,6 +1,7 @@
 import geodesic from 'geographiclib-geodesic'
 import t from 'tap'
-import type { Applied, Partition } from '../../src/actor/partition.ts'
+import type { Applied } from '../../src/actor/applied.ts'
+import type { Partition } from '../../src/actor/partition.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { isActive, type Geofence, type Shape } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'

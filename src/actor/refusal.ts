@@ -1,0 +1,69 @@
+import type { GeofenceProperties } from '../model/geofence.ts'
+import type { Unmeasured } from '../rules/measured.ts'
+import { ApiError } from '../runtime/errors.ts'
+
+/** Why a partition does not apply an update. */
+
+/** The device has sent more than its rate allows; nothing was changed. */
+export const RATE_LIMITED: unique symbol = Symbol('rate limited')
+/** The device has {@link MAX_RECORDS} records already; nothing was changed. */
+export const TOO_MANY_RECORDS: unique symbol = Symbol('too many records')
+/** The events of the update would be over {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
+export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
+
+/**
+ * The update makes so many events that writing what they say of their geofences takes long: that is to be written first. Nothing
+ * was changed.
+ */
+export class Unwritten {
+  /** As they are in the index of the update's scope. */
+  readonly geofences: readonly GeofenceProperties[]
+
+  constructor(geofences: readonly GeofenceProperties[]) {
+    this.geofences = geofences
+  }
+}
+
+/** What is told to whoever sent the update. */
+type Refused = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS
+
+/** Why an update was not applied. */
+export type Refusal = Refused | Unmeasured | Unwritten
+
+/** Users of one device, whose records each of its updates walks over: more than share any real one. */
+export const MAX_RECORDS = 1000
+
+/**
+ * Bound of one update's events together, in characters of their JSON. Each repeats the user's metadata, so one update
+ * with much of it amid thousands of geofences would else be a frame that no log takes.
+ */
+export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
+
+export function errorOf(refused: Refused): ApiError {
+  if (refused === RATE_LIMITED) return tooFast()
+  return refused === TOO_MANY_EVENTS ? tooManyEvents() : tooManyRecords()
+}
+
+function tooManyEvents(): ApiError {
+  return new ApiError(
+    400,
+    'metadata: Too large, because each of the many events of this update repeats it.',
+    {
+      param: 'metadata',
+    },
+  )
+}
+
+function tooManyRecords(): ApiError {
+  return new ApiError(400, `userId: This device has already had ${MAX_RECORDS} users, which is the limit.`, {
+    param: 'userId',
+  })
+}
+
+function tooFast(): ApiError {
+  return new ApiError(429, 'Rate limit exceeded: 1 update per second and device.', {
+    param: 'deviceId',
+    type: 'second',
+    retryAfter: 1,
+  })
+}
