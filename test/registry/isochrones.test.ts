@@ -6,7 +6,7 @@ import { IsochroneWorker } from '../../src/registry/geofences/isochroneWorker.ts
 import { AreaRefused, AreaTimedOut, type AreaSource } from '../../src/registry/geofences/areaSource.ts'
 import { geofenceCells } from '../../src/registry/transfer/exportCells.ts'
 import { geofenceRecord } from '../../src/registry/geofences/geofenceRecord.ts'
-import { parseGeofence } from '../../src/registry/geofences/geofenceSchema.ts'
+import { parseGeofence } from '../../src/registry/geofences/parseGeofence.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'

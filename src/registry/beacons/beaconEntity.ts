@@ -1,10 +1,10 @@
 import type { Beacon } from '../../model/beacon.ts'
 import type { Collection } from '../records/collection.ts'
 import type { Entity } from '../records/entity.ts'
-import { BeaconBody } from './beaconBody.ts'
+import { BeaconBody } from './beaconFields.ts'
 import { BeaconRecord, beaconRecord } from './beaconRecord.ts'
 import { BEACON_ROWS, type BeaconDefinition } from './beaconRows.ts'
-import { parseBeacon } from './beaconSchema.ts'
+import { parseBeacon } from './parseBeacon.ts'
 
 /** The beacons of all scopes. */
 export type Beacons = Collection<BeaconDefinition, Beacon>

@@ -1,9 +1,9 @@
 import type { Geofence } from '../../model/geofence.ts'
 import type { Entity } from '../records/entity.ts'
-import { GeofenceBody, NewGeofenceBody } from './geofenceBody.ts'
+import { GeofenceBody, NewGeofenceBody } from './geofenceFields.ts'
 import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
 import { GEOFENCE_ROWS, geofenceOfRow, rowOfGeofence, type GeofenceDefinition } from './geofenceRows.ts'
-import { parseGeofence } from './geofenceSchema.ts'
+import { parseGeofence } from './parseGeofence.ts'
 
 export const GEOFENCES: Entity<GeofenceDefinition, Geofence> = {
   singular: 'geofence',

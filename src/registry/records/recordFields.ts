@@ -76,12 +76,3 @@ export function metadataField(fields: Fields): Metadata | undefined {
   }
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Metadata)
 }
-
-type WithoutUndefined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-
-/** The members that have a value. */
-export function withoutUndefined<T extends object>(object: T): WithoutUndefined<T> {
-  return Object.fromEntries(
-    Object.entries(object).filter(([, value]) => value !== undefined),
-  ) as WithoutUndefined<T>
-}

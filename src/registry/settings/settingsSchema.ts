@@ -1,9 +1,9 @@
 import Type, { IsArray } from 'typebox'
-import type { TSchema } from 'typebox'
+import type { TObject, TSchema } from 'typebox'
 import { MAX_DECIMAL_LENGTH } from '../../model/decimal.ts'
 import type { Settings } from '../../model/settings.ts'
 import { badParam } from '../../runtime/errors.ts'
-import { checkIdentifier } from '../beacons/beaconSchema.ts'
+import { checkIdentifier } from '../beacons/beaconFields.ts'
 import type { Fields } from '../../http/fields.ts'
 import {
   booleanField,
@@ -19,42 +19,72 @@ import { optional } from '../records/recordSchemas.ts'
 const MAX_DELAY_SECONDS = 86_400
 const MAX_IDENTIFIERS = 100
 
-const Flag = (description: string) => Type.Boolean({ description })
-const Identifier = Type.String({ maxLength: MAX_IDENTIFIER_LENGTH })
-const Identifiers = (description: string) =>
-  Type.Array(Identifier, { maxItems: MAX_IDENTIFIERS, description })
+interface SettingRule<T> {
+  /** As the record has it; a change may have its text form, too. */
+  readonly schema: TSchema
+  /** Undefined where the field is absent: the setting stays. */
+  read(fields: Fields, name: string): T | undefined
+}
 
-/** The settings of an environment, for the reference. */
-export const SettingsRecord = Type.Object(
-  {
-    stopDetection: Flag('An entry requires that the user has stopped or that the app is in the foreground.'),
-    bufferEntries: Flag('An entry also happens if the distance from the geofence is at most the accuracy.'),
-    bufferExits: Flag('An exit requires that the distance from the geofence is more than the accuracy.'),
-    restrictToOperatingHours: Flag('No geofence events outside operating hours.'),
-    dwellEvents: Flag(
-      'Whether user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, or else of the settings.',
-    ),
-    dwellThreshold: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()], {
-      description:
-        'Minutes, for geofences without their own dwellThreshold. null: only geofences with their own threshold have dwell events.',
-    }),
-    beaconUuids: Identifiers(
-      'iBeacon UUIDs handed to clients: 32 hexadecimal digits, with or without dashes.',
-    ),
-    beaconUids: Identifiers('Eddystone UIDs handed to clients: 20 hexadecimal digits.'),
-    minimumConfidence: Type.Integer({
+const Identifier = Type.String({ maxLength: MAX_IDENTIFIER_LENGTH })
+
+const flag = (description: string) => ({ schema: Type.Boolean({ description }), read: booleanField })
+
+const identifiers = (kind: 'uuid' | 'uid', description: string) => ({
+  schema: Type.Array(Identifier, { maxItems: MAX_IDENTIFIERS, description }),
+  read: (fields: Fields, name: string) => identifiersField(fields, name, kind),
+})
+
+const delay = () => ({
+  schema: Type.Number({ minimum: 0, maximum: MAX_DELAY_SECONDS }),
+  read: (fields: Fields, name: string) => numberField(fields, name, 0, MAX_DELAY_SECONDS),
+})
+
+const positiveOrNull = (description: string) => ({
+  schema: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()], { description }),
+  read: (fields: Fields, name: string) =>
+    present(fields, name) === undefined ? null : positiveField(fields, name),
+})
+
+const SETTINGS: { readonly [K in keyof Settings]: SettingRule<Settings[K]> } = {
+  stopDetection: flag('An entry requires that the user has stopped or that the app is in the foreground.'),
+  bufferEntries: flag('An entry also happens if the distance from the geofence is at most the accuracy.'),
+  bufferExits: flag('An exit requires that the distance from the geofence is more than the accuracy.'),
+  restrictToOperatingHours: flag('No geofence events outside operating hours.'),
+  dwellEvents: flag(
+    'Whether user.dwelled_in_geofence is generated, after the dwellThreshold of the geofence, or else of the settings.',
+  ),
+  dwellThreshold: positiveOrNull(
+    'Minutes, for geofences without their own dwellThreshold. null: only geofences with their own threshold have dwell events.',
+  ),
+  beaconUuids: identifiers(
+    'uuid',
+    'iBeacon UUIDs handed to clients: 32 hexadecimal digits, with or without dashes.',
+  ),
+  beaconUids: identifiers('uid', 'Eddystone UIDs handed to clients: 20 hexadecimal digits.'),
+  minimumConfidence: {
+    schema: Type.Integer({
       minimum: 1,
       maximum: 3,
       description: 'An entry or exit below it does not happen yet.',
     }),
-    entryDelaySeconds: Type.Number({ minimum: 0, maximum: MAX_DELAY_SECONDS }),
-    exitDelaySeconds: Type.Number({ minimum: 0, maximum: MAX_DELAY_SECONDS }),
-    maxAccuracyMeters: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()], {
-      description: 'A less accurate location moves the device but does not change its geofences.',
-    }),
-    detectCrossings: Flag('A geofence that is crossed between two locations causes an entry and an exit.'),
-    maxGapSeconds: Type.Number({ exclusiveMinimum: 0, maximum: MAX_DELAY_SECONDS }),
+    read: confidenceField,
   },
+  entryDelaySeconds: delay(),
+  exitDelaySeconds: delay(),
+  maxAccuracyMeters: positiveOrNull(
+    'A less accurate location moves the device but does not change its geofences.',
+  ),
+  detectCrossings: flag('A geofence that is crossed between two locations causes an entry and an exit.'),
+  maxGapSeconds: {
+    schema: Type.Number({ exclusiveMinimum: 0, maximum: MAX_DELAY_SECONDS }),
+    read: gapField,
+  },
+}
+
+/** The settings of an environment, for the reference. */
+export const SettingsRecord: TObject = Type.Object(
+  Object.fromEntries(Object.entries(SETTINGS).map(([name, { schema }]) => [name, schema])),
   { title: 'Settings' },
 )
 
@@ -75,26 +105,6 @@ export const SettingsChange = Type.Object(
   { title: 'SettingsChange', additionalProperties: false },
 )
 
-type Readers = { readonly [K in keyof Settings]: (fields: Fields, name: K) => Settings[K] | undefined }
-
-/** How each setting is read from a body; undefined: not named, so it stays. */
-const READERS: Readers = {
-  stopDetection: booleanField,
-  bufferEntries: booleanField,
-  bufferExits: booleanField,
-  restrictToOperatingHours: booleanField,
-  dwellEvents: booleanField,
-  dwellThreshold: nullable(positiveField),
-  beaconUuids: (fields, name) => identifiersField(fields, name, 'uuid'),
-  beaconUids: (fields, name) => identifiersField(fields, name, 'uid'),
-  minimumConfidence: confidenceField,
-  entryDelaySeconds: (fields, name) => numberField(fields, name, 0, MAX_DELAY_SECONDS),
-  exitDelaySeconds: (fields, name) => numberField(fields, name, 0, MAX_DELAY_SECONDS),
-  maxAccuracyMeters: nullable(positiveField),
-  detectCrossings: booleanField,
-  maxGapSeconds: gapField,
-}
-
 /**
  * Reads a change of settings. `null` or an empty text takes away dwellThreshold and maxAccuracyMeters and empties
  * beaconUuids and beaconUids; elsewhere it means absent.
@@ -103,15 +113,10 @@ const READERS: Readers = {
 export function parseSettingsChange(body: Fields): Partial<Settings> {
   const change: Record<string, unknown> = {}
   for (const name of Object.keys(body)) {
-    const read = READERS[name as keyof Settings] as (fields: Fields, name: string) => unknown
-    const value = read(body, name)
+    const value = SETTINGS[name as keyof Settings].read(body, name)
     if (value !== undefined) change[name] = value
   }
   return change as Partial<Settings>
-}
-
-function nullable(read: (fields: Fields, name: string) => number | undefined) {
-  return (fields: Fields, name: string) => (present(fields, name) === undefined ? null : read(fields, name))
 }
 
 function confidenceField(fields: Fields, name: string): number | undefined {

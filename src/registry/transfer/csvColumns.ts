@@ -2,13 +2,13 @@ import { checkKey } from '../../http/cleanValue.ts'
 import { OperatingHoursError, parseOperatingHours } from '../../model/operatingHours.ts'
 import { ApiError, badParam } from '../../runtime/errors.ts'
 import { parseJsonText, type Fields } from '../../http/fields.ts'
-import { hoursField } from '../geofences/geofenceSchema.ts'
+import { hoursField } from '../geofences/geofenceFields.ts'
 import { metadataField } from '../records/recordFields.ts'
 
 /** What the header of an import file may and must name. */
-export interface ColumnRules {
+export interface ColumnRules<Name extends string = string> {
   /** All plain columns. `metadata` and `operatingHours` may also be given by key: `metadata.{key}`. */
-  readonly known: readonly string[]
+  readonly known: readonly Name[]
   readonly required: readonly string[]
   /** Columns of which one at least is required. */
   readonly oneOf?: readonly string[]

@@ -1,9 +1,11 @@
 import type { ScopeId } from '../../model/scope.ts'
 import type { ColumnRules } from './csvColumns.ts'
-import { parseBeacon } from '../beacons/beaconSchema.ts'
+import { BEACON_FIELDS, BeaconBody } from '../beacons/beaconFields.ts'
+import { parseBeacon } from '../beacons/parseBeacon.ts'
 import type { Fields } from '../../http/fields.ts'
 import { present, required } from '../../http/fields.ts'
-import { parseGeofence } from '../geofences/geofenceSchema.ts'
+import { GEOFENCE_AREA_FIELDS, GEOFENCE_FIELDS, NewGeofenceBody } from '../geofences/geofenceFields.ts'
+import { parseGeofence } from '../geofences/parseGeofence.ts'
 import type { Beacons } from '../beacons/beaconEntity.ts'
 import type { Geofences } from '../geofences/geofences.ts'
 import type { ImportKindName } from './importHistory.ts'
@@ -20,7 +22,7 @@ export interface ImportKind<Definition extends Referenced = Referenced> {
 }
 
 /** The columns of a geofence file, in the order of an export. */
-export const GEOFENCE_COLUMNS: ColumnRules = {
+export const GEOFENCE_COLUMNS: ColumnRules<keyof typeof GEOFENCE_FIELDS> = {
   known: [
     'description',
     'type',
@@ -43,12 +45,12 @@ export const GEOFENCE_COLUMNS: ColumnRules = {
     'placeId',
     'tripApproachingThreshold',
   ],
-  required: ['description', 'type', 'tag', 'externalId'],
-  oneOf: ['coordinates', 'address', 'placeId'],
+  required: NewGeofenceBody.required ?? [],
+  oneOf: GEOFENCE_AREA_FIELDS,
 }
 
 /** The columns of a beacon file, in the order of an export. */
-export const BEACON_COLUMNS: ColumnRules = {
+export const BEACON_COLUMNS: ColumnRules<keyof typeof BEACON_FIELDS> = {
   known: [
     'description',
     'tag',
@@ -63,7 +65,8 @@ export const BEACON_COLUMNS: ColumnRules = {
     'enabled',
     'metadata',
   ],
-  required: ['description', 'type', 'coordinates', 'enabled'],
+  // A row says whether it is enabled, where a body may leave it out.
+  required: [...(BeaconBody.required ?? []), 'enabled'],
 }
 
 export function geofenceImports(geofences: Geofences): ImportKind {
@@ -80,7 +83,6 @@ export function beaconImports(beacons: Beacons): ImportKind {
     name: 'beacons',
     columns: BEACON_COLUMNS,
     parse: (fields) => {
-      // A row says whether it is enabled, where a body may leave it out.
       required('enabled', present(fields, 'enabled'))
       return parseBeacon(fields)
     },

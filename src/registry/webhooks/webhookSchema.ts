@@ -1,11 +1,10 @@
-import Type from 'typebox'
+import Type, { type TObject } from 'typebox'
+import { checkRequired, choiceField, textField, type Fields } from '../../http/fields.ts'
 import { Text } from '../../http/schemas.ts'
 import type { Webhook } from '../../model/webhook.ts'
 import { badParam } from '../../runtime/errors.ts'
-import type { Fields } from '../../http/fields.ts'
-import { booleanField, checkRequired, choiceField, textField, textsField } from '../../http/fields.ts'
-import { MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH, withoutUndefined } from '../records/recordFields.ts'
-import { BooleanOrText, optional, TextsOrText } from '../records/recordSchemas.ts'
+import { bodyOf, custom, flag, readFields, required, text, texts } from '../records/fieldRules.ts'
+import { MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH } from '../records/recordFields.ts'
 
 /** A webhook without what the registry gives it. */
 export type WebhookDefinition = Pick<Webhook, 'url' | 'description' | 'enabled' | 'mode' | 'types' | 'tags'>
@@ -20,49 +19,55 @@ const MAX_FILTER_ITEMS = 100
 /** Fields that an edit takes away by null. */
 const REMOVABLE = ['description', 'types', 'tags'] as const
 
-const FIELDS = {
-  url: Text(MAX_URL_LENGTH, 'http or https.'),
-  description: Text(MAX_DESCRIPTION_LENGTH, 'For people.'),
-  enabled: BooleanOrText(
-    'Default true. While it is false, events are not sent, and they are not sent later either.',
+/** The fields of a webhook definition. */
+const WEBHOOK_FIELDS = {
+  url: custom(Text(MAX_URL_LENGTH, 'http or https.'), urlField),
+  description: text(MAX_DESCRIPTION_LENGTH, 'For people.'),
+  enabled: flag('Default true. While it is false, events are not sent, and they are not sent later either.'),
+  mode: custom(
+    Type.Union(
+      MODES.map((mode) => Type.Literal(mode)),
+      { description: '`single` (default): one event a request; `multiple`: up to 5 of one user.' },
+    ),
+    (fields, name) => choiceField(fields, name, MODES),
   ),
-  mode: Type.Union(
-    MODES.map((mode) => Type.Literal(mode)),
-    { description: '`single` (default): one event a request; `multiple`: up to 5 of one user.' },
+  types: texts(
+    MAX_FILTER_ITEMS,
+    MAX_ID_LENGTH,
+    'Only events of these types, e.g. `user.entered_geofence`; absent: all.',
   ),
-  types: TextsOrText('Only events of these types, e.g. `user.entered_geofence`; absent: all.'),
-  tags: TextsOrText('Only events of geofences or beacons with these tags; absent: all.'),
+  tags: texts(
+    MAX_FILTER_ITEMS,
+    MAX_ID_LENGTH,
+    'Only events of geofences or beacons with these tags; absent: all.',
+  ),
 }
 
-/** The fields of a definition, for requests. */
-export const WebhookBody = Type.Object(
-  { ...optional(FIELDS), url: FIELDS.url },
-  {
-    title: 'WebhookDefinition',
-    // A mistyped filter would mean all events.
-    additionalProperties: false,
-  },
+/** The fields of a definition, for requests. A mistyped filter would mean all events, so no other fields are allowed. */
+export const WebhookBody: TObject = bodyOf(
+  { ...WEBHOOK_FIELDS, url: required(WEBHOOK_FIELDS.url) },
+  { title: 'WebhookDefinition', additionalProperties: false },
 )
 
 /** The fields of an edit, for requests. */
-export const WebhookChangeBody = Type.Object(
-  optional({
-    ...FIELDS,
-    ...Object.fromEntries(REMOVABLE.map((name) => [name, Type.Union([FIELDS[name], Type.Null()])])),
-  }),
+export const WebhookChangeBody: TObject = bodyOf(
+  {
+    ...WEBHOOK_FIELDS,
+    ...Object.fromEntries(
+      REMOVABLE.map((name) => {
+        const { schema, read } = WEBHOOK_FIELDS[name]
+        return [name, custom<unknown>(Type.Union([schema, Type.Null()]), read)]
+      }),
+    ),
+  },
   { title: 'WebhookChange' },
 )
 
 /** @throws ApiError 400 naming the field */
 export function parseWebhook(body: Fields): WebhookDefinition {
   checkRequired(WebhookBody, body)
-  const { url, enabled, mode, ...rest } = parseWebhookChange(body)
-  return {
-    url: url!,
-    enabled: enabled ?? true,
-    mode: mode ?? 'single',
-    ...withoutUndefined(rest),
-  }
+  const { url, enabled = true, mode = 'single', ...rest } = readFields(WEBHOOK_FIELDS, body)
+  return { url: url!, enabled, mode, ...rest }
 }
 
 /**
@@ -70,23 +75,16 @@ export function parseWebhook(body: Fields): WebhookDefinition {
  * @throws ApiError 400 naming the field
  */
 export function parseWebhookChange(body: Fields): WebhookChange {
-  const named = {
-    url: urlField(body),
-    description: textField(body, 'description', MAX_DESCRIPTION_LENGTH),
-    enabled: booleanField(body, 'enabled'),
-    mode: choiceField(body, 'mode', MODES),
-    types: textsField(body, 'types', MAX_FILTER_ITEMS, MAX_ID_LENGTH),
-    tags: textsField(body, 'tags', MAX_FILTER_ITEMS, MAX_ID_LENGTH),
-  }
+  const named: WebhookChange = readFields(WEBHOOK_FIELDS, body)
   const removed = REMOVABLE.filter((name) => Object.hasOwn(body, name) && named[name] === undefined)
-  return { ...withoutUndefined(named), ...Object.fromEntries(removed.map((name) => [name, undefined])) }
+  return { ...named, ...Object.fromEntries(removed.map((name) => [name, undefined])) }
 }
 
 /** A web address as the URL standard writes it: `http://2130706433` becomes `http://127.0.0.1/`. */
-function urlField(body: Fields): string | undefined {
-  const text = textField(body, 'url', MAX_URL_LENGTH)
-  if (text === undefined) return undefined
-  const url = URL.parse(text)
+function urlField(body: Fields, name: string): string | undefined {
+  const given = textField(body, name, MAX_URL_LENGTH)
+  if (given === undefined) return undefined
+  const url = URL.parse(given)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw badParam('url', 'Invalid url. It must be an http or https address.')
   if (url.username !== '' || url.password !== '')

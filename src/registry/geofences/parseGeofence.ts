@@ -1,45 +1,32 @@
 import { checkRing, MAX_RING_POSITIONS } from '../../geometry/ring.ts'
-import type { GeofenceType, Position, Shape, TravelMode } from '../../model/geofence.ts'
-import { IpRangesError, parseIpRanges } from '../../model/ipRanges.ts'
-import type { OperatingHours } from '../../model/operatingHours.ts'
-import { OperatingHoursError, parseOperatingHours } from '../../model/operatingHours.ts'
+import { checkRequired, type Fields } from '../../http/fields.ts'
+import type { GeofenceType, Position, Shape } from '../../model/geofence.ts'
 import { ApiError, badParam } from '../../runtime/errors.ts'
-import type { Fields } from '../../http/fields.ts'
-import {
-  booleanField,
-  checkRequired,
-  choiceField,
-  dateField,
-  dictionaryField,
-  listField,
-  numberField,
-  positiveField,
-  textField,
-  textsField,
-} from '../../http/fields.ts'
-import { GeofenceBody, NewGeofenceBody } from './geofenceBody.ts'
+import { readFields } from '../records/fieldRules.ts'
+import { checkPoint, checkPosition, type Pair } from '../records/recordFields.ts'
+import { GEOFENCE_FIELDS, GeofenceBody, MIN_RADIUS_METERS, NewGeofenceBody } from './geofenceFields.ts'
 import type { GeofenceDefinition } from './geofenceRows.ts'
-import type { Pair } from '../records/recordFields.ts'
-import {
-  checkPoint,
-  checkPosition,
-  MAX_ADDRESS_LENGTH,
-  MAX_DESCRIPTION_LENGTH,
-  MAX_ID_LENGTH,
-  metadataField,
-  pairField,
-  withoutUndefined,
-} from '../records/recordFields.ts'
 
-const MAX_USER_IDS = 10_000
-const MAX_IP_LENGTH = 45 + 4
-const MAX_IPS = 1000
-const MIN_RADIUS_METERS = 10
-const MAX_RADIUS_METERS = 10_000
-const MAX_MINUTES = 120
-
-const GEOFENCE_TYPES: readonly GeofenceType[] = ['circle', 'polygon', 'isochrone']
-const TRAVEL_MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike']
+/** What does not depend on other fields. Its order decides which of several faults is reported. */
+const PLAIN_FIELDS = [
+  'description',
+  'type',
+  'mode',
+  'metadata',
+  'operatingHours',
+  'stopDetection',
+  'disableAfter',
+  'deleteAfter',
+  'userId',
+  'userIds',
+  'ip',
+  'dwellThreshold',
+  'placeId',
+  'tripApproachingThreshold',
+  'tag',
+  'externalId',
+  'enabled',
+] as const
 
 /**
  * Reads the definition of a geofence from a body or row: every rule of the interface's field table.
@@ -50,50 +37,40 @@ const TRAVEL_MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'mo
  */
 export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition {
   checkRequired(known === undefined ? NewGeofenceBody : GeofenceBody, fields)
-  const description = textField(fields, 'description', MAX_DESCRIPTION_LENGTH)!
-  const type = choiceField(fields, 'type', GEOFENCE_TYPES)!
-  const optional = {
-    mode: choiceField(fields, 'mode', TRAVEL_MODES),
-    metadata: metadataField(fields),
-    operatingHours: hoursField(fields),
-    stopDetection: booleanField(fields, 'stopDetection'),
-    disableAfter: dateField(fields, 'disableAfter'),
-    deleteAfter: dateField(fields, 'deleteAfter'),
-    userId: textField(fields, 'userId', MAX_ID_LENGTH),
-    userIds: textsField(fields, 'userIds', MAX_USER_IDS, MAX_ID_LENGTH),
-    ip: parseIp(fields),
-    dwellThreshold: positiveField(fields, 'dwellThreshold'),
-    placeId: textField(fields, 'placeId', MAX_ID_LENGTH),
-    tripApproachingThreshold: positiveField(fields, 'tripApproachingThreshold'),
-  }
-  return {
-    tag: pairField(fields, 'tag', known)!,
-    externalId: pairField(fields, 'externalId', known)!,
+  const {
+    tag,
+    externalId,
     description,
     type,
-    enabled: booleanField(fields, 'enabled') ?? true,
-    ...withoutUndefined(optional),
+    enabled = true,
+    ...optional
+  } = readFields(GEOFENCE_FIELDS, fields, known, PLAIN_FIELDS)
+  return {
+    tag: tag!,
+    externalId: externalId!,
+    description,
+    type,
+    enabled,
+    ...optional,
     ...parseArea(fields, type),
   }
 }
 
 /** The shape, and of an isochrone what it will be computed from. */
 function parseArea(fields: Fields, type: GeofenceType): Pick<GeofenceDefinition, 'shape' | 'isochrone'> {
-  const coordinates = listField(fields, 'coordinates')
+  const { coordinates } = readFields(GEOFENCE_FIELDS, fields, undefined, ['coordinates'])
   if (type === 'polygon') {
     if (coordinates !== undefined) return { shape: { kind: 'polygon', ring: parseRing(coordinates) } }
     throw noPlaces()
   }
   const center = coordinates === undefined ? undefined : checkPoint('coordinates', coordinates)
-  const address = textField(fields, 'address', MAX_ADDRESS_LENGTH)
-  const [low, high] = type === 'circle' ? [MIN_RADIUS_METERS, MAX_RADIUS_METERS] : [1, MAX_MINUTES]
-  const radius = numberField(fields, 'radius', low, high)!
+  const { address, radius } = readFields(GEOFENCE_FIELDS, fields, undefined, ['address', 'radius'])
   if (center === undefined)
     throw address === undefined
       ? noPlaces()
       : missing('address', 'no geocoder to find the address; use coordinates')
-  if (type === 'circle') return { shape: { kind: 'circle', center, radius } }
-  return { shape: placeholder(center), isochrone: { destination: center, minutes: radius } }
+  if (type === 'circle') return { shape: { kind: 'circle', center, radius: radius! } }
+  return { shape: placeholder(center), isochrone: { destination: center, minutes: radius! } }
 }
 
 /** What an isochrone has for a shape until it was computed: it says where, and nobody is ever inside. */
@@ -143,28 +120,4 @@ function unnest(coordinates: readonly unknown[]): readonly unknown[] {
     )
   }
   return first
-}
-
-/** Days to their hours, or their JSON text; undefined when it has no days. */
-export function hoursField(fields: Fields): OperatingHours | undefined {
-  const given = dictionaryField(fields, 'operatingHours')
-  if (given === undefined) return undefined
-  try {
-    return parseOperatingHours(given)
-  } catch (error) {
-    if (!(error instanceof OperatingHoursError)) throw error
-    throw badParam('operatingHours', `Invalid operatingHours: ${error.message}`)
-  }
-}
-
-function parseIp(fields: Fields): string | undefined {
-  const ip = textsField(fields, 'ip', MAX_IPS, MAX_IP_LENGTH)?.join(',')
-  if (ip === undefined) return undefined
-  try {
-    parseIpRanges(ip)
-  } catch (error) {
-    if (!(error instanceof IpRangesError)) throw error
-    throw badParam('ip', `Invalid ip: ${error.message}`)
-  }
-  return ip
 }

@@ -1,0 +1,98 @@
+import type { TObject } from 'typebox'
+import { numberField, textField } from '../../http/fields.ts'
+import { neededBy } from '../../http/needs.ts'
+import { Text } from '../../http/schemas.ts'
+import { dashedUuid, type BeaconType } from '../../model/beacon.ts'
+import { badParam } from '../../runtime/errors.ts'
+import {
+  bodyOf,
+  choice,
+  custom,
+  flag,
+  list,
+  metadata,
+  reference,
+  required,
+  text,
+} from '../records/fieldRules.ts'
+import { MAX_DESCRIPTION_LENGTH, MAX_IDENTIFIER_LENGTH } from '../records/recordFields.ts'
+import { NumberOrText } from '../records/recordSchemas.ts'
+
+const BEACON_TYPES: readonly BeaconType[] = ['ibeacon', 'eddystone']
+
+type Identifier = 'uuid' | 'uid' | 'instance'
+
+/** What an iBeacon's UUID, an Eddystone's namespace and its instance have on the air: 16, 10 and 6 bytes. */
+const DIGITS: Readonly<Record<Identifier, number>> = { uuid: 32, uid: 20, instance: 12 }
+/** major and minor are 16 bits on the air. */
+const MAX_MAJOR = 65_535
+
+/** The fields of a beacon definition. */
+export const BEACON_FIELDS = {
+  description: required(text(MAX_DESCRIPTION_LENGTH, 'Display name.')),
+  type: required(choice(BEACON_TYPES, 'ibeacon or eddystone.')),
+  coordinates: required(
+    list(
+      'Approximate location, [longitude, latitude]: devices within 1 km receive the beacon in responses. A list or its JSON text.',
+    ),
+  ),
+  tag: reference('tag', 'Group of the beacon.'),
+  externalId: reference(
+    'externalId',
+    'Your own id, unique within the tag. Tag and externalId together identify the beacon.',
+  ),
+  uuid: identifier(
+    'uuid',
+    'Required for an ibeacon: 32 hexadecimal digits, in any case, with or without dashes.',
+  ),
+  major: number16('Required for an ibeacon: 0 to 65,535.'),
+  minor: number16('Required for an ibeacon: 0 to 65,535.'),
+  uid: identifier('uid', 'Required for an eddystone: the namespace, 20 hexadecimal digits.'),
+  instance: identifier('instance', 'Required for an eddystone: 12 hexadecimal digits.'),
+  enabled: flag('Whether it causes events; default true.'),
+  metadata: metadata(),
+}
+
+/** The body of a beacon definition. */
+export const BeaconBody: TObject = bodyOf(
+  BEACON_FIELDS,
+  { title: 'BeaconDefinition' },
+  neededBy('type', {
+    ibeacon: { required: ['uuid', 'major', 'minor'] },
+    eddystone: { required: ['uid', 'instance'] },
+  }),
+)
+
+function identifier(kind: Identifier, description: string) {
+  return custom(Text(MAX_IDENTIFIER_LENGTH, description), (fields, name) => {
+    const value = textField(fields, name, MAX_IDENTIFIER_LENGTH)
+    return value === undefined ? undefined : checkIdentifier(name, value, kind)
+  })
+}
+
+/** A whole number of 16 bits, as the decimal text that SDKs write. */
+function number16(description: string) {
+  return custom(NumberOrText(description), (fields, name) => {
+    const value = numberField(fields, name, 0, MAX_MAJOR)
+    if (value === undefined) return undefined
+    if (!Number.isInteger(value)) throw badParam(name, `Invalid ${name}. It must be a whole number.`)
+    return String(value)
+  })
+}
+
+/**
+ * An identifier as it is kept: in its case, a UUID with its dashes. Anything but the digits that the air carries is a
+ * mistyped one, which no device would ever range.
+ * @param name the field that is blamed
+ */
+export function checkIdentifier(name: string, value: string, kind: Identifier): string {
+  const digits = DIGITS[kind]
+  const hex = kind === 'uuid' ? value.replaceAll('-', '') : value
+  if (hex.length === digits && /^[0-9a-f]+$/i.test(hex)) return kind === 'uuid' ? dashedUuid(hex) : hex
+  const what = {
+    uuid: 'A uuid is 32 hexadecimal digits, with or without dashes, like e2c56db5-dffb-48d2-b060-d0f5a71096e0',
+    uid: 'A uid is 20 hexadecimal digits, like edd1ebeac04e5defa017',
+    instance: 'An instance is 12 hexadecimal digits, like 0bdb87539b67',
+  }
+  throw badParam(name, `Invalid ${name}. ${what[kind]}; ${JSON.stringify(value)} is none.`)
+}

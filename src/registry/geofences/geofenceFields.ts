@@ -1,0 +1,130 @@
+import type { TObject } from 'typebox'
+import { dictionaryField, numberField, textsField, type Fields } from '../../http/fields.ts'
+import { atLeastOne, neededBy } from '../../http/needs.ts'
+import type { GeofenceType, TravelMode } from '../../model/geofence.ts'
+import { IpRangesError, parseIpRanges } from '../../model/ipRanges.ts'
+import { OperatingHoursError, parseOperatingHours, type OperatingHours } from '../../model/operatingHours.ts'
+import { badParam } from '../../runtime/errors.ts'
+import {
+  bodyOf,
+  choice,
+  custom,
+  date,
+  flag,
+  list,
+  metadata,
+  positive,
+  reference,
+  required,
+  text,
+  texts,
+} from '../records/fieldRules.ts'
+import { MAX_ADDRESS_LENGTH, MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH } from '../records/recordFields.ts'
+import { DictionaryOrText, NumberOrText, TextsOrText } from '../records/recordSchemas.ts'
+
+const MAX_USER_IDS = 10_000
+const MAX_IP_LENGTH = 45 + 4
+const MAX_IPS = 1000
+export const MIN_RADIUS_METERS = 10
+const MAX_RADIUS_METERS = 10_000
+const MAX_MINUTES = 120
+/** By type: metres, or minutes of travel. A polygon has none, and what a body says of it is ignored. */
+const RADIUS_RANGES = new Map<unknown, readonly [low: number, high: number]>([
+  ['circle', [MIN_RADIUS_METERS, MAX_RADIUS_METERS]],
+  ['isochrone', [1, MAX_MINUTES]],
+])
+
+const GEOFENCE_TYPES: readonly GeofenceType[] = ['circle', 'polygon', 'isochrone']
+const TRAVEL_MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike']
+
+/** The fields of a geofence definition. */
+export const GEOFENCE_FIELDS = {
+  description: required(text(MAX_DESCRIPTION_LENGTH, 'Display name.')),
+  type: required(choice(GEOFENCE_TYPES, 'circle, polygon or isochrone.')),
+  tag: reference('tag', 'Group of the geofence.'),
+  externalId: reference('externalId', 'Your own id, unique within the tag.'),
+  coordinates: list(
+    'Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring ' +
+      '[[longitude, latitude], …] of 4 to 2,000 positions. A list or its JSON text; a form may also repeat the field for each number in turn.',
+  ),
+  address: text(MAX_ADDRESS_LENGTH, 'Instead of coordinates; needs a geocoder.'),
+  placeId: text(MAX_ID_LENGTH, 'Instead of coordinates; needs a database of places.'),
+  radius: custom(
+    NumberOrText(
+      'Required for a circle: metres, 10 to 10,000. Required for an isochrone: minutes of travel, 1 to 120.',
+    ),
+    (fields, name) => {
+      const range = RADIUS_RANGES.get(fields['type'])
+      return range && numberField(fields, name, ...range)
+    },
+  ),
+  mode: choice(TRAVEL_MODES, 'Required for an isochrone: car, truck, foot, bike or motorbike.'),
+  enabled: flag('Whether it causes events; default true.'),
+  metadata: metadata(),
+  operatingHours: custom(
+    DictionaryOrText(
+      'Day names (Sunday or Sun) with lists of [open, close], such as 9:00 AM or 17:30. Without it, the geofence is always open.',
+    ),
+    hoursField,
+  ),
+  stopDetection: flag("Overrides the project's stop detection."),
+  disableAfter: date(),
+  deleteAfter: date(),
+  userId: text(MAX_ID_LENGTH, 'Deprecated: use userIds.'),
+  userIds: texts(MAX_USER_IDS, MAX_ID_LENGTH, 'Only these users cause events; a list or comma-separated.'),
+  ip: custom(
+    TextsOrText(
+      'Only requests from these addresses, wildcards or CIDR ranges cause events; comma-separated.',
+    ),
+    ipField,
+  ),
+  dwellThreshold: positive('Minutes inside before a dwell event.'),
+  tripApproachingThreshold: positive('Minutes before arrival at which a trip is approaching.'),
+}
+
+/** Fields that say where a geofence is: one of them is required. */
+export const GEOFENCE_AREA_FIELDS = ['coordinates', 'address', 'placeId'] as const
+
+const NEEDS_BY_TYPE = neededBy('type', {
+  circle: { required: ['radius'], ...atLeastOne(...GEOFENCE_AREA_FIELDS) },
+  polygon: atLeastOne('coordinates', 'placeId'),
+  isochrone: { required: ['mode', 'radius'], ...atLeastOne(...GEOFENCE_AREA_FIELDS) },
+})
+
+/** The body of a geofence definition whose pair is known. */
+export const GeofenceBody: TObject = bodyOf(GEOFENCE_FIELDS, { title: 'GeofenceDefinition' }, NEEDS_BY_TYPE)
+
+/** The body of a geofence definition that says its pair itself. */
+export const NewGeofenceBody: TObject = bodyOf(
+  {
+    ...GEOFENCE_FIELDS,
+    tag: required(GEOFENCE_FIELDS.tag),
+    externalId: required(GEOFENCE_FIELDS.externalId),
+  },
+  { title: 'NewGeofence' },
+  NEEDS_BY_TYPE,
+)
+
+/** Days to their hours, or their JSON text; undefined when it has no days. */
+export function hoursField(fields: Fields): OperatingHours | undefined {
+  const given = dictionaryField(fields, 'operatingHours')
+  if (given === undefined) return undefined
+  try {
+    return parseOperatingHours(given)
+  } catch (error) {
+    if (!(error instanceof OperatingHoursError)) throw error
+    throw badParam('operatingHours', `Invalid operatingHours: ${error.message}`)
+  }
+}
+
+function ipField(fields: Fields): string | undefined {
+  const ip = textsField(fields, 'ip', MAX_IPS, MAX_IP_LENGTH)?.join(',')
+  if (ip === undefined) return undefined
+  try {
+    parseIpRanges(ip)
+  } catch (error) {
+    if (!(error instanceof IpRangesError)) throw error
+    throw badParam('ip', `Invalid ip: ${error.message}`)
+  }
+  return ip
+}
