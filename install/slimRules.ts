@@ -43,6 +43,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   '@mapbox/mvt-fixtures': (path) =>
     path === 'package.json' || path.startsWith('real-world/osm-qa-montevideo/'),
+  'lru-cache': (path) => /^(dist\/esm\/(node\/.*|package\.json)|package\.json)$/.test(path),
   'swagger-ui-dist': (path) => SWAGGER_FILES.has(path),
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../runtime/clock.ts'
 
 /** Beside its texts an entry costs about that much. */
@@ -7,7 +8,6 @@ const MAX_SHARE = 1 / 8
 
 interface Entry {
   readonly json: Buffer
-  readonly bytes: number
   /** Epoch milliseconds. */
   readonly keptAt: number
 }
@@ -20,23 +20,28 @@ interface Entry {
  * driven out by use.
  */
 export class AnswerCache {
-  readonly #maxBytes: number
+  /** Undefined: it keeps nothing. */
+  readonly #entries: LRUCache<string, Entry> | undefined
   readonly #clock: Clock
-  /** In the order of use, latest last. */
-  readonly #entries = new Map<string, Entry>()
   readonly #underWay = new Map<string, Promise<Buffer>>()
-  #bytes = 0
   #hits = 0
   #misses = 0
 
-  /** @param maxBytes 0 keeps nothing */
+  /** @param maxBytes an integer; 0 keeps nothing */
   constructor(maxBytes: number, clock: Clock) {
-    this.#maxBytes = maxBytes
     this.#clock = clock
+    const maxEntrySize = Math.floor(maxBytes * MAX_SHARE)
+    // The library takes 0 as no bound.
+    if (maxEntrySize === 0) return
+    this.#entries = new LRUCache({
+      maxSize: maxBytes,
+      maxEntrySize,
+      sizeCalculation: ({ json }, key) => json.length + key.length + ENTRY_BYTES,
+    })
   }
 
   get bytes(): number {
-    return this.#bytes
+    return this.#entries?.calculatedSize ?? 0
   }
 
   /** Questions answered out of the cache or together with the same one under way. */
@@ -54,14 +59,13 @@ export class AnswerCache {
    * @param maxAgeMilliseconds of an answer that is as good as a new one
    */
   answer(key: string, maxAgeMilliseconds: number, ask: () => Promise<Buffer>): Promise<Buffer> {
-    const kept = this.#entries.get(key)
+    const kept = this.#entries?.get(key)
     if (kept !== undefined) {
-      this.#forget(key, kept)
       if (this.#clock.now() - kept.keptAt <= maxAgeMilliseconds) {
         this.#hits++
-        this.#keep(key, kept)
         return Promise.resolve(kept.json)
       }
+      this.drop(key)
     }
     const underWay = this.#underWay.get(key)
     if (underWay !== undefined) {
@@ -76,33 +80,16 @@ export class AnswerCache {
 
   /** Keeps the answer no longer. */
   drop(key: string): void {
-    const kept = this.#entries.get(key)
-    if (kept !== undefined) this.#forget(key, kept)
+    this.#entries?.delete(key)
   }
 
   async #ask(key: string, ask: () => Promise<Buffer>): Promise<Buffer> {
     try {
       const json = await ask()
-      const bytes = json.length + key.length + ENTRY_BYTES
-      if (bytes <= this.#maxBytes * MAX_SHARE) this.#keep(key, { json, bytes, keptAt: this.#clock.now() })
+      this.#entries?.set(key, { json, keptAt: this.#clock.now() })
       return json
     } finally {
       this.#underWay.delete(key)
     }
-  }
-
-  #keep(key: string, entry: Entry): void {
-    this.#entries.set(key, entry)
-    this.#bytes += entry.bytes
-    for (const [oldest, { bytes }] of this.#entries) {
-      if (this.#bytes <= this.#maxBytes) return
-      this.#entries.delete(oldest)
-      this.#bytes -= bytes
-    }
-  }
-
-  #forget(key: string, { bytes }: Entry): void {
-    this.#entries.delete(key)
-    this.#bytes -= bytes
   }
 }
