@@ -1,7 +1,7 @@
 import type { Profile } from '../model/device.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeView } from '../rules/port.ts'
-import { Turns } from '../runtime/turns.ts'
+import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import type { Outcome, UserParts } from './port.ts'
 import { userHead, userHeadPieces, userJson } from './userRecord.ts'
 
@@ -54,7 +54,7 @@ export class AppliedInCrowd implements Applied {
 
   async userPieces(): Promise<readonly string[]> {
     const { profile, scope, view, now, tail } = this.#user
-    const pieces = await crowdTurns.take(() => userHeadPieces(profile, scope, view, now))
+    const pieces = await crowdLimit.run(() => userHeadPieces(profile, scope, view, now))
     pieces.push(tail)
     return pieces
   }
@@ -74,4 +74,4 @@ interface CrowdedUser {
 export const CROWD = 64
 /** Users in crowds that are written at one time: each is held in memory until it is out. */
 const CROWDED_AT_ONCE = 8
-const crowdTurns = new Turns(CROWDED_AT_ONCE)
+const crowdLimit = new ConcurrencyLimit(CROWDED_AT_ONCE)

@@ -16,7 +16,7 @@ import type { Intake, PositionObserver, Submitter } from './port.ts'
 import { prepareUpdate } from './preparation.ts'
 import type { Unwritten } from './refusal.ts'
 import { RowPosition } from './rowPosition.ts'
-import { Turns } from './turns.ts'
+import { BatchScheduler } from './batchScheduler.ts'
 
 /**
  * The host of the device actors: from mailbox to commit.
@@ -48,7 +48,7 @@ export interface HostParts extends BatchParts {
   /** Fetches what the evaluation of these updates looks up, as far as it can in a moment. Never rejects. */
   readonly prepare?: ((updates: readonly Update[]) => Promise<void>) | undefined
   /** Of hosts that take their turns together; else it has its own. */
-  readonly turns?: Turns
+  readonly scheduler?: BatchScheduler
 }
 
 export interface EventConsumer extends CommittedConsumer<StoredEvent> {
@@ -94,7 +94,7 @@ export class ActorHost implements Intake {
   observer: PositionObserver | undefined
 
   private readonly parts: HostParts
-  private readonly turns: Turns
+  private readonly scheduler: BatchScheduler
   private readonly mailboxes: Mailboxes
   private readonly batch: Batch
   private readonly geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
@@ -110,7 +110,7 @@ export class ActorHost implements Intake {
 
   constructor(parts: HostParts) {
     this.parts = parts
-    this.turns = parts.turns ?? new Turns(new LoopRest())
+    this.scheduler = parts.scheduler ?? new BatchScheduler(new LoopRest())
     this.mailboxes = new Mailboxes(parts.partitions.length)
     this.batch = new Batch(parts, this.mailboxes, this.counters, this.prepare)
     for (const partition of parts.partitions) partition.geofenceTexts = this.geofenceTexts
@@ -224,8 +224,8 @@ export class ActorHost implements Intake {
   private schedule(): void {
     if (this.flushing || this.scheduled) return
     this.scheduled = true
-    if (this.lastBatch > 1) this.turns.gathered(this.turn, this.lastBatch)
-    else this.turns.soon(this.turn)
+    if (this.lastBatch > 1) this.scheduler.gathered(this.turn, this.lastBatch)
+    else this.scheduler.soon(this.turn)
   }
 
   private readonly turn = (): void => {

@@ -6,7 +6,7 @@ import { isLive, type ScopeId } from '../model/scope.ts'
 import { beaconContext, geofenceContext, outlineIn } from '../events/record.ts'
 import { isMeantFor } from '../rules/geofenceRules.ts'
 import type { ScopeView } from '../rules/port.ts'
-import { mapInTurns } from '../runtime/slices.ts'
+import { mapInSlices } from '../runtime/slices.ts'
 import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
 
 /**
@@ -64,7 +64,7 @@ export async function userHeadPieces(
   now: number,
 ): Promise<string[]> {
   let separator = '['
-  const geofences = await mapInTurns(profile.visits, ({ geofenceId }) => {
+  const geofences = await mapInSlices(profile.visits, ({ geofenceId }) => {
     const geofence = currentGeofence(geofenceId, profile, view, now)
     if (geofence === undefined) return undefined
     const piece = separator + JSON.stringify(geofence)

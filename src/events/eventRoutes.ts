@@ -4,7 +4,7 @@ import { route } from '../http/route.ts'
 import type { Route } from '../http/route.ts'
 import { Name, Page, Text } from '../http/schemas.ts'
 import { notFound } from '../runtime/errors.ts'
-import { Turns } from '../runtime/turns.ts'
+import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { EventSchema } from './eventSchema.ts'
 import type { EventFeed } from './feed.ts'
 import { PAGE_CHARACTERS, type EventQueries, type Verdict } from './port.ts'
@@ -32,7 +32,7 @@ const EventId = Type.Object({ id: Name(256, 'The `_id` of the event.') })
 
 /** The list, one by id, its removal, and what clients say of it. */
 export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>): Route[] {
-  const lists = new Turns(LISTS_AT_ONCE, MOST_LISTS_WAITING)
+  const lists = new ConcurrencyLimit(LISTS_AT_ONCE, MOST_LISTS_WAITING)
   return [
     route({
       method: 'GET',
@@ -58,7 +58,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       async handler({ credentials, query }) {
         const { scope } = credentials!
         const page = listPage(query)
-        const { events, hasMore } = await lists.take(() =>
+        const { events, hasMore } = await lists.run(() =>
           index.list(scope, {
             userId: query.userId,
             deviceId: query.deviceId,

@@ -1,6 +1,6 @@
 import type { Committed, CommittedConsumer } from '../log/port.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { Turns } from '../runtime/turns.ts'
+import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { STRETCH_CHARACTERS } from './port.ts'
 import type { EventIndex, PlacedEvent, Scopes, StoredEvent, EventPage } from './port.ts'
 
@@ -31,7 +31,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   forgotten = 0
   readonly #index: EventIndex
   readonly #recentBytes: number
-  readonly #reads = new Turns(READS_AT_ONCE)
+  readonly #reads = new ConcurrencyLimit(READS_AT_ONCE)
   /** Ascending places, all from the first on; those before `#first` are dropped from time to time. */
   #recent: PlacedEvent[] = []
   #first = 0
@@ -93,7 +93,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   async read(scopes: Scopes, after: number, limit: number, signal?: AbortSignal): Promise<EventPage> {
     const oldest = this.#recent[this.#first]?.place ?? this.lastPlace + 1
     if (after >= oldest - 1) return this.#readRecent(scopes, after, limit)
-    return this.#reads.take(async () =>
+    return this.#reads.run(async () =>
       signal?.aborted ? { events: [], place: after } : this.#index.read(scopes, after, limit),
     )
   }

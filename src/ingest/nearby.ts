@@ -5,7 +5,7 @@ import type { Update } from '../model/update.ts'
 import { geofenceRecord } from '../registry/geofences/geofenceRecord.ts'
 import { isActiveAt } from '../model/geofence.ts'
 import type { ScopeView } from '../rules/port.ts'
-import { inTurns, mapInTurns } from '../runtime/slices.ts'
+import { inSlices, mapInSlices } from '../runtime/slices.ts'
 import { TextCache } from '../runtime/textCache.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 
@@ -31,8 +31,8 @@ export async function nearbyGeofences(
   const at = new Probe().set(latitude, longitude)
   const accept = (geofence: GeofenceProperties) =>
     isMeantFor(geofence, userId) && isActiveAt(geofence, receivedAt)
-  const { found } = await inTurns(index.nearestSteps(at, limit, MAX_NEARBY_METERS, accept, MOST_LOOKED_AT))
-  return mapInTurns(found, ({ geofence, distance }) => {
+  const { found } = await inSlices(index.nearestSteps(at, limit, MAX_NEARBY_METERS, accept, MOST_LOOKED_AT))
+  return mapInSlices(found, ({ geofence, distance }) => {
     const slot = index.slotOf(geofence.id)
     return slot < 0 ? undefined : `${openRecord(index, geofence, slot)},"distance":${distance}}`
   })

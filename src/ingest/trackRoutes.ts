@@ -12,7 +12,7 @@ import type { RegistryView } from '../rules/port.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { badParam, type ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
-import { Turns } from '../runtime/turns.ts'
+import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { anonymousEvents, anonymousStays, anonymousUser, trackAnonymously } from './anonymous.ts'
 import { ANONYMOUS } from '../model/device.ts'
 import { nearbyGeofences } from './nearby.ts'
@@ -29,7 +29,7 @@ const ANONYMOUS_PER_SECOND = 10
 
 /** Answers with geofences around an update that are made at one time: each is held in memory until it is out. */
 const NEARBY_AT_ONCE = 8
-const nearbyTurns = new Turns(NEARBY_AT_ONCE)
+const nearbyLimit = new ConcurrencyLimit(NEARBY_AT_ONCE)
 
 /** Anonymous updates that come one by one are evaluated so many at one time. */
 const ANONYMOUS_TRACKS_AT_ONCE = 8
@@ -62,8 +62,8 @@ export function trackRoutes(parts: TrackParts): Route[] {
     return LATER
   }
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
-  const anonymousTracks = new Turns(ANONYMOUS_TRACKS_AT_ONCE)
-  const anonymousTurns = new Turns(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
+  const anonymousTracks = new ConcurrencyLimit(ANONYMOUS_TRACKS_AT_ONCE)
+  const anonymousReplays = new ConcurrencyLimit(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
   const answers = {
     200: Type.Object({
       user: UserSchema,
@@ -104,7 +104,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         const update = updateFrom(call.body, stampOf(call))
         if (update.deviceId === ANONYMOUS) {
           anonymousLimit?.take(call.ip, call.receivedAt)
-          return anonymousTracks.take(() => answerAnonymously(parts, [{ body: call.body, update }]))
+          return anonymousTracks.run(() => answerAnonymously(parts, [{ body: call.body, update }]))
         }
         return track(update, nearbyGeofencesLimit(call.body), call.headers, reply)
       },
@@ -145,7 +145,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         )
         if (stranger < 0) {
           anonymousLimit?.take(call.ip, call.receivedAt)
-          return anonymousTurns.take(() => answerAnonymously(parts, replays))
+          return anonymousReplays.run(() => answerAnonymously(parts, replays))
         }
         orderNumbered(replays)
         const updates = replays.map(({ update }) => update)
@@ -337,7 +337,7 @@ async function around(registry: RegistryView, update: Update, geofences: number)
   const view = registry.scope(update.scope)
   const beacons = `,"nearbyBeacons":${nearbyBeaconsJson(view, update.latitude, update.longitude)}`
   if (geofences === 0) return [beacons]
-  const texts = await nearbyTurns.take(() => nearbyGeofences(view, update, geofences))
+  const texts = await nearbyLimit.run(() => nearbyGeofences(view, update, geofences))
   return listPieces(`${beacons},"nearbyGeofences":`, texts)
 }
 

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 const SLICE_MS = 2
 
 /**
- * Cuts the long work of one request into turns of the event loop (G7): it works for a slice, then everything else that
+ * Cuts the long work of one request into slices (G7): it works for a slice, then everything else that
  * waits has its turn.
  *
  * ```ts
@@ -43,7 +43,7 @@ export class Slice {
 }
 
 /** Does one step after the other; what the last one returns. Between two slices of them others may change what they look at. */
-export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
   const slice = new Slice()
   for (;;) {
     const step = steps.next()
@@ -53,7 +53,7 @@ export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
 }
 
 /** What is made of each, in their order, without those of which nothing is. */
-export async function mapInTurns<T, R>(items: Iterable<T>, make: (item: T) => R | undefined): Promise<R[]> {
+export async function mapInSlices<T, R>(items: Iterable<T>, make: (item: T) => R | undefined): Promise<R[]> {
   const slice = new Slice()
   const made: R[] = []
   for (const item of items) {

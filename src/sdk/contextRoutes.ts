@@ -6,7 +6,7 @@ import { GeofenceContextSchema } from '../events/eventSchema.ts'
 import { geofenceText } from '../events/record.ts'
 import { contextOf, createEvaluators } from '../rules/evaluators.ts'
 import type { RegistryView } from '../rules/port.ts'
-import { mapInTurns } from '../runtime/slices.ts'
+import { mapInSlices } from '../runtime/slices.ts'
 
 const Context = {
   geofences: Type.Array(GeofenceContextSchema, { description: 'The enabled geofences around the location.' }),
@@ -40,7 +40,7 @@ export function contextRoutes(registry: RegistryView): Route[] {
         const spot = { view, latitude, longitude, userId, receivedAt: call.receivedAt }
         const { geofences } = contextOf(evaluators, spot)
         // What is deleted meanwhile is left out.
-        const texts = await mapInTurns(geofences, (geofence) => {
+        const texts = await mapInSlices(geofences, (geofence) => {
           const slot = view.index.slotOf(geofence.id)
           return slot < 0 ? undefined : geofenceText(geofence, view.index.outline(slot))
         })

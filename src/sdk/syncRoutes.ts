@@ -12,8 +12,8 @@ import { GeofenceRecord, geofenceRecord } from '../registry/geofences/geofenceRe
 import { isActiveAt } from '../model/geofence.ts'
 import type { RegistryView, ScopeView } from '../rules/port.ts'
 import { readableBeacons } from '../registry/beacons/readableBeacons.ts'
-import { inTurns, mapInTurns } from '../runtime/slices.ts'
-import { Turns } from '../runtime/turns.ts'
+import { inSlices, mapInSlices } from '../runtime/slices.ts'
+import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 
 /** A larger region is never answered: a client asks again long before its edge. */
 const MAX_RADIUS_METERS = 10_000
@@ -34,7 +34,7 @@ const BEACON_RANGE_METERS = 100
 
 /** POST /v1/sync/region: all that can happen around a client, so that it calls only when something does. */
 export function syncRoutes(registry: RegistryView): Route[] {
-  const turns = new Turns(ANSWERS_AT_ONCE)
+  const concurrency = new ConcurrencyLimit(ANSWERS_AT_ONCE)
   return [
     route({
       method: 'POST',
@@ -76,7 +76,7 @@ export function syncRoutes(registry: RegistryView): Route[] {
           accept,
           readableBeacons(headers),
         )
-        const texts = await turns.take(() => textsInTurns(view, geofences))
+        const texts = await concurrency.run(() => textsInSlices(view, geofences))
         const rest = JSON.stringify({
           places: [],
           beacons: beacons.map((beacon) => beaconRecord(beacon)),
@@ -89,8 +89,8 @@ export function syncRoutes(registry: RegistryView): Route[] {
 }
 
 /** What is deleted meanwhile is left out. */
-function textsInTurns({ index }: ScopeView, geofences: readonly GeofenceProperties[]): Promise<string[]> {
-  return mapInTurns(geofences, ({ id }) => {
+function textsInSlices({ index }: ScopeView, geofences: readonly GeofenceProperties[]): Promise<string[]> {
+  return mapInSlices(geofences, ({ id }) => {
     const slot = index.slotOf(id)
     if (slot < 0) return undefined
     return JSON.stringify(geofenceRecord({ ...index.geofence(slot), shape: index.shape(slot) }))
@@ -116,7 +116,7 @@ async function around(
   // One more than is told: it says where the next begins.
   const limit = MAX_RECORDS + 1
   const at = new Probe().set(latitude, longitude)
-  const search = await inTurns(
+  const search = await inSlices(
     view.index.nearestSteps(at, limit, MAX_RADIUS_METERS + margin, accept, MOST_LOOKED_AT),
   )
   const geofences = search.found

@@ -1,6 +1,6 @@
 import type { Intake } from '../actor/port.ts'
 import type { KeyedBound, Share } from '../runtime/keyedBound.ts'
-import { FairTurns, type Waiting } from './fairTurns.ts'
+import { FairQueue, type Waiting } from './fairQueue.ts'
 
 /** A message that waits for its turn, or the gap where some were refused. */
 export interface WaitingMessage extends Waiting {
@@ -28,7 +28,7 @@ const TURN_BYTES = 512 * 1024
 const ROOM_WAIT_MS = 2
 
 /**
- * Lets messages of streams in: at once while there is little to do, else keys and streams take turns (fairTurns.ts). What waits
+ * Lets messages of streams in: at once while there is little to do, else keys and streams take turns (fairQueue.ts). What waits
  * is bytes as they came, in front of everything: whoever sends within its share, and every request by HTTP, has only those
  * updates before it that the actors take in a moment.
  *
@@ -36,7 +36,7 @@ const ROOM_WAIT_MS = 2
  */
 export class Admission {
   readonly #intake: Pick<Intake, 'hasRoom'>
-  readonly #turns = new FairTurns<AdmissionClient, WaitingMessage>()
+  readonly #queue = new FairQueue<AdmissionClient, WaitingMessage>()
   readonly #bound: KeyedBound
   /** In this turn of the event loop. */
   #spent = 0
@@ -60,7 +60,7 @@ export class Admission {
 
   /** Whether a message of so many bytes may be read now; then it counts as read. */
   passes(bytes: number): boolean {
-    if (!this.#turns.isEmpty || this.#spent >= TURN_BYTES || !this.#intake.hasRoom) return false
+    if (!this.#queue.isEmpty || this.#spent >= TURN_BYTES || !this.#intake.hasRoom) return false
     this.#spend(bytes)
     return true
   }
@@ -68,25 +68,25 @@ export class Admission {
   /** @param bytes may be gone when this returns */
   push(client: AdmissionClient, bytes: Uint8Array | undefined, cost: number, receivedAt: number): void {
     const message = bytes && Buffer.from(bytes)
-    this.#turns.push(client.keyName, client, { message, bytes: cost, receivedAt })
+    this.#queue.push(client.keyName, client, { message, bytes: cost, receivedAt })
     this.#later()
   }
 
   /** Forgets what waits of the client. */
   leave(client: AdmissionClient): void {
-    this.#turns.remove(client.keyName, client)
+    this.#queue.remove(client.keyName, client)
     client.waiting.release(client.waiting.used)
   }
 
   /** There may be room. */
   readonly pump = (): void => {
-    while (!this.#turns.isEmpty && this.#spent < TURN_BYTES && this.#intake.hasRoom) {
-      const { owner, item } = this.#turns.next()!
+    while (!this.#queue.isEmpty && this.#spent < TURN_BYTES && this.#intake.hasRoom) {
+      const { owner, item } = this.#queue.next()!
       this.#spend(item.bytes)
       owner.waiting.release(item.bytes)
       owner.turn(item)
     }
-    if (!this.#turns.isEmpty) this.#later()
+    if (!this.#queue.isEmpty) this.#later()
   }
 
   #spend(bytes: number): void {

@@ -17,7 +17,7 @@ import type { AckMessage, ErrorMessage, RawMessage, ServerMessage } from './mess
 import type { Codec, StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 import { FrameReceipt, type FrameOwner } from './receipt.ts'
 import { frameId, readTrack, type TrackFrame } from '../wire/trackFrame.ts'
-import { letAnotherBegin } from './turns.ts'
+import { rotate } from './rotation.ts'
 
 /**
  * One stream: takes frames of updates in, in their order, and says what became of each; hands other messages to the
@@ -437,7 +437,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     // again, is never drained (us_socket_write2 of uSockets does not note that it failed, so polling is stopped).
     setImmediate(() => {
       for (const feature of this.#features.values()) feature.drained()
-      letAnotherBegin(this.#features)
+      rotate(this.#features)
     })
   }
 

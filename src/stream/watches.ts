@@ -13,7 +13,7 @@ import { areaBytes, AreaError, type LiveArea } from '../spatial/liveAreas.ts'
 import type { RawMessage, WatchMessage } from './messages.ts'
 import { SlowReaderTimer } from './slowReader.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
-import { letAnotherBegin } from './turns.ts'
+import { rotate } from './rotation.ts'
 import { Watch, type Stay, type WatchOwner } from './watch.ts'
 import { AreaSchema, readArea } from './watchArea.ts'
 import { WatchedScope } from './watchedScope.ts'
@@ -227,7 +227,7 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
   drained(): void {
     this.patience.restore()
     this.#all.send(this.#watches.values())
-    letAnotherBegin(this.#watches)
+    rotate(this.#watches)
   }
 
   closed(): void {

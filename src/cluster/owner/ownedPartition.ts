@@ -3,7 +3,7 @@ import type { Command, CommandKind } from '../../actor/command.ts'
 import { ActorHost, type HostParts } from '../../actor/host.ts'
 import type { Partition } from '../../actor/partition.ts'
 import { snapshotOf } from '../../actor/recovery.ts'
-import type { Turns } from '../../actor/turns.ts'
+import type { BatchScheduler } from '../../actor/batchScheduler.ts'
 import type { PartitionLog, SharedSnapshotStore } from '../../log/port.ts'
 import type { Update } from '../../model/update.ts'
 import type { RegistryView } from '../../rules/port.ts'
@@ -45,7 +45,7 @@ export interface OwnedParts {
   /** Takes over where an update has much to measure. */
   readonly measurer?: Measurer | undefined
   /** Of all partitions of the process. */
-  readonly turns: Turns
+  readonly scheduler: BatchScheduler
   /** Told of failures of requests, which are asked again. */
   readonly troubled: (error: Error) => void
 }
@@ -94,7 +94,7 @@ export class OwnedPartition {
     this.#mailbox = new ByteBound(parts.mailboxBytes)
     const kinds = partition.types.flatMap(({ commands }) => commands)
     this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]))
-    const { registry, clock, turns } = parts
+    const { registry, clock, scheduler } = parts
     // A host that is not told that its frame is durable goes no further.
     const guarded: HostParts['log'] = {
       append: (pieces, done, ofFrame) => {
@@ -109,7 +109,7 @@ export class OwnedPartition {
       clock,
       prepare: parts.prepare,
       measurer: parts.measurer,
-      turns,
+      scheduler,
     })
   }
 
@@ -181,13 +181,13 @@ export class OwnedPartition {
 
   async #process(request: PartitionRequest, session: Session): Promise<void> {
     try {
-      const { registry, turns } = this.#parts
+      const { registry, scheduler } = this.#parts
       // Where it is given away before, the next owner is asked.
       await revisionReached(registry, request.revision, this.#ending.signal)
       const reply = await this.#apply(request)
       // Under load with those of other partitions, as it came.
       if (request.updates.length > 1)
-        await new Promise<void>((resolve) => turns.gathered(resolve, request.updates.length))
+        await new Promise<void>((resolve) => scheduler.gathered(resolve, request.updates.length))
       if (this.isDropped) return
       session.answer(reply ?? encodeReply(undefined))
       // Who is told that it is busy is to be let in when it asks again.

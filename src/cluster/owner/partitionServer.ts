@@ -1,7 +1,7 @@
 import type { ActorHost } from '../../actor/host.ts'
 import type { Partition } from '../../actor/partition.ts'
 import { recoverPartition } from '../../actor/partitionRecovery.ts'
-import { Turns } from '../../actor/turns.ts'
+import { BatchScheduler } from '../../actor/batchScheduler.ts'
 import type { FencedOut } from '../../log/errors.ts'
 import type { OwnershipHandlers, PartitionLog } from '../../log/port.ts'
 import { HostUsers } from '../../users/hostUsers.ts'
@@ -18,7 +18,7 @@ import { ownerSubject, usersSubject } from '../nats/subjects.ts'
  * - SERVER-1: A partition listens from when its states have reached the end of its log until it is given away or lost.
  * - SERVER-2: What was accepted before the partition is given away is answered.
  */
-export interface PartitionServerParts extends Omit<OwnedParts, 'turns'> {
+export interface PartitionServerParts extends Omit<OwnedParts, 'scheduler'> {
   readonly calls: Calls
   /** Becomes the owner; `fencedOut` is called once, when another is known. */
   openLog(partition: number, fencedOut: (error: FencedOut) => void): Promise<PartitionLog>
@@ -37,7 +37,7 @@ interface Serving {
 
 export class PartitionServer implements OwnershipHandlers {
   readonly #parts: PartitionServerParts
-  readonly #turns = new Turns()
+  readonly #scheduler = new BatchScheduler()
   readonly #served = new Map<number, Serving>()
   readonly #stopped = new AbortController()
   #questions: Served | undefined
@@ -77,7 +77,7 @@ export class PartitionServer implements OwnershipHandlers {
       await revisionReached(registry, recovered.revision, this.#stopped.signal)
       // From here on nothing waits.
       if (fencedOut !== undefined) throw fencedOut
-      owned = new OwnedPartition(recovered.partition, log, { ...this.#parts, turns: this.#turns })
+      owned = new OwnedPartition(recovered.partition, log, { ...this.#parts, scheduler: this.#scheduler })
     } catch (error) {
       await log.close()
       throw error

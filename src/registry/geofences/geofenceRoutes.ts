@@ -6,8 +6,8 @@ import { Probe } from '../../geometry/probe.ts'
 import { isActiveAt, type GeofenceProperties } from '../../model/geofence.ts'
 import { metadataMatcher } from '../../model/metadata.ts'
 import { badParam } from '../../runtime/errors.ts'
-import { inTurns, mapInTurns } from '../../runtime/slices.ts'
-import { Turns } from '../../runtime/turns.ts'
+import { inSlices, mapInSlices } from '../../runtime/slices.ts'
+import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import type { GeofenceIndex } from '../../spatial/port.ts'
 import { ANSWERS_AT_ONCE, collectionRoutes, scopeOf } from '../records/collectionRoutes.ts'
 import { TagsFilter, tagSet } from '../records/recordSchemas.ts'
@@ -20,11 +20,11 @@ const MAX_WITH_GEOMETRY = 100
 
 /** Management of geofences (secret keys) and the search near a point (any key). */
 export function geofenceRoutes(geofences: Geofences): Route[] {
-  const turns = new Turns(ANSWERS_AT_ONCE)
-  return [...collectionRoutes(GEOFENCES, geofences, turns), searchRoute(geofences, turns)]
+  const concurrency = new ConcurrencyLimit(ANSWERS_AT_ONCE)
+  return [...collectionRoutes(GEOFENCES, geofences, concurrency), searchRoute(geofences, concurrency)]
 }
 
-function searchRoute(geofences: Geofences, turns: Turns): Route {
+function searchRoute(geofences: Geofences, concurrency: ConcurrencyLimit): Route {
   return route({
     method: 'GET',
     path: '/v1/search/geofences',
@@ -58,7 +58,7 @@ function searchRoute(geofences: Geofences, turns: Turns): Route {
         isWanted(geofence.metadata)
       const { index } = geofences.store(scopeOf(call))
       const probe = new Probe().set(latitude, longitude)
-      return turns.take(() => nearestAnswer(index, probe, { limit, radius, accept, includeGeometry }))
+      return concurrency.run(() => nearestAnswer(index, probe, { limit, radius, accept, includeGeometry }))
     },
   })
 }
@@ -75,8 +75,8 @@ interface NearestWish {
 /** Both the search, which may look at all geofences, and the records have their turns with other requests. */
 async function nearestAnswer(index: GeofenceIndex, probe: Probe, wish: NearestWish) {
   const { limit, radius, accept, includeGeometry } = wish
-  const { found: nearest } = await inTurns(index.nearestSteps(probe, limit, radius, accept))
-  const texts = await mapInTurns(nearest, ({ geofence, distance }) => {
+  const { found: nearest } = await inSlices(index.nearestSteps(probe, limit, radius, accept))
+  const texts = await mapInSlices(nearest, ({ geofence, distance }) => {
     const slot = index.slotOf(geofence.id)
     if (slot < 0) return undefined
     const record = geofenceRecord({ ...geofence, shape: index.shape(slot) }, { geometry: includeGeometry })

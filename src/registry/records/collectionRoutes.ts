@@ -8,8 +8,8 @@ import { MetadataFilter, Page, Text } from '../../http/schemas.ts'
 import { metadataMatcher, type Metadata } from '../../model/metadata.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import { ApiError, notFound } from '../../runtime/errors.ts'
-import { inTurns, mapInTurns } from '../../runtime/slices.ts'
-import { Turns } from '../../runtime/turns.ts'
+import { inSlices, mapInSlices } from '../../runtime/slices.ts'
+import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import { RecordExists, type Collection } from './collection.ts'
 import type { Entity } from './entity.ts'
 import { MAX_ID_LENGTH } from './recordFields.ts'
@@ -28,16 +28,16 @@ export const ANSWERS_AT_ONCE = 8
 export function collectionRoutes<D extends Referenced, R extends L, L extends ScopedRecord>(
   entity: Entity<D, R>,
   collection: Collection<D, R, L>,
-  turns = new Turns(ANSWERS_AT_ONCE),
+  concurrency = new ConcurrencyLimit(ANSWERS_AT_ONCE),
 ): Route[] {
-  const routes = new RouteMaker(entity, collection, turns)
+  const routes = new RouteMaker(entity, collection, concurrency)
   return [...routes.edits(), ...routes.reads(), ...routes.deletions()]
 }
 
 class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
   readonly #entity: Entity<D, R>
   readonly #collection: Collection<D, R, L>
-  readonly #turns: Turns
+  readonly #concurrency: ConcurrencyLimit
   /** `/v1/geofences` */
   readonly #path: string
   /** `a geofence` */
@@ -46,11 +46,11 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
   readonly #answer: TObject
   readonly #conflict: TObject
 
-  constructor(entity: Entity<D, R>, collection: Collection<D, R, L>, turns: Turns) {
+  constructor(entity: Entity<D, R>, collection: Collection<D, R, L>, concurrency: ConcurrencyLimit) {
     const { singular, plural, tag } = entity
     this.#entity = entity
     this.#collection = collection
-    this.#turns = turns
+    this.#concurrency = concurrency
     this.#path = `/v1/${plural}`
     this.#one = `${/^[aeiou]/.test(singular) ? 'an' : 'a'} ${singular}`
     this.#shared = { auth: 'secret', tag }
@@ -146,11 +146,11 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
             ...recordPage(call.query, (id) => store.records.has(id)),
             accept: isWanted && ((one: L & { readonly metadata?: Metadata }) => isWanted(one.metadata)),
           }
-          return this.#turns.take(async () => {
-            const { records, hasMore } = await inTurns(store.listSteps(wanted))
+          return this.#concurrency.run(async () => {
+            const { records, hasMore } = await inSlices(store.listSteps(wanted))
             return {
               meta: { hasMore },
-              pieces: listPieces(`"${plural}":`, await this.#textsInTurns(store, records)),
+              pieces: listPieces(`"${plural}":`, await this.#textsInSlices(store, records)),
             }
           })
         },
@@ -226,8 +226,8 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
    * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write: between
    * them every other request has its turn. Each is told as it is by then, and left out where it was deleted meanwhile.
    */
-  #textsInTurns(store: RecordStore<R, L>, records: readonly L[]): Promise<string[]> {
-    return mapInTurns(records, ({ id }) => {
+  #textsInSlices(store: RecordStore<R, L>, records: readonly L[]): Promise<string[]> {
+    return mapInSlices(records, ({ id }) => {
       const record = store.get(id)
       return record && JSON.stringify(this.#entity.answer(store.whole(record)))
     })

@@ -1,7 +1,7 @@
 import { ApiError } from './errors.ts'
 
-/** Lets so many pieces of work go on at one time; the others wait for their turns, first come, first served. */
-export class Turns {
+/** Lets so many pieces of work go on at one time; the others wait, first come, first served. */
+export class ConcurrencyLimit {
   readonly #atOnce: number
   readonly #mostWaiting: number
   #underWay = 0
@@ -17,10 +17,10 @@ export class Turns {
   }
 
   /**
-   * Does the work when it is its turn.
+   * Does the work when there is room for it.
    * @throws ApiError 503 where too many wait already
    */
-  async take<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#underWay < this.#atOnce) this.#underWay++
     else if (this.#waiting.length >= this.#mostWaiting) {
       throw new ApiError(503, 'Too many requests at once.', { retryAfter: 1 })

@@ -38,7 +38,7 @@ class Key<O, W extends Waiting> implements Member {
  *
  * So whoever asks for less than its share waits for one round of the others at most: a quantum and a message of each.
  */
-export class FairTurns<O, W extends Waiting> {
+export class FairQueue<O, W extends Waiting> {
   readonly #keys = new Map<string, Key<O, W>>()
   #count = 0
 

@@ -10,10 +10,10 @@ const GATHER_MS = 2
 const MANY = 16
 
 /**
- * When hosts take their turns, and answer: those that share it together, so that what all of them append or say leaves in one
- * write to the socket, and the server reads it at once.
+ * When hosts begin their batches and answer. Those that share a scheduler do so together: what all of them append or say leaves
+ * in one write to the socket, and the server reads it at once.
  */
-export class Turns {
+export class BatchScheduler {
   readonly #rest: LoopRest | undefined
   #soon: (() => void)[] = []
   #gathered: (() => void)[] = []
@@ -25,16 +25,16 @@ export class Turns {
   }
 
   /** After the sockets of this turn of the event loop have been read. */
-  soon(turn: () => void): void {
-    if (this.#soon.push(turn) === 1) setImmediate(this.#runSoon)
+  soon(batch: () => void): void {
+    if (this.#soon.push(batch) === 1) setImmediate(this.#runSoon)
   }
 
   /**
    * Once what comes meanwhile has gathered.
    * @param expected updates, by the batch before
    */
-  gathered(turn: () => void, expected: number): void {
-    if (this.#gathered.push(turn) > 1) return
+  gathered(batch: () => void, expected: number): void {
+    if (this.#gathered.push(batch) > 1) return
     setTimeout(this.#runGathered, GATHER_MS)
     this.#rests = this.#rest !== undefined && expected >= MANY
     // Behind the answers of the batch before.
@@ -44,15 +44,15 @@ export class Turns {
   readonly #beginRest = (): void => this.#rest!.begin(GATHER_MS)
 
   readonly #runSoon = (): void => {
-    const turns = this.#soon
+    const batches = this.#soon
     this.#soon = []
-    for (const turn of turns) turn()
+    for (const batch of batches) batch()
   }
 
   readonly #runGathered = (): void => {
     if (this.#rests) this.#rest!.end()
-    const turns = this.#gathered
+    const batches = this.#gathered
     this.#gathered = []
-    for (const turn of turns) turn()
+    for (const batch of batches) batch()
   }
 }

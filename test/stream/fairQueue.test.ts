@@ -1,7 +1,7 @@
 /** Who has the next turn, against what fairness means: equal bytes for whoever always waits, whatever its messages are. */
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { FairTurns } from '../../src/stream/fairTurns.ts'
+import { FairQueue } from '../../src/stream/fairQueue.ts'
 import fc from '../kit/fastCheck.ts'
 import { runs } from '../geometry/shapes.ts'
 
@@ -22,25 +22,25 @@ t.test('nothing is lost or doubled, and each flow keeps its order', async () => 
   const keyOf = (flow: number) => String(flow % 3)
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
-      const turns = new FairTurns<number, Item>()
+      const queue = new FairQueue<number, Item>()
       const waiting = new Map<number, Item[]>()
       let number = 0
       for (const one of steps) {
         if (one === 'next') {
-          const next = turns.next()
+          const next = queue.next()
           const count = [...waiting.values()].reduce((sum, items) => sum + items.length, 0)
           assert.equal(next === undefined, count === 0)
           if (next !== undefined) assert.equal(waiting.get(next.owner)!.shift(), next.item)
         } else if ('removed' in one) {
-          turns.remove(keyOf(one.removed), one.removed)
+          queue.remove(keyOf(one.removed), one.removed)
           waiting.delete(one.removed)
         } else {
           const item = { number: number++, bytes: one.bytes }
-          turns.push(keyOf(one.flow), one.flow, item)
+          queue.push(keyOf(one.flow), one.flow, item)
           waiting.set(one.flow, [...(waiting.get(one.flow) ?? []), item])
         }
         assert.equal(
-          turns.isEmpty,
+          queue.isEmpty,
           [...waiting.values()].every((items) => items.length === 0),
         )
       }
@@ -53,15 +53,15 @@ t.test('keys, and the flows of a key, that always wait have equal bytes', async 
   const sizes = fc.array(fc.integer({ min: 100, max: LARGEST }), { minLength: 2, maxLength: 6 })
   fc.assert(
     fc.property(fc.array(sizes, { minLength: 1, maxLength: 4 }), (keys) => {
-      const turns = new FairTurns<string, Item>()
+      const queue = new FairQueue<string, Item>()
       const served = new Map<string, number>()
       const ofKey = keys.map(() => 0)
       const push = (key: number, flow: number) =>
-        turns.push(String(key), `${key} ${flow}`, { number: 0, bytes: keys[key]![flow]! })
+        queue.push(String(key), `${key} ${flow}`, { number: 0, bytes: keys[key]![flow]! })
       for (const [key, flows] of keys.entries())
         for (const flow of flows.keys()) for (let i = 0; i < 2; i++) push(key, flow)
       for (let i = 0; i < 3000; i++) {
-        const { owner, item } = turns.next()!
+        const { owner, item } = queue.next()!
         const [key, flow] = owner.split(' ').map(Number) as [number, number]
         served.set(owner, (served.get(owner) ?? 0) + item.bytes)
         ofKey[key]! += item.bytes
@@ -86,13 +86,13 @@ t.test('who asks for little waits for a round at most, however much others have 
       fc.integer({ min: 1000, max: LARGEST }),
       fc.nat(200),
       (floods, bytes, before) => {
-        const turns = new FairTurns<number, Item>()
+        const queue = new FairQueue<number, Item>()
         for (let flow = 1; flow <= floods; flow++)
-          for (let i = 0; i < 100; i++) turns.push('key', flow, { number: i, bytes })
-        for (let i = 0; i < Math.min(before, 50 * floods); i++) turns.next()
-        turns.push('key', 0, { number: 0, bytes: 200 })
+          for (let i = 0; i < 100; i++) queue.push('key', flow, { number: i, bytes })
+        for (let i = 0; i < Math.min(before, 50 * floods); i++) queue.next()
+        queue.push('key', 0, { number: 0, bytes: 200 })
         let waited = 0
-        for (let next = turns.next()!; next.owner !== 0; next = turns.next()!) waited += next.item.bytes
+        for (let next = queue.next()!; next.owner !== 0; next = queue.next()!) waited += next.item.bytes
         assert(waited <= floods * (2 * QUANTUM + bytes), `${waited} bytes of ${floods} floods went first`)
       },
     ),
