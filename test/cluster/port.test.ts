@@ -2,11 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { eventsOfFrame } from '../../src/actor/frameEvents.ts'
+import { Partition } from '../../src/actor/partition.ts'
 import { HostUsers } from '../../src/users/hostUsers.ts'
 import { NatsCalls } from '../../src/cluster/nats/natsCalls.ts'
 import { openJetStreamSnapshots } from '../../src/cluster/journal/jetStreamSnapshots.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
+import { ADD, WITH_COUNTERS } from '../actor/counters.ts'
 import { aGeofence, AWAY, Engine, HERE, NOON, SALT, World } from '../actor/kit.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { openLog, publisherOf, STREAM_OPTIONS, withStreams } from './jetStreamKit.ts'
@@ -67,6 +69,33 @@ t.test('over NATS', { skip }, async (t) => {
     t.same(users, [], 'all have left')
     await until(() => b.hosts.length === 0)
     t.equal(b.hosts.length, 0, 'who was shut out has dropped the partitions')
+  })
+
+  t.test('a type of actors that is made up changes hands, too', async (t) => {
+    const { gateway, servers } = await cluster(t, 3)
+    const [a, b, c] = servers as [Server, Server, Server]
+    const counters = Array.from({ length: 12 }, (_, i) => `c${i}`)
+    let number = 0
+    const addTo = (amount: number) => {
+      number++
+      const additions = counters.map((counter) => ({ counter, amount, sender: 's', number }))
+      return Promise.all(additions.map((addition) => gateway.execute(ADD, addition, 50)))
+    }
+    const isEach = (totals: readonly number[], total: number) => totals.every((one) => one === total)
+    for (let n = 0; n < PARTITIONS; n++) await a.acquire(n)
+    t.ok(isEach(await addTo(3), 3))
+    a.checkpoint(0)
+    const moves = Promise.all(
+      Array.from({ length: PARTITIONS }, async (_, n) => {
+        await a.release(n)
+        await b.acquire(n)
+      }),
+    )
+    // While nobody, or another, has the partition.
+    t.ok(isEach(await addTo(4), 7))
+    await moves
+    for (let n = 0; n < PARTITIONS; n++) await c.acquire(n)
+    t.ok(isEach(await addTo(5), 12), 'each addition is there once')
   })
 
   t.test('without an owner: 503, for as long as that is so', async (t) => {
@@ -138,6 +167,7 @@ async function cluster(
             troubled: () => {},
           }),
         snapshots,
+        createPartition: (number) => new Partition(number, SALT, 1, WITH_COUNTERS),
       },
     )
     return server
