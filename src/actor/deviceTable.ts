@@ -82,7 +82,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    */
   rowOf(sender: Sender | undefined, stream: string | undefined, sequence: number | undefined): number {
     if (sender === undefined) return -1
-    const { row } = sender
+    const row = sender.hint
     if (row < 0 || row >= this.senders.length || this.senders[row] !== sender) return -1
     if (stream === undefined) return row
     const newest = this.sequence(row)
@@ -100,7 +100,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
       this.senders.push(undefined)
       this.streams.push(undefined)
     }
-    sender.row = row
+    sender.hint = row
     this.senders[row] = sender
     this.streams[row] = stream
   }

@@ -1,4 +1,5 @@
 /** What all roles of the distributed engine stand on. A part of the composition roots. */
+import { Senders } from '../wire/senders.ts'
 import { failureFields } from '../runtime/errors.ts'
 import { randomBytes } from 'node:crypto'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
@@ -47,6 +48,8 @@ export interface DistributedParts {
   readonly calls: Calls
   readonly registry: Registry
   readonly measurer: MeasuringPool
+  /** Of all roles of this process. */
+  readonly senders: Senders
   readonly metrics: Metrics
   /** Undefined where no Tile38 is set, and where the roles have nothing to do with it. */
   readonly tile38: Awaited<ReturnType<typeof openSharedTile38>>
@@ -122,6 +125,7 @@ export async function openDistributedParts(
     calls: new NatsCalls(connection, inboxPrefix, troubled),
     registry,
     measurer: new MeasuringPool(logger),
+    senders: new Senders(),
     metrics,
     tile38,
     troubled,

@@ -2,6 +2,7 @@
  * The embedded engine: one process, all of whose parts are in it. Reads top to bottom as the flow of the data. A part of the
  * composition roots.
  */
+import { Senders } from '../wire/senders.ts'
 import { failureFields } from '../runtime/errors.ts'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -153,6 +154,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     intake: host,
     users,
     measurer,
+    senders: new Senders(),
     events,
     feed,
     positions: copied ?? positions,

@@ -82,6 +82,7 @@ export function openGatewayFront(
     intake: gateway,
     users: read?.users ?? gateway,
     measurer,
+    senders: ground.senders,
     events: shared,
     feed,
     positions: read?.positions ?? new RemotePositions({ calls, gateway: id, partitions }),

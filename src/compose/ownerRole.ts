@@ -54,6 +54,7 @@ export async function openOwners(ground: DistributedParts) {
     snapshots,
     salt,
     clock,
+    senders: ground.senders,
     measurer,
     prepare: options.tile38Candidates ? tile38?.copies.prepare.bind(tile38.copies) : undefined,
     mailboxBytes: shareOf(mailboxBytes, partitions),

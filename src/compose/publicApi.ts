@@ -1,4 +1,5 @@
 /** What users face, whichever engine is behind it: the HTTP API, streams, and what operators look at. A part of the composition roots. */
+import type { Senders } from '../wire/senders.ts'
 import { OPTIONS, type Options } from '../../config/options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { KeyWatch } from '../http/keyWatch.ts'
@@ -59,6 +60,8 @@ export interface PublicApiParts {
   readonly intake: Intake
   readonly users: Users
   readonly measurer: Measurer
+  /** Of this host: those of streams and of requests. */
+  readonly senders: Senders
   readonly events: EventQueries
   readonly feed: EventFeed
   readonly positions: Positions
@@ -80,8 +83,20 @@ export interface PublicApi {
 
 /** The API with all that it has, not listening yet. */
 export function openPublicApi(parts: PublicApiParts): PublicApi {
-  const { options, logger, registry, intake, users, measurer, events, feed, positions, roads, metrics } =
-    parts
+  const {
+    options,
+    logger,
+    registry,
+    intake,
+    users,
+    measurer,
+    senders,
+    events,
+    feed,
+    positions,
+    roads,
+    metrics,
+  } = parts
   const keyWatch = new KeyWatch({
     isCurrent: (credentials) => registry.keys.isCurrent(credentials),
     quotas: registry.projects,
@@ -91,7 +106,13 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
   const kept = new KeyedBound('Filters and areas', boundsOf(options.subscriptionBytes))
   const eventStreams = new ServerSentEvents(feed, audiences, keyWatch, kept)
   const definitions = [
-    ...trackRoutes({ intake, registry, rateLimits: options.rateLimits, measurer, scan: scanJsonUpdate }),
+    ...trackRoutes({
+      intake,
+      registry,
+      rateLimits: options.rateLimits,
+      measurer,
+      scan: (body, stamp) => scanJsonUpdate(body, stamp, senders),
+    }),
     ...conversionRoutes({ intake, users }),
     ...contextRoutes(registry),
     ...clientRoutes(registry),
@@ -115,6 +136,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
   const streamServer = new StreamServer({
     ...options,
     intake,
+    senders,
     features: [subscriptions, watches],
     keyWatch,
     kept,

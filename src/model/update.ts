@@ -21,8 +21,8 @@ export interface Sender {
   readonly deviceModel: string | undefined
   /** The requester's address. */
   readonly ip: string
-  /** Where a device table may find its record: a hint, which the table checks. */
-  row: number
+  /** A number that whoever remembers senders notes here to find this one again, and checks: it may be another's. Below 0: none yet. */
+  hint: number
 }
 
 /** One validated location update, stamped with server time, requester address and scope. */

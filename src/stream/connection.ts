@@ -8,6 +8,7 @@ import type { Validator } from '../http/validate.ts'
 import type { Stamp } from '../wire/trackSchema.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Credentials } from '../http/credentials.ts'
+import type { Senders } from '../wire/senders.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { KeyedBound, Share } from '../runtime/keyedBound.ts'
@@ -48,6 +49,8 @@ export interface ConnectionParts {
   readonly intake: Pick<Intake, 'submit'>
   readonly quotas: RequestQuotas
   readonly clock: Clock
+  /** The host's. */
+  readonly senders: Senders
   readonly log: ErrorLog
   readonly maxMessageBytes: number
   /** Whether the limit of updates per device holds. */
@@ -208,7 +211,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     const { scope } = this
     const { ip, fromSdk } = this.#request
     const stamp = { scope, ip, fromSdk, receivedAt }
-    const frame = this.codec.scanTrack(bytes, stamp)
+    const frame = this.codec.scanTrack(bytes, stamp, this.#parts.senders)
     let message: RawMessage | undefined
     try {
       if (frame !== undefined) this.#track(frame.id, bytes.length, stamp, frame)

@@ -1,3 +1,4 @@
+import type { Senders } from '../wire/senders.ts'
 import type { TObject } from 'typebox'
 import type { Encoded } from '../events/fanoutGroup.ts'
 import type { Stamp } from '../wire/trackSchema.ts'
@@ -22,7 +23,7 @@ export interface Codec {
    * A fast way for the usual frame: the frame that {@link decode} and the schemas would make of the bytes, or undefined
    * to leave them to those. It does not throw.
    */
-  scanTrack(bytes: Buffer, stamp: Stamp): TrackFrame | undefined
+  scanTrack(bytes: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined
   /**
    * The id of a frame of updates by the first bytes of its message, as usual clients write it; undefined for all else.
    * It costs nothing: for messages that are refused unread.

@@ -5,6 +5,7 @@ import type { KeyWatch } from '../http/keyWatch.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
 import type { Socket, SocketHandler, SocketRequest } from '../http/socket.ts'
 import { Validator } from '../http/validate.ts'
+import type { Senders } from '../wire/senders.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { KeyedBound } from '../runtime/keyedBound.ts'
 import { ApiError } from '../runtime/errors.ts'
@@ -32,6 +33,8 @@ export interface StreamOptions {
   /** Bytes of one message. */
   readonly maxBodyBytes: number
   readonly clock: Clock
+  /** The host's. */
+  readonly senders: Senders
   readonly logger: ErrorLog
 }
 
@@ -89,6 +92,7 @@ export class StreamServer implements SocketHandler {
       intake: options.intake,
       quotas: options.quotas,
       clock: options.clock,
+      senders: options.senders,
       log: options.logger,
       maxMessageBytes: options.maxBodyBytes,
       rateLimited: options.streamDeviceLimit,

@@ -2,6 +2,7 @@ import type { Stamp } from './trackSchema.ts'
 import type { Update } from '../model/update.ts'
 import { FRAME, frameFields, updateFields } from './fieldNames.ts'
 import { endHash, FIRST_HASH, nextHash, texts } from './texts.ts'
+import type { Senders } from './senders.ts'
 import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
 
@@ -35,24 +36,24 @@ let textHash = 0
  * The frame that a usual `track` in JSON holds; undefined for everything else, right or wrong.
  * @param message not kept
  */
-export function scanJsonTrack(message: Buffer, stamp: Stamp): TrackFrame | undefined {
+export function scanJsonTrack(message: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined {
   bytes = message
   at = 0
   draft.beginFrame(message)
-  return readFrame(stamp) ? draft.endFrame(stamp) : undefined
+  return readFrame(stamp) ? draft.endFrame(stamp, senders) : undefined
 }
 
 /**
  * The update that the usual body of POST /v1/track holds; undefined for everything else, right or wrong.
  * @param body not kept
  */
-export function scanJsonUpdate(body: Buffer, stamp: Stamp): Update | undefined {
+export function scanJsonUpdate(body: Buffer, stamp: Stamp, senders: Senders): Update | undefined {
   bytes = body
   at = 0
   draft.beginBody(body)
   if (!readUpdate()) return undefined
   skipSpace()
-  return at === bytes.length ? draft.endBody(stamp) : undefined
+  return at === bytes.length ? draft.endBody(stamp, senders) : undefined
 }
 
 /** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */

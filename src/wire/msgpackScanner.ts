@@ -1,6 +1,7 @@
 import type { Stamp } from './trackSchema.ts'
 import { FRAME, frameFields, updateFields } from './fieldNames.ts'
 import { hashText, texts } from './texts.ts'
+import type { Senders } from './senders.ts'
 import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
 
@@ -24,12 +25,12 @@ let at = 0
  * The frame that a usual `track` in MessagePack holds; undefined for everything else, right or wrong.
  * @param message not kept
  */
-export function scanMsgpackTrack(message: Buffer, stamp: Stamp): TrackFrame | undefined {
+export function scanMsgpackTrack(message: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined {
   bytes = message
   view = new DataView(message.buffer, message.byteOffset, message.length)
   at = 0
   draft.beginFrame(message)
-  return readFrame(stamp) && at === message.length ? draft.endFrame(stamp) : undefined
+  return readFrame(stamp) && at === message.length ? draft.endFrame(stamp, senders) : undefined
 }
 
 /** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */

@@ -1,5 +1,6 @@
 import type { Stamp } from './trackSchema.ts'
 import { hashText, texts } from './texts.ts'
+import type { Senders } from './senders.ts'
 import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
 import { FIELD } from './updateFields.ts'
@@ -50,13 +51,13 @@ let at = 0
  * The frame that a usual `track` in protobuf holds; undefined for everything else, right or wrong.
  * @param message not kept
  */
-export function scanProtobufTrack(message: Buffer, stamp: Stamp): TrackFrame | undefined {
+export function scanProtobufTrack(message: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined {
   bytes = message
   view = new DataView(message.buffer, message.byteOffset, message.length)
   at = 0
   draft.beginFrame(message)
   if (readVarint() !== CLIENT_TRACK || readVarint() !== message.length - at) return undefined
-  return readTrack(stamp) ? draft.endFrame(stamp) : undefined
+  return readTrack(stamp) ? draft.endFrame(stamp, senders) : undefined
 }
 
 /** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */

@@ -83,7 +83,7 @@ export class SenderTexts {
 type Origin = Pick<Stamp, 'scope' | 'ip'>
 
 /**
- * Senders by what they sent, so that the next update of one finds it without a text being made of the bytes. A sender
+ * Senders by what they sent, of one host, so that the next update of one finds it without a text being made of the bytes. A sender
  * that is not met for long gives its place to another; then it is made anew.
  *
  * The naive way looks for one update's sender after the other, and for each of a hundred thousand waits for the memory five
@@ -173,7 +173,7 @@ export class Senders {
     }
     for (let i = 0; i < count; i++) likely[i] = kept[places[i]!]
     let sum = 0
-    for (let i = 0; i < count; i++) sum += likely[i]?.row ?? 0
+    for (let i = 0; i < count; i++) sum += likely[i]?.hint ?? 0
     for (let i = 0; i < count; i++) {
       const id = likely[i]?.deviceId ?? ''
       sum += id.length === 0 ? 0 : id.charCodeAt(0) + id.charCodeAt(id.length - 1)
@@ -194,11 +194,8 @@ export const NOBODY: Sender = {
   deviceMake: undefined,
   deviceModel: undefined,
   ip: '',
-  row: -1,
+  hint: -1,
 }
-
-/** One for all of the process. */
-export const senders = new Senders()
 
 /** The low bits of FNV-1a are its worst. */
 function setOf(hash: number): number {
@@ -271,6 +268,6 @@ function senderOf(texts: SenderTexts, update: number, { scope, ip }: Origin): Se
     deviceMake: text(FIELD.deviceMake),
     deviceModel: text(FIELD.deviceModel),
     ip,
-    row: -1,
+    hint: -1,
   }
 }

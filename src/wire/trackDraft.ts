@@ -1,5 +1,5 @@
 import { notFarAhead, type Stamp } from './trackSchema.ts'
-import { NOBODY, SENDER_FIELDS, senders, SenderTexts } from './senders.ts'
+import { NOBODY, SENDER_FIELDS, type Senders, SenderTexts } from './senders.ts'
 import { StreamUpdate } from './streamUpdate.ts'
 import { texts } from './texts.ts'
 import { FIELD } from './updateFields.ts'
@@ -141,7 +141,7 @@ export class TrackDraft extends SenderTexts {
   }
 
   /** The update that came alone; undefined where it is not whole, or out of its bounds. */
-  endBody(stamp: Stamp): StreamUpdate | undefined {
+  endBody(stamp: Stamp, senders: Senders): StreamUpdate | undefined {
     const update = this.#update(stamp)
     if (update === undefined) return undefined
     const sender = senders.find(this, 0, stamp)
@@ -173,7 +173,7 @@ export class TrackDraft extends SenderTexts {
   }
 
   /** The frame; undefined where it is not whole, or out of its bounds. */
-  endFrame(stamp: Stamp): TrackFrame | undefined {
+  endFrame(stamp: Stamp, senders: Senders): TrackFrame | undefined {
     const { id, stream, sequence, events: wantsEvents } = this
     const updates = this.#updates
     this.#updates = []

@@ -19,7 +19,7 @@ class Senders {
     const { scope, deviceId, userId, installId, deviceType, deviceOS, deviceMake, deviceModel, ip } = update
     const texts = { scope, deviceId, userId, installId, deviceType, deviceOS, deviceMake, deviceModel, ip }
     const key = JSON.stringify(texts)
-    const sender = this.kept.get(key) ?? { ...texts, deviceHash: deviceHash(deviceId), row: -1 }
+    const sender = this.kept.get(key) ?? { ...texts, deviceHash: deviceHash(deviceId), hint: -1 }
     this.kept.set(key, sender)
     return { ...update, sender }
   }

@@ -1,4 +1,5 @@
 /** The API of a process without partitions: HTTP and a stream, by way of the owners of partitions, and without any. */
+import { Senders } from '../../src/wire/senders.ts'
 import { once } from 'node:events'
 import t from 'tap'
 import { roomy } from '../stream/fakeConnection.ts'
@@ -40,7 +41,9 @@ t.test('a gateway', { skip }, async (t) => {
   const engine = { intake: gateway, users: gateway, registry: world }
   const quotas = { take() {}, giveBack() {} }
   const logger = { error: (context: object, message: string) => t.fail(message, context) }
+  const senders = new Senders()
   const streams = new StreamServer({
+    senders,
     intake: gateway,
     features: [],
     keyWatch: new KeyWatch({ isCurrent: () => true, quotas, clock }),
@@ -55,7 +58,11 @@ t.test('a gateway', { skip }, async (t) => {
   })
   const server = createServer({
     routes: [
-      ...trackRoutes({ ...engine, rateLimits: true, scan: scanJsonUpdate }),
+      ...trackRoutes({
+        ...engine,
+        rateLimits: true,
+        scan: (body, stamp) => scanJsonUpdate(body, stamp, senders),
+      }),
       ...conversionRoutes(engine),
       ...userRoutes({ ...engine, times: { minutesTo: () => Promise.resolve([]) } }),
     ],

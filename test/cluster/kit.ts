@@ -1,4 +1,5 @@
 /** The distributed engine in one process: gateways, owners and what lies between them. */
+import { Senders } from '../../src/wire/senders.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Gateway } from '../../src/cluster/gateway/gateway.ts'
 import {
@@ -234,6 +235,7 @@ export function serverOf(
     registry: world,
     salt: SALT,
     clock,
+    senders: new Senders(),
     mailboxBytes: 16 * 1024 * 1024,
     createPartition: (number) => new Partition(number, SALT),
     isLive: () => true,

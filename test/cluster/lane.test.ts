@@ -1,4 +1,5 @@
 /** What a gateway puts into its requests to the owner of a partition. */
+import { Senders } from '../../src/wire/senders.ts'
 import t from 'tap'
 import type { Calls } from '../../src/cluster/nats/calls.ts'
 import { decodeRequest, encodeReply } from '../../src/cluster/protocol/partitionProtocol.ts'
@@ -14,7 +15,7 @@ t.test('updates of a backlog come last in a request, and as few as keep it short
   const waiting: (() => void)[] = []
   const calls: Calls = {
     async ask(_subject, question) {
-      const { updates } = decodeRequest(question, () => undefined)
+      const { updates } = decodeRequest(question, () => undefined, SENDERS)
       const devices = updates.map(({ deviceId }) => deviceId)
       const others = devices.findIndex((id) => id.startsWith('behind'))
       requests.push({
@@ -56,6 +57,7 @@ t.test('updates of a backlog come last in a request, and as few as keep it short
   clearInterval(end)
 })
 
+const SENDERS = new Senders()
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,4 +1,5 @@
 /** Updates as bytes: what an owner reads is what the gateway was given, whichever of both kinds of rows it took. */
+import { Senders } from '../../src/wire/senders.ts'
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { readRows, RowWriter, wantedOf, type NumberedUpdate } from '../../src/cluster/protocol/updateRows.ts'
@@ -7,6 +8,7 @@ import type { Update } from '../../src/model/update.ts'
 import { runs } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
 
+const SENDERS = new Senders()
 const BASE: Update = {
   scope: 3,
   deviceId: 'd',
@@ -112,7 +114,7 @@ t.test('property: what comes out is what went in', (t) => {
         updates: updates.map((one, i) => ({ ...numbered(one, i), wanted })),
         commands: [],
       })
-      const read = decodeRequest(request, () => undefined)
+      const read = decodeRequest(request, () => undefined, SENDERS)
       const { gateway, number, retried, revision } = read
       assert.deepEqual([gateway, number, retried, revision], ['g', 7, true, 9])
       assert.deepEqual(read.updates.map(plain), updates.map(plain))
@@ -128,7 +130,7 @@ t.test('property: what comes out is what went in', (t) => {
 
 t.test('updates that say the same of their device share a sender, whoever brought them', (t) => {
   const writer = new RowWriter(noWhole)
-  const of = (...updates: Update[]) => readRows(writer.write(updates.map(numbered)), noWhole)
+  const of = (...updates: Update[]) => readRows(writer.write(updates.map(numbered)), noWhole, SENDERS)
   const phone = { ...BASE, userId: 'ann', deviceType: 'iOS', deviceModel: 'iPhone 17' } as const
   const [first, other] = of(phone, BASE)
   const [again] = of({ ...phone, latitude: 1, receivedAt: 5 })
@@ -146,7 +148,7 @@ t.test('updates that say the same of their device share a sender, whoever brough
 
 t.test('more rows than the writer has room for at first', (t) => {
   const updates = Array.from({ length: 3000 }, (_, i) => ({ ...BASE, deviceId: `${i}`.padStart(200, '-') }))
-  const read = readRows(new RowWriter(noWhole).write(updates.map(numbered)), noWhole)
+  const read = readRows(new RowWriter(noWhole).write(updates.map(numbered)), noWhole, SENDERS)
   t.strictSame(
     read.map(({ deviceId }) => deviceId),
     updates.map(({ deviceId }) => deviceId),
@@ -157,6 +159,6 @@ t.test('more rows than the writer has room for at first', (t) => {
 t.test('bytes that are no rows', (t) => {
   const rows = new RowWriter(noWhole).write([numbered(BASE, 0)])
   for (let length = 1; length < rows.length; length++)
-    t.throws(() => readRows(rows.slice(0, length), noWhole), RangeError)
+    t.throws(() => readRows(rows.slice(0, length), noWhole, SENDERS), RangeError, SENDERS)
   t.end()
 })

@@ -124,6 +124,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'log',
       'spatial',
       'rules',
+      'wire',
       'events',
       'actor',
       'users',

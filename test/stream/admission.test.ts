@@ -1,4 +1,5 @@
 /** Streams that flood the device actors, without sockets: what goes before a request, in the order of commits. */
+import { Senders } from '../../src/wire/senders.ts'
 import t from 'tap'
 import type { Socket } from '../../src/http/socket.ts'
 import type { Submitter } from '../../src/actor/port.ts'
@@ -12,6 +13,7 @@ const FRAME = 1000
 
 function serverOf(engine: Engine): StreamServer {
   return new StreamServer({
+    senders: new Senders(),
     intake: engine.host,
     features: [],
     keyWatch: { add: () => undefined, remove: () => undefined } as never,

@@ -1,4 +1,5 @@
 /** `GET /v1/stream` from outside: who may connect, frames and their acknowledgements, bounds, and how streams end. */
+import { Senders } from '../../src/wire/senders.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import Type from 'typebox'
@@ -304,6 +305,7 @@ t.test('a slow reader is told and closed; others go on', async (t) => {
 function openFake(features: readonly StreamFeatureKind[] = []) {
   const state = { buffered: 0 }
   const streams = new StreamServer({
+    senders: new Senders(),
     intake: { submit: () => undefined, hasRoom: true },
     features,
     keyWatch: { add: () => undefined, remove: () => undefined } as never,

@@ -1,4 +1,5 @@
 /** The fast readers of frames against the slow ones: what they read is the same, and all that they leave is left whole. */
+import { Senders } from '../../src/wire/senders.ts'
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { Endpoint } from '../../src/http/endpoint.ts'
@@ -15,6 +16,7 @@ import { readTrack, type TrackFrame } from '../../src/wire/trackFrame.ts'
 import fc from '../kit/fastCheck.ts'
 import { encode, type Encoding, type Message } from '../kit/stream.ts'
 
+const senders = new Senders()
 const runs = (count: number) => ({ numRuns: count * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) })
 
 const CODECS: Readonly<Record<Encoding, Codec>> = {
@@ -86,7 +88,7 @@ function plainUpdate(update: Update): Update {
 
 /** What a scanner reads is what the slow way makes of it. Answers whether it read it. */
 function agrees(codec: Codec, bytes: Buffer, stamp: Stamp): boolean {
-  const fast = codec.scanTrack(bytes, stamp)
+  const fast = codec.scanTrack(bytes, stamp, senders)
   if (fast !== undefined) assert.deepStrictEqual(plain(fast), slowly(codec, bytes, stamp))
   return fast !== undefined
 }
@@ -211,7 +213,7 @@ function slowBody(bytes: Buffer, stamp: Stamp): Update | undefined {
 
 /** Answers whether the scanner read it. */
 function bodyAgrees(bytes: Buffer, stamp: Stamp): boolean {
-  const fast = scanJsonUpdate(bytes, stamp)
+  const fast = scanJsonUpdate(bytes, stamp, senders)
   if (fast !== undefined) assert.deepStrictEqual(plainUpdate(fast), slowBody(bytes, stamp))
   return fast !== undefined
 }
@@ -306,7 +308,7 @@ for (const [encoding, codec] of Object.entries(CODECS) as [Encoding, Codec][]) {
     if (encoding === 'json')
       t.ok(agrees(codec, Buffer.from(JSON.stringify(usual, null, 2)), fixed), 'with spaces')
     t.strictSame(
-      codec.scanTrack(bytesOf(encoding, usual)!, fixed)?.updates.map(({ sequence }) => sequence),
+      codec.scanTrack(bytesOf(encoding, usual)!, fixed, senders)?.updates.map(({ sequence }) => sequence),
       [41, 42],
     )
     const large = { ...usual, updates: Array(1000).fill(usual.updates[0]) }

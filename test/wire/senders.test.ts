@@ -1,11 +1,12 @@
 /** Senders looked for together against the obvious way: each is what the texts of its update say, whatever hashes they share. */
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { NOBODY, senders, Senders, SenderTexts } from '../../src/wire/senders.ts'
+import { NOBODY, Senders, SenderTexts } from '../../src/wire/senders.ts'
 import { FIELD } from '../../src/wire/updateFields.ts'
 import type { Sender } from '../../src/model/update.ts'
 import fc from '../kit/fastCheck.ts'
 
+const senders = new Senders()
 const runs = (count: number) => ({ numRuns: count * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) })
 
 interface Sent {

@@ -9,6 +9,7 @@ import type { Update } from '../../model/update.ts'
 import type { RegistryView } from '../../rules/port.ts'
 import type { Measurer } from '../../spatial/port.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
+import type { Senders } from '../../wire/senders.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { StoreSalt } from '../../events/ids.ts'
@@ -38,6 +39,8 @@ export interface OwnedParts {
   readonly snapshots: SharedSnapshotStore
   readonly salt: StoreSalt
   readonly clock: Clock
+  /** Of the host: who sent the updates that come from gateways. */
+  readonly senders: Senders
   /** Bound on what waits, per partition. */
   readonly mailboxBytes: number
   /** See `HostParts.prepare`. */
@@ -163,7 +166,7 @@ export class OwnedPartition {
 
   /** A gateway asks. */
   serve(bytes: Uint8Array, answer: (bytes: Uint8Array) => void): void {
-    const request = decodeRequest(bytes, (name) => this.#kinds.get(name))
+    const request = decodeRequest(bytes, (name) => this.#kinds.get(name), this.#parts.senders)
     const { gateway, number } = request
     const known = this.#sessions.get(gateway)
     // One that was on its way for long.

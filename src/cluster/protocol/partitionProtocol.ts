@@ -1,4 +1,5 @@
 import { Packr } from 'msgpackr'
+import type { Senders } from '../../wire/senders.ts'
 import type { RangedBeacon } from '../../model/beacon.ts'
 import type { Metadata } from '../../model/metadata.ts'
 import type { ScopeId } from '../../model/scope.ts'
@@ -62,10 +63,14 @@ export function encodeRequest(request: PartitionRequest<NumberedUpdate, Command>
   ])
 }
 
-/** @param kindOf the kind of that name */
+/**
+ * @param kindOf the kind of that name
+ * @param senders of this host
+ */
 export function decodeRequest(
   bytes: Uint8Array,
   kindOf: (name: string) => CommandKind | undefined,
+  senders: Senders,
 ): PartitionRequest {
   const [gateway, number, retried, revision, rows, commands] = packr.unpack(bytes) as [
     string,
@@ -80,7 +85,7 @@ export function decodeRequest(
     number,
     retried,
     revision,
-    updates: readRows(rows, wholeRows),
+    updates: readRows(rows, wholeRows, senders),
     commands: commands.map(([name, args]) => {
       const kind = kindOf(name)
       return kind === undefined ? unknownKind(name) : { kind, args: kind.decode(args) }

@@ -1,4 +1,4 @@
-import { senders, SenderTexts, SENDER_FIELDS } from '../../wire/senders.ts'
+import { type Senders, SenderTexts, SENDER_FIELDS } from '../../wire/senders.ts'
 import { StreamUpdate } from '../../wire/streamUpdate.ts'
 import { hashText, texts } from '../../wire/texts.ts'
 import { FIELD } from '../../wire/updateFields.ts'
@@ -224,7 +224,7 @@ class SentUpdate extends StreamUpdate implements RemoteUpdate {
  * The updates of rows, in their order.
  * @throws {RangeError} where these are no rows
  */
-export function readRows(rows: Uint8Array, whole: WholeRows): RemoteUpdate[] {
+export function readRows(rows: Uint8Array, whole: WholeRows, senders: Senders): RemoteUpdate[] {
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.length)
   const view = viewOf(bytes)
   const updates: RemoteUpdate[] = []
