@@ -4,7 +4,7 @@ import { parseDate } from '../http/schemas.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { REGISTRY_FILE, RegistryDatabase, RegistryElsewhere } from '../registry/store/database.ts'
 import type { EditLog } from '../registry/store/editLog.ts'
-import { RegistryImage } from '../registry/store/image.ts'
+import { RegistryReplica } from '../registry/store/replica.ts'
 import { LocalEdits } from '../registry/store/localEdits.ts'
 import type { KeyKind, Rotation } from '../registry/projects/keys.ts'
 import { KEY_KINDS, Keys, OverlapRefused } from '../registry/projects/keys.ts'
@@ -106,7 +106,7 @@ export function withRegistry<T>(folder: string, clock: Clock, work: (registry: O
   const database = new RegistryDatabase(folder)
   try {
     if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
-    const image = new RegistryImage(database, PROJECT_ROWS)
+    const image = new RegistryReplica(database, PROJECT_ROWS)
     const edits = new LocalEdits(image)
     const projects = new Projects(image, edits, clock, (error) => {
       throw error

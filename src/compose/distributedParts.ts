@@ -103,7 +103,7 @@ export async function openDistributedParts(
     folder: data,
     clock,
     createIndex,
-    tends: isIn('actors'),
+    isMaintainer: isIn('actors'),
     firstKeys: mayEdit && keys.length > 0 ? parseKeys(keys.join(',')) : undefined,
     usage: await persistently(() => openUsageSums(connection, replicas), troubled),
     openStream: (firstSequence) =>

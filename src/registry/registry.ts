@@ -18,7 +18,7 @@ import { ScopeStore } from './scopeStore.ts'
 import { SETTINGS_ROWS, SettingsRegistry } from './settings/settingsRegistry.ts'
 import { RegistryDatabase, RegistryElsewhere } from './store/database.ts'
 import type { EditLog } from './store/editLog.ts'
-import { RegistryImage } from './store/image.ts'
+import { RegistryReplica } from './store/replica.ts'
 import { LocalEdits } from './store/localEdits.ts'
 import type { RowKind } from './store/rowKind.ts'
 import { IMPORT_ROWS, ImportHistory } from './transfer/importHistory.ts'
@@ -85,7 +85,7 @@ export class Registry implements RegistryView {
   readonly beacons: Beacons
   readonly imports: ImportHistory
   readonly webhooks: WebhookRegistry
-  readonly #image: RegistryImage
+  readonly #image: RegistryReplica
   readonly #database: RegistryDatabase
   readonly #edits: EditLog
   readonly #clock: Clock
@@ -94,7 +94,7 @@ export class Registry implements RegistryView {
   readonly #collections: ReadonlyMap<AnyEntity, Collection<Referenced, ScopedRecord>>
 
   /** @param image whose rows are what they should be; of memory there is nothing in it yet */
-  constructor(image: RegistryImage, edits: EditLog, surroundings: RegistrySurroundings) {
+  constructor(image: RegistryReplica, edits: EditLog, surroundings: RegistrySurroundings) {
     const { clock, createIndex, collections = [], onSweepFailure = () => {}, onProgress } = surroundings
     this.#image = image
     this.#database = image.database
@@ -200,7 +200,7 @@ export function openRegistry(options: RegistryOptions): Registry {
   let registry: Registry | undefined
   try {
     if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
-    const image = new RegistryImage(database, registryRows(options.collections))
+    const image = new RegistryReplica(database, registryRows(options.collections))
     registry = new Registry(image, new LocalEdits(image), options)
     if (options.firstKeys !== undefined) registry.createFirstProject(options.firstKeys)
     registry.geofences.sweep()

@@ -8,10 +8,10 @@ import type { Box, CellRange } from './cellGrid.ts'
 import { CellTable } from './cellTable.ts'
 import { insertNear } from './nearFirst.ts'
 import type { Near } from './nearFirst.ts'
-import { GeofenceShelf } from './geofenceShelf.ts'
+import { GeofenceSlotStore } from './geofenceSlotStore.ts'
 import type { GeofenceIndex, Named, Nearest, ShapeIndex } from './port.ts'
-import { ObjectShelf } from './shelf.ts'
-import type { Shelf } from './shelf.ts'
+import { ObjectSlotStore } from './slotStore.ts'
+import type { SlotStore } from './slotStore.ts'
 import { SlotMarks } from './slotMarks.ts'
 
 /** An empty cell is answered for its region of 8 by 8 cells, when that is empty too. */
@@ -36,12 +36,12 @@ const HALF_GLOBE_METERS = 20_100_000
 
 /** An empty index of the geofences of one scope, kept in memory as hierarchical cells. */
 export function createGeofenceIndex(): GeofenceIndex {
-  return new GeofenceCells(new GeofenceShelf())
+  return new GeofenceCells(new GeofenceSlotStore())
 }
 
 /** An empty index of other things that have shapes. */
 export function createShapeIndex<T extends Named>(): ShapeIndex<T> {
-  return new CellIndex<T>(new ObjectShelf())
+  return new CellIndex<T>(new ObjectSlotStore())
 }
 
 /**
@@ -52,8 +52,8 @@ export function createShapeIndex<T extends Named>(): ShapeIndex<T> {
  *
  * Searches wider than the padding look into several cells, or, wider still, into an R-tree of the bounds.
  */
-class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements ShapeIndex<T> {
-  protected readonly shelf: S
+class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implements ShapeIndex<T> {
+  protected readonly slotStore: S
   /** Arena reference by slot. */
   #shapes = new Int32Array(64)
   #arena = new ShapeArena()
@@ -70,26 +70,26 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
   readonly #ranges: CellRange[] = []
   readonly #marks = new SlotMarks()
 
-  constructor(shelf: S) {
-    this.shelf = shelf
+  constructor(slotStore: S) {
+    this.slotStore = slotStore
   }
 
   get size(): number {
-    return this.shelf.size
+    return this.slotStore.size
   }
 
   expect(count: number): void {
-    this.shelf.expect(count)
+    this.slotStore.expect(count)
     this.#tree.expect(count)
     if (count > this.#shapes.length) this.#resize(count)
   }
 
   slotOf(id: string): number {
-    return this.shelf.slotOf(id)
+    return this.slotStore.slotOf(id)
   }
 
   geofence(slot: number): T {
-    return this.shelf.get(slot)
+    return this.slotStore.get(slot)
   }
 
   shape(slot: number): Shape {
@@ -121,13 +121,13 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
   }
 
   put(geofence: T & { readonly shape: Shape }): number {
-    const known = this.shelf.slotOf(geofence.id)
+    const known = this.slotStore.slotOf(geofence.id)
     if (known >= 0 && this.#arena.isSame(this.#shapes[known]!, geofence.shape))
-      return this.shelf.put(geofence)
+      return this.slotStore.put(geofence)
     // First, since it refuses a shape that is none.
     const shape = this.#arena.add(geofence.shape)
     if (known >= 0) this.#takeOut(known)
-    const slot = this.shelf.put(geofence)
+    const slot = this.slotStore.put(geofence)
     if (slot >= this.#shapes.length) this.#resize(Math.max(slot + 1, 2 * this.#shapes.length))
     this.#shapes[slot] = shape
     const box = this.#box
@@ -139,10 +139,10 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
   }
 
   remove(id: string): void {
-    const slot = this.shelf.slotOf(id)
+    const slot = this.slotStore.slotOf(id)
     if (slot < 0) return
     this.#takeOut(slot)
-    this.shelf.remove(slot)
+    this.slotStore.remove(slot)
     this.#repackWhenHalfIsWaste()
   }
 
@@ -215,13 +215,13 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
       else this.#tree.search(this.#boxAround(probe, radius), found)
       // Where an eighth of all was not enough, or the whole globe is meant, one scan is cheaper than more searches.
       const all = radius === HALF_GLOBE_METERS || (last === HALF_GLOBE_METERS && found.length * 8 > this.size)
-      const count = all ? this.shelf.end : found.length
+      const count = all ? this.slotStore.end : found.length
       if (all) radius = last
       for (let i = 0; i < count; i++) {
         if (i % LOOKS_A_STEP === LOOKS_A_STEP - 1) yield
         const slot = all ? i : found[i]!
-        if (!this.shelf.has(slot)) continue
-        const geofence = this.shelf.get(slot)
+        if (!this.slotStore.has(slot)) continue
+        const geofence = this.slotStore.get(slot)
         if (!accept(geofence)) continue
         const distance = Math.max(0, this.distance(slot, probe))
         // What is farther may have nearer ones that this radius does not reach.
@@ -274,7 +274,7 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
     }
 
     const marks = this.#marks
-    marks.clear(this.shelf.end)
+    marks.clear(this.slotStore.end)
     let clearance = Infinity
     for (let i = 0; i < levels.length; i++) {
       const { level, row, rows, column, columns } = this.#ranges[i]!
@@ -305,7 +305,7 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
     return clearance * (1 - KERNEL_ERROR)
   }
 
-  /** Takes the shape of a slot out of all but the shelf. */
+  /** Takes the shape of a slot out of all but the slotStore. */
   #takeOut(slot: number): void {
     this.#arena.remove(this.#shapes[slot]!)
     this.#tree.clear(slot, this.#box)
@@ -355,37 +355,37 @@ class CellIndex<T extends Named, S extends Shelf<T> = Shelf<T>> implements Shape
   #repackWhenHalfIsWaste(): void {
     if (!this.#arena.wasteful) return
     const arena = new ShapeArena()
-    for (let slot = 0; slot < this.shelf.end; slot++) {
-      if (this.shelf.has(slot)) this.#shapes[slot] = arena.copy(this.#arena, this.#shapes[slot]!)
+    for (let slot = 0; slot < this.slotStore.end; slot++) {
+      if (this.slotStore.has(slot)) this.#shapes[slot] = arena.copy(this.#arena, this.#shapes[slot]!)
     }
     this.#arena = arena
   }
 }
 
-/** The index of a scope's geofences, and the questions to their shelf. */
-class GeofenceCells extends CellIndex<GeofenceProperties, GeofenceShelf> implements GeofenceIndex {
+/** The index of a scope's geofences, and the questions to their slotStore. */
+class GeofenceCells extends CellIndex<GeofenceProperties, GeofenceSlotStore> implements GeofenceIndex {
   isUnrestricted(slot: number): boolean {
-    return this.shelf.isUnrestricted(slot)
+    return this.slotStore.isUnrestricted(slot)
   }
 
   isPlain(slot: number): boolean {
-    return this.shelf.isPlain(slot)
+    return this.slotStore.isPlain(slot)
   }
 
   createdAt(slot: number): number {
-    return this.shelf.createdAt(slot)
+    return this.slotStore.createdAt(slot)
   }
 
   updatedAt(slot: number): number {
-    return this.shelf.updatedAt(slot)
+    return this.slotStore.updatedAt(slot)
   }
 
   hasTag(slot: number, tag: string): boolean {
-    return this.shelf.hasTag(slot, tag)
+    return this.slotStore.hasTag(slot, tag)
   }
 
   hasExternalId(slot: number, externalId: string): boolean {
-    return this.shelf.hasExternalId(slot, externalId)
+    return this.slotStore.hasExternalId(slot, externalId)
   }
 }
 

@@ -13,7 +13,7 @@ import {
   number,
   readFields,
   reference,
-  required,
+  requiredRule,
   text,
 } from '../../src/registry/records/fieldRules.ts'
 import type { Pair } from '../../src/registry/records/recordFields.ts'
@@ -33,8 +33,8 @@ export interface ChargerDefinition {
 type Charger = ChargerDefinition & ScopedRecord
 
 const FIELDS = {
-  description: required(text(100, 'Display name.')),
-  plug: required(choice(['ccs', 'type2'], 'ccs or type2.')),
+  description: requiredRule(text(100, 'Display name.')),
+  plug: requiredRule(choice(['ccs', 'type2'], 'ccs or type2.')),
   kilowatts: number(1, 400, 'Required if there are no amperes. 1 to 400.'),
   amperes: number(1, 1000, 'Instead of kilowatts, at 400 volts.'),
   tag: reference('tag', 'Group of the charger.'),

@@ -50,7 +50,7 @@ export async function openReplica(
     folder: folderOf(t),
     clock: new ManualClock(START),
     createIndex: createGeofenceIndex,
-    tends: true,
+    isMaintainer: true,
     openStream,
     unreadable: (entry, reason) => t.fail(`${entry}: ${reason}`),
     troubled: () => {},

@@ -4,20 +4,20 @@ import type { Update } from '../../model/update.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { mergeAnswers } from '../../users/userAnswers.ts'
 import { askOwners } from './askOwners.ts'
-import { Departures, Lane, PATIENCE_MS, type LaneParts } from './lane.ts'
+import { Departures, PartitionClient, PATIENCE_MS, type PartitionClientParts } from './partitionClient.ts'
 import { ownerSubject, usersSubject } from '../nats/subjects.ts'
 import { decodeAnswer, encodeQuestion } from '../protocol/partitionProtocol.ts'
 import type { CommandKind } from '../../actor/command.ts'
 import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from '../../actor/port.ts'
 
 /**
- * The device actors as a process without any sees them: what changes devices goes to the owner of their partition (lane.ts),
+ * The device actors as a process without any sees them: what changes devices goes to the owner of their partition (partitionClient.ts),
  * questions go to all hosts, each of which answers for the partitions that it has.
  *
  * Owns: the bound on what waits, the numbers of updates that have none. Does not own: who has which partition; whoever
  * listens to a partition's subject does.
  */
-export interface GatewayOptions extends LaneParts {
+export interface GatewayOptions extends PartitionClientParts {
   /** Of the store. */
   readonly partitions: number
   readonly salt: StoreSalt
@@ -31,16 +31,16 @@ const ROOM_BYTES = 8 * 1024 * 1024
 
 export class Gateway implements Intake, Users {
   readonly #options: GatewayOptions
-  readonly #lanes: readonly Lane[]
+  readonly #clients: readonly PartitionClient[]
   /** Of the updates that it numbers, over all devices. */
   #sequence = 0
 
   constructor(options: GatewayOptions) {
     this.#options = options
     const departures = new Departures(options.pause)
-    this.#lanes = Array.from(
+    this.#clients = Array.from(
       { length: options.partitions },
-      (_, number) => new Lane(ownerSubject(number), options, departures),
+      (_, number) => new PartitionClient(ownerSubject(number), options, departures),
     )
   }
 
@@ -71,7 +71,7 @@ export class Gateway implements Intake, Users {
         if (result instanceof ApiError) reject(result)
         else resolve(result as R)
       }
-      this.#lanes[number]!.command({ kind, args, bytes: share, done })
+      this.#clients[number]!.command({ kind, args, bytes: share, done })
     })
   }
 
@@ -94,7 +94,7 @@ export class Gateway implements Intake, Users {
 
   /** Resolves when everything that was taken in has been told of. */
   async drained(): Promise<void> {
-    await Promise.all(this.#lanes.map((lane) => lane.drained()))
+    await Promise.all(this.#clients.map((client) => client.drained()))
   }
 
   #acquire(bytes: number): void {
@@ -104,17 +104,17 @@ export class Gateway implements Intake, Users {
 
   #post(update: Update, bytes: number, wanted: Submitter): void {
     const { sender, deviceId } = update
-    const lane = this.#lanes[(sender?.deviceHash ?? deviceHash(deviceId)) % this.#lanes.length]!
+    const client = this.#clients[(sender?.deviceHash ?? deviceHash(deviceId)) % this.#clients.length]!
     const stream = update.stream ?? this.#options.gateway
     const sequence = update.stream === undefined ? ++this.#sequence : update.sequence!
-    lane.update({ update, wanted, stream, sequence, bytes })
+    client.update({ update, wanted, stream, sequence, bytes })
   }
 
   /** Those that a question is about. */
   #partitionsOf(question: UserQuestion): Iterable<number> {
-    if (question.ask !== 'record' && question.ask !== 'records') return this.#lanes.keys()
+    if (question.ask !== 'record' && question.ask !== 'records') return this.#clients.keys()
     const ids = question.ask === 'record' ? [question.id] : question.ids
     const places = ids.map((id) => locateUserRecord(this.#options.salt, id)?.partition ?? Infinity)
-    return new Set(places.filter((partition) => partition < this.#lanes.length))
+    return new Set(places.filter((partition) => partition < this.#clients.length))
   }
 }

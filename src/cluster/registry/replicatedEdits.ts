@@ -4,7 +4,7 @@ import { Backoff, keepRunning, type RetryPauses } from '../../runtime/retry.ts'
 import { type Change, type EditLog, MAX_CHANGES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 import { type EntryCodec, EntryUnreadable } from './entryCodec.ts'
-import type { RegistryImage } from '../../registry/store/image.ts'
+import type { RegistryReplica } from '../../registry/store/replica.ts'
 
 /**
  * Edits of a registry that many processes share, through a stream of entries that all of them follow.
@@ -16,7 +16,7 @@ import type { RegistryImage } from '../../registry/store/image.ts'
  * Owns: that the image follows the stream. Does not own: what is in it.
  *
  * Invariants
- * - EDITS-1: The image is the stream up to {@link RegistryImage.revision}, which is the end of an edit, so nobody sees
+ * - EDITS-1: The image is the stream up to {@link RegistryReplica.revision}, which is the end of an edit, so nobody sees
  *   a part of an edit. The stream keeps only the last entry of each name, so a process that was away may not get the
  *   edits one by one. It then applies all of them at once.
  * - EDITS-2: Changes reach the image through the stream alone, in the same order everywhere, including those of this
@@ -27,7 +27,7 @@ import type { RegistryImage } from '../../registry/store/image.ts'
  *   its copies the stream can accept one, since all name the same position.
  */
 export interface ReplicatedOptions {
-  readonly image: RegistryImage
+  readonly image: RegistryReplica
   readonly codec: EntryCodec
   readonly stream: EditStream
   /** An entry that is not one of ours was passed over: what had its name is gone. */
@@ -50,7 +50,7 @@ type Fate = 'unknown' | 'stored' | 'refused' | 'lost sight of'
 
 export class ReplicatedEdits implements EditLog {
   readonly isShared = true
-  readonly #image: RegistryImage
+  readonly #image: RegistryReplica
   readonly #codec: EntryCodec
   readonly #stream: EditStream
   readonly #unreadable: ReplicatedOptions['unreadable']
@@ -275,7 +275,7 @@ export class StreamBehind extends Error {
  * process alike, and is remembered until another one has the name.
  */
 export function readChanges(
-  image: RegistryImage,
+  image: RegistryReplica,
   codec: EntryCodec,
   entries: readonly KeptEntry[],
   unreadable: ReplicatedOptions['unreadable'],
@@ -307,11 +307,11 @@ export const OF_THE_FILLING: ReadonlySet<string> = new Set([ORIGIN, FILLING])
  * the way first, and what is new comes in the order of creation. Of a record that changed while they came there are several
  * changes, and the last one alone counts: a removal, which has no time of creation, must not come before what it removes.
  */
-function inAnyOrder(image: RegistryImage, changes: readonly Change[]): Change[] {
+function inAnyOrder(image: RegistryReplica, changes: readonly Change[]): Change[] {
   const createdAt = ({ row }: Change): number => (row as { createdAt?: number } | undefined)?.createdAt ?? 0
   const last = [...new Map(changes.map((change) => [`${change.kind}.${change.key}`, change])).values()]
   const sorted = last.toSorted((a, b) => createdAt(a) - createdAt(b) || (a.key < b.key ? -1 : 1))
-  return [...last.flatMap((change) => image.parked(change) ?? []), ...sorted]
+  return [...last.flatMap((change) => image.displaced(change) ?? []), ...sorted]
 }
 
 function removalOf(codec: EntryCodec, { name }: Entry): Change | undefined {

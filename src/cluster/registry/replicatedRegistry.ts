@@ -5,7 +5,7 @@ import { RegistryDatabase, removeDatabase } from '../../registry/store/database.
 import { MAX_CHANGES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 import { EntryCodec } from './entryCodec.ts'
-import { RegistryImage } from '../../registry/store/image.ts'
+import { RegistryReplica } from '../../registry/store/replica.ts'
 import type { KeySet } from '../../registry/projects/keys.ts'
 import {
   FILLING,
@@ -27,7 +27,7 @@ export interface ReplicatedRegistryOptions
    * Whether this process gives a new stream its first entries, and writes down what dates do. Others wait for one that does, and may
    * be allowed no more than to read.
    */
-  readonly tends: boolean
+  readonly isMaintainer: boolean
   /** Opens the stream; where it is made now, its first sequence should be the given one. */
   readonly openStream: (firstSequence: number) => Promise<EditStream>
   /** Keys of a first project, made where nobody has made one yet. */
@@ -70,7 +70,7 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
     const again = <T>(work: () => Promise<T>): Promise<T> => retryUnlessLost(work, options)
     const stream = await again(() => options.openStream(database.revision + 1))
     const me = database.promised ?? randomBytes(8).toString('hex')
-    const origin = await again(() => originOf(stream, database, codec, options.tends ? me : undefined))
+    const origin = await again(() => originOf(stream, database, codec, options.isMaintainer ? me : undefined))
     if (database.origin !== undefined && database.origin !== origin.id) {
       // A copy of what is not there any more.
       database.close()
@@ -82,14 +82,14 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
       else if (database.isEmpty) database.follow(origin.id, 0)
       else throw new RegistryOfItsOwn(database.file)
     }
-    const image = new RegistryImage(database, codec.kinds)
+    const image = new RegistryReplica(database, codec.kinds)
     await again(() => catchUp(image, codec, stream, options))
     registry = new Registry(image, new ReplicatedEdits({ image, codec, stream, ...options }), options)
     const opened = registry
     if (firstKeys !== undefined) {
       await again(() => opened.edit(() => opened.createFirstProject(firstKeys)))
     }
-    if (options.tends) opened.geofences.sweepWhenDue()
+    if (options.isMaintainer) opened.geofences.sweepWhenDue()
     return opened
   } catch (error) {
     if (registry === undefined) database.close()
@@ -152,7 +152,7 @@ async function fill(
   let after = await stream.append(edit, [jsonEntry(FILLING, { by: edit })], last)
   const leftOver = new Set(after === undefined ? [] : await namesIn(stream, after))
   let page: Entry[] = []
-  for (const change of new RegistryImage(database, codec.kinds).allChanges()) {
+  for (const change of new RegistryReplica(database, codec.kinds).allChanges()) {
     const entry = codec.entryOf(change)
     leftOver.delete(entry.name)
     page.push(entry)
@@ -184,7 +184,7 @@ async function namesIn(stream: EditStream, newest: number): Promise<string[]> {
 
 /** Brings the rows to where the stream is; nothing is in memory yet. */
 async function catchUp(
-  image: RegistryImage,
+  image: RegistryReplica,
   codec: EntryCodec,
   stream: EditStream,
   { unreadable, signal }: ReplicatedRegistryOptions,

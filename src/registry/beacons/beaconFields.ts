@@ -12,7 +12,7 @@ import {
   list,
   metadata,
   reference,
-  required,
+  requiredRule,
   text,
 } from '../records/fieldRules.ts'
 import { MAX_DESCRIPTION_LENGTH, MAX_IDENTIFIER_LENGTH } from '../records/recordFields.ts'
@@ -29,9 +29,9 @@ const MAX_MAJOR = 65_535
 
 /** The fields of a beacon definition. */
 export const BEACON_FIELDS = {
-  description: required(text(MAX_DESCRIPTION_LENGTH, 'Display name.')),
-  type: required(choice(BEACON_TYPES, 'ibeacon or eddystone.')),
-  coordinates: required(
+  description: requiredRule(text(MAX_DESCRIPTION_LENGTH, 'Display name.')),
+  type: requiredRule(choice(BEACON_TYPES, 'ibeacon or eddystone.')),
+  coordinates: requiredRule(
     list(
       'Approximate location, [longitude, latitude]: devices within 1 km receive the beacon in responses. A list or its JSON text.',
     ),

@@ -15,9 +15,9 @@ import {
   metadata,
   positive,
   reference,
-  required,
+  requiredRule,
   text,
-  texts,
+  textList,
 } from '../records/fieldRules.ts'
 import { MAX_ADDRESS_LENGTH, MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH } from '../records/recordFields.ts'
 import { DictionaryOrText, NumberOrText, TextsOrText } from '../records/recordSchemas.ts'
@@ -25,12 +25,12 @@ import { DictionaryOrText, NumberOrText, TextsOrText } from '../records/recordSc
 const MAX_USER_IDS = 10_000
 const MAX_IP_LENGTH = 45 + 4
 const MAX_IPS = 1000
-export const MIN_RADIUS_METERS = 10
+export const MIN_GEOFENCE_RADIUS_METERS = 10
 const MAX_RADIUS_METERS = 10_000
 const MAX_MINUTES = 120
 /** By type: metres, or minutes of travel. A polygon has none, and what a body says of it is ignored. */
 const RADIUS_RANGES = new Map<unknown, readonly [low: number, high: number]>([
-  ['circle', [MIN_RADIUS_METERS, MAX_RADIUS_METERS]],
+  ['circle', [MIN_GEOFENCE_RADIUS_METERS, MAX_RADIUS_METERS]],
   ['isochrone', [1, MAX_MINUTES]],
 ])
 
@@ -39,8 +39,8 @@ const TRAVEL_MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'mo
 
 /** The fields of a geofence definition. */
 export const GEOFENCE_FIELDS = {
-  description: required(text(MAX_DESCRIPTION_LENGTH, 'Display name.')),
-  type: required(choice(GEOFENCE_TYPES, 'circle, polygon or isochrone.')),
+  description: requiredRule(text(MAX_DESCRIPTION_LENGTH, 'Display name.')),
+  type: requiredRule(choice(GEOFENCE_TYPES, 'circle, polygon or isochrone.')),
   tag: reference('tag', 'Group of the geofence.'),
   externalId: reference('externalId', 'Your own id, unique within the tag.'),
   coordinates: list(
@@ -71,7 +71,7 @@ export const GEOFENCE_FIELDS = {
   disableAfter: date(),
   deleteAfter: date(),
   userId: text(MAX_ID_LENGTH, 'Deprecated: use userIds.'),
-  userIds: texts(MAX_USER_IDS, MAX_ID_LENGTH, 'Only these users cause events; a list or comma-separated.'),
+  userIds: textList(MAX_USER_IDS, MAX_ID_LENGTH, 'Only these users cause events; a list or comma-separated.'),
   ip: custom(
     TextsOrText(
       'Only requests from these addresses, wildcards or CIDR ranges cause events; comma-separated.',
@@ -98,8 +98,8 @@ export const GeofenceBody: TObject = bodyOf(GEOFENCE_FIELDS, { title: 'GeofenceD
 export const NewGeofenceBody: TObject = bodyOf(
   {
     ...GEOFENCE_FIELDS,
-    tag: required(GEOFENCE_FIELDS.tag),
-    externalId: required(GEOFENCE_FIELDS.externalId),
+    tag: requiredRule(GEOFENCE_FIELDS.tag),
+    externalId: requiredRule(GEOFENCE_FIELDS.externalId),
   },
   { title: 'NewGeofence' },
   NEEDS_BY_TYPE,

@@ -1,7 +1,7 @@
 import { asOf, dueAt, type Geofence, type GeofenceProperties } from '../../model/geofence.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { GeofenceIndex } from '../../spatial/port.ts'
-import { RecordList, type RecordPage, type RecordQuery, type RecordShelf } from '../records/recordList.ts'
+import { RecordList, type RecordPage, type RecordQuery, type RecordSlots } from '../records/recordList.ts'
 import type { RecordStore } from '../records/recordStore.ts'
 
 /**
@@ -21,7 +21,7 @@ export class GeofenceStore implements RecordStore<Geofence, GeofenceProperties> 
 
   constructor(index: GeofenceIndex, clock: Clock) {
     this.index = index
-    this.records = new RecordList(shelfOf(index))
+    this.records = new RecordList(slotsOf(index))
     this.#clock = clock
   }
 
@@ -85,7 +85,7 @@ export class GeofenceStore implements RecordStore<Geofence, GeofenceProperties> 
   }
 }
 
-function shelfOf(index: GeofenceIndex): RecordShelf<GeofenceProperties> {
+function slotsOf(index: GeofenceIndex): RecordSlots<GeofenceProperties> {
   return {
     get size() {
       return index.size

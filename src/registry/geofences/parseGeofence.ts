@@ -4,7 +4,12 @@ import type { GeofenceType, Position, Shape } from '../../model/geofence.ts'
 import { ApiError, badParam } from '../../runtime/errors.ts'
 import { readFields } from '../records/fieldRules.ts'
 import { checkPoint, checkPosition, type Pair } from '../records/recordFields.ts'
-import { GEOFENCE_FIELDS, GeofenceBody, MIN_RADIUS_METERS, NewGeofenceBody } from './geofenceFields.ts'
+import {
+  GEOFENCE_FIELDS,
+  GeofenceBody,
+  MIN_GEOFENCE_RADIUS_METERS,
+  NewGeofenceBody,
+} from './geofenceFields.ts'
 import type { GeofenceDefinition } from './geofenceRows.ts'
 
 /** What does not depend on other fields. Its order decides which of several faults is reported. */
@@ -75,7 +80,7 @@ function parseArea(fields: Fields, type: GeofenceType): Pick<GeofenceDefinition,
 
 /** What an isochrone has for a shape until it was computed: it says where, and nobody is ever inside. */
 function placeholder(center: Position): Shape {
-  return { kind: 'circle', center, radius: MIN_RADIUS_METERS }
+  return { kind: 'circle', center, radius: MIN_GEOFENCE_RADIUS_METERS }
 }
 
 function noPlaces(): ApiError {

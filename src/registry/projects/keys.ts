@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { scopeId } from '../../model/scope.ts'
 import type { RegistryDatabase } from '../store/database.ts'
 import type { Change, EditLog } from '../store/editLog.ts'
-import type { RegistryImage } from '../store/image.ts'
+import type { RegistryReplica } from '../store/replica.ts'
 import type { Credentials } from '../../http/credentials.ts'
 
 /** The four keys of a project, in the order of `RINGFENCE_KEYS`. */
@@ -93,7 +93,7 @@ export class Keys {
   readonly #digests = new Map<string, string>()
   readonly #byCredentials = new Map<Credentials, Entry>()
 
-  constructor(image: RegistryImage, edits: EditLog, clock: Clock) {
+  constructor(image: RegistryReplica, edits: EditLog, clock: Clock) {
     this.#database = image.database
     this.#edits = edits
     this.#clock = clock

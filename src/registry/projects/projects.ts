@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { RegistryDatabase } from '../store/database.ts'
 import type { EditLog } from '../store/editLog.ts'
-import type { RegistryImage } from '../store/image.ts'
+import type { RegistryReplica } from '../store/replica.ts'
 import { SharedUsage, type UsageSums } from './sharedUsage.ts'
 
 /** How often counts are written down: what a crash of the process can lose of them. */
@@ -73,7 +73,7 @@ export class Projects {
    * @param sums where other processes count too
    */
   constructor(
-    image: RegistryImage,
+    image: RegistryReplica,
     edits: EditLog,
     clock: Clock,
     onFailure: (error: unknown) => void,

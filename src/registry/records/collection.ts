@@ -2,7 +2,7 @@ import type { ScopeId } from '../../model/scope.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { RegistryDamaged, type RegistryDatabase } from '../store/database.ts'
 import type { Change, EditLog } from '../store/editLog.ts'
-import type { RegistryImage } from '../store/image.ts'
+import type { RegistryReplica } from '../store/replica.ts'
 import { recordOf, rowOf, type StoredKind } from './entity.ts'
 import { ObjectRecords } from './objectRecords.ts'
 import type { Part, Referenced } from './recordList.ts'
@@ -22,7 +22,7 @@ export class RecordExists extends Error {
 
 /** What a collection needs of the registry that it is a part of. */
 export interface CollectionParts<R extends L, L extends ScopedRecord = R> {
-  readonly image: RegistryImage
+  readonly image: RegistryReplica
   readonly edits: EditLog
   readonly clock: Clock
   /** Where the records of a scope are in memory; absent: in a list of this collection's own. */
@@ -76,7 +76,7 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
         this.store(scope).remove(id)
         changed(scope, revision)
       },
-      parked: (key) => {
+      displaced: (key) => {
         if (!kind.rows.columns.includes('tag')) return undefined
         const { scope, id } = partsOf(key)
         const store = this.store(scope)

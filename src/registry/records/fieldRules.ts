@@ -83,7 +83,7 @@ function rule<T>(schema: TSchema, read: FieldRule<T>['read']): FieldRule<T, fals
 }
 
 /** The rule of a field that every definition must have. */
-export function required<T>({ schema, read }: FieldRule<T>): FieldRule<T, true> {
+export function requiredRule<T>({ schema, read }: FieldRule<T>): FieldRule<T, true> {
   return { schema, isRequired: true, read }
 }
 
@@ -107,7 +107,7 @@ export const date = () => rule(DateText, dateField)
 
 export const list = (description: string) => rule(ListOrText(description), listField)
 
-export const texts = (maxCount: number, maxLength: number, description: string) =>
+export const textList = (maxCount: number, maxLength: number, description: string) =>
   rule(TextsOrText(description), (fields, name) => textsField(fields, name, maxCount, maxLength))
 
 export const metadata = () =>

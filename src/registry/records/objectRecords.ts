@@ -1,15 +1,15 @@
-import { ObjectShelf } from '../../spatial/shelf.ts'
-import type { Listed, RecordShelf } from './recordList.ts'
+import { ObjectSlotStore } from '../../spatial/slotStore.ts'
+import type { Listed, RecordSlots } from './recordList.ts'
 import { RecordList } from './recordList.ts'
 import type { RecordStore } from './recordStore.ts'
 
 /** A list of records that are kept as objects: kinds of which there are thousands, not millions. */
 export class ObjectRecords<T extends Listed> extends RecordList<T> implements RecordStore<T> {
-  readonly #objects: ObjectShelf<T>
+  readonly #objects: ObjectSlotStore<T>
 
   constructor() {
-    const objects = new ObjectShelf<T>()
-    super(shelfOf(objects))
+    const objects = new ObjectSlotStore<T>()
+    super(slotsOf(objects))
     this.#objects = objects
   }
 
@@ -44,7 +44,7 @@ export class ObjectRecords<T extends Listed> extends RecordList<T> implements Re
   }
 }
 
-function shelfOf<T extends Listed>(objects: ObjectShelf<T>): RecordShelf<T> {
+function slotsOf<T extends Listed>(objects: ObjectSlotStore<T>): RecordSlots<T> {
   return {
     get size() {
       return objects.size

@@ -54,7 +54,7 @@ export interface Part {
 }
 
 /** Where the records of one kind lie: each in a slot, which it keeps as long as it is there. */
-export interface RecordShelf<T> {
+export interface RecordSlots<T> {
   readonly size: number
   /** −1: unknown. */
   slotOf(id: string): number
@@ -68,7 +68,7 @@ export interface RecordShelf<T> {
 }
 
 /**
- * The records of one kind in one scope: by pair, and newest first. The records themselves lie on a shelf, perhaps as bytes;
+ * The records of one kind in one scope: by pair, and newest first. The records themselves lie in slots, perhaps as bytes;
  * this holds numbers alone.
  *
  * Invariants
@@ -79,7 +79,7 @@ export interface RecordShelf<T> {
  *   created.
  */
 export class RecordList<T extends Listed> {
-  readonly #shelf: RecordShelf<T>
+  readonly #slots: RecordSlots<T>
   readonly #byPair = new RowIndex()
   #order = new Order(FIRST_ENTRIES)
   /** By slot; 0: it is free. */
@@ -87,26 +87,26 @@ export class RecordList<T extends Listed> {
   #lastPlace = 0
   #lastCreatedAt = 0
 
-  constructor(shelf: RecordShelf<T>) {
-    this.#shelf = shelf
+  constructor(slots: RecordSlots<T>) {
+    this.#slots = slots
   }
 
   get size(): number {
-    return this.#shelf.size
+    return this.#slots.size
   }
 
   has(id: string): boolean {
-    return this.#shelf.slotOf(id) >= 0
+    return this.#slots.slotOf(id) >= 0
   }
 
   get(id: string): T | undefined {
-    const slot = this.#shelf.slotOf(id)
-    return slot < 0 ? undefined : this.#shelf.get(slot)
+    const slot = this.#slots.slotOf(id)
+    return slot < 0 ? undefined : this.#slots.get(slot)
   }
 
   byPair(tag: string, externalId: string): T | undefined {
     const entry = this.#entryOf(tag, externalId)
-    return entry < 0 ? undefined : this.#shelf.get(this.#byPair.row(entry))
+    return entry < 0 ? undefined : this.#slots.get(this.#byPair.row(entry))
   }
 
   /** As {@link listSteps}, in one go. */
@@ -128,7 +128,7 @@ export class RecordList<T extends Listed> {
   ): Generator<void, RecordPage<T>> {
     const { createdBefore = Infinity, createdAfter = -Infinity } = query
     const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
-    const shelf = this.#shelf
+    const store = this.#slots
     const { slots, places, end } = this.#order
     const records: T[] = []
     const last = query.before === undefined ? end : this.#positionOf(query.before)
@@ -136,14 +136,14 @@ export class RecordList<T extends Listed> {
       if (i % LOOKS_A_STEP === 0) yield
       const slot = slots[i]!
       if (this.#places[slot] !== places[i]) continue
-      const createdAt = shelf.createdAt(slot)
+      const createdAt = store.createdAt(slot)
       if (createdAt >= createdBefore) continue
       if (createdAt <= createdAfter) break
-      if (query.tag !== undefined && !shelf.hasTag(slot, query.tag)) continue
-      if (query.externalId !== undefined && !shelf.hasExternalId(slot, query.externalId)) continue
-      const updatedAt = shelf.updatedAt(slot)
+      if (query.tag !== undefined && !store.hasTag(slot, query.tag)) continue
+      if (query.externalId !== undefined && !store.hasExternalId(slot, query.externalId)) continue
+      const updatedAt = store.updatedAt(slot)
       if (updatedAt >= updatedBefore || updatedAt <= updatedAfter) continue
-      const record = asOf(shelf.get(slot))
+      const record = asOf(store.get(slot))
       if (record === undefined || query.accept?.(record) === false) continue
       if (records.length === query.limit) return { records, hasMore: true }
       records.push(record)
@@ -157,7 +157,7 @@ export class RecordList<T extends Listed> {
     const { slots, places, end } = this.#order
     for (let i = 0; i < end; i++) {
       const slot = slots[i]!
-      if (this.#places[slot] === places[i]) yield this.#shelf.get(slot)
+      if (this.#places[slot] === places[i]) yield this.#slots.get(slot)
     }
   }
 
@@ -195,13 +195,13 @@ export class RecordList<T extends Listed> {
     this.#order = this.#order.packed(this.#places, count)
   }
 
-  /** Before the record in a slot is replaced or taken from the shelf: forgets its pair. */
+  /** Before the record in a slot is replaced or taken from its slot: forgets its pair. */
   unpair(slot: number): void {
-    const { tag, externalId } = this.#shelf.get(slot)
+    const { tag, externalId } = this.#slots.get(slot)
     if (tag !== undefined && externalId !== undefined) this.#byPair.remove(this.#entryOf(tag, externalId))
   }
 
-  /** After a record was put on the shelf: new ones come in the order of createdAt, and no other has its pair. */
+  /** After a record was put into its slot: new ones come in the order of createdAt, and no other has its pair. */
   added(slot: number, { tag, externalId, createdAt }: T): void {
     if (tag !== undefined && externalId !== undefined) this.#byPair.add(slot, hashOfPair(tag, externalId))
     if (slot >= this.#places.length) this.#resize(Math.max(slot + 1, 2 * this.#places.length))
@@ -212,14 +212,14 @@ export class RecordList<T extends Listed> {
     this.#lastCreatedAt = Math.max(this.#lastCreatedAt, createdAt)
   }
 
-  /** After the record in a slot was taken from the shelf. */
+  /** After the record in a slot was taken from its slot. */
   removed(slot: number): void {
     this.#places[slot] = 0
   }
 
   /** Where a record stands in the order; it is there. */
   #positionOf(id: string): number {
-    const place = this.#places[this.#shelf.slotOf(id)]!
+    const place = this.#places[this.#slots.slotOf(id)]!
     const { places, end } = this.#order
     let low = 0
     let high = end
@@ -236,7 +236,7 @@ export class RecordList<T extends Listed> {
     const hash = hashOfPair(tag, externalId)
     for (let entry = this.#byPair.find(hash); entry >= 0; entry = this.#byPair.findAfter(entry, hash)) {
       const slot = this.#byPair.row(entry)
-      if (this.#shelf.hasExternalId(slot, externalId) && this.#shelf.hasTag(slot, tag)) return entry
+      if (this.#slots.hasExternalId(slot, externalId) && this.#slots.hasTag(slot, tag)) return entry
     }
     return -1
   }

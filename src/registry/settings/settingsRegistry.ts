@@ -4,7 +4,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../model/settings.ts'
 import { ID_COLUMNS } from '../records/recordRows.ts'
 import type { RegistryDatabase } from '../store/database.ts'
 import type { EditLog } from '../store/editLog.ts'
-import type { RegistryImage } from '../store/image.ts'
+import type { RegistryReplica } from '../store/replica.ts'
 import type { RowKind } from '../store/rowKind.ts'
 
 /** A scope's settings as a row. */
@@ -34,7 +34,7 @@ export class SettingsRegistry {
   readonly #edits: EditLog
   readonly #store: (scope: ScopeId) => SettingsStore
 
-  constructor(image: RegistryImage, edits: EditLog, store: (scope: ScopeId) => SettingsStore) {
+  constructor(image: RegistryReplica, edits: EditLog, store: (scope: ScopeId) => SettingsStore) {
     this.#database = image.database
     this.#edits = edits
     this.#store = store

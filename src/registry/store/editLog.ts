@@ -11,12 +11,12 @@ export interface Change {
   readonly key: string
   /** The columns as SQLite takes them; undefined: it is removed. */
   readonly row: object | undefined
-  /** What {@link KindImage.recordOf} makes of the row, where somebody has it at hand. */
+  /** What {@link KindReplica.recordOf} makes of the row, where somebody has it at hand. */
   readonly record?: unknown
 }
 
 /** The image in memory of the rows of one kind: always what the rows say. */
-export interface KindImage<Row = never, Record = never> {
+export interface KindReplica<Row = never, Record = never> {
   /** @throws where the row is not what we wrote */
   recordOf(row: Row): Record
   /** The record was added, or takes the place of the one with its key. */
@@ -27,7 +27,7 @@ export interface KindImage<Row = never, Record = never> {
    * The record that is there under a key, moved out of the way of all others; undefined where it is in nobody's. For
    * changes that are not known one by one: of those the later ones may take what the former ones give away.
    */
-  parked?(key: string): Change | undefined
+  displaced?(key: string): Change | undefined
 }
 
 /**

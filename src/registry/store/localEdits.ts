@@ -1,13 +1,13 @@
 import type { Change, EditLog } from './editLog.ts'
-import type { RegistryImage } from './image.ts'
+import type { RegistryReplica } from './replica.ts'
 
 /** Edits of a registry that is this process's own: an edit is durable, and in the image, when it returns. */
 export class LocalEdits implements EditLog {
   readonly health = { ok: true, detail: 'on this machine' }
   readonly isShared = false
-  readonly #image: RegistryImage
+  readonly #image: RegistryReplica
 
-  constructor(image: RegistryImage) {
+  constructor(image: RegistryReplica) {
     this.#image = image
   }
 

@@ -5,7 +5,7 @@ import type { RegistryDatabase } from '../store/database.ts'
 import type { Change, EditLog } from '../store/editLog.ts'
 import type { RowKind } from '../store/rowKind.ts'
 import { ID_COLUMNS } from '../records/recordRows.ts'
-import type { RegistryImage } from '../store/image.ts'
+import type { RegistryReplica } from '../store/replica.ts'
 import { newId } from '../../runtime/newId.ts'
 
 /** The rows of the history of imports. */
@@ -95,7 +95,7 @@ export class ImportHistory {
   /** Those that this process is working on. */
   readonly #running = new Set<string>()
 
-  constructor(image: RegistryImage, edits: EditLog, clock: Clock) {
+  constructor(image: RegistryReplica, edits: EditLog, clock: Clock) {
     this.#edits = edits
     this.#clock = clock
     this.#statements = prepareStatements(image.database)

@@ -3,7 +3,7 @@ import { checkRequired, choiceField, textField, type Fields } from '../../http/f
 import { Text } from '../../http/schemas.ts'
 import type { Webhook } from '../../model/webhook.ts'
 import { badParam } from '../../runtime/errors.ts'
-import { bodyOf, custom, flag, readFields, required, text, texts } from '../records/fieldRules.ts'
+import { bodyOf, custom, flag, readFields, requiredRule, text, textList } from '../records/fieldRules.ts'
 import { MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH } from '../records/recordFields.ts'
 
 /** A webhook without what the registry gives it. */
@@ -31,12 +31,12 @@ const WEBHOOK_FIELDS = {
     ),
     (fields, name) => choiceField(fields, name, MODES),
   ),
-  types: texts(
+  types: textList(
     MAX_FILTER_ITEMS,
     MAX_ID_LENGTH,
     'Only events of these types, e.g. `user.entered_geofence`; absent: all.',
   ),
-  tags: texts(
+  tags: textList(
     MAX_FILTER_ITEMS,
     MAX_ID_LENGTH,
     'Only events of geofences or beacons with these tags; absent: all.',
@@ -45,7 +45,7 @@ const WEBHOOK_FIELDS = {
 
 /** The fields of a definition, for requests. A mistyped filter would mean all events, so no other fields are allowed. */
 export const WebhookBody: TObject = bodyOf(
-  { ...WEBHOOK_FIELDS, url: required(WEBHOOK_FIELDS.url) },
+  { ...WEBHOOK_FIELDS, url: requiredRule(WEBHOOK_FIELDS.url) },
   { title: 'WebhookDefinition', additionalProperties: false },
 )
 

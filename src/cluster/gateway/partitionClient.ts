@@ -27,7 +27,7 @@ import type { NumberedUpdate } from '../protocol/updateRows.ts'
  */
 
 /** An update that waits. */
-export interface UpdateMail extends NumberedUpdate {
+export interface OutgoingUpdate extends NumberedUpdate {
   readonly wanted: Submitter
   /** In the bound. */
   readonly bytes: number
@@ -42,8 +42,8 @@ export interface CommandMail extends Command {
 }
 
 /**
- * When lanes with much to send set out: all of a gateway together. A request costs the same however little is in it, and what
- * many lanes say at once goes through one write of each socket on the way, to the owner and back.
+ * When partition clients with much to send set out: all of a gateway together. A request costs the same however little is in it, and what
+ * many of them say at once goes through one write of each socket on the way, to the owner and back.
  */
 export class Departures {
   readonly #pause: Pause
@@ -63,8 +63,8 @@ export class Departures {
 
 type Pause = (milliseconds: number) => Promise<unknown>
 
-/** What the lanes of a gateway share. */
-export interface LaneParts {
+/** What the partition clients of a gateway share. */
+export interface PartitionClientParts {
   readonly calls: Calls
   /** See {@link PartitionRequest.gateway}. */
   readonly gateway: string
@@ -97,18 +97,18 @@ const GATHER_MS = 10
 const APPLIED: Outcome = { user: '', events: [], repeated: false }
 
 interface Batch {
-  readonly updates: UpdateMail[]
+  readonly updates: OutgoingUpdate[]
   /** Of the updates, the last so many are from the backlog. */
   readonly behind: number
   readonly commands: CommandMail[]
 }
 
-export class Lane {
+export class PartitionClient {
   readonly #subject: string
-  readonly #parts: LaneParts
+  readonly #parts: PartitionClientParts
   readonly #departures: Departures
-  #updates: UpdateMail[] = []
-  readonly #backlog = new Backlog<UpdateMail>()
+  #updates: OutgoingUpdate[] = []
+  readonly #backlog = new Backlog<OutgoingUpdate>()
   /** Of the backlog in the next request. */
   #mostBehind = 1
   #commands: CommandMail[] = []
@@ -117,7 +117,7 @@ export class Lane {
   /** Updates in the request before. */
   #lastUpdates = 0
 
-  constructor(subject: string, parts: LaneParts, departures: Departures) {
+  constructor(subject: string, parts: PartitionClientParts, departures: Departures) {
     this.#subject = subject
     this.#parts = parts
     this.#departures = departures
@@ -128,7 +128,7 @@ export class Lane {
     while (this.#running !== undefined) await this.#running
   }
 
-  update(mail: UpdateMail): void {
+  update(mail: OutgoingUpdate): void {
     if (mail.wanted.isBehind || this.#backlog.has(mail.update.deviceId)) this.#backlog.push(mail)
     else this.#updates.push(mail)
     this.#start()

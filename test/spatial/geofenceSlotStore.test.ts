@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import type { GeofenceProperties } from '../../src/model/geofence.ts'
 import { parseOperatingHours } from '../../src/model/operatingHours.ts'
-import { GeofenceShelf } from '../../src/spatial/geofenceShelf.ts'
+import { GeofenceSlotStore } from '../../src/spatial/geofenceSlotStore.ts'
 import fc from '../kit/fastCheck.ts'
 
 const RUNS = Math.ceil(Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) * 100)
@@ -68,31 +68,31 @@ const steps = fc.array(
   { minLength: 5, maxLength: 60, size: 'max' },
 )
 
-/** The shelf through puts, replacements and removals, beside a map of objects. */
+/** The slotStore through puts, replacements and removals, beside a map of objects. */
 function agreesWithAMap(): void {
   fc.assert(
     fc.property(steps, (sequence) => {
-      const shelf = new GeofenceShelf()
+      const slotStore = new GeofenceSlotStore()
       const twin = new Map<string, { slot: number; held: GeofenceProperties }>()
       for (const step of sequence) {
         if ('put' in step) {
-          const slot = shelf.put(step.put)
+          const slot = slotStore.put(step.put)
           const before = twin.get(step.put.id)
           if (before !== undefined && before.slot !== slot) throw new Error('an edit changed the slot')
           twin.set(step.put.id, { slot, held: step.put })
         } else {
-          const slot = shelf.slotOf(step.remove)
+          const slot = slotStore.slotOf(step.remove)
           if (slot !== (twin.get(step.remove)?.slot ?? -1))
             throw new Error(`${step.remove} is in slot ${slot}`)
-          if (slot >= 0) shelf.remove(slot)
+          if (slot >= 0) slotStore.remove(slot)
           twin.delete(step.remove)
         }
-        if (shelf.size !== twin.size) throw new Error(`${shelf.size}, not ${twin.size}`)
+        if (slotStore.size !== twin.size) throw new Error(`${slotStore.size}, not ${twin.size}`)
         for (const [known, { slot, held }] of twin) {
-          if (shelf.slotOf(known) !== slot || !shelf.has(slot))
+          if (slotStore.slotOf(known) !== slot || !slotStore.has(slot))
             throw new Error(`${known} is not in slot ${slot}`)
           // Twice: as it is unpacked, and as it is kept.
-          for (const got of [shelf.get(slot), shelf.get(slot)]) {
+          for (const got of [slotStore.get(slot), slotStore.get(slot)]) {
             if (!isDeepStrictEqual(got, held))
               throw new Error(`${JSON.stringify(got)}, not ${JSON.stringify(held)}`)
           }
@@ -100,13 +100,13 @@ function agreesWithAMap(): void {
           const { disableAfter, deleteAfter, operatingHours, dwellThreshold } = held
           const own = disableAfter ?? deleteAfter ?? operatingHours ?? dwellThreshold
           const isPlain = isForAll && own === undefined
-          const columns = [shelf.createdAt(slot), shelf.updatedAt(slot)]
+          const columns = [slotStore.createdAt(slot), slotStore.updatedAt(slot)]
           if (!isDeepStrictEqual(columns, [held.createdAt, held.updatedAt])) throw new Error(`${columns}`)
-          if (shelf.isUnrestricted(slot) !== isForAll || shelf.isPlain(slot) !== isPlain)
+          if (slotStore.isUnrestricted(slot) !== isForAll || slotStore.isPlain(slot) !== isPlain)
             throw new Error(`${JSON.stringify(held)} is told wrongly`)
           for (const { held: other } of twin.values()) {
-            if (shelf.hasTag(slot, other.tag) !== (other.tag === held.tag)) throw new Error('another tag')
-            if (shelf.hasExternalId(slot, other.externalId) !== (other.externalId === held.externalId))
+            if (slotStore.hasTag(slot, other.tag) !== (other.tag === held.tag)) throw new Error('another tag')
+            if (slotStore.hasExternalId(slot, other.externalId) !== (other.externalId === held.externalId))
               throw new Error('another externalId')
           }
         }
@@ -119,7 +119,7 @@ function agreesWithAMap(): void {
 t.test('geofences come back as they were put', async () => agreesWithAMap())
 
 t.test('more geofences and more tags than are kept unpacked or shared', async (t) => {
-  const shelf = new GeofenceShelf()
+  const slotStore = new GeofenceSlotStore()
   const count = 70_000
   const one = (number: number, description = ''): GeofenceProperties => ({
     id: number.toString(16).padStart(24, '0'),
@@ -133,24 +133,24 @@ t.test('more geofences and more tags than are kept unpacked or shared', async (t
     createdAt: number,
     updatedAt: number,
   })
-  for (let i = 0; i < count; i++) shelf.put(one(i))
+  for (let i = 0; i < count; i++) slotStore.put(one(i))
   // They share one place.
-  const slots = [shelf.slotOf(one(1).id), shelf.slotOf(one(65_537).id)] as const
+  const slots = [slotStore.slotOf(one(1).id), slotStore.slotOf(one(65_537).id)] as const
   for (let i = 0; i < 3; i++) {
-    t.strictSame(shelf.get(slots[0]), one(1))
-    t.strictSame(shelf.get(slots[1]), one(65_537))
+    t.strictSame(slotStore.get(slots[0]), one(1))
+    t.strictSame(slotStore.get(slots[1]), one(65_537))
   }
-  shelf.put(one(1, 'edited'))
-  t.equal(shelf.get(slots[0]).description, 'edited')
-  const last = shelf.slotOf(one(count - 1).id)
-  t.ok(shelf.hasTag(last, `tag ${count - 1}`))
-  t.notOk(shelf.hasTag(last, `tag ${count - 2}`))
-  for (let i = 0; i < count; i += 2) shelf.remove(shelf.slotOf(one(i).id))
-  t.equal(shelf.size, count / 2)
+  slotStore.put(one(1, 'edited'))
+  t.equal(slotStore.get(slots[0]).description, 'edited')
+  const last = slotStore.slotOf(one(count - 1).id)
+  t.ok(slotStore.hasTag(last, `tag ${count - 1}`))
+  t.notOk(slotStore.hasTag(last, `tag ${count - 2}`))
+  for (let i = 0; i < count; i += 2) slotStore.remove(slotStore.slotOf(one(i).id))
+  t.equal(slotStore.size, count / 2)
   let wrong = 0
   for (let i = 0; i < count; i++) {
-    const slot = shelf.slotOf(one(i).id)
-    if (i % 2 === 0 ? slot !== -1 : shelf.get(slot).externalId !== `${i}`) wrong++
+    const slot = slotStore.slotOf(one(i).id)
+    if (i % 2 === 0 ? slot !== -1 : slotStore.get(slot).externalId !== `${i}`) wrong++
   }
   t.equal(wrong, 0)
 })

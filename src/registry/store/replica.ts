@@ -1,5 +1,5 @@
 import type { RegistryDatabase } from './database.ts'
-import type { Change, KindImage } from './editLog.ts'
+import type { Change, KindReplica } from './editLog.ts'
 import type { RowKind } from './rowKind.ts'
 import { RowTable } from './rowTable.ts'
 import { UnreadableEntries } from './unreadableEntries.ts'
@@ -14,13 +14,13 @@ import { UnreadableEntries } from './unreadableEntries.ts'
  *   between. So memory is never ahead of the disk, and whoever reads between two turns of the event loop sees one
  *   revision.
  */
-export class RegistryImage {
+export class RegistryReplica {
   readonly database: RegistryDatabase
   /** Of the log that the file follows, where it follows one. */
   readonly unreadable: UnreadableEntries
   readonly kinds: readonly RowKind[]
   readonly #tables: ReadonlyMap<string, RowTable>
-  readonly #images = new Map<string, KindImage<object, unknown>>()
+  readonly #images = new Map<string, KindReplica<object, unknown>>()
 
   /** @param kinds in an order in which each kind refers only to kinds before it */
   constructor(database: RegistryDatabase, kinds: readonly RowKind[]) {
@@ -36,8 +36,8 @@ export class RegistryImage {
   }
 
   /** Whose the records of a kind are. */
-  keep<Row extends object, Record>(kind: string, image: KindImage<Row, Record>): void {
-    this.#images.set(kind, image as unknown as KindImage<object, unknown>)
+  keep<Row extends object, Record>(kind: string, image: KindReplica<Row, Record>): void {
+    this.#images.set(kind, image as unknown as KindReplica<object, unknown>)
   }
 
   /** @throws ApiError 503 when the disk does not take it: then nothing is changed */
@@ -66,8 +66,8 @@ export class RegistryImage {
     for (const table of this.#tables.values()) yield* table.changes()
   }
 
-  /** See {@link KindImage.parked}. */
-  parked({ kind, key }: Change): Change | undefined {
-    return this.#images.get(kind)?.parked?.(key)
+  /** See {@link KindReplica.displaced}. */
+  displaced({ kind, key }: Change): Change | undefined {
+    return this.#images.get(kind)?.displaced?.(key)
   }
 }

@@ -3,7 +3,7 @@ import { RowBytes } from '../runtime/rowBytes.ts'
 import { RowIndex } from '../runtime/rowIndex.ts'
 import { geofenceCreatedAt, hashOfId, hasExternalId, hasId, hasTag } from './geofenceCodec.ts'
 import { packedBytes, packGeofence, unpackGeofence, updatedAtOf } from './geofenceCodec.ts'
-import type { Shelf } from './shelf.ts'
+import type { SlotStore } from './slotStore.ts'
 
 /** Geofences at most that are kept unpacked: those that devices are near, and some hundred bytes each. */
 const MOST_UNPACKED = 65_536
@@ -26,7 +26,7 @@ const PLAIN = 3
  * - SHELF-1: An unpacked geofence is equal to its bytes. Each slot has one place in which it may be kept unpacked.
  *   Slots share places once there are more slots than places.
  */
-export class GeofenceShelf implements Shelf<GeofenceProperties> {
+export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
   readonly #bytes = new RowBytes()
   readonly #byId = new RowIndex()
   readonly #freeSlots: number[] = []

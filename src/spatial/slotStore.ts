@@ -1,5 +1,5 @@
 /** Where the index keeps what it finds: by slot, and by id. A slot is kept as long as its id is there. */
-export interface Shelf<T> {
+export interface SlotStore<T> {
   readonly size: number
   /** One past the highest slot that was ever used. */
   readonly end: number
@@ -16,8 +16,8 @@ export interface Shelf<T> {
   remove(slot: number): void
 }
 
-/** A shelf of the objects themselves. */
-export class ObjectShelf<T extends { readonly id: string }> implements Shelf<T> {
+/** A slotStore of the objects themselves. */
+export class ObjectSlotStore<T extends { readonly id: string }> implements SlotStore<T> {
   readonly #slots = new Map<string, number>()
   readonly #items: (T | undefined)[] = []
   readonly #freeSlots: number[] = []
