@@ -242,14 +242,16 @@ export class Partition {
     if (!wantsUser) return { user: '', events, repeated, row }
     const { table } = this
     const now = update.receivedAt
-    if (!this.hasHead(row, view, now)) {
+    let head = this.headOf(row, view, now)
+    if (head === undefined) {
       const profile = table.profile(row)
       if (profile.visits.length >= CROWD) {
         const tail = userTail(userParts(table, row, ''))
         return new AppliedInCrowd({ profile, scope: update.scope, view, now, tail }, events, repeated, row)
       }
+      head = this.writeHead(row, view, now)
     }
-    return new AppliedForUser(this.partsOf(row, view, now), events, repeated, row)
+    return new AppliedForUser(userParts(table, row, head), events, repeated, row)
   }
 
   /** As {@link identify} answers for the only record of a device. */
@@ -281,19 +283,21 @@ export class Partition {
   }
 
   private partsOf(row: number, view: ScopeView, now: number): UserParts {
-    const { table } = this
-    if (!this.hasHead(row, view, now)) {
-      const profile = table.profile(row)
-      const json = userHead(profile, table.scope(row), view, now)
-      table.replyHead[row] = { json, revision: view.revision, until: headUntil(profile, view) }
-    }
-    return userParts(table, row, table.replyHead[row]!.json)
+    return userParts(this.table, row, this.headOf(row, view, now) ?? this.writeHead(row, view, now))
   }
 
-  /** Whether what was written of the user before is as it would be written now. */
-  private hasHead(row: number, view: ScopeView, now: number): boolean {
+  private writeHead(row: number, view: ScopeView, now: number): string {
+    const { table } = this
+    const profile = table.profile(row)
+    const json = userHead(profile, table.scope(row), view, now)
+    table.replyHead[row] = { json, revision: view.revision, until: headUntil(profile, view) }
+    return json
+  }
+
+  /** What was written of the user before, where it would be written so now. */
+  private headOf(row: number, view: ScopeView, now: number): string | undefined {
     const head = this.table.replyHead[row]
-    return head !== undefined && head.revision === view.revision && now < head.until
+    return head !== undefined && head.revision === view.revision && now < head.until ? head.json : undefined
   }
 
   /** @param repeats whether the update says of the device what the one before said */
@@ -410,7 +414,9 @@ export class Partition {
       time,
       receivedAt: update.receivedAt,
     }
-    const written = new EventTexts(context, this.geofenceTexts)
+    // For a few it costs more to keep a text than to write it.
+    const kept = transitions.length < MANY_TEXTS ? undefined : this.geofenceTexts
+    const written = new EventTexts(context, kept)
     const texts: string[] = []
     for (const transition of transitions) {
       const id = this.nextEventId()

@@ -73,13 +73,13 @@ export function eventJson(id: string, transition: Transition, context: EventCont
  */
 export class EventTexts {
   readonly #context: EventContext
-  readonly #geofences: TextCache<GeofenceProperties>
+  readonly #geofences: TextCache<GeofenceProperties> | undefined
   readonly #first: string
   readonly #middle: string
   readonly #last: string
 
-  /** @param geofences their texts, as {@link geofenceText} makes them */
-  constructor(context: EventContext, geofences: TextCache<GeofenceProperties>) {
+  /** @param geofences their texts, as {@link geofenceText} makes them, where they are kept */
+  constructor(context: EventContext, geofences?: TextCache<GeofenceProperties>) {
     this.#geofences = geofences
     const { accuracy, latitude, longitude } = context
     const { id: _id, userId, deviceId, metadata } = context.user
@@ -105,7 +105,7 @@ export class EventTexts {
     const what =
       geofence === undefined
         ? `,"beacon":${JSON.stringify(beaconContext(beacon))}`
-        : `,"geofence":${this.#geofences.get(geofence, this.#textOf)}`
+        : `,"geofence":${this.#geofences?.get(geofence, this.#textOf) ?? this.#textOf(geofence)}`
     let more = ''
     if (geofence !== undefined && transition.currentlyOperating !== undefined)
       more = `,"currentlyOperating":${transition.currentlyOperating}`
