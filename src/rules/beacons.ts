@@ -9,7 +9,7 @@ import type { DeviceState } from './deviceState.ts'
 import type { Evaluator, Situation, Step } from './evaluator.ts'
 import { NOWHERE_SAFE, NO_LIMITS, type ZoneLimits } from './safeZone.ts'
 
-/** A device that does not say what it ranges has left a beacon when it is farther away than this and its accuracy. */
+/** A device that does not report beacons has left one when it is farther away than this plus its accuracy. */
 const RANGE_METERS = 100
 
 export interface BeaconStep {
@@ -20,9 +20,9 @@ export interface BeaconStep {
 const NO_TRANSITIONS: readonly BeaconTransition[] = []
 
 /**
- * The step of a device among beacons (docs/spec.md, "Beacons"). Pure; where nothing changes, the same array of visits
- * is returned. Exits come in the order of entry, then entries by beacon id. A beacon that is disabled or deleted is gone
- * without an event.
+ * Evaluates one update against the beacons (docs/spec.md, "Beacons"). Pure; if nothing changes, the same array of
+ * visits is returned. Exits come first, in the order of entry, then entries by beacon id. A beacon that was disabled
+ * or deleted is removed from the state without an event.
  */
 export function stepBeacons(
   visits: readonly BeaconVisit[],
@@ -32,7 +32,7 @@ export function stepBeacons(
 ): BeaconStep {
   if (visits.length === 0 && (update.beacons === undefined || update.beacons.length === 0))
     return { visits, transitions: NO_TRANSITIONS }
-  // Each once, however often it is listed: many beacons may be alike.
+  // A scan may list the same beacon several times, and several beacons may share its identifiers.
   const listed = update.beacons && new Map(update.beacons.map((ranged) => [beaconKey(ranged), ranged]))
   const inRange = listed && [...listed.values()].flatMap((ranged) => directory.inRange(ranged))
   const idsInRange = inRange && new Set(inRange.map(({ id }) => id))
@@ -63,7 +63,7 @@ export function stepBeacons(
 }
 
 /**
- * Being in range of beacons. What it must know is the directory of beacons, which costs nothing to ask for.
+ * Decides which beacons the device is in range of. Its facts are the directory of beacons, which cost nothing to get.
  *
  * Owns: `beacons` of the state.
  */
@@ -80,7 +80,9 @@ export class BeaconEvaluator implements Evaluator<BeaconDirectory> {
     return { state: { beacons: visits }, transitions }
   }
 
-  /** In range of a beacon there is no zone: the next update may not list it. */
+  /**
+   * While the device is in range of a beacon there is no safe zone, because the next update may not list that beacon.
+   */
   limits(_before: DeviceState, _directory: BeaconDirectory, { state }: Step): ZoneLimits {
     return state!.beacons!.length === 0 ? NO_LIMITS : NOWHERE_SAFE
   }

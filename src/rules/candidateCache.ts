@@ -1,21 +1,23 @@
 import { MAX_RADIUS_METERS, MAX_ZONE_LATITUDE, movedMeters, zoneCosine } from './safeZone.ts'
 
 /**
- * What the last look into the index found about each device: neighbour lists, as simulations of molecules keep them (L. Verlet,
- * Computer "experiments" on classical fluids, Physical Review 159, 1967).
+ * The candidates that the last index query found for each device. These are neighbour lists as molecular dynamics
+ * simulations use them (L. Verlet, Computer "experiments" on classical fluids, Physical Review 159, 1967).
  *
- * The naive way asks the index at every evaluation: for the cells of each size, the list of each cell, and the bounds of ten
- * geofences, all of them somewhere else in memory. But a device is mostly where it was, but for some metres. So the nearest
- * geofences are remembered with their distances, and how far around there is no other: after a way of so many metres
- * each distance has changed by no more than those, and no other geofence is nearer than what is left of that.
+ * The naive way queries the index at every evaluation: the cells of each size, the list of each cell, and the bounds
+ * of ten geofences, all in different places in memory. But most devices have moved only a few metres. So the cache
+ * keeps the nearest geofences with their distances, and the radius within which there is no other. After the device
+ * has moved m metres, each distance has changed by at most m, and every other geofence is farther away than the
+ * radius less m.
  *
- * Owns: the memory, 64 bytes a row, and its bounds. Does not own: how long it holds, which is as long as the registry
- * stays at the revision of the row's zone (deviceColumns.ts); what is made of it (facts.ts).
+ * Owns: the memory, 64 bytes a row, and its limits. Does not own: how long an entry is valid, which is while the
+ * registry stays at the revision of the row's zone (deviceColumns.ts); what is done with the candidates
+ * (geofenceFinder.ts).
  */
 
-/** Numbers of 8 bytes of a row, as a shift: the first two are the point that was looked from. */
+/** log2 of the 8-byte numbers in a row. The first two are the point of the query. */
 const POINTS = 3
-/** Words of 4 bytes of a row, as a shift. */
+/** log2 of the 4-byte words in a row. */
 const WORDS = 4
 const COSINE = 4
 const RADIUS = 5
@@ -23,31 +25,31 @@ const STAYS = 6
 const SLOTS = 8
 const METERS = 12
 
-/** Stays of a device, the first ones, whose slots are remembered too. */
+/** The slots of this many stays of a device, the first ones, are cached too. */
 export const MOST_STAYS = 2
-/** Geofences that are remembered: in a city mostly all within a block. */
+/** Candidates in a row. In a city that is usually all within a block. */
 const MOST_CANDIDATES = 4
 const NOTHING = -1
 
-/** Distances may be off by a tenth of a percent and a millimetre, and are kept in single precision. */
+/** Measured distances may be off by 0.1 % and a millimetre, and they are stored in single precision. */
 const ERROR_SHARE = 0.002
 const ERROR_METERS = 0.01
-/** With less left of what was looked at, it is looked anew: a zone ends there. */
+/** When less than this share of the radius is left, the index is queried again. The safe zone ends there. */
 const LEAST_LEFT = 1 / 3
 
 /** The geofences about a point. */
 export class CachedCandidates {
   count = 0
   readonly slots = new Int32Array(MOST_CANDIDATES)
-  /** Signed metres to each one's boundary, as they were where was looked from; or less, where that was far enough. */
+  /** Signed metres to the boundary of each one from the point of the query. May be a lower bound if that was enough. */
   readonly meters = new Float64Array(MOST_CANDIDATES)
-  /** Metres by which each may be off now, up or down. */
+  /** Metres by which each distance may be off now, in either direction. */
   readonly error = new Float64Array(MOST_CANDIDATES)
 }
 
 export class CandidateCache {
   private points = new Float64Array()
-  /** The same memory. */
+  /** A view of the same memory, as is `floats`. */
   private words = new Int32Array()
   private floats = new Float32Array()
 
@@ -55,7 +57,7 @@ export class CandidateCache {
     this.resize(rows)
   }
 
-  /** Makes room for so many rows, no fewer than before. */
+  /** Grows to this many rows. Never shrinks. */
   resize(rows: number): void {
     const points = new Float64Array(rows << POINTS)
     points.set(this.points)
@@ -70,10 +72,10 @@ export class CandidateCache {
   }
 
   /**
-   * Notes what lies about a point.
-   * @param radius metres: what else there is, is farther away
+   * Stores the candidates around a point.
+   * @param radius metres; all other geofences are farther away than this
    * @param slots of geofences, each once
-   * @param meters signed, to the boundary of each; or no more than that, and beyond what was asked about
+   * @param meters signed, to the boundary of each; or a lower bound that is beyond the reach of the query
    */
   remember(
     row: number,
@@ -93,7 +95,7 @@ export class CandidateCache {
       const distance = meters[i]!
       let place = kept
       if (kept === MOST_CANDIDATES) {
-        // The farthest makes room, and nothing is known from there on.
+        // The farthest candidate is dropped, so nothing is known beyond its distance.
         const farthest = floats[first + kept - 1]!
         reach = Math.min(reach, Math.max(distance, farthest))
         if (distance >= farthest) continue
@@ -114,11 +116,11 @@ export class CandidateCache {
   }
 
   /**
-   * What is known of the geofences about a point.
-   * @param reach metres around it that matter
-   * @param found set to them
-   * @returns metres, > 0: no other geofence is within `reach` of a point that is no farther away than that; −1: too
-   * little is known, and it is to be looked anew
+   * Reads the candidates around a point.
+   * @param reach metres around the point that matter
+   * @param found receives the candidates
+   * @returns metres, > 0: for every point within this distance, no other geofence is within `reach`; −1: the cache
+   * does not know enough, and the index must be queried
    */
   recall(row: number, latitude: number, longitude: number, reach: number, found: CachedCandidates): number {
     const { points, words, floats } = this
@@ -139,12 +141,12 @@ export class CandidateCache {
     return left
   }
 
-  /** Where the index has the geofence of one of the first stays; −1: it is not known. */
+  /** The slot of the geofence of one of the first stays; −1 if it is not known. */
   stay(row: number, place: number): number {
     return place < MOST_STAYS ? this.words[(row << WORDS) + STAYS + place]! : NOTHING
   }
 
-  /** @param slots of all stays in their order, −1 for what is not known */
+  /** @param slots of all stays in their order, −1 where it is not known */
   setStays(row: number, count: number, slots: readonly number[]): void {
     for (let i = 0; i < MOST_STAYS; i++)
       this.words[(row << WORDS) + STAYS + i] = i < count ? slots[i]! : NOTHING

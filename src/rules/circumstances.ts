@@ -2,15 +2,15 @@ import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 
-/** What one update is to every evaluator alike. */
+/** What every evaluator needs to know about an update. */
 export interface Circumstances {
   /** Time t of the update, epoch milliseconds. */
   readonly time: number
   /** Server time, epoch milliseconds. */
   readonly receivedAt: number
-  /** Metres, at most 50 km; 0 when the update came without one. */
+  /** Metres, at most 50 km; 0 if the update came without an accuracy. */
   readonly accuracy: number
-  /** False when the update came without accuracy: then every confidence is 1. */
+  /** False if the update came without an accuracy: then every confidence is 1. */
   readonly accuracyKnown: boolean
   readonly userId: string | undefined
   readonly ip: string
@@ -19,7 +19,7 @@ export interface Circumstances {
   readonly settings: Settings
 }
 
-/** What the update is to every evaluator; the same on every evaluation of it. */
+/** The circumstances of an update. They are the same whenever it is evaluated. */
 export function circumstancesOf(update: Update, time: number, settings: Settings): Circumstances {
   return {
     time,

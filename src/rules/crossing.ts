@@ -3,21 +3,21 @@ import type { GeofenceProperties } from '../model/geofence.ts'
 import { delayMilliseconds, ineligibility, needsStop, operatingAt } from './geofenceRules.ts'
 import { type Circumstances } from './circumstances.ts'
 
-/** A geofence that lies on the way between two updates, both outside it. */
+/** A geofence that lies between two updates, both of which are outside it. */
 export interface CrossedGeofence {
   readonly geofence: GeofenceProperties
-  /** Where the way first touches it, and where it leaves it for good. */
+  /** Where the path first touches it, and where the path last leaves it. */
   readonly entered: Waypoint
   readonly exited: Waypoint
 }
 
 /**
  * The entry and exit of a geofence that was crossed between two updates (docs/guides/events.md, "Crossings"), or
- * undefined where its rules do not allow the entry. The time inside must make up the entry delay. The confidence is
- * 1: nobody has seen the device there.
+ * undefined if its rules do not allow the entry. The time inside must be at least the entry delay. The confidence is
+ * 1, because no update was inside.
  *
- * What the entry needs is asked of the time at which it happened, but for dates, which server time decides. An exit after
- * closing makes no event, as with every stay.
+ * The entry's rules are checked at the time of entry, except for dates, which depend on server time. As with every
+ * stay, an exit after closing time causes no event.
  */
 export function crossingOf(
   crossing: CrossedGeofence,

@@ -4,20 +4,20 @@ import { touch, Way } from '../geometry/way.ts'
 import type { Waypoint } from '../model/event.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 
-/** Two places farther apart are a jump, not a way: an airliner needs five minutes for a fourth of it. */
+/** Positions farther apart than this are treated as a jump: an airliner needs five minutes for a quarter of it. */
 const MAX_WAY_METERS = 250_000
-/** The index is asked piece by piece, because one circle around a long way holds mostly what is nowhere near it. */
+/** The path is queried piece by piece, because most of a circle around a long path is nowhere near the path. */
 const PIECES = 64
 const MIN_PIECE_METERS = 1000
 
-/** Finds the geofences on the way between two updates; one finder is reused for every update of a partition. */
+/** Finds the geofences between two updates. One finder is reused for every update of a partition. */
 export class CrossingFinder {
   private readonly probe = new Probe()
   private readonly found: number[] = []
 
   /**
-   * The geofences that the way touches and that neither end lies in, in no order.
-   * @param isVisited slots that are passed over
+   * The geofences that the path touches and that contain neither end, in no particular order.
+   * @param isVisited slots to skip
    */
   find(
     index: GeofenceIndex,
@@ -48,11 +48,11 @@ export class CrossingFinder {
     return crossed
   }
 
-  /** A superset of what the way touches, each slot once. */
+  /** A superset of what the path touches, each slot once. */
   private candidates(index: GeofenceIndex, way: Way): Set<number> {
     const { found } = this
     const pieces = Math.min(PIECES, Math.ceil(way.lengthMeters / MIN_PIECE_METERS))
-    // A metre more than half: the middle of a piece is only nearly its middle in metres.
+    // A metre more than half a piece, because its middle in degrees is only roughly its middle in metres.
     const reach = (way.lengthMeters / pieces / 2) * 1.01 + 1
     found.length = 0
     for (let i = 0; i < pieces; i++) index.candidates(this.at(way, (i + 0.5) / pieces), reach, found)

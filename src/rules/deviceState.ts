@@ -1,7 +1,7 @@
 import type { Profile } from '../model/device.ts'
 
-/** What the evaluators know of a device from one update to the next. */
+/** What the evaluators know about a device between updates. */
 export type DeviceState = Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons'>
 
-/** Of a device before its first update. */
+/** The state of a device before its first update. */
 export const NO_STATE: DeviceState = { visits: [], approaches: [], crossed: [], beacons: [] }

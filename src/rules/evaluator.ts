@@ -12,22 +12,25 @@ export interface Situation {
   readonly update: Update
   readonly view: ScopeView
   readonly now: Circumstances
-  /** What is kept of the device beside its state, in its {@link row}; absent where nothing is: for a new device, an anonymous one. */
+  /** What is kept of the device beside its state, in its {@link row}. Absent for new and anonymous devices. */
   readonly rows?: DeviceRows | undefined
   readonly row?: number
-  /** What another thread has measured for it; `elsewhere`: nothing yet, and {@link Unmeasured} is answered where that is much. */
+  /**
+   * Distances that another thread has measured. `elsewhere`: not measured yet, but {@link Unmeasured} may be returned
+   * if there is much to measure.
+   */
   readonly measuring?: Measured | 'elsewhere' | undefined
 }
 
-/** What follows from an update for an evaluator's part of the state. */
+/** How an update changes an evaluator's part of the state. */
 export interface Step {
-  /** What is new of its part; absent: nothing. */
+  /** The changed fields of its part; absent if nothing changed. */
   readonly state?: Partial<DeviceState>
   /** In the order of their events. */
   readonly transitions: readonly Transition[]
 }
 
-/** A location without a user and without a trace, for `GET /v1/context`. */
+/** A location that is not tied to a device and leaves no trace, for `GET /v1/context`. */
 export interface Spot {
   readonly view: ScopeView
   readonly latitude: number
@@ -43,15 +46,15 @@ export interface Context {
   readonly geofences: readonly GeofenceProperties[]
 }
 
-/** Why an update made, or did not make, events: for `GET /v1/users/:id/explain`. */
+/** Why an update did or did not cause events, for `GET /v1/users/:id/explain`. */
 export interface Explanation {
-  /** Why the update touched no geofence at all, where that is so. */
+  /** Why the update touched no geofence at all; absent if it did. */
   readonly note?: string
   /** Nearest first. */
   readonly candidates: readonly Candidate[]
 }
 
-/** A geofence of the explanation; users/explanationSchema.ts has its fields. */
+/** A geofence of the explanation. Its fields are in users/explanationSchema.ts. */
 export interface Candidate {
   readonly geofence: { readonly _id: string }
   readonly wasInside: boolean
@@ -62,29 +65,35 @@ export interface Candidate {
 }
 
 /**
- * One thing that an update can mean: being among geofences, or near beacons. It owns a part of the device's state and makes
- * the transitions of that part. evaluators.ts lists them all and runs them.
+ * One kind of meaning of an update, such as being in geofences or near beacons. An evaluator owns a part of the
+ * device's state and makes the transitions of that part. evaluators.ts lists all evaluators and runs them.
  *
- * @typeParam Facts what it needs to know of the world for one update
+ * @typeParam Facts what it needs to know about the world for one update
  */
 export interface Evaluator<Facts = unknown> {
-  /** The place of its events among those of the same update: lower first (docs/spec.md, "Order of events"). */
+  /** The order of its events within an update, lowest first (docs/spec.md, "Order of events"). */
   readonly rank: number
-  /** Things of the world that the last {@link facts} were held against: by them the host judges what an update costs. */
+  /**
+   * How many geofences the last {@link facts} compared the device with. The host uses it to estimate what an update
+   * costs.
+   */
   readonly meetings?: number
   /**
-   * What the step needs to know of the world. Asks index and geometry, and changes nothing.
-   * @returns undefined: the update does not concern it, and costs no more; {@link Unmeasured}: that takes long, and is to be
-   * measured by another thread first, where the situation asks for it
+   * What the step needs to know about the world. Queries the index and measures, and changes nothing.
+   * @returns undefined if the update does not concern this evaluator, which then costs nothing more;
+   * {@link Unmeasured} if measuring takes long and the situation asks for another thread to do it first
    */
   facts(before: DeviceState, situation: Situation): Facts | Unmeasured | undefined
-  /** Its new part of the state. Pure: the same for the same arguments. */
+  /** Its new part of the state. Pure: the same arguments give the same result. */
   step(before: DeviceState, facts: Facts, situation: Situation): Step
   /** How far and how long the device may move before anything can change for this evaluator. */
   limits(before: DeviceState, facts: Facts, step: Step, situation: Situation): ZoneLimits
-  /** The update was applied: notes in the device's row what the last facts may spare the next ones. @param after the new state */
+  /**
+   * Called once the update is applied: stores in the device's row what can save the next {@link facts} work. @param
+   * after the new state
+   */
   remember?(rows: DeviceRows, row: number, after: DeviceState): void
-  /** Why the update made, or did not make, events. @param before the state before that update */
+  /** Why the update did or did not cause events. @param before the state before that update */
   explain?(before: DeviceState, situation: Situation): Partial<Explanation>
   context?(spot: Spot): Partial<Context>
 }

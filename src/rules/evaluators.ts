@@ -22,7 +22,7 @@ export function createEvaluators(): readonly Evaluator[] {
   return [new BeaconEvaluator(), new GeofenceEvaluator()]
 }
 
-/** What comes of an update. */
+/** The result of evaluating an update. */
 export interface Evaluated {
   readonly state: DeviceState
   /** In the order of their events. */
@@ -30,7 +30,7 @@ export interface Evaluated {
   readonly zone: SafeZone
 }
 
-/** Of one evaluator. */
+/** The transitions of one evaluator. */
 interface Ranked {
   readonly rank: number
   readonly transitions: readonly Transition[]
@@ -38,7 +38,7 @@ interface Ranked {
 
 const NO_TRANSITIONS: readonly Transition[] = []
 
-/** Changes nothing. {@link Unmeasured}: see {@link Evaluator.facts}. */
+/** Evaluates an update and changes nothing. {@link Unmeasured}: see {@link Evaluator.facts}. */
 export function evaluate(
   evaluators: readonly Evaluator[],
   before: DeviceState,
@@ -69,14 +69,14 @@ function inOrder(happened: Ranked[]): readonly Transition[] {
   return happened.sort((a, b) => a.rank - b.rank).flatMap(({ transitions }) => transitions)
 }
 
-/** Where a location lies, without a user and without a trace. */
+/** What lies around a location that is not tied to a device. */
 export function contextOf(evaluators: readonly Evaluator[], spot: Spot): Context {
   return Object.assign({ geofences: [] }, ...evaluators.map((evaluator) => evaluator.context?.(spot)))
 }
 
 /**
- * Why an update made, or did not make, events.
- * @param before the state before it, but for `crossed`, which is of it
+ * Why an update did or did not cause events.
+ * @param before the state before it, except that `crossed` is from after it
  */
 export function explain(
   evaluators: readonly Evaluator[],

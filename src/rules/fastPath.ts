@@ -5,14 +5,14 @@ import type { GeofenceIndex } from '../spatial/port.ts'
 import type { ZoneLimits } from './safeZone.ts'
 
 /**
- * Most updates that have left their zone change nothing either: the device is inside where it stays, and no other
- * geofence is within reach. That is told from slots and distances alone, without looking at a geofence or making an
- * object for each: the second tier's short way, of which the step and `geofenceLimits` are the obvious twin.
+ * The fast path. Most updates that have left their safe zone still change nothing: the device is inside its current
+ * geofences, and no other geofence is within reach. Slots and distances are enough to know that, without reading a
+ * geofence or creating an object for each. The step and `geofenceLimits` give the same result by the plain way.
  *
- * @param slots of the stays, index by index; −1: gone from the registry
- * @param distances of their boundaries, metres
- * @param clearance metres to what may concern the device beside them; nothing is within reach
- * @returns the limits of its safe zone; undefined where something may happen, or a geofence has rules of its own
+ * @param slots of the stays, index by index; −1 if gone from the registry
+ * @param distances metres to their boundaries
+ * @param clearance metres to the nearest other geofence that may concern the device; none is within reach
+ * @returns the limits of its safe zone; undefined if something may happen, or if a geofence has rules of its own
  */
 export function unchangedLimits(
   visits: readonly Visit[],

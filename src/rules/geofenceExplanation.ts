@@ -8,10 +8,10 @@ import { decide, dwellMinutes, isDwellDue, type Decision, type Fact } from './ge
 import type { ScopeView } from './port.ts'
 
 /**
- * Every candidate geofence of an update with its distance, coverage, confidence and eligibility, and the sentence that follows
- * from them.
- * @param before the state before that update, but for `crossed`, which is of it
- * @param facts of every candidate, also those out of reach
+ * Every candidate geofence of an update with its distance, coverage, confidence and eligibility, and a sentence that
+ * says what follows.
+ * @param before the state before that update, except that `crossed` is from after it
+ * @param facts of every candidate, including those out of reach
  */
 export function explainGeofences(
   { visits, approaches, crossed: ways }: DeviceState,
@@ -48,14 +48,14 @@ function goneCandidate(visit: Visit): Candidate {
   }
 }
 
-/** What the last update crossed it did on its way: where it is now says nothing of it. */
+/** The device crossed it between two updates, so its present position says nothing about it. */
 const CROSSED = {
   outcome: 'crossed' as const,
   reason:
     'It lies on the line from the previous location, which was outside too: entered and exited in between (detectCrossings).',
 }
 
-/** A crossed geofence that is not near the place of the update. */
+/** A crossed geofence that is not near the position of the update. */
 function crossedCandidate(id: string, view: ScopeView): Candidate {
   const geofence = view.geofence(id)
   return {
@@ -96,13 +96,13 @@ function candidate(
   }
 }
 
-/** The candidate of an update that touches no geofence: whatever was to be said of it, nothing came of it. */
+/** The candidate of an update that is ignored for geofences: whatever the rules would say, there is no event. */
 function untouched(one: Candidate, reason: string) {
   const outcome = one.wasInside ? ('inside' as const) : ('outside' as const)
   return { ...one, event: undefined, outcome, reason }
 }
 
-/** The sentence of one decision. */
+/** Puts a decision into words. */
 function sentence(decision: Decision, visit: Visit | undefined, fact: Fact, now: Circumstances): string {
   const { settings } = now
   const place = describePlace(fact.distance)

@@ -20,43 +20,46 @@ export interface GeofenceFacts extends StepFacts {
   readonly clearance: number
 }
 
-/** Nothing changes for any geofence: see fastPath.ts. */
+/** Nothing changes for any geofence; see fastPath.ts. */
 export interface NothingChanges {
   readonly limits: ZoneLimits
 }
 
-/** A remembered distance need not be measured again while it is off by no more than this share of it. */
+/** A cached distance is not measured again while its error is at most this share of it. */
 const WORTH = 1 / 2
 
 /**
- * Finds the geofences that an update may concern, and measures them. One finder is used for every update of a partition: its
- * buffers are of the last one.
+ * Finds and measures the geofences that an update may concern. One finder is reused for every update of a partition,
+ * so its buffers hold the last one.
  *
- * What is remembered of an earlier look (candidateCache.ts) is as good as a new one: a superset of what matters, with bounds
- * of distances; where a bound does not decide, or would leave a small zone, it is measured.
+ * Cached candidates (candidateCache.ts) are as good as a new query: a superset of what matters, with bounds on the
+ * distances. If a bound is not enough to decide, or would make the safe zone small, the distance is measured.
  */
 export class GeofenceFinder {
   private readonly probe = new Probe()
   private readonly crossingFinder = new CrossingFinder()
   private readonly cached = new CachedCandidates()
-  /** What is there is remembered, not looked up. */
+  /** The candidates come from the cache, not from the index. */
   private isRecalled = false
-  /** Slots of candidates, as many as `candidates`. */
+  /** Slots of candidates; `candidates` of them are in use. */
   private readonly slots: number[] = []
   private candidates = 0
-  /** Slots of those that are out of reach, and lower bounds of their distance: as many as `others`. */
+  /** Slots of the candidates out of reach, and lower bounds of their distance; `others` of them are in use. */
   private readonly otherSlots: number[] = []
   private readonly otherMeters: number[] = []
-  /** Whether those need not be measured better. */
+  /** Whether their bounds are good enough, so that they need not be measured. */
   private readonly otherIsGood: boolean[] = []
   private others = 0
-  /** Slots of the stays, index by index; −1: gone from the registry. Beside them distances, as many as `stays`. */
+  /**
+   * Slots of the stays, index by index; −1 if gone from the registry. `stays` of them and of their distances are in
+   * use.
+   */
   readonly staySlots: number[] = []
   private readonly stayMeters: number[] = []
   private stays = 0
-  /** Whether each of those distances is measured; else some are upper bounds below 0. */
+  /** Whether all of those distances are measured; otherwise some are upper bounds below 0. */
   private areMeasured = true
-  /** Slots of the other geofences within reach, and their distances, as many as `nears`. */
+  /** Slots and distances of the other geofences within reach; `nears` of them are in use. */
   private readonly nearSlots: number[] = []
   private readonly nearMeters: number[] = []
   private nears = 0
@@ -65,17 +68,17 @@ export class GeofenceFinder {
   private measured: Measured | undefined
   private reach = 0
   private clearance = 0
-  /** Of the look, for who remembers it. */
+  /** How far the last query reached, for the cache. */
   private lookedFar = 0
 
-  /** Geofences that were looked at for the last update. */
+  /** How many geofences the last update was compared with. */
   meetings = 0
-  /** What {@link find} has found last; undefined: nothing that could be remembered. */
+  /** The last result of {@link find}; undefined if it cannot be cached. */
   private found: { readonly visits: readonly Visit[]; readonly facts: GeofenceFacts | undefined } | undefined
 
   /**
    * What the update may touch.
-   * @param from where the device was before, if geofences on the way from there are to be found
+   * @param from the device's previous position, if crossings since then are wanted
    */
   find(
     before: DeviceState,
@@ -105,13 +108,13 @@ export class GeofenceFinder {
     return facts ?? { limits: limits! }
   }
 
-  /** The update touches no geofence, so nothing is looked for. */
+  /** Called if the update touches no geofence, so that nothing is searched. */
   skip(): void {
     this.meetings = 0
     this.found = undefined
   }
 
-  /** Every candidate, also those that are out of reach, which `explain` shows. The step has no use for them. */
+  /** Every candidate, including those out of reach. `explain` shows them, but the step does not need them. */
   findAll(visits: readonly Visit[], { update, view, now }: Situation): GeofenceFacts {
     this.found = undefined
     this.look(view.index, update.latitude, update.longitude, now)
@@ -130,7 +133,7 @@ export class GeofenceFinder {
     this.lookedFar = this.clearance + this.reach
   }
 
-  /** As {@link look}, but for what is remembered, if that is enough. @param row of the device */
+  /** Like {@link look}, but from the cache, if that is enough. @param row of the device */
   private recall(
     candidateCache: CandidateCache,
     row: number,
@@ -157,13 +160,13 @@ export class GeofenceFinder {
   }
 
   /**
-   * What {@link find} would measure, where that is much; else undefined.
+   * What {@link find} would have to measure, if it is much; otherwise undefined.
    * @param revision of the scope
    */
   private much(visits: readonly Visit[], revision: number): Unmeasured | undefined {
     const { index, probe, reach, candidates } = this
     const accuracyMeters = this.now.accuracy
-    // Where the device stays is nearly always among the candidates.
+    // The geofences in which the device stays are nearly always among the candidates.
     const isAway = visits.length > candidates
     if (!isAway && candidates < FEW) return undefined
     const slots = this.slots.slice(0, candidates)
@@ -178,7 +181,7 @@ export class GeofenceFinder {
     return new Unmeasured(revision, all, { ...point, ...index.places(all), whole: visited.length })
   }
 
-  /** @param known where slots of the first stays are remembered, in the device's row */
+  /** @param known the cache with the slots of the first stays, in the device's row */
   private measureStays(visits: readonly Visit[], known: CandidateCache | undefined, row: number): void {
     const { index, staySlots, stayMeters } = this
     this.stays = visits.length
@@ -192,7 +195,7 @@ export class GeofenceFinder {
     }
   }
 
-  /** Signed metres, no less than the distance, where that is known to be well below 0; else NaN. */
+  /** An upper bound of the signed distance, in metres, if it is well below 0; otherwise NaN. */
   private surelyInside(slot: number): number {
     if (!this.isRecalled) return NaN
     const { count, slots, meters, error } = this.cached
@@ -205,10 +208,10 @@ export class GeofenceFinder {
     return NaN
   }
 
-  /** @param everyCandidate also those that are out of reach */
+  /** @param everyCandidate includes those out of reach */
   private measureOthers(everyCandidate: boolean): void {
     const { index, probe, reach, slots, candidates, nearSlots, nearMeters } = this
-    // A crowd of stays is looked up in a set; the usual handful is quicker in an array.
+    // Many stays are looked up in a set; for the usual few an array is faster.
     const seen = this.stays > 16 ? new Set(this.staySlots.slice(0, this.stays)) : undefined
     this.nears = 0
     this.others = 0
@@ -232,7 +235,7 @@ export class GeofenceFinder {
         nearMeters[this.nears++] = least
       } else this.addOther(slot, least, isGood)
     }
-    // Most are that far away, and only the nearest of them has to be measured, mostly.
+    // Most candidates are out of reach, and usually only the nearest of them must be measured.
     const nearest = this.nearestOther()
     if (nearest >= 0) this.measureOther(nearest)
     for (let i = 0; i < this.others; i++) this.measureOther(i)
@@ -243,7 +246,7 @@ export class GeofenceFinder {
     return false
   }
 
-  /** @param isGood whether the distance need not be measured better */
+  /** @param isGood whether the distance is good enough without measuring */
   private addOther(slot: number, meters: number, isGood: boolean): void {
     this.otherSlots[this.others] = slot
     this.otherMeters[this.others] = meters
@@ -251,7 +254,7 @@ export class GeofenceFinder {
     if (isGood) this.clear(slot, meters)
   }
 
-  /** The place of the least distance of those that are to be measured better; −1: there is none. */
+  /** The place of the smallest distance that is not good enough yet; −1 if there is none. */
   private nearestOther(): number {
     const { others, otherMeters, otherIsGood } = this
     let place = -1
@@ -271,14 +274,14 @@ export class GeofenceFinder {
     this.clear(slot, otherMeters[place])
   }
 
-  /** Another geofence is so far away. */
+  /** Limits the clearance by a geofence at this distance. */
   private clear(slot: number, meters: number): void {
     const { index, reach, now } = this
     if (meters - reach < this.clearance && mayConcern(index, slot, now)) this.clearance = meters - reach
   }
 
   /**
-   * Notes what {@link find} has found last, for later updates of the device; nothing is known where it has found nothing.
+   * Caches the last result of {@link find} for later updates of the device, or clears the entry if there was none.
    * @param stays after that update
    */
   remember(candidateCache: CandidateCache, row: number, stays: readonly Visit[]): void {
@@ -303,7 +306,7 @@ export class GeofenceFinder {
     candidateCache.remember(row, latitude, longitude, this.lookedFar, count, otherSlots, otherMeters)
   }
 
-  /** See fastPath.ts; undefined: the step has to say what changes. */
+  /** See fastPath.ts; undefined if the step must decide what changes. */
   private unchangedLimits(visits: readonly Visit[]): ZoneLimits | undefined {
     if (this.nears > 0) return undefined
     const { index, staySlots, stayMeters, clearance, now } = this
@@ -331,10 +334,10 @@ export class GeofenceFinder {
   }
 
   /**
-   * The slots of the first {@link MOST_STAYS} stays, and more that mean nothing.
+   * The slots of the first {@link MOST_STAYS} stays; entries beyond those have no meaning.
    * @param stays after the update
-   * @param visits those that were measured
-   * @param facts made of what was measured; absent: nothing has changed
+   * @param visits the stays that were measured
+   * @param facts made from the measurements; absent if nothing has changed
    */
   private slotsOf(
     stays: readonly Visit[],
@@ -342,7 +345,7 @@ export class GeofenceFinder {
     facts: GeofenceFacts | undefined,
   ): readonly number[] {
     if (stays === visits || facts === undefined) return this.staySlots
-    // No more than are remembered: each is looked for among all, and thousands may be entered at once.
+    // Only as many as the cache keeps: each is searched among all facts, and thousands may be entered at once.
     return stays.slice(0, MOST_STAYS).map(({ geofenceId }) => {
       const before = visits.findIndex((visit) => visit.geofenceId === geofenceId)
       if (before >= 0) return this.staySlots[before]!
@@ -364,7 +367,7 @@ export class GeofenceFinder {
   }
 }
 
-/** Whether the geofence could touch the device: most concern everybody, and are not looked at for it. */
+/** Whether the geofence could concern the device. Most are open to everybody, which is known without reading them. */
 function mayConcern(index: GeofenceIndex, slot: number, now: Circumstances): boolean {
   return index.isUnrestricted(slot) || !staysIneligible(index.geofence(slot), now)
 }

@@ -20,7 +20,7 @@ import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
  * - GEOFENCE-3: The outcome depends on the arguments alone.
  */
 
-/** What geometry says of a geofence for this update. */
+/** What geometry says about a geofence for this update. */
 export interface Fact {
   readonly geofence: GeofenceProperties
   /** Signed metres to the boundary, negative inside. */
@@ -29,29 +29,29 @@ export interface Fact {
   readonly coverage: number
 }
 
-/** The first rule, in this order, that keeps a geofence from making events. */
+/** The first rule, in this order, that prevents the geofence from causing events. */
 export type Ineligibility = 'disabled' | 'expired' | 'otherUser' | 'otherAddress' | 'closed'
 
 export type GeofenceOutcome =
-  /** Outside, and stays so. */
+  /** Outside, as before. */
   | 'outside'
-  /** On the inside, but the entry does not happen yet. */
+  /** Inside, but the entry does not happen yet. */
   | 'entryWithheld'
   | 'entered'
-  /** Inside, and stays so. */
+  /** Inside, as before. */
   | 'inside'
-  /** On the outside, but the exit does not happen yet. */
+  /** Outside, but the exit does not happen yet. */
   | 'exitWithheld'
   | 'dwelled'
   | 'exited'
-  /** Left without an event: closed or from another address. */
+  /** Left without an event, because it is closed or the address does not match. */
   | 'leftSilently'
-  /** Taken out of the state without an event: disabled, expired, or not meant for this user. */
+  /** Removed from the state without an event: disabled, expired, or not meant for this user. */
   | 'dropped'
 
 /**
- * Why an entry, exit or dwell did not happen although it was due. `outside` is said of a dwell alone: the exit is
- * buffered, and the location lies outside.
+ * Why an entry, exit or dwell that was due did not happen. `outside` applies to dwells only: exits are buffered, and
+ * the location is outside.
  */
 export type Withheld = Ineligibility | 'notStopped' | 'lowConfidence' | 'delayed' | 'outside'
 
@@ -64,11 +64,16 @@ export interface Decision {
   readonly withheld: Withheld | undefined
   /** Defined for geofences with operating hours. */
   readonly currentlyOperating: boolean | undefined
-  /** Of an entry or exit that waits for its delay: the time t since when its condition has held, epoch milliseconds. */
+  /**
+   * For an entry or exit that waits for its delay: the time t, in epoch milliseconds, since which its condition has
+   * held.
+   */
   readonly since: number | undefined
 }
 
-/** The first failing rule of eligibility, in the order of docs/spec.md; undefined when the geofence may make events. */
+/**
+ * The first rule of eligibility that fails, in the order of docs/spec.md; undefined if the geofence may cause events.
+ */
 export function ineligibility(geofence: GeofenceProperties, now: Circumstances): Ineligibility | undefined {
   if (!isActive(geofence)) return 'disabled'
   if (geofence.disableAfter !== undefined && now.receivedAt >= geofence.disableAfter) return 'expired'
@@ -79,7 +84,7 @@ export function ineligibility(geofence: GeofenceProperties, now: Circumstances):
   return undefined
 }
 
-/** Whether the geofence is for this user: for all, or the user is among `userIds` united with `userId`. */
+/** Whether the geofence is meant for this user: it is for everybody, or `userIds` or `userId` names the user. */
 export function isMeantFor(
   geofence: { readonly userId?: string | undefined; readonly userIds?: readonly string[] | undefined },
   userId: string | undefined,
@@ -89,10 +94,13 @@ export function isMeantFor(
   return geofence.userId === userId || (geofence.userIds?.includes(userId) ?? false)
 }
 
-// Geofences are immutable, so what their text says is read once.
+// Geofences are immutable, so their text is parsed only once.
 const parsedRanges = new WeakMap<GeofenceProperties, IpRanges>()
 
-/** Whether the geofence is for requests from this address: from all, or from one in its ranges. */
+/**
+ * Whether the geofence is meant for requests from this address: it is for all addresses, or one of its ranges
+ * contains it.
+ */
 export function isMeantForAddress(geofence: GeofenceProperties, ip: string): boolean {
   if (geofence.ip === undefined) return true
   let ranges = parsedRanges.get(geofence)
@@ -100,24 +108,27 @@ export function isMeantForAddress(geofence: GeofenceProperties, ip: string): boo
   return matchesIp(ranges, ip)
 }
 
-/** Whether time t lies within the geofence's operating hours; undefined when it has none. */
+/** Whether time t is within the geofence's operating hours; undefined if it has none. */
 export function operatingAt(geofence: GeofenceProperties, time: number): boolean | undefined {
   if (geofence.operatingHours === undefined) return undefined
   return isOpen(geofence.operatingHours, geofence.timeZone, time)
 }
 
-/** Minutes after which a stay makes a dwell event; undefined when it never does. */
+/** Minutes after which a stay causes a dwell event; undefined if it never does. */
 export function dwellMinutes(geofence: GeofenceProperties, settings: Settings): number | undefined {
   if (!settings.dwellEvents) return undefined
   return geofence.dwellThreshold ?? settings.dwellThreshold ?? undefined
 }
 
-/** Whole milliseconds: 2.01 · 60,000 is a little less than 120,600, and then the rule and a deadline disagree on that one. */
+/**
+ * In whole milliseconds: 2.01 · 60,000 is a little less than 120,600, and then the rule and the deadline would
+ * disagree.
+ */
 export function dwellMilliseconds(minutes: number): number {
   return Math.round(minutes * 60_000)
 }
 
-/** Whole milliseconds, as {@link dwellMilliseconds}: 16.1 · 1000 is a little more than 16,100. */
+/** In whole milliseconds, like {@link dwellMilliseconds}: 16.1 · 1000 is a little more than 16,100. */
 export function delayMilliseconds(seconds: number): number {
   return Math.round(seconds * 1000)
 }
@@ -125,7 +136,7 @@ export function delayMilliseconds(seconds: number): number {
 /**
  * Decides the transition of one geofence.
  * @param visit the device's current stay in it, if any
- * @param approachingSince without a stay: since when the entry condition has held, if it did at the last update
+ * @param approachingSince if there is no stay: since when the entry condition has held, if it held at the last update
  */
 export function decide(
   visit: Visit | undefined,
@@ -166,7 +177,8 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
     return decision('dropped', undefined, 1, ineligible, undefined, undefined)
 
   const open = operatingAt(geofence, now.time)
-  // A buffered entry lies up to A outside: leaving must then take more than A too, or the state flaps in the zone.
+  // A buffered entry may be up to A outside, so an exit must be more than A outside too, or the state would
+  // alternate.
   const threshold = settings.bufferExits || settings.bufferEntries ? now.accuracy : 0
   const beyond = distance > threshold
   const leaving = now.accuracyKnown ? exitConfidence(distance, now.accuracy) : 1
@@ -178,7 +190,7 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
     return decision('exited', 'user.exited_geofence', leaving, undefined, undefined, open)
   }
 
-  // Still inside. A dwell does not ask for confidence or delay, but only a location that would also enter is a stay.
+  // Still inside. A dwell has no rule about confidence or delay, but the location must be one that would also enter.
   const staying = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
   const due = isDwellDue(visit, geofence, now)
   if (due && ineligible === undefined && distance <= entryReach(now))
@@ -190,18 +202,21 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   return decision('inside', undefined, staying, ineligible, due ? (ineligible ?? 'outside') : undefined, open)
 }
 
-/** Metres outside the boundary up to which a location enters. */
+/** How many metres outside the boundary a location still enters. */
 function entryReach({ settings, accuracy }: Circumstances): number {
   return settings.bufferEntries ? accuracy : 0
 }
 
-/** The stay has lasted longer than the threshold, and has not dwelled yet: the next eligible location in the place makes the event. */
+/**
+ * Whether the stay has lasted longer than the threshold without a dwell yet. Then the next eligible location inside
+ * causes the event.
+ */
 export function isDwellDue(visit: Visit, geofence: GeofenceProperties, now: Circumstances): boolean {
   const minutes = dwellMinutes(geofence, now.settings)
   return minutes !== undefined && !visit.dwelled && now.time - visit.enteredAt > dwellMilliseconds(minutes)
 }
 
-/** Stop detection is on: an entry needs the device to have stopped or its app to be in the foreground. */
+/** With stop detection, an entry requires that the device has stopped or that its app is in the foreground. */
 export function needsStop(geofence: GeofenceProperties, settings: Settings): boolean {
   return geofence.stopDetection ?? settings.stopDetection
 }

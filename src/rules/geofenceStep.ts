@@ -19,7 +19,7 @@ import { type Circumstances } from './circumstances.ts'
  * - STEP-3: A visit whose geofence has been removed from the registry is removed from the state without an event.
  */
 
-/** Where a user stays, and what it is about to enter. */
+/** Where a user stays, and which geofences it is about to enter. */
 export interface Stays {
   /** In the order of entry. */
   readonly visits: readonly Visit[]
@@ -28,7 +28,7 @@ export interface Stays {
 }
 
 export interface StepFacts {
-  /** Of the device's stays, index by index; undefined where the geofence is gone from the registry. */
+  /** Of the device's stays, index by index; undefined if the geofence is gone from the registry. */
   readonly visited: readonly (Fact | undefined)[]
   /** Of every other geofence that the update may enter, each once. */
   readonly candidates: readonly Fact[]
@@ -108,14 +108,14 @@ export function step(before: Stays, facts: StepFacts, now: Circumstances): StepR
   }
 }
 
-/** By the time of entry, of one time by geofence id. */
+/** By time of entry, then by geofence id. */
 function crossingsOf(
   crossed: readonly CrossedGeofence[],
   entries: readonly GeofenceTransition[],
   approaches: readonly Approach[],
   now: Circumstances,
 ) {
-  // Who enters with buffers has not passed: that would be a visit of two halves.
+  // A geofence that is being entered with a buffer is not crossed too, or one visit would become two.
   const entering = new Set(entries.map(({ geofence }) => geofence.id))
   for (const { geofenceId } of approaches) entering.add(geofenceId)
   return crossed
@@ -125,14 +125,14 @@ function crossingsOf(
     .sort(([a], [b]) => a.at!.time - b.at!.time || (a.geofence.id < b.geofence.id ? -1 : 1))
 }
 
-/** The visit with another `leavingSince`; the same object where it is the same. */
+/** The visit with another `leavingSince`; the same object if nothing changes. */
 function leavingSince(visit: Visit, since: number | undefined): Visit {
   if (visit.leavingSince === since) return visit
   const { leavingSince: _, ...rest } = visit
   return since === undefined ? rest : { ...rest, leavingSince: since }
 }
 
-/** By halving, since they stand by id: thousands of geofences may be approached at once. */
+/** A binary search, because approaches are sorted by id and there may be thousands. */
 function approachingSince(approaches: readonly Approach[], geofenceId: string): number | undefined {
   let low = 0
   let high = approaches.length

@@ -20,10 +20,10 @@ type Facts = GeofenceFacts | NothingChanges | typeof TOO_INACCURATE
 const NOTHING: Step = { transitions: [] }
 
 /**
- * Being among geofences: entries, exits, dwells and crossings.
+ * Decides which geofences the device is in: entries, exits, dwells and crossings.
  *
  * Owns: `visits`, `approaches` and `crossed` of the state. Does not own: the rules of one geofence (geofenceRules.ts,
- * crossing.ts), what follows from several (geofenceStep.ts), finding and measuring them (geofenceFinder.ts).
+ * crossing.ts), combining several (geofenceStep.ts), finding and measuring them (geofenceFinder.ts).
  */
 export class GeofenceEvaluator implements Evaluator<Facts> {
   readonly rank = 2
@@ -61,7 +61,7 @@ export class GeofenceEvaluator implements Evaluator<Facts> {
     return explainGeofences(before, this.finder.findAll(before.visits, situation), situation)
   }
 
-  /** The enabled geofences that the point lies in and that are meant for the user. */
+  /** The enabled geofences that contain the point and are meant for the user. */
   context({ view, latitude, longitude, userId, receivedAt }: Spot): Pick<Context, 'geofences'> {
     const { index } = view
     const { probe } = this
@@ -76,7 +76,7 @@ export class GeofenceEvaluator implements Evaluator<Facts> {
   }
 }
 
-/** The last update's place, where crossings since then are to be found. */
+/** The position of the last update, if crossings since then are wanted. */
 function lastPlace({ now, rows, row = -1 }: Situation): Waypoint | undefined {
   const { detectCrossings, maxGapSeconds } = now.settings
   if (!detectCrossings || rows === undefined || rows.isIgnored(row)) return undefined

@@ -2,34 +2,36 @@ import type { ShapeBatch } from '../geometry/shapeBatch.ts'
 import type { GeofenceIndex, Measurer } from '../spatial/port.ts'
 
 /**
- * Updates amid so many geofences that measuring them takes milliseconds.
+ * Updates that are near so many geofences that measuring them takes milliseconds.
  *
- * The naive way measures them where the update is evaluated, and everybody waits: 10,000 polygons of 2,000 corners over each
- * other take 200 ms. So an update that needs much is put aside, its shapes are measured by another thread, and then it is
- * evaluated with what that found. No other update goes to another thread, so the rest pays nothing for it.
+ * The naive way measures them on the main thread, and everybody waits: 10,000 overlapping polygons of 2,000 corners
+ * take 200 ms. So an update with much to measure is deferred, another thread measures its shapes, and then it is
+ * evaluated with the result. All other updates stay on the main thread and pay nothing for this.
  *
  * Invariants
- * - MEASURED-1: A measurement belongs to one registry revision of the scope and is valid for that revision only (G10).
+ * - MEASURED-1: A measurement belongs to one registry revision of the scope and is valid for that revision only
+ *   (G10).
  */
 
 /**
- * Estimated microseconds from which on shapes are measured elsewhere. Handing them over takes one to three milliseconds of
- * the main thread's CPU, its wake-ups included: see docs/adr/0032-geometry-in-a-pool.md.
+ * Estimated microseconds from which another thread measures the shapes. Handing them over costs the main thread one
+ * to three milliseconds of CPU, including wake-ups: see docs/adr/0032-geometry-in-a-pool.md.
  */
 const MUCH_MICROSECONDS = 5000
 /**
- * Estimated microseconds, fitted to the bench `measuring` at the git tag benches-2026-11: of a circle; of a polygon, with the square root of its
- * corners; and for each corner under an accuracy disc of {@link WIDE_METERS}, in proportion under a smaller one.
+ * Estimated microseconds, fitted to the bench `measuring` at the git tag benches-2026-11: per circle; per polygon,
+ * times the square root of its corners; and per corner under an accuracy disc of {@link WIDE_METERS}, proportionally
+ * less under a smaller one.
  */
 const CIRCLE_MICROSECONDS = 0.05
 const POLYGON_MICROSECONDS = 0.1
 const ROOT_MICROSECONDS = 0.1
 const CORNER_MICROSECONDS = 0.0085
 const WIDE_METERS = 2000
-/** So few geofences are never much, whatever their corners. */
+/** This few geofences are never much to measure, however many corners they have. */
 export const FEW = 220
 
-/** What is to be measured of the geofences in some slots. */
+/** The slots of geofences that must be measured. */
 export class Unmeasured {
   /** Of the scope. */
   readonly revision: number
@@ -43,14 +45,14 @@ export class Unmeasured {
   }
 }
 
-/** What was measured, by slot; undefined where that slot was not. */
+/** Measurements by slot; undefined for slots that were not measured. */
 export class Measured {
-  /** Of the scope: what was measured is of these shapes. */
+  /** Of the scope, when the shapes were measured. */
   readonly revision: number
   readonly #places = new Map<number, number>()
   readonly #measures: Float64Array
 
-  /** @param measures see `measureShapes` */
+  /** @param measures as `measureShapes` returns them */
   constructor(revision: number, slots: readonly number[], measures: Float64Array) {
     this.revision = revision
     this.#measures = measures
@@ -70,7 +72,7 @@ export class Measured {
   }
 }
 
-/** Whether measuring these geofences takes long enough for another thread to do it. */
+/** Whether measuring these geofences takes long enough to hand them to another thread. */
 export function isMuch(index: GeofenceIndex, slots: readonly number[], accuracyMeters: number): boolean {
   if (slots.length < FEW) return false
   const perCorner = CORNER_MICROSECONDS * Math.min(1, accuracyMeters / WIDE_METERS)
@@ -84,7 +86,10 @@ export function isMuch(index: GeofenceIndex, slots: readonly number[], accuracyM
   return false
 }
 
-/** Has it measured; nothing of it, where that cannot be done: then it is measured where it is needed. */
+/**
+ * Lets another thread measure them. If that is not possible, the result is empty, and the main thread measures what
+ * it needs.
+ */
 export async function measureElsewhere(
   measurer: Measurer,
   { revision, slots, batch }: Unmeasured,

@@ -4,57 +4,58 @@ import { dwellMilliseconds, dwellMinutes, isMeantFor, isMeantForAddress, type Fa
 import { type Circumstances } from './circumstances.ts'
 
 /**
- * Hysteresis by safe distance: after an evaluation, how far the device may move, and
- * until when, before anything can change. Within the zone an update touches position, time and flags, and no more;
- * the result is the same as without it, which a property test holds.
+ * The safe zone: after an evaluation, how far the device may move, and until when, before anything can change. An
+ * update within the zone changes only position, time and flags. The result is the same as without the zone; a
+ * property test checks this.
  *
- * The zone lies wholly inside, or wholly outside, every boundary that matters, entries that are withheld included. So
- * `stopped` and `foreground` play no part in it, nor accuracy, but for the reach of buffered entries. It ends of itself
- * with a change of userId, address, or of the scope's registry or settings: those the partition compares. While the
- * device is in range of a beacon there is none. What waits for a delay has the device on the far side of a boundary, so
- * there is none either. The zone is convex in longitude and latitude,
- * so a way within it crosses nothing.
+ * The zone lies wholly inside or wholly outside every boundary that matters, including those of withheld entries. So
+ * it does not depend on `stopped` and `foreground`, and on accuracy only for the reach of buffered entries. It ends
+ * when the userId, the address, or the scope's registry or settings change, which the partition compares. There is no
+ * zone while the device is in range of a beacon, nor while an entry or exit waits for its delay, because then the
+ * device is already across the boundary. The zone is convex in longitude and latitude, so a path within it crosses
+ * nothing.
  */
 export interface SafeZone {
-  /** Metres from the evaluated point, ≥ 0; 0: no zone. */
+  /** Metres from the evaluated point, ≥ 0; 0 means no zone. */
   readonly radiusMeters: number
-  /** The last time t (epoch milliseconds) that it holds for. */
+  /** The last time t, in epoch milliseconds, for which it is valid. */
   readonly until: number
-  /** It holds before this server time, epoch milliseconds. */
+  /** It is valid before this server time, in epoch milliseconds. */
   readonly untilReceived: number
-  /** Metres: the worst accuracy that it holds for. Unbounded where entries are not buffered. */
+  /** The worst accuracy, in metres, for which it is valid. Unbounded if entries are not buffered. */
   readonly accuracy: number
 }
 
 /** How far and how long nothing can change for one evaluator. */
 export interface ZoneLimits {
-  /** Metres from the evaluated point to the nearest boundary that matters; 0 or less: there is no zone. */
+  /** Metres from the evaluated point to the nearest boundary that matters; 0 or less means that there is no zone. */
   readonly meters: number
-  /** The last time t, epoch milliseconds, that nothing happens by itself. */
+  /** The last time t, in epoch milliseconds, at which nothing happens without movement. */
   readonly until: number
-  /** The first server time, epoch milliseconds, that something may happen by itself. */
+  /** The first server time, in epoch milliseconds, at which something may happen without movement. */
   readonly untilReceived: number
 }
 
 /** Nothing can change, wherever the device goes. */
 export const NO_LIMITS: ZoneLimits = { meters: Infinity, until: Infinity, untilReceived: Infinity }
-/** The next update is to be evaluated, wherever it is. */
+/** The next update must be evaluated, wherever it is. */
 export const NOWHERE_SAFE: ZoneLimits = { meters: 0, until: 0, untilReceived: 0 }
 
 const NO_SAFE_ZONE: SafeZone = { radiusMeters: 0, until: 0, untilReceived: 0, accuracy: 0 }
 
-/** Larger zones gain nothing, and the flat measure of {@link movedMeters} is only good for short ways. */
+/** Larger zones gain nothing, and the planar distance of {@link movedMeters} is accurate only over short distances. */
 export const MAX_RADIUS_METERS = 20_000
-/** Distances to boundaries may be off by a tenth of a percent and a millimetre. */
+/** Distances to boundaries may be off by 0.1 % and a millimetre. */
 const MARGIN_SHARE = 0.998
 const MARGIN_METERS = 0.01
-/** Nearer to a pole the flat measure is not good enough. */
+/** Nearer to a pole the planar distance is not accurate enough. */
 export const MAX_ZONE_LATITUDE = 80
 
 /**
  * @param visits the stays after the update
- * @param before the stays before it; the same array where it changed none
- * @param facts of the stays before, index by index, of all other candidates, and the metres that the index vouches for them
+ * @param before the stays before it; the same array if it changed none
+ * @param facts of the stays before, index by index, and of all other candidates, with the clearance that the index
+ * guarantees
  */
 export function geofenceLimits(
   visits: readonly Visit[],
@@ -84,7 +85,7 @@ interface ZoneFacts {
  * @param visits the stays after the update
  * @param visited their facts, index by index
  * @param candidates the facts of all other candidates
- * @param clearance metres that the index vouches for its candidates
+ * @param clearance metres, as the index guarantees for its candidates
  */
 function limitsOf(
   visits: readonly Visit[],
@@ -102,7 +103,7 @@ function limitsOf(
     const fact = visited[i]
     if (fact === undefined) return NOWHERE_SAFE
     const { geofence, distance } = fact
-    // Inside the boundary no exit is possible, whatever buffers and accuracy say.
+    // Inside the boundary no exit is possible, whatever the buffers and the accuracy are.
     meters = Math.min(meters, -distance)
     untilReceived = Math.min(
       untilReceived,
@@ -121,7 +122,7 @@ function limitsOf(
   return { meters, until, untilReceived }
 }
 
-/** The smaller of both in each respect. */
+/** The smaller of the two limits, field by field. */
 export function smallest(a: ZoneLimits, b: ZoneLimits): ZoneLimits {
   if (a === NO_LIMITS) return b
   return {
@@ -142,21 +143,21 @@ export function zoneWithin(
   return { radiusMeters, until, untilReceived, accuracy: settings.bufferEntries ? accuracy : Infinity }
 }
 
-/** What only an edit, another user or another address could make eligible: each of those ends the zone by itself. */
+/** Whether only an edit, another user or another address could make it eligible. Each of those ends the zone anyway. */
 export function staysIneligible(geofence: Fact['geofence'], now: Circumstances): boolean {
   return !isActive(geofence) || !isMeantFor(geofence, now.userId) || !isMeantForAddress(geofence, now.ip)
 }
 
 /**
- * The cosine that {@link movedMeters} needs for ways from this latitude: of the parallel nearer to the equator by the
- * largest radius, where a degree of longitude is longest.
+ * The cosine that {@link movedMeters} needs for movements from this latitude. It is that of the zone's parallel
+ * nearest to the equator for the largest radius, where a degree of longitude is longest.
  */
 export function zoneCosine(latitude: number): number {
   const equatorward = Math.max(0, Math.abs(latitude) - MAX_RADIUS_METERS / 110_000)
   return Math.cos((equatorward * Math.PI) / 180)
 }
 
-/** Metres moved within a zone: never less than the true distance, at most some percent more. */
+/** Metres moved within a zone: never less than the true distance, and at most a few percent more. */
 export function movedMeters(
   fromLat: number,
   fromLon: number,
@@ -169,5 +170,5 @@ export function movedMeters(
   return Math.sqrt(dx * dx + dy * dy)
 }
 
-/** A degree of latitude at the pole (111,694 m) is the longest degree on WGS84; of longitude, 111,320 m. */
+/** The longest degree on WGS84 is one of latitude at the pole (111,694 m); the longest of longitude is 111,320 m. */
 const LONGEST_DEGREE_METERS = 111_700
