@@ -12,7 +12,7 @@ export interface Bounds {
 const MARGIN_DEGREES = 1e-10
 
 /**
- * Boxes that together contain every point within so many metres of a point: one, or two at the antimeridian.
+ * Boxes that together contain every point within a radius of a point: one, or two at the antimeridian.
  *
  * On a sphere of radius R a disc of angle δ = r/R reaches asin(sin δ / cos φ) east and west (J. P. Matuschek, Finding
  * points within a distance of a latitude/longitude, 2010). With R the ellipsoid's smallest radius of curvature the
@@ -29,14 +29,14 @@ export function discBounds(latitude: number, longitude: number, radiusMeters: nu
 }
 
 /**
- * The box of a region as one or two boxes within ±180 (two at the antimeridian), widened by some micrometres. What
- * reaches a pole is given all longitudes.
- * @param west degrees, any turn; `east` at most 360 further, or all longitudes are meant
+ * The box of a region as one or two boxes within ±180 (two at the antimeridian), widened by a few micrometres. A
+ * region that reaches a pole gets all longitudes.
+ * @param west degrees, in any turn; `east` is at most 360 more, or all longitudes are meant
  */
 export function splitBounds(west: number, south: number, east: number, north: number): Bounds[] {
   const s = Math.max(-90, south - MARGIN_DEGREES)
   const n = Math.min(90, north + MARGIN_DEGREES)
-  // a pole is on every meridian
+  // a pole lies on every meridian
   const cos = s > -90 && n < 90 ? Math.cos(Math.max(Math.abs(s), Math.abs(n)) * RADIANS) : 0
   const margin = cos > 1e-8 ? MARGIN_DEGREES / cos : 360
   if (east - west + 2 * margin >= 360) return [{ west: -180, south: s, east: 180, north: n }]
@@ -44,7 +44,7 @@ export function splitBounds(west: number, south: number, east: number, north: nu
   const w = Math.max(-180, west - margin - turn)
   const e = east + margin - turn
   const box = { west: w, south: s, east: Math.min(180, e), north: n }
-  // ±180 are one meridian: a box that ends on it holds it on the other side too
+  // ±180 is the same meridian, so a box that ends there also has it on the other side
   if (e >= 180) return [box, { west: -180, south: s, east: e - 360, north: n }]
   if (w === -180) return [box, { west: 180, south: s, east: 180, north: n }]
   return [box]

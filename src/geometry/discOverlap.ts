@@ -1,11 +1,11 @@
 /**
  * The area that a disc about the origin shares with a polygon, added up piece by piece of its boundary.
  *
- * The known way (sum over edges of triangle and circular-sector parts) must also follow what lies outside the disc, for
- * the angle it sweeps. By Green's theorem the shared area is ½∮(x dy − y dx) over the pieces inside the disc and the
- * arcs between them; an arc from where the boundary leaves to where it next enters gives ½r²(θ entry − θ exit),
- * give or take whole turns. So only pieces that meet the disc count, in any order, and the result is known up to
- * multiples of the disc's area — which settles it, since a share lies between 0 and 1.
+ * The usual way (sum over edges of triangle and circular-sector parts) must also follow what lies outside the disc,
+ * for the angle it sweeps. By Green's theorem the shared area is ½∮(x dy − y dx) over the pieces inside the disc and
+ * the arcs between them; an arc from where the boundary leaves to where it next enters gives ½r²(θ entry − θ exit),
+ * up to whole turns. So only pieces that meet the disc count, in any order, and the result is known up to multiples
+ * of the disc's area. That is enough, since a share lies between 0 and 1.
  */
 const CROSS = 0
 const ANGLE = 1
@@ -19,8 +19,8 @@ export function resetOverlap(): void {
 }
 
 /**
- * Adds the straight piece from a to b of a boundary that has the polygon on its left, metres. The ends of neighbouring
- * pieces must be the very same numbers.
+ * Adds the straight piece from a to b of a boundary with the polygon on its left, in metres. Neighbouring pieces must
+ * share exactly the same end point.
  * @param radius2 the disc's radius squared
  */
 export function addPiece(ax: number, ay: number, bx: number, by: number, radius2: number): void {
@@ -35,7 +35,7 @@ export function addPiece(ax: number, ay: number, bx: number, by: number, radius2
   const dy = by - ay
   const a = dx * dx + dy * dy
   const b = ax * dx + ay * dy
-  // distance of the line from the origin by the cross product: no cancellation for far ends
+  // distance of the line from the origin by the cross product, which has no cancellation for distant ends
   const cross = ax * dy - ay * dx
   const root2 = a * radius2 - cross * cross
   if (!(root2 > 0)) return
@@ -69,14 +69,14 @@ export function addInside(cross: number): void {
   sum[INSIDE] = 1
 }
 
-/** Whether no piece met the disc: it lies wholly inside or wholly outside of the polygon. */
+/** Whether no piece met the disc, so that it lies wholly inside or wholly outside the polygon. */
 export function overlapIsUndecided(): boolean {
   return sum[INSIDE] === 0
 }
 
 /**
- * The share of the disc that the polygon covers, from all pieces. With crossings it is exact but for whole turns, so a
- * value within 10⁻⁹ of 0 or 1 stands for either: NaN.
+ * The share of the disc that the polygon covers, from all pieces. With crossings it is exact up to whole turns, so a
+ * value within 10⁻⁹ of 0 or 1 could be either: NaN.
  */
 export function overlapShare(radius2: number): number {
   const share = (sum[CROSS]! + radius2 * sum[ANGLE]!) / (2 * Math.PI * radius2)

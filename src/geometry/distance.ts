@@ -9,16 +9,21 @@ export const MIN_RADIUS_METERS = WGS84_A * (1 - WGS84_E2)
 /** Radians in a degree. */
 export const RADIANS = Math.PI / 180
 
-/** Chords up to this become arcs by series; longer ones by Lambert's formula. Both are right to some metres there. */
+/**
+ * Chords up to this length become arcs by a series, longer ones by Lambert's formula. Here both are accurate to a few
+ * metres.
+ */
 const SERIES_CHORD_METERS = 500_000
 
 /**
- * Metres along the ellipsoid between two points given in Earth-centred coordinates, without trigonometry up to 500 km.
+ * Metres along the ellipsoid between two points given in Earth-centred coordinates, without trigonometry up to 500
+ * km.
  *
- * Up to there the arc over the chord c on a sphere of mean radius R, s = 2R·asin(c/2R) = c + c³/24R² + 3c⁵/640R⁴: the
- * true radius of curvature differs by at most 0.6 %, so by 5·10⁻⁹ of the distance at 20 km, 3·10⁻⁶ at 500 km.
- * Beyond, W. D. Lambert's formula on reduced latitudes (The distance between two widely separated points on the
- * surface of the earth, 1942), which needs only the vectors: some 10 m, at worst 0.2 % near the antipode.
+ * Up to there it uses the arc over the chord c on a sphere of mean radius R, s = 2R·asin(c/2R) = c + c³/24R² +
+ * 3c⁵/640R⁴: the true radius of curvature differs by at most 0.6 %, so by 5·10⁻⁹ of the distance at 20 km, 3·10⁻⁶ at
+ * 500 km. Beyond, it uses W. D. Lambert's formula on reduced latitudes (The distance between two widely separated
+ * points on the surface of the earth, 1942), which needs only the vectors. Its error is about 10 m, at worst 0.2 %
+ * near the antipode.
  */
 export function surfaceDistance(
   ax: number,
@@ -73,8 +78,9 @@ export function pointDistance(latA: number, lonA: number, latB: number, lonB: nu
 }
 
 /**
- * The point reached from another along a geodesic: the direct problem by T. Vincenty (Direct and inverse solutions of
- * geodesics on the ellipsoid with application of nested equations, Survey Review 23, 1975), below a millimetre.
+ * The point at a bearing and distance from another along a geodesic: the direct problem, solved as by T. Vincenty
+ * (Direct and inverse solutions of geodesics on the ellipsoid with application of nested equations, Survey Review 23,
+ * 1975), accurate to less than a millimetre.
  * @param lat degrees, −90 to 90
  * @param bearing degrees clockwise from north
  * @param meters ≥ 0
@@ -128,11 +134,11 @@ export function destination(
   }
 }
 
-/** The same meridian in [-180, 180]; a longitude already there is returned as it is. Degrees. */
+/** The same meridian in [-180, 180]; a longitude in that range is returned unchanged. Degrees. */
 export function wrapLongitude(lon: number): number {
   if (lon >= -180 && lon <= 180) return lon
   const wrapped = lon - 360 * Math.floor((lon + 180) / 360)
-  // a longitude just below an odd half turn rounds into the next one
+  // a longitude just below an odd half turn rounds into the next turn
   if (wrapped < -180) return -180
   return wrapped === -180 && lon > 0 ? 180 : wrapped
 }
@@ -140,8 +146,8 @@ export function wrapLongitude(lon: number): number {
 const GRID = 2 ** 42
 
 /**
- * A longitude rounded to 2⁻⁴² degrees (25 nm), so that adding turns and unwrapping rings up to ±1024° is exact: which
- * side of a vertex a point lies on must not change with the turn in which both are looked at.
+ * A longitude rounded to 2⁻⁴² degrees (25 nm), so that adding turns and unwrapping rings up to ±1024° is exact: the
+ * side of a vertex on which a point lies must not depend on the turn in which both are expressed.
  */
 export function gridLongitude(lon: number): number {
   return Math.round(lon * GRID) / GRID

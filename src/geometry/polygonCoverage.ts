@@ -23,7 +23,7 @@ import {
 } from './shapeLayout.ts'
 import type { ShapeWords } from './shapeLayout.ts'
 
-/** The local frame serves while (radius / Earth radius)·tan φ stays below this: what it leaves out is its square. */
+/** The local frame is used while (radius / Earth radius)·tan φ is below this. Its error is the square of that. */
 const FRAME_BEND = 0.03
 const FRAME_RADIUS_METERS = 100_000
 /** Largest deviation of an edge from a straight piece, as a share of the disc's radius. */
@@ -55,14 +55,15 @@ export function polygonCoverage(
   if (overlapIsUndecided()) return polygonContains(words, shape, probe) ? 1 : 0
   const share = overlapShare(radius2)
   if (share === share) return share
-  // all or nothing: all when the boundary only touches the disc's edge and the point is inside
+  // all or nothing: all if the boundary only touches the disc's edge and the point is inside
   return polygonDistance(words, shape, probe) < -accuracyMeters / 2 ? 1 : 0
 }
 
 /**
- * Adds the edges that come near the disc, in a frame at the probe: x = N cos φ Δλ, y = M Δφ + N sin φ₀ cos φ₀ Δλ²/2, the
- * azimuthal equidistant projection to second order (J. P. Snyder, Map Projections: A Working Manual, 1987, chapter 25).
- * Edges are straight in longitude and latitude, so curved here: they are cut where that matters.
+ * Adds the edges that come near the disc, in a frame at the probe: x = N cos φ Δλ, y = M Δφ + N sin φ₀ cos φ₀ Δλ²/2,
+ * the azimuthal equidistant projection to second order (J. P. Snyder, Map Projections: A Working Manual, 1987,
+ * chapter 25). Edges are straight in longitude and latitude, so they are curved in the frame, and are cut into pieces
+ * where that matters.
  * @returns the disc's radius squared in the frame
  */
 function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: number): number {
@@ -75,7 +76,7 @@ function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: n
   const n = WGS84_A / Math.sqrt(w2)
   const kx0 = n * RADIANS * cosLat
   const ky = (n * RADIANS * (1 - WGS84_E2)) / w2
-  // seconds of the frame along an edge: x″ and y″ by the square of the degrees that it moves
+  // second derivatives along an edge in the frame, x″ and y″, per squared degree moved
   const bendX = 2 * n * Math.abs(sinLat) * RADIANS * RADIANS
   const bendY = n * Math.abs(sinLat) * cosLat * RADIANS * RADIANS
   const radius2 = radius * radius
@@ -108,7 +109,7 @@ function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: n
       const v0 = run[v + 1]! - lat
       const du = run[v + 2]! - run[v]!
       const dv = run[v + 3]! - run[v + 1]!
-      // the part of the edge that the linear frame sees within 1.1 radii; the rest cannot meet the disc
+      // the part of the edge that is within 1.1 radii in the linear frame; the rest cannot meet the disc
       const ax = kx0 * u0
       const ay = ky * v0
       const bx = kx0 * du
@@ -143,8 +144,8 @@ function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: n
 }
 
 /**
- * Adds the edges under a node whose box lies inside the disc: nothing is cut, so a vertex is mapped once and that is
- * nearly all. A disc much larger than a polygon of thousands of corners is where this counts.
+ * Adds the edges under a node whose box lies inside the disc. Nothing is cut, and each vertex is mapped only once.
+ * This matters when the disc is much larger than a polygon with thousands of corners.
  */
 function addInsidePieces(
   words: ShapeWords,

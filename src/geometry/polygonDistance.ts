@@ -16,11 +16,11 @@ import {
 } from './shapeLayout.ts'
 import type { ShapeWords } from './shapeLayout.ts'
 
-/** Up to here the local frame is exact enough, metres: mid-latitude errors stay below 10⁻⁴ at 80°. */
+/** The local frame is accurate enough up to this distance, metres: mid-latitude errors stay below 10⁻⁴ at 80°. */
 const NEAR_METERS = 50_000
 /** Beyond this latitude, degrees, meridians converge too fast for the local frame. */
 export const FRAME_LATITUDE = 80
-/** Closer to the boundary than this, metres, is on it. */
+/** A point closer to the boundary than this, metres, is on it. */
 export const ON_BOUNDARY_METERS = 1e-6
 
 const stackNode = new Int32Array(64)
@@ -29,9 +29,9 @@ const stackBound = new Float64Array(64)
 /**
  * Signed metres from the probe's point to the boundary of a prepared polygon, negative inside, 0 within a micrometre.
  *
- * The naive way asks every edge: 2,000 for one answer. Here branch and bound over the tree of boxes asks a few dozen,
- * each in a frame at the probe, without trigonometry; what is far away, near a pole or wider than half the Earth goes
- * to the spherical search of `polygonFarDistance.ts`.
+ * The naive way measures every edge, 2,000 for one answer. Here branch and bound over the tree of boxes measures a
+ * few dozen, each in a frame at the probe, without trigonometry. Polygons that are far away, near a pole or wider
+ * than half the Earth go to the spherical search of `polygonFarDistance.ts`.
  */
 export function polygonDistance(words: ShapeWords, shape: number, probe: Probe): number {
   let distance = Infinity
@@ -53,12 +53,13 @@ export function longitudeNear({ doubles }: ShapeWords, shape: number, longitude:
 }
 
 /**
- * Metres that no point of a box can be closer than, squared. By the haversine formula, hav δ = hav Δφ +
- * cos φ₁ cos φ₂ hav Δλ with each term at its least in the box, sin x ≥ x − x³/6, and the ellipsoid's smallest radius of
- * curvature: its metric in geodetic latitude and longitude is nowhere smaller than that sphere's.
- * @param gapLon degrees of longitude to the box, ≤ 0 where it spans the probe's
+ * A lower bound of the distance to any point of a box, in metres, squared. By the haversine formula, hav δ = hav Δφ +
+ * cos φ₁ cos φ₂ hav Δλ, with each term at its minimum in the box, sin x ≥ x − x³/6, and the ellipsoid's smallest
+ * radius of curvature. In geodetic latitude and longitude, distances on the ellipsoid are nowhere smaller than on a
+ * sphere of that radius.
+ * @param gapLon degrees of longitude to the box, ≤ 0 if the box spans the probe's
  * @param gapLat degrees of latitude, likewise
- * @param cosines of the probe's latitude and the least of the box, multiplied
+ * @param cosines the cosine of the probe's latitude times the least cosine of the box
  */
 export function boxBound2(gapLon: number, gapLat: number, cosines: number): number {
   let hav = 0
@@ -79,8 +80,9 @@ export function boxBound2(gapLon: number, gapLat: number, cosines: number): numb
  * Metres from the probe to the nearest edge, Infinity beyond 50 km.
  *
  * Distances are mid-latitude ones: Δx = N cos((φ₁ + φ₂)/2) Δλ, Δy = M Δφ (third order errors; see J. P. Snyder, Map
- * Projections: A Working Manual, 1987, for M and N). On an edge, straight in longitude and latitude, the nearest point
- * is first sought in the linear frame of the probe, then moved by one Newton step on the mid-latitude distance.
+ * Projections: A Working Manual, 1987, for M and N). Edges are straight in longitude and latitude. The nearest point
+ * of one is first found in the linear frame of the probe, then improved by one Newton step on the mid-latitude
+ * distance.
  */
 function nearBoundary(words: ShapeWords, shape: number, probe: Probe): number {
   const { doubles, shorts } = words

@@ -12,15 +12,17 @@ const MAX_METERS_PER_DEGREE = 111_700
 const MAX_DEPTH = 50
 
 const stack = new Int32Array(64)
-/** The frame at the probe: unit vectors east and north, then the point mapped last: x, y, its chord to the probe. */
+/**
+ * The frame at the probe: unit vectors east and north, then the last mapped point: x, y, and its chord to the probe.
+ */
 const east = new Float64Array(3)
 const north = new Float64Array(3)
 const mapped = new Float64Array(3)
 
 /**
- * Adds the edges that come near the disc wherever it lies, poles included: Lambert's azimuthal equal-area projection at
- * the probe, which is the direction and the length of the chord (J. P. Snyder, Map Projections: A Working Manual,
- * 1987, chapter 24), edges halved until a straight piece does.
+ * Adds the edges that come near the disc, wherever it lies, poles included. The frame is Lambert's azimuthal
+ * equal-area projection at the probe, given by the direction and the length of the chord (J. P. Snyder, Map
+ * Projections: A Working Manual, 1987, chapter 24). Edges are halved until they are straight enough.
  * @returns the disc's radius squared in the frame
  */
 export function addFarPieces(words: ShapeWords, shape: number, probe: Probe, accuracyMeters: number): number {
@@ -84,7 +86,7 @@ function addEdge(
   addEdge(probe, radius, depth + 1, lon, lat, x, y, lonB, latB, bx, by)
 }
 
-/** No less than the length of a piece that is straight in longitude and latitude, metres. */
+/** An upper bound of the length of a piece that is straight in longitude and latitude, metres. */
 function lengthBound(lonA: number, latA: number, lonB: number, latB: number): number {
   const equatorward = latA * latB < 0 ? 0 : Math.min(Math.abs(latA), Math.abs(latB))
   const degrees = Math.abs(lonB - lonA) * Math.cos(equatorward * RADIANS) + Math.abs(latB - latA)

@@ -14,14 +14,14 @@ import {
 } from './shapeLayout.ts'
 import type { ShapeWords } from './shapeLayout.ts'
 
-/** An edge is searched in pieces of at most this, degrees: within one the distance has a single minimum. */
+/** An edge is searched in pieces of at most this many degrees, because within one the distance has a single minimum. */
 const PIECE_DEGREES = 2
 /** No degree of longitude or latitude is longer, metres. */
 const MAX_METERS_PER_DEGREE = 111_700
-/** No `leastCosine` is that much less than the cosine. */
+/** `leastCosine` is never lower than the cosine by this much. */
 const COSINE_ERROR = 0.001
 
-/** From pole to pole: what a polygon without a boundary, the whole Earth, answers. */
+/** From pole to pole: the distance for a polygon without a boundary, the whole Earth. */
 const HALF_MERIDIANS_METERS = 20_003_931
 
 const stackNode = new Int32Array(64)
@@ -31,9 +31,10 @@ const at = new Float64Array(5)
 const nearest = new Float64Array(3)
 
 /**
- * Metres from the probe to the nearest edge of a prepared polygon, wherever both are: poles, the far side of the
- * Earth, edges round the whole Earth. Correct rather than fast: the same branch and bound as the near search, but
- * edges are followed in Earth-centred coordinates and the nearest point is where the chord is perpendicular to them.
+ * Metres from the probe to the nearest edge of a prepared polygon, wherever both are: at poles, on the far side of
+ * the Earth, with edges round the whole Earth. It is correct rather than fast: the same branch and bound as the near
+ * search, but edges are followed in Earth-centred coordinates and the nearest point is where the chord is
+ * perpendicular to them.
  */
 export function farBoundary(words: ShapeWords, shape: number, probe: Probe): number {
   const leaves = leavesOf(words, shape)
@@ -68,7 +69,10 @@ export function farBoundary(words: ShapeWords, shape: number, probe: Probe): num
   return surfaceDistance(probe.x, probe.y, probe.z, nearest[0]!, nearest[1]!, nearest[2]!)
 }
 
-/** Whether an edge of the run, of a ring round the Earth, lies where its ends meet, or is no more than the pole. */
+/**
+ * Whether an edge of the run, on a ring round the Earth, lies where the ring's ends meet, or only runs along the
+ * pole.
+ */
 function isSeam(v: number, west: number): boolean {
   const lon = gridLongitude(run[v]!)
   const lat = run[v + 1]!
@@ -77,9 +81,10 @@ function isSeam(v: number, west: number): boolean {
 }
 
 /**
- * As `boxBound2` of the near search, for the chord through the Earth and the longitude gap the short way round. It holds
- * for the chord too: a ball of the smallest radius of curvature rolls freely inside the ellipsoid (W. Blaschke, Kreis und
- * Kugel, 1916), so chords between points of given normals are no shorter than on that ball.
+ * Like `boxBound2` of the near search, but for the chord through the Earth, and with the longitude gap taken the
+ * short way round. It holds for the chord too: a ball of the smallest radius of curvature rolls freely inside the
+ * ellipsoid (W. Blaschke, Kreis und Kugel, 1916), so chords between points with given normals are no shorter than on
+ * that ball.
  */
 export function wrappedBoxBound2(box: Float64Array, probe: Probe): number {
   const west = box[0]!
@@ -100,13 +105,14 @@ export function farBoxBound2(box: Float64Array, probe: Probe): number {
 }
 
 /**
- * The squared chord to the middle of a box less the way from there to its corners: the better bound for a small box far
- * away, of which the other one, some thousandths too low, cannot tell the near side from the far one.
+ * The chord to the middle of a box less the distance from there to its corners, squared. It is the better bound for a
+ * small box far away, where the other bound is a few thousandths too low and cannot tell the near side from the far
+ * side.
  */
 function centerBound2(box: Float64Array, probe: Probe): number {
   const width = box[2]! - box[0]!
   const height = box[3]! - box[1]!
-  // the cosine of latitude changes by no more than the latitude
+  // the cosine of a latitude changes by no more than the latitude
   const cosine = Math.min(1, leastCosine(box[1]!, box[3]!) + COSINE_ERROR + height * RADIANS)
   const toCorner = (MAX_METERS_PER_DEGREE * (width * cosine + height)) / 2
   moveTo(box[0]! + width / 2, box[1]! + height / 2, 0, 0, probe)
@@ -114,7 +120,7 @@ function centerBound2(box: Float64Array, probe: Probe): number {
   return chord > 0 ? chord * chord : 0
 }
 
-/** Fills `at` for the point at lon, lat of an edge that moves by dLon, dLat degrees per unit. */
+/** Sets `at` to the point at lon, lat of an edge that moves by dLon, dLat degrees per unit. */
 function moveTo(lon: number, lat: number, dLon: number, dLat: number, probe: Probe): void {
   const phi = lat * RADIANS
   const lambda = lon * RADIANS
@@ -151,7 +157,7 @@ function keepNearest(best2: number): number {
   return at[3]!
 }
 
-/** The least squared chord from the probe to the edge of the run that begins at index v, or best2 where that is less. */
+/** The least squared chord from the probe to the edge of the run that begins at index v, or best2 if that is less. */
 function nearestOnEdge(v: number, probe: Probe, best2: number): number {
   const lon = run[v]!
   const lat = run[v + 1]!
@@ -180,7 +186,10 @@ function nearestOnEdge(v: number, probe: Probe, best2: number): number {
   return best
 }
 
-/** Where the slope changes its sign between two places of an edge: regula falsi, Illinois variant (M. Dowell, 1971). */
+/**
+ * Where the slope changes its sign between two positions of an edge: regula falsi, Illinois variant (M. Dowell,
+ * 1971).
+ */
 function nearestBetween(
   lon: number,
   lat: number,

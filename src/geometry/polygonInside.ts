@@ -25,15 +25,15 @@ const stack = new Int32Array(64)
  * Whether a prepared polygon contains the probe's point, by the parity of crossings (M. Shimrat, Algorithm 112,
  * Communications of the ACM 5, 1962): edges that the meridian crosses north of the point.
  *
- * The naive way asks every edge. Here a run of edges that lies wholly east, west or south of the ray counts nothing,
- * and one wholly north of the point counts only whether its two ends are on different sides of the meridian.
- * Points on the boundary may come out either way; the caller treats distance 0 as inside.
+ * The naive way checks every edge. Here a run of edges that lies wholly east, west or south of the ray counts
+ * nothing, and for a run wholly north of the point only its two ends matter: whether they are on different sides of
+ * the meridian. The result for points on the boundary is arbitrary; the caller treats distance 0 as inside.
  */
 export function polygonContains(words: ShapeWords, shape: number, probe: Probe): boolean {
   const root = shape + POLYGON_BOX
   const west = words.doubles[root]!
   const east = words.doubles[root + 2]!
-  // the north pole is inside a ring round it: one more crossing there
+  // the north pole is inside a ring round it, which adds one crossing there
   let crossings = (flagsOf(words, shape) & FLAG_NORTH_POLE) !== 0 ? 1 : 0
   // an edge along the north pole itself passes north of the pole too
   const lat = Math.min(probe.latitude, NORTHERNMOST)

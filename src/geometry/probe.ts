@@ -1,6 +1,6 @@
 /**
- * The point that is asked about, with what every geometry question needs of it computed once:
- * its place on the WGS84 ellipsoid in Earth-centred coordinates, so that a distance costs no trigonometry.
+ * The point of a query, with everything that geometry needs to know about it computed once: its position on the WGS84
+ * ellipsoid in Earth-centred coordinates, so that a distance needs no trigonometry.
  *
  * One probe is reused for many points; {@link Probe.set} returns the same object.
  */

@@ -5,18 +5,18 @@ import { MEAN_RADIUS_METERS, RADIANS, gridLongitude } from './distance.ts'
 /** Positions of a polygon's ring, the closing one included. */
 const MIN_RING_POSITIONS = 4
 export const MAX_RING_POSITIONS = 2000
-/** How far an unwrapped ring may go, degrees of longitude. */
+/** The limit of longitudes in an unwrapped ring, degrees. */
 const MAX_LONGITUDE = 540
-/** Rings of less area than this, square metres, have none: a square of a millimetre. */
+/** Rings with a smaller area than this, in square metres, are refused: a square millimetre. */
 const MIN_AREA = 1e-6
 
-/** A ring ready for planar work: longitudes continuous, its inside to the left of every edge. */
+/** A ring ready for planar work: longitudes are continuous, and its inside is on the left of every edge. */
 export interface NormalizedRing {
-  /** Degrees, continuous; edge i goes from vertex i to vertex i + 1. One more entry than edges. */
+  /** Degrees, continuous; edge i goes from vertex i to vertex i + 1. There is one more entry than there are edges. */
   readonly longitudes: Float64Array
   /** Degrees, −90 to 90; as many as longitudes. */
   readonly latitudes: Float64Array
-  /** 1 when it encloses the north pole, −1 the south pole (then the last vertex is 360° from the first), else 0. */
+  /** 1 if it encloses the north pole, −1 the south pole (then the last vertex is 360° from the first), otherwise 0. */
   readonly pole: -1 | 0 | 1
 }
 
@@ -31,10 +31,11 @@ function shortStep(delta: number): number {
 }
 
 /**
- * Unwraps a ring that {@link checkRing} accepts: repeated positions dropped, edges across the antimeridian made
- * continuous, pole-enclosing rings told apart, direction set so that the inside is on the left.
+ * Unwraps a ring that {@link checkRing} accepts: drops repeated positions, makes edges across the antimeridian
+ * continuous, recognizes rings round a pole, and sets the direction so that the inside is on the left.
  *
- * A ring whose shortened edges sum to ±360° encloses the pole of its mean latitude's sign (0 counts as north).
+ * A ring whose shortened edges sum to ±360° encloses a pole, the one on the side of its mean latitude (0 counts as
+ * north).
  * @throws RangeError when the steps do not add up to 0 or ±360°
  */
 export function normalizeRing(ring: readonly Position[]): NormalizedRing {
@@ -83,11 +84,11 @@ function planarArea(longitudes: ArrayLike<number>, latitudes: ArrayLike<number>)
 }
 
 /**
- * Why a polygon's ring is refused, as a sentence; undefined when it is fine.
+ * Why a polygon's ring is refused, as a sentence; undefined if it is valid.
  *
- * A fine ring has 4 to 2,000 positions, the first equal to the last, latitudes within ±90, longitudes within ±540, no
- * edge of exactly 180° or more than 360° of longitude, an area, and no edge that crosses another or runs along it.
- * Repeated consecutive positions and touching in a point are tolerated.
+ * A valid ring has 4 to 2,000 positions, the first equal to the last, latitudes within ±90, longitudes within ±540,
+ * no edge of exactly 180° or more than 360° of longitude, an area, and no edge that crosses another or runs along it.
+ * Repeated consecutive positions and touching at a point are allowed.
  */
 export function checkRing(ring: readonly Position[]): string | undefined {
   const count = ring.length
@@ -138,14 +139,14 @@ function checkPlane(ring: NormalizedRing): string | undefined {
     return `The ring must not cross or overlap itself; it does near longitude ${lon}, latitude ${lat}.`
   }
   if (ring.pole !== 0) return undefined
-  // A strip from pole to pole has all its vertices where a degree of longitude is nothing.
+  // All vertices of a strip from pole to pole are at the poles, where a degree of longitude has no length.
   const maxCos = Math.cos(Math.max(0, south, -north) * RADIANS)
   const squareMeters =
     Math.abs(planarArea(longitudes, latitudes)) * (RADIANS * MEAN_RADIUS_METERS) ** 2 * maxCos
   return squareMeters > MIN_AREA ? undefined : 'The ring must enclose an area.'
 }
 
-/** Six decimals, a decimetre: enough to find the place on a map. */
+/** Six decimals, a decimetre, are enough to find the position on a map. */
 function microdegrees(degrees: number): number {
   return Math.round(degrees * 1e6) / 1e6 + 0
 }

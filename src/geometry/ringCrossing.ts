@@ -1,16 +1,16 @@
 /**
  * Where a ring crosses or overlaps itself, in the longitude/latitude plane.
  *
- * The naive way compares each edge with each other: 2 million pairs for 2,000 positions. Here edges are sorted by
- * their western end and each meets only those that begin before it ends: few in any ring that resembles a place.
+ * The naive way compares all pairs of edges, 2 million for 2,000 positions. Here edges are sorted by their western
+ * end, and each is compared only with those that begin before it ends. In any ring of a real area these are few.
  *
- * Crossing in the inside of both edges is found by four orientations. Where an end lies on the other edge the two
- * chains may touch or cross: they cross when one leaves on the other side of the other than it came.
+ * Four orientations find a crossing in the interior of both edges. If an end lies on the other edge, the two chains
+ * touch or cross. They cross if one chain leaves on the other side than the one it came from.
  *
  * @param longitudes degrees, continuous, n + 1 entries for n edges; no edge has length 0
  * @param latitudes degrees
- * @param turning the last vertex is 360° from the first (a ring round a pole): edges a turn away are compared too
- * @returns longitude and latitude of the crossing, or of the middle of the shared stretch; undefined for a simple ring
+ * @param turning the last vertex is 360° from the first (a ring round a pole): edges one turn away are compared too
+ * @returns longitude and latitude of the crossing, or of the middle of the shared part; undefined for a simple ring
  */
 export function ringCrossing(
   longitudes: Float64Array,
@@ -42,7 +42,7 @@ export function ringCrossing(
   return undefined
 }
 
-/** The chain and once more a turn on, so that neighbours across the start meet. */
+/** The chain twice, the second time one turn further, so that neighbours across the start meet. */
 function repeated(longitudes: Float64Array, latitudes: Float64Array) {
   const edges = longitudes.length - 1
   const turn = longitudes[edges]! - longitudes[0]!
@@ -58,8 +58,8 @@ function repeated(longitudes: Float64Array, latitudes: Float64Array) {
 }
 
 /**
- * Where edges a and b (vertices a → a + 1, b → b + 1) cross, or share more than a point: the share of edge a before it,
- * 0 to 1; undefined where they do neither.
+ * Where edges a and b (vertices a → a + 1, b → b + 1) cross or share more than a point, as the share of edge a before
+ * it, 0 to 1; undefined if they do neither.
  */
 function wrongMeeting(
   x: Float64Array,
@@ -75,11 +75,11 @@ function wrongMeeting(
   const o3 = side(x, y, b, b + 1, a)
   const o4 = side(x, y, b, b + 1, a + 1)
   if (o1 === 0 && o2 === 0) return overlap(x, y, a, b)
-  // neighbours share a vertex, so beyond overlap nothing can be wrong with them
+  // neighbours share a vertex, so only an overlap can be wrong with them
   if (b === a + 1 || a === b + 1 || (Math.min(a, b) === 0 && Math.max(a, b) + 1 === next)) return undefined
   if (o1 * o2 < 0 && o3 * o4 < 0) return o3 / (o3 - o4)
   if (o1 * o2 > 0 || o3 * o4 > 0) return undefined
-  // one contact point; judged once, where a chain's vertex is the end of its edge
+  // one point of contact; it is judged only once, where a vertex of a chain ends its edge
   if (o2 === 0) return crossesAt(x, y, count, open, b + 1, a) ? o3 / (o3 - o4) : undefined
   if (o4 === 0) return crossesAt(x, y, count, open, a + 1, b) ? 1 : undefined
   return undefined
@@ -90,7 +90,9 @@ function side(x: Float64Array, y: Float64Array, i: number, j: number, k: number)
   return (x[j]! - x[i]!) * (y[k]! - y[i]!) - (y[j]! - y[i]!) * (x[k]! - x[i]!)
 }
 
-/** The middle of what two edges on one line share, as a share of edge a; undefined where it is a point or nothing. */
+/**
+ * The middle of what two edges on the same line share, as a share of edge a; undefined if that is a point or nothing.
+ */
 function overlap(x: Float64Array, y: Float64Array, a: number, b: number): number | undefined {
   const dx = x[a + 1]! - x[a]!
   const dy = y[a + 1]! - y[a]!

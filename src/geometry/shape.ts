@@ -3,10 +3,10 @@ import { destination, pointDistance, wrapLongitude } from './distance.ts'
 import { normalizeRing } from './ring.ts'
 
 /**
- * A circle as a closed ring for answers, counter-clockwise from the north.
- * @param points positions, the closing one included
- * @returns longitudes within ±180° of the centre's, so continuous over the antimeridian; a ring round a pole goes on
- * the short way there, as rings are read
+ * A circle as a closed ring for responses, counter-clockwise from the north.
+ * @param points positions, including the closing one
+ * @returns longitudes within ±180° of the centre's, so continuous across the antimeridian; at a pole, a ring goes
+ * round it the short way, as rings are read
  */
 export function circleRing(center: Position, radiusMeters: number, points = 33): Position[] {
   const [lon, lat] = center
@@ -19,14 +19,14 @@ export function circleRing(center: Position, radiusMeters: number, points = 33):
   return ring
 }
 
-/** The ring of a shape as answers show it: a polygon's as it was given, a circle's as 33 positions. */
+/** The ring of a shape as responses show it: a polygon's as it was given, a circle's as 33 positions. */
 export function shapeRing(shape: Shape): readonly Position[] {
   return shape.kind === 'polygon' ? shape.ring : circleRing(shape.center, shape.radius)
 }
 
 /**
- * The centre of a shape: a circle's own, a polygon's centroid of area in the longitude/latitude plane (shoelace formula),
- * the pole for a ring round it. Longitude in [-180, 180].
+ * The centre of a shape: the circle's own, the polygon's centroid of area in the longitude/latitude plane (shoelace
+ * formula), or the pole for a ring round it. Longitude in [-180, 180].
  */
 export function shapeCenter(shape: Shape): Position {
   if (shape.kind === 'circle') return [wrapLongitude(shape.center[0]), shape.center[1]]
@@ -50,7 +50,7 @@ export function shapeCenter(shape: Shape): Position {
   return [wrapLongitude(lon0 + sumX / (3 * twice)), lat0 + sumY / (3 * twice)]
 }
 
-/** The centre of a shape, and how far it reaches from there. */
+/** The centre of a shape, and the radius about it that contains the shape. */
 export function shapeOutline(shape: Shape): Outline {
   const center = shapeCenter(shape)
   if (shape.kind === 'circle') return { center, radius: shape.radius }
@@ -60,7 +60,7 @@ export function shapeOutline(shape: Shape): Outline {
   return { center, radius }
 }
 
-/** Whether two shapes are made of the same numbers. */
+/** Whether two shapes consist of the same numbers. */
 export function isSameShape(a: Shape, b: Shape): boolean {
   if (a.kind === 'circle') return b.kind === 'circle' && a.radius === b.radius && isAt(a.center, b.center)
   if (b.kind === 'circle' || a.ring.length !== b.ring.length) return false

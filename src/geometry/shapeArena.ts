@@ -10,11 +10,11 @@ import * as layout from './shapeLayout.ts'
 import { isSameShape } from './shape.ts'
 import { outlineOf, prepareShape, shapeOf } from './shapePreparation.ts'
 
-/** First words of the first chunk: the format's name and version, so that a reader of the bytes can refuse others. */
+/** First words of the first chunk: the format's name and version, so that readers can refuse other formats. */
 const MAGIC = 0x52464e43
 const VERSION = 3
 const HEADER_WORDS = 1
-/** A chunk is 1 MiB, the first one less as long as it is enough. */
+/** A chunk is 1 MiB. The first one is smaller until it is full. */
 const CHUNK_BITS = 17
 const CHUNK_WORDS = 1 << CHUNK_BITS
 const FIRST_WORDS = 1024
@@ -23,7 +23,7 @@ const FIRST_WORDS = 1024
 export interface ShapePlaces {
   /** Chunks of an arena. */
   readonly chunks: readonly SharedArrayBuffer[]
-  /** Of each shape: the number of its chunk among these, and its first word there. */
+  /** For each shape: the index of its chunk among these, and its first word there. */
   readonly places: Uint32Array
 }
 
@@ -41,7 +41,7 @@ export interface ShapePlaces {
  */
 export class ShapeArena {
   readonly #chunks: layout.ShapeWords[] = [chunkOf(FIRST_WORDS)]
-  /** Of the last chunk. */
+  /** In the last chunk. */
   #end = HEADER_WORDS
   #wasted = 0
 
@@ -49,7 +49,7 @@ export class ShapeArena {
     this.#chunks[0]!.ints.set([MAGIC, VERSION])
   }
 
-  /** The bytes as they are now; `add` may add a buffer, or replace the first by a larger one. */
+  /** The current chunks; `add` may append one, or replace the first by a larger one. */
   get buffers(): SharedArrayBuffer[] {
     return this.#chunks.map(({ doubles }) => doubles.buffer as SharedArrayBuffer)
   }
@@ -64,7 +64,7 @@ export class ShapeArena {
     return 8 * this.#wasted
   }
 
-  /** Whether more than half of the bytes are of removed shapes, so that a new arena is worth building. */
+  /** Whether removed shapes take more than half of the bytes, so that building a new arena is worth it. */
   get wasteful(): boolean {
     return 2 * this.wastedBytes > this.usedBytes
   }
@@ -73,36 +73,36 @@ export class ShapeArena {
    * Prepares a shape and keeps it.
    * @param shape validated: radius > 0, a ring that `checkRing` accepts
    * @returns its ref, > 0, valid in this arena until `remove`
-   * @throws RangeError for a radius that is not positive or a ring that is none
+   * @throws RangeError for a radius that is not positive or an invalid ring
    */
   add(shape: Shape): number {
     const words = prepareShape(shape)
     return this.#append(words.doubles.subarray(0, layout.sizeOf(words, 0)))
   }
 
-  /** Keeps a shape of another arena as it was prepared there: a fraction of the work. Returns its ref here. */
+  /** Copies a shape that another arena has prepared, which is much cheaper than preparing it. Returns its ref here. */
   copy(other: ShapeArena, ref: number): number {
     const words = other.#chunk(ref)
     const at = ref & (CHUNK_WORDS - 1)
     return this.#append(words.doubles.subarray(at, at + layout.sizeOf(words, at)))
   }
 
-  /** Gives a shape up; its ref must not be used afterwards. */
+  /** Removes a shape; its ref must not be used afterwards. */
   remove(ref: number): void {
     this.#wasted += layout.sizeOf(this.#chunk(ref), ref & (CHUNK_WORDS - 1))
   }
 
-  /** The shape as it was given, bit for bit. */
+  /** The shape exactly as it was given, bit for bit. */
   shape(ref: number): Shape {
     return shapeOf(this.#chunk(ref), ref & (CHUNK_WORDS - 1))
   }
 
-  /** Its centre, and how far it reaches from there. */
+  /** Its centre, and the radius about it that contains the shape. */
   outline(ref: number): Outline {
     return outlineOf(this.#chunk(ref), ref & (CHUNK_WORDS - 1))
   }
 
-  /** Whether a shape is the one that it was given. */
+  /** Whether the ref's shape was given with these numbers. */
   isSame(ref: number, shape: Shape): boolean {
     return isSameShape(this.shape(ref), shape)
   }
@@ -124,7 +124,7 @@ export class ShapeArena {
     return layout.isCircle(words, at) ? 0 : layout.edgesOf(words, at)
   }
 
-  /** Where shapes lie, for other threads: what they read there stays as it is, whatever is added and removed here. */
+  /** Where shapes lie, for other threads. What they read there does not change, whatever is added and removed here. */
   places(refs: readonly number[]): ShapePlaces {
     const chunks: SharedArrayBuffer[] = []
     const numbers = new Map<number, number>()
@@ -201,7 +201,7 @@ function chunkOf(words: number): layout.ShapeWords {
 }
 
 /**
- * Signed metres from the probe's point to the boundary of a shape, negative inside; 0 when it is closer than a
+ * Signed metres from the probe's point to the boundary of a shape, negative inside; 0 if it is closer than a
  * micrometre. Within 1 mm + 0.1 % of WGS84 geodesics up to 20 km, within 0.5 % anywhere on Earth.
  * @param words a chunk of an arena
  */
@@ -212,8 +212,8 @@ export function shapeDistance(words: layout.ShapeWords, at: number, probe: Probe
 }
 
 /**
- * Share of the disc about the probe's point that a shape covers, 0 to 1, within 0.001 for radii up to 50 km. A disc
- * without extent is covered when its point is.
+ * The share of the disc about the probe's point that a shape covers, 0 to 1, within 0.001 for radii up to 50 km. A
+ * disc of radius 0 is covered if its point is.
  * @param accuracyMeters radius of the disc, ≥ 0
  */
 export function shapeCoverage(

@@ -3,24 +3,24 @@ import { shapeCoverage, shapeDistance } from './shapeArena.ts'
 import type { ShapePlaces } from './shapeArena.ts'
 import { wordsIn } from './shapeLayout.ts'
 
-/** Shapes that are to be measured from one point. A message between threads. */
+/** Shapes to measure from one point. A message between threads. */
 export interface ShapeBatch extends ShapePlaces {
   /** Degrees. */
   readonly latitude: number
   readonly longitude: number
   /** Metres, 0 to 50,000. */
   readonly accuracyMeters: number
-  /** How many of them, the first, are measured whole. */
+  /** This many of them, from the first on, get both distance and coverage in any case. */
   readonly whole: number
-  /** Metres: of the others those that are farther away need no coverage. */
+  /** Metres: the others need no coverage if they are farther away than this. */
   readonly reachMeters: number
 }
 
 const probe = new Probe()
 
 /**
- * Two numbers for each shape: its signed distance in metres, and the share of the accuracy disc that it covers, NaN where
- * nobody asks for that: the disc does not meet the boundary, or the shape cannot be reached.
+ * Two numbers for each shape: its signed distance in metres, and the share of the accuracy disc that it covers. The
+ * share is NaN where it is not needed: the disc does not meet the boundary, or the shape is out of reach.
  */
 export function measureShapes(batch: ShapeBatch): Float64Array<ArrayBuffer> {
   const { places, accuracyMeters, whole, reachMeters } = batch

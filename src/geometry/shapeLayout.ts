@@ -3,20 +3,20 @@ import { RADIANS, gridLongitude } from './distance.ts'
 /**
  * How a prepared shape lies in a chunk of memory, counted in words of 8 bytes from `at`, its first word.
  *
- * Every shape: word 0, kind and flags (ints), size in words.
- * Circle, 7 words: radius, latitude and longitude of the centre as given, the centre x, y, z (Earth-centred).
- * Polygon: word 1, edges n and leaves L (ints); words 2 to 5, west, south, east, north of all; words 6 to 8,
- * longitude and latitude of the centre, radius of the outline; 2L − 2 boxes of a word;
- * n + 1 vertices in ring order, the inside to the left of every edge.
+ * Every shape: word 0 has kind and flags (ints), size in words. Circle, 7 words: radius, latitude and longitude of
+ * the centre as given, the centre x, y, z (Earth-centred). Polygon: word 1, edges n and leaves L (ints); words 2 to
+ * 5, west, south, east, north of all; words 6 to 8, longitude and latitude of the centre, radius of the outline; 2L −
+ * 2 boxes of a word; n + 1 vertices in ring order, the inside to the left of every edge.
  *
- * Vertices are as they were given, so that nothing has to be kept beside them: in ten-millionths of degrees, a word
- * each, where each number is one (seven decimals, a centimetre, are what maps come with), else as two doubles. Rings
- * that had to be unwrapped, or repeat a position, are the exception: what was given follows the vertices.
+ * Vertices are kept as they were given, so that the given ring need not be kept too. If all numbers are whole
+ * ten-millionths of a degree (maps usually have seven decimals, a centimetre), a vertex takes one word, otherwise two
+ * doubles. Rings that had to be unwrapped, or that repeat a position, are the exception: for them the given ring
+ * follows the vertices.
  *
- * The chain of edges is cut into L (a power of two) runs of at most {@link LEAF_EDGES} edges; over the runs stands a
- * complete binary tree of their boxes, node i with the children 2i + 1 and 2i + 2, so neither pointers nor sorting are
- * needed. Boxes are fractions of the box of all, rounded outwards: a bound that is a five-thousandth of a percent of
- * the polygon too low finds the same edges.
+ * The chain of edges is cut into L (a power of two) runs of at most {@link LEAF_EDGES} edges; above the runs is a
+ * complete binary tree of their boxes. Node i has the children 2i + 1 and 2i + 2, so neither pointers nor sorting are
+ * needed. Boxes are fractions of the root's box, rounded outwards: a bound that is too low by a five-thousandth of a
+ * percent of the polygon still finds the same edges.
  */
 export interface ShapeWords {
   /** Word `at` of each shape's doubles. */
@@ -36,15 +36,15 @@ export const CIRCLE = 1
 export const POLYGON = 2
 const KIND_MASK = 3
 
-/** Too wide for one local frame, or round a pole: every question takes the spherical path. */
+/** Too wide for one local frame, or round a pole: every measurement uses the spherical code. */
 export const FLAG_GLOBAL = 4
-/** Spans exactly 360°; its two ends lie on each other and are no boundary. */
+/** Spans exactly 360°. Its two ends coincide and are no boundary. */
 export const FLAG_SEAM = 8
 export const FLAG_NORTH_POLE = 16
 export const FLAG_SOUTH_POLE = 32
 /** Vertices are whole ten-millionths of degrees. */
 export const FLAG_DECIMAL = 64
-/** The ring was given the other way round. */
+/** The ring was given in the opposite direction. */
 export const FLAG_REVERSED = 128
 /** The ring as given follows the vertices: its number of positions, then two doubles for each. */
 export const FLAG_GIVEN = 256
@@ -62,15 +62,17 @@ export const POLYGON_OUTLINE = 6
 /** Node i, from 1 on, is in word i after this one. */
 export const POLYGON_NODES = 8
 
-/** Parts of a degree that decimal vertices are counted in. */
+/** Decimal vertices are counted in this fraction of a degree. */
 export const DECIMALS = 1e7
-/** One less than the largest fraction, so that it lies beyond the box of all however the product is rounded. */
+/**
+ * One less than the largest fraction, so that the largest lies beyond the root's box however the product is rounded.
+ */
 export const BOX_PARTS = 65_534
 
 /** Edges per leaf of the tree, at most; the number of leaves is the next power of two. */
 const LEAF_EDGES = 8
 
-/** The flags of a shape, its kind among them. */
+/** The flags of a shape, including its kind. */
 export function flagsOf({ ints }: ShapeWords, at: number): number {
   return ints[2 * at]!
 }
@@ -92,7 +94,7 @@ export function leavesOf({ ints }: ShapeWords, at: number): number {
   return ints[2 * at + 3]!
 }
 
-/** Leaves for that many edges: a power of two. */
+/** The number of leaves for that many edges: a power of two. */
 export function leavesFor(edges: number): number {
   let leaves = 1
   while (leaves * LEAF_EDGES < edges) leaves *= 2
@@ -104,7 +106,7 @@ export function leafStart(leaf: number, leaves: number, edges: number): number {
   return Math.floor((leaf * edges) / leaves)
 }
 
-/** How many leaves are under a node; the first is (node + 1) · count − L. */
+/** How many leaves are under a node; the first of them is (node + 1) · count − L. */
 export function leavesUnder(node: number, leaves: number): number {
   return leaves >> (31 - Math.clz32(node + 1))
 }
@@ -114,10 +116,10 @@ export function verticesOf(at: number, leaves: number): number {
   return at + POLYGON_NODES + 2 * leaves - 1
 }
 
-/** Degrees: longitude and latitude of the vertices of one run, in turn, as {@link loadRun} left them. */
+/** Degrees: longitude and latitude of the vertices of one run, alternating, as {@link loadRun} set them. */
 export const run = new Float64Array(2 * (LEAF_EDGES + 1))
 
-/** Fills {@link run} with the vertices of a leaf. @returns how many edges it has */
+/** Sets {@link run} to the vertices of a leaf. @returns how many edges it has */
 export function loadRun(words: ShapeWords, at: number, leaf: number): number {
   const { doubles, ints } = words
   const edges = ints[2 * at + 2]!
@@ -151,10 +153,10 @@ export function vertexLongitude({ doubles, ints }: ShapeWords, at: number, verte
   )
 }
 
-/** Degrees: west, south, east, north of one node, as {@link loadNode} left them. */
+/** Degrees: west, south, east, north of one node, as {@link loadNode} set them. */
 export const nodeBox = new Float64Array(4)
 
-/** Fills {@link nodeBox} with bounds of a node: those of the root are exact, others a little wide. */
+/** Sets {@link nodeBox} to bounds of a node: those of the root are exact, others slightly wide. */
 export function loadNode({ doubles, shorts }: ShapeWords, at: number, node: number): void {
   const root = at + POLYGON_BOX
   const west = doubles[root]!
@@ -178,8 +180,8 @@ export function loadNode({ doubles, shorts }: ShapeWords, at: number, node: numb
 }
 
 /**
- * No more than the cosine of any latitude between two, 0 to 1, within a thousandth: the series of the cosine, ended after
- * a term that is subtracted.
+ * A lower bound, within a thousandth, of the cosine of all latitudes between the two, 0 to 1: the series of the
+ * cosine, cut off after a subtracted term.
  */
 export function leastCosine(south: number, north: number): number {
   const x = Math.max(-south, north) * RADIANS

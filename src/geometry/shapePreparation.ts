@@ -7,9 +7,9 @@ import { shapeOutline } from './shape.ts'
 import * as layout from './shapeLayout.ts'
 
 const probe = new Probe()
-/** What {@link prepareShape} answers, made anew where it is too small: making it takes longer than filling it. */
+/** The result of {@link prepareShape}. It is reused, because allocating it takes longer than filling it. */
 let scratch = wordsOf(1024)
-/** West, south, east, north of each node of a tree, in turn. */
+/** West, south, east, north of each node of a tree. */
 let boxes = new Float64Array(1024)
 
 /** A shape's words as {@link layout} describes them, to be copied into a chunk before the next call. */
@@ -56,7 +56,7 @@ export function shapeOf(words: layout.ShapeWords, at: number): Shape {
   return { kind: 'polygon', ring }
 }
 
-/** What `shapeOutline` says of the shape, without a walk round it. */
+/** Same as `shapeOutline`, but without walking along the ring. */
 export function outlineOf(words: layout.ShapeWords, at: number): Outline {
   const { doubles } = words
   if (layout.isCircle(words, at)) {
@@ -117,7 +117,7 @@ function preparePolygon(shape: Shape & { readonly kind: 'polygon' }): layout.Sha
   return words
 }
 
-/** How the vertices are kept: see {@link layout}. */
+/** How the vertices are stored: see {@link layout}. */
 function vertexFlags(given: readonly Position[], ring: NormalizedRing): number {
   const reversed = !isAsGiven(given, ring, false)
   if (reversed && !isAsGiven(given, ring, true)) return layout.FLAG_GIVEN
@@ -129,7 +129,7 @@ function vertexFlags(given: readonly Position[], ring: NormalizedRing): number {
   return flags | layout.FLAG_DECIMAL
 }
 
-/** Whether the vertices are the positions as given, from the first or from the last. */
+/** Whether the vertices are the positions as given, forwards or backwards. */
 function isAsGiven(given: readonly Position[], ring: NormalizedRing, reversed: boolean): boolean {
   const { longitudes, latitudes } = ring
   const count = given.length
@@ -141,7 +141,7 @@ function isAsGiven(given: readonly Position[], ring: NormalizedRing, reversed: b
   return true
 }
 
-/** Whether a number is one of ten-millionths, exactly, and an Int32 of them. */
+/** Whether a number is a whole count of ten-millionths that fits an Int32. */
 function isDecimal(degrees: number): boolean {
   const parts = Math.round(degrees * layout.DECIMALS)
   return (parts | 0) === parts && Object.is(parts / layout.DECIMALS, degrees) && !Object.is(parts, -0)
@@ -214,7 +214,7 @@ function fillBoxes({ longitudes, latitudes }: NormalizedRing, leaves: number): v
   }
 }
 
-/** The largest part of the way from `low` to `high` that is read back as no more than `value`. */
+/** The largest fraction of the way from `low` to `high` that is read back as no more than `value`. */
 function partBelow(low: number, high: number, value: number): number {
   const step = (high - low) / layout.BOX_PARTS
   if (step === 0) return 0
@@ -223,7 +223,7 @@ function partBelow(low: number, high: number, value: number): number {
   return part
 }
 
-/** The smallest part of the way from `low` to `high` that is read back as no less than `value`. */
+/** The smallest fraction of the way from `low` to `high` that is read back as no less than `value`. */
 function partAbove(low: number, high: number, value: number): number {
   const step = (high - low) / layout.BOX_PARTS
   if (step === 0) return 0
@@ -232,7 +232,10 @@ function partAbove(low: number, high: number, value: number): number {
   return part
 }
 
-/** Whether every edge on the western end of a 360° wide ring lies on one at its eastern end, so that neither bounds. */
+/**
+ * Whether every edge on the western end of a 360° wide ring coincides with one at its eastern end, so that neither is
+ * a boundary.
+ */
 function seamIsPaired(ring: NormalizedRing, west: number): boolean {
   const { longitudes, latitudes } = ring
   const spans: [string[], string[]] = [[], []]

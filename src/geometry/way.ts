@@ -10,11 +10,11 @@ interface Point {
 }
 
 /**
- * The way from one point to another, straight in longitude and latitude as the edges of polygons are, the short way
- * around the antimeridian. A place on it is a share, 0 at the start to 1 at the end.
+ * The path from one point to another: straight in longitude and latitude, as the edges of polygons are, and the short
+ * way around the antimeridian. A position on it is a share, from 0 at the start to 1 at the end.
  */
 export class Way {
-  /** Never less than its true length, at most some percent more. */
+  /** Never less than its true length, and at most a few percent more. */
   readonly lengthMeters: number
   private readonly from: Point
   private readonly dLatitude: number
@@ -26,7 +26,7 @@ export class Way {
     const turn = to.longitude - from.longitude
     this.dLongitude = turn > 180 ? turn - 360 : turn < -180 ? turn + 360 : turn
     const crossesEquator = from.latitude > 0 !== to.latitude > 0
-    // A degree of longitude is longest where the way is nearest to the equator.
+    // A degree of longitude is longest where the path is nearest to the equator.
     const equatorward = crossesEquator ? 0 : Math.min(Math.abs(from.latitude), Math.abs(to.latitude))
     const east = this.dLongitude * Math.cos(equatorward * RADIANS)
     this.lengthMeters = LONGEST_DEGREE_METERS * Math.hypot(this.dLatitude, east)
@@ -43,11 +43,12 @@ export class Way {
   }
 }
 
-/** Distances to boundaries may be off by a tenth of a percent. */
+/** Distances to boundaries may be off by 0.1 %. */
 const SAFE_SHARE = 0.998
 /**
- * What is shorter than a step may be stepped over unseen. The shortest step grows by a percent with each, so that a way
- * along a boundary takes about a thousand; the usual search takes some dozens, and misses nothing wider than 0.2 m.
+ * Anything shorter than a step may be missed. The shortest step grows by one percent with each step, so that a path
+ * along a boundary takes about a thousand steps. The usual search takes a few dozen, and misses nothing wider than
+ * 0.2 m.
  */
 const SHORTEST_STEP_METERS = 0.1
 const STEP_GROWTH = 1.01
@@ -55,13 +56,13 @@ const STEP_GROWTH = 1.01
 const HALVINGS = 30
 
 /**
- * The first and the last share of a way at which a shape is touched; undefined where it is not. Both ends are outside.
+ * The first and the last share of a path at which it touches a shape; undefined if it does not. Both ends are
+ * outside.
  *
- * By sphere tracing (J. C. Hart, Sphere tracing, The Visual Computer 12, 1996): as far as the boundary is away there is
- * nothing to be found, so the search goes that far at once, from either end. It needs nothing of a shape but its
- * signed distance.
+ * By sphere tracing (J. C. Hart, Sphere tracing, The Visual Computer 12, 1996): nothing is closer than the boundary,
+ * so the search advances by that distance at once, from either end. All it needs from a shape is its signed distance.
  *
- * @param distanceAt signed metres from the place at that share to the boundary, negative inside
+ * @param distanceAt signed metres from the position at that share to the boundary, negative inside
  */
 export function touch(
   lengthMeters: number,
