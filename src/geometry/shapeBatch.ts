@@ -10,7 +10,7 @@ export interface ShapeBatch extends ShapePlaces {
   readonly longitude: number
   /** Metres, 0 to 50,000. */
   readonly accuracyMeters: number
-  /** This many of them, from the first on, get both distance and coverage in any case. */
+  /** For this many of them, from the first on, `reachMeters` does not matter. */
   readonly whole: number
   /** Metres: the others need no coverage if they are farther away than this. */
   readonly reachMeters: number

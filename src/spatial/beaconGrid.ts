@@ -4,7 +4,7 @@ import type { Beacon } from '../model/beacon.ts'
 import { widen } from './cellGrid.ts'
 import type { Box } from './cellGrid.ts'
 
-/** A beacon and how far it is from the point that was asked about, metres. */
+/** A beacon and its distance from the point of the query, metres. */
 export interface NearBeacon {
   readonly beacon: Beacon
   readonly distance: number
@@ -16,28 +16,30 @@ const ROWS = 180 / ROW_DEGREES
 const ROW_METERS = ROW_DEGREES * RADIANS * MEAN_RADIUS_METERS
 /** More than the columns of any row, so that a cell is one small integer. */
 const ROW_STRIDE = 65_536
-/** Looking a cell up costs about as much as measuring so many beacons. */
+/** Looking up a cell costs about as much as measuring this many beacons. */
 const LOOKUP_BEACONS = 4
-/** What a distance may be measured too short by, so that the box holds whatever measures within the radius. */
+/**
+ * By how much a measured distance may be too short: the box must contain everything that measures within the radius.
+ */
 const SLACK_METERS = 1
 
 const NONE: readonly NearBeacon[] = []
 
 /**
- * Beacons by place, for a question that every update asks: which are near?
+ * Beacons by position, because every update asks which ones are near.
  *
- * The naive way measures every beacon; an R-tree must be built anew after an edit. Instead each beacon is chained to its
- * cell of about a square kilometre, found by hashing: an edit touches one chain, a search the few cells about its point.
- * Rows of cells are equal in latitude, and a row nearer to a pole has fewer columns, down to one about the pole. Cells are
- * a superset; distances on the ellipsoid decide.
+ * The naive way measures every beacon, and an R-tree must be rebuilt after an edit. Instead each beacon is linked
+ * into the list of its cell of about a square kilometre, found by hashing. An edit touches one list, and a search the
+ * few cells around its point. Rows of cells have equal heights in latitude, and rows nearer to a pole have fewer
+ * columns, down to one at the pole. Cells give a superset; distances on the ellipsoid decide.
  */
 export class BeaconGrid {
   readonly #slots = new Map<string, number>()
   readonly #beacons: (Beacon | undefined)[] = []
   readonly #freeSlots: number[] = []
-  /** By cell, the first slot of its chain. */
+  /** By cell, the first slot of its list. */
   readonly #heads = new Map<number, number>()
-  // By slot: the Earth-centred place, the cell, the neighbours in its chain (−1: none).
+  // By slot: the Earth-centred position, the cell, and the neighbours in its list (−1: none).
   #places = new Float64Array(3 * 64)
   #cells = new Int32Array(64)
   #next = new Int32Array(64)
@@ -84,7 +86,7 @@ export class BeaconGrid {
   }
 
   /**
-   * The beacons within the radius that `accept` takes, nearest first; ties by id.
+   * The beacons within the radius that `accept` approves, nearest first; ties by id.
    * @param limit ≥ 1
    */
   near(
@@ -114,7 +116,7 @@ export class BeaconGrid {
       const first = columnOf(box.west, columns)
       const last = Math.min(columnOf(box.east, columns), first + columns - 1)
       for (let column = first; column <= last; column++) {
-        // Past the antimeridian on either side the columns begin anew.
+        // Columns wrap around at the antimeridian.
         const cell = row * ROW_STRIDE + ((column + columns) % columns)
         for (let slot = this.#heads.get(cell) ?? -1; slot >= 0; slot = this.#next[slot]!)
           this.#measure(slot, radiusMeters, limit, accept, found)
@@ -123,7 +125,7 @@ export class BeaconGrid {
     return found
   }
 
-  /** Puts the beacon of a slot where it belongs among those found; the probe is at the point asked about. */
+  /** Inserts the beacon of a slot into the results, by distance from the probe. */
   #measure(
     slot: number,
     radiusMeters: number,
@@ -190,14 +192,14 @@ function rowOf(latitude: number): number {
   return Math.min(ROWS - 1, Math.floor((latitude + 90) / ROW_DEGREES))
 }
 
-/** How many columns the row has: they are as wide as high, or somewhat wider, where the row is narrowest. */
+/** How many columns the row has. At its narrowest they are as wide as high, or slightly wider. */
 function columnsOf(row: number): number {
   const south = row * ROW_DEGREES - 90
   const poleward = Math.max(Math.abs(south), Math.abs(south + ROW_DEGREES))
   return Math.max(1, Math.floor((360 / ROW_DEGREES) * Math.cos(poleward * RADIANS)))
 }
 
-/** The column of a longitude in degrees; below 0 or from `columns` on where it lies beyond ±180. */
+/** The column of a longitude in degrees; below 0, or `columns` and more, beyond ±180. */
 function columnOf(longitude: number, columns: number): number {
   return Math.floor(((longitude + 180) / 360) * columns)
 }

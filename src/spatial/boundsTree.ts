@@ -3,22 +3,23 @@ import type { Probe } from '../geometry/probe.ts'
 import { boxGapMeters, type Box } from './cellGrid.ts'
 import { SlotMarks } from './slotMarks.ts'
 
-/** Up to so many additions since the tree was built are searched one by one, */
+/** Up to this many additions since the tree was built are searched one by one, */
 const LEAST_RECENT = 1024
-/** or this share of all, if that is more. Then the next search builds the tree anew. */
+/** or this share of all, if that is more. Beyond that, the next search rebuilds the tree. */
 const RECENT_SHARE = 1 / 8
-/** Of a node of the tree, the library's default. */
+/** Items of a node of the tree, the library's default. */
 const NODE_ITEMS = 16
 
 /**
- * Bounds of slots for searches of wide boxes: a packed R-tree of what was there when it was built, beside a list of
- * what came since. A set or clear costs nothing; building is left to the search that needs it, and is proportionate
- * to the changes before it. Every hit is checked against the slot's present bounds, so that the tree may be stale.
+ * Bounds of slots, for searches of wide boxes: a packed R-tree of the bounds at the time when it was built, and a
+ * list of later additions. Setting and clearing cost nothing; the search that needs a new tree builds it, at a cost
+ * in proportion to the changes before it. Every hit is checked against the slot's present bounds, so the tree may be
+ * stale.
  */
 export class BoundsTree {
   /**
-   * West, south, east, north by slot, degrees, east past 180 across the antimeridian; west is NaN where free. Rounded
-   * outwards: some metres of a box, at most, for half of its bytes.
+   * West, south, east, north by slot, in degrees, east past 180 across the antimeridian; west is NaN for free slots.
+   * Rounded outwards by at most a few metres, so that they take half the bytes.
    */
   #boxes = new Float32Array(4 * 64)
   readonly #marks = new SlotMarks()
@@ -30,12 +31,12 @@ export class BoundsTree {
   #recent: number[] = []
   #stale = false
 
-  /** Makes room for so many slots. */
+  /** Makes room for this many slots. */
   expect(slots: number): void {
     if (slots * 4 > this.#boxes.length) this.#resize(slots)
   }
 
-  /** Widens the box to what is kept of it, and keeps it. */
+  /** Stores the box, and sets `box` to what was stored, which may be wider. */
   set(slot: number, box: Box): void {
     if (slot * 4 >= this.#boxes.length) this.#resize(Math.max(slot + 1, this.#boxes.length / 2))
     const at = slot * 4
@@ -53,7 +54,7 @@ export class BoundsTree {
     this.#tree = undefined
   }
 
-  /** Frees the slot and sets `box` to what was kept of it. */
+  /** Frees the slot, and sets `box` to what was stored for it. */
   clear(slot: number, box: Box): void {
     const at = slot * 4
     box.west = this.#boxes[at]!
@@ -64,7 +65,7 @@ export class BoundsTree {
     this.#count--
   }
 
-  /** Metres, a lower bound of the way from the point to the slot's bounds; 0 within. */
+  /** A lower bound, in metres, of the distance from the point to the slot's bounds; 0 inside. */
   gapMeters(slot: number, probe: Probe): number {
     const boxes = this.#boxes
     const at = slot * 4
@@ -87,8 +88,8 @@ export class BoundsTree {
   }
 
   /**
-   * Whether the bounds of more than `count` slots meet the box; looks at hardly more than that. A slot may count twice:
-   * across the antimeridian, or when it was set again since the tree was built.
+   * Whether the bounds of more than `count` slots meet the box; checks hardly more than that. A slot may count twice:
+   * across the antimeridian, or if it was set again after the tree was built.
    */
   isCrowded(box: Box, count: number): boolean {
     if (this.#stale) this.#build()
@@ -152,18 +153,18 @@ export class BoundsTree {
   }
 }
 
-/** The largest number of single precision that is not above this one; up to twice as far away. */
+/** The largest single-precision number that is not above this one, or one up to twice as far away. */
 function singleBelow(value: number): number {
   const single = Math.fround(value)
   return single > value ? Math.fround(value - Math.abs(value) * 2 ** -23) : single
 }
 
-/** The smallest number of single precision that is not below this one; up to twice as far away. */
+/** The smallest single-precision number that is not below this one, or one up to twice as far away. */
 function singleAbove(value: number): number {
   return -singleBelow(-value)
 }
 
-/** Asks for each part of the box that lies within ±180 degrees, until one says true; whether one did. */
+/** Calls `ask` for each part of the box within ±180 degrees until one returns true. Returns whether one did. */
 function forEachTurn(box: Box, ask: (west: number, east: number) => boolean): boolean {
   for (let turn = -360; turn <= 360; turn += 360) {
     const west = Math.max(-180, box.west + turn)

@@ -3,29 +3,31 @@ import type { Probe } from '../geometry/probe.ts'
 
 /**
  * The grids that geofences are sorted into: at level ℓ the globe is 2^ℓ columns by 2^(ℓ−1) rows of equal degrees.
- * Every other level is used: a look costs a cache miss or two per level, and four times as many cells for the larger
- * half of the geofences cost less (measured at 28 geofences per km²: 340 ns a look instead of 435, fewer candidates).
+ * Only every other level is used: a query costs a cache miss or two per level, which is more than the four times as
+ * many cells for the larger half of the geofences (measured at 28 geofences per km²: 340 ns a query instead of 435,
+ * and fewer candidates).
  *
  * All bounds here are conservative on the ellipsoid: its radii of curvature are nowhere smaller than that of the
- * meridian at the equator, so with geodetic latitudes every true distance is at least that of a sphere of this radius.
- * One radius therefore serves all directions and latitudes: it may only make a padding larger, a clearance smaller.
+ * meridian at the equator, so with geodetic latitudes every true distance is at least that of a sphere of this
+ * radius. One radius therefore serves all directions and latitudes: its error can only make a padding larger or a
+ * clearance smaller.
  */
 
-/** Metres that a degree of a great circle is at least long. */
+/** The minimum length of a degree of a great circle, metres. */
 const LEAST_DEGREE_METERS = MIN_RADIUS_METERS * RADIANS
 
-/** Cells of 45°: what fits nowhere else is here, in at most 32 cells, so that no geofence has many cells. */
+/** Cells of 45°, for everything that fits no finer level. There are only 32, so no geofence has many cells. */
 const COARSEST_LEVEL = 3
 /** Cells of 305 m of latitude. */
 export const FINEST_LEVEL = 17
 const LEVEL_STEP = 2
 /** A geofence goes to the finest level where it takes at most this many cells. */
 const MOST_CELLS = 25
-/** Padding of a level's geofences as a share of the cell's height. */
+/** Padding of a level's geofences, as a share of the cell's height. */
 const PAD_SHARE = 0.25
 const LEAST_PAD_METERS = 100
 
-/** Degrees: height and width of the cells by level. Each is exact in binary. */
+/** Degrees: height and width of the cells by level. All are exact in binary. */
 export const CELL_DEGREES = new Float64Array(FINEST_LEVEL + 1)
 /** Metres by level: a geofence is in every cell that comes within this distance of its bounds. */
 export const PAD_METERS = new Float64Array(FINEST_LEVEL + 1)
@@ -54,9 +56,9 @@ export interface CellRange {
 }
 
 /**
- * Sets `box` to what holds every point within `meters` of the given box.
- * A point that a path of that length reaches stays within the latitudes so widened, and there a degree of longitude
- * is at least LEAST_DEGREE_METERS × cos(latitude) long; past a pole it can be at any longitude.
+ * Widens `box` to contain every point within `meters` of it. A point that a path of that length can reach stays
+ * within the widened latitudes, where a degree of longitude is at least LEAST_DEGREE_METERS × cos(latitude) long.
+ * Past a pole it can be at any longitude.
  */
 export function widen(box: Box, meters: number): void {
   const degrees = meters / LEAST_DEGREE_METERS
@@ -91,7 +93,7 @@ export function cellsOf(box: Box, level: number, range: CellRange): void {
 
 const padded: Box = { west: 0, south: 0, east: 0, north: 0 }
 
-/** Sets `range` to the level that fits a geofence's bounds, and its cells there, padding included. */
+/** Sets `range` to the level that fits a geofence's bounds, and to its cells there, including padding. */
 export function fitCells(bounds: Box, range: CellRange): void {
   for (let level = FINEST_LEVEL; ; level -= LEVEL_STEP) {
     padded.west = bounds.west
@@ -105,8 +107,9 @@ export function fitCells(bounds: Box, range: CellRange): void {
 }
 
 /**
- * Metres, a lower bound of the way from a point to the nearest edge of a range of cells that holds it: how far it can
- * move and still be in one of them. A pole is no edge, nor is any meridian when the range goes round the globe.
+ * A lower bound, in metres, of the distance from a point to the nearest edge of the range of cells that contains it:
+ * how far the point can move and still be in one of them. A pole is no edge, nor is any meridian if the range goes
+ * round the globe.
  */
 export function edgeMeters(
   latitude: number,
@@ -128,7 +131,7 @@ export function edgeMeters(
   if (columns < 1 << level) {
     let west = longitude + 180 - column * size
     if (west < 0) west += 360
-    // Longitude 180 in column 0, whose western edge it is.
+    // Longitude 180 is in column 0, on its western edge.
     else if (west >= 360) west -= 360
     const east = columns * size - west
     const across = meridianMeters(west < east ? west : east, cosLatitude)
@@ -137,13 +140,19 @@ export function edgeMeters(
   return meters
 }
 
-/** Both ways at most so long, metres, and the latitude at most so high: then they make a right angle, or nearly. */
+/**
+ * If both legs are at most this long, in metres, and the latitude is at most this high, they make a right angle,
+ * nearly.
+ */
 const FLAT_METERS = 5000
 const FLAT_LATITUDE = 80
-/** Per metre of the way to a meridian: its foot lies at most tan 80° / 2R times the square of that nearer to the pole. */
+/**
+ * Per metre to a meridian: the foot of the perpendicular is nearer to the pole by at most tan 80° / 2R times the
+ * square.
+ */
 const FOOT_SHARE = 4.6e-7
 
-/** Metres, a lower bound of the way from the probe's point to a box, whose east may be past 180; 0 within. */
+/** A lower bound, in metres, of the distance from the probe's point to a box, whose east may be past 180; 0 inside. */
 export function boxGapMeters(west: number, south: number, east: number, north: number, probe: Probe): number {
   const { latitude } = probe
   let up = 0
@@ -163,10 +172,10 @@ export function boxGapMeters(west: number, south: number, east: number, north: n
   return Math.max(up, 0.9999 * Math.sqrt(across * across + along * along))
 }
 
-/** Metres, a lower bound of the way to a meridian some degrees away. */
+/** A lower bound, in metres, of the distance to a meridian some degrees away. */
 function meridianMeters(degrees: number, cosLatitude: number): number {
-  // The great circle from a point to the meridian Δλ away is asin(cos φ · sin Δλ); asin x ≥ x, sin x ≥ x − x³/6,
-  // and that cubic rises until √2.
+  // The great circle from a point to the meridian Δλ away has the length asin(cos φ · sin Δλ); asin x ≥ x, sin x ≥ x
+  // − x³/6, and that cubic is increasing up to √2.
   const angle = Math.min(1.4, degrees * RADIANS)
   return MIN_RADIUS_METERS * cosLatitude * angle * (1 - (angle * angle) / 6)
 }

@@ -14,24 +14,27 @@ import { ObjectSlotStore } from './slotStore.ts'
 import type { SlotStore } from './slotStore.ts'
 import { SlotMarks } from './slotMarks.ts'
 
-/** An empty cell is answered for its region of 8 by 8 cells, when that is empty too. */
+/** An empty cell is answered by its region of 8 by 8 cells, if that is empty too. */
 const REGION_SHIFT = 3
-/** A wide reach looks into at most so many cells of a level; beyond that the tree is cheaper. */
+/** A wide reach looks up at most this many cells of a level; for more, the tree is cheaper. */
 const MOST_CELLS_LOOKED_UP = 64
 /** The geometry kernel's distances are within 0.1 % up to 20 km, within 0.5 % anywhere. */
 const KERNEL_ERROR = 0.006
 const KERNEL_ERROR_METERS = 0.01
-/** Metres, the radius that a search for the nearest begins with; it doubles. */
+/** The first radius of a nearest search, metres. It doubles from there. */
 const FIRST_RADIUS_METERS = 250
-/** Metres, from which on a search for the nearest asks the R-tree. */
+/** From this radius, in metres, a nearest search uses the R-tree. */
 const WIDE_RADIUS_METERS = 2000
-/** Geofences that a search looks at in one step: a fraction of a millisecond. */
+/** Geofences that one step of a search examines: a fraction of a millisecond. */
 const LOOKS_A_STEP = 128
-/** Geofences, at least, that are looked at step by step; and four times as many as in the step before. */
+/**
+ * A step of a nearest search may examine this many geofences, or four times as many as the step before if that is
+ * more.
+ */
 const CROWD = 1000
-/** Metres, how well the edge is to be known. */
+/** The accuracy, in metres, to which a crowd's edge is searched. */
 const CROWD_EDGE_METERS = 10
-/** Metres, more than any two points are apart. */
+/** Metres, more than the largest distance on Earth. */
 const HALF_GLOBE_METERS = 20_100_000
 
 /** An empty index of the geofences of one scope, kept in memory as hierarchical cells. */
@@ -39,18 +42,18 @@ export function createGeofenceIndex(): GeofenceIndex {
   return new GeofenceCells(new GeofenceSlotStore())
 }
 
-/** An empty index of other things that have shapes. */
+/** An empty index of other things that have a shape. */
 export function createShapeIndex<T extends Named>(): ShapeIndex<T> {
   return new CellIndex<T>(new ObjectSlotStore())
 }
 
 /**
- * The naive way, an R-tree search per update, walks a dozen nodes to find what is mostly nothing; and a change has
- * to rebuild or rebalance it. Instead every geofence is written, when it is put, into the few cells of the level that
- * fits its size, padded, so that an update looks into one cell per level in use and takes the list as it stands.
- * What a cell and its padding hold stays right until the point leaves the cell: that is the clearance.
+ * The naive way, an R-tree search per update, walks a dozen nodes and usually finds nothing, and a change has to
+ * rebuild or rebalance the tree. Instead, when a geofence is put, it is written into the few cells of the level that
+ * fits its size, with padding. So an update reads the list of one cell per level in use. The list stays valid until
+ * the point leaves the cell; that distance is the clearance.
  *
- * Searches wider than the padding look into several cells, or, wider still, into an R-tree of the bounds.
+ * Searches wider than the padding use several cells, and even wider ones an R-tree of the bounds.
  */
 class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implements ShapeIndex<T> {
   protected readonly slotStore: S
@@ -59,12 +62,12 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
   #arena = new ShapeArena()
   readonly #tree = new BoundsTree()
   readonly #table = new CellTable()
-  /** By level: geofences there. */
+  /** By level: how many geofences it has. */
   readonly #counts = new Int32Array(FINEST_LEVEL + 1)
   /** Levels with geofences, the finest first. */
   #levels: number[] = []
 
-  // Scratch of one call each, so that none allocates.
+  // Scratch objects, one per purpose, so that calls allocate nothing.
   readonly #box: Box = { west: 0, south: 0, east: 0, north: 0 }
   readonly #range: CellRange = { level: 0, row: 0, rows: 0, column: 0, columns: 0 }
   readonly #ranges: CellRange[] = []
@@ -124,7 +127,7 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
     const known = this.slotStore.slotOf(geofence.id)
     if (known >= 0 && this.#arena.isSame(this.#shapes[known]!, geofence.shape))
       return this.slotStore.put(geofence)
-    // First, since it refuses a shape that is none.
+    // Done first, because it throws for an invalid shape.
     const shape = this.#arena.add(geofence.shape)
     if (known >= 0) this.#takeOut(known)
     const slot = this.slotStore.put(geofence)
@@ -213,7 +216,7 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
       found.length = 0
       if (radius < WIDE_RADIUS_METERS) this.candidates(probe, radius, found)
       else this.#tree.search(this.#boxAround(probe, radius), found)
-      // Where an eighth of all was not enough, or the whole globe is meant, one scan is cheaper than more searches.
+      // If an eighth of all was not enough, or the whole globe is searched, one scan is cheaper than more searches.
       const all = radius === HALF_GLOBE_METERS || (last === HALF_GLOBE_METERS && found.length * 8 > this.size)
       const count = all ? this.slotStore.end : found.length
       if (all) radius = last
@@ -224,7 +227,7 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
         const geofence = this.slotStore.get(slot)
         if (!accept(geofence)) continue
         const distance = Math.max(0, this.distance(slot, probe))
-        // What is farther may have nearer ones that this radius does not reach.
+        // Beyond the radius, nearer ones may be missing from the results.
         if (distance <= radius) insertNear(results, limit, { geofence, slot, distance })
       }
       lookedAt += count
@@ -235,8 +238,8 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
   }
 
   /**
-   * Twice the radius, as long as not more than `crowd` geofences lie within that; else about how far it is to so many. A
-   * city seen from afar is some of its outskirts then, and not all of it.
+   * Twice the radius, if at most `crowd` geofences lie within that; otherwise about the radius that contains that
+   * many. So a search that starts far from a city examines the city's outskirts, not all of it.
    */
   #nextRadius(probe: Probe, radius: number, last: number, crowd: number): number {
     let low = radius
@@ -250,7 +253,7 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
     return high
   }
 
-  /** The scratch box, set to hold all that lies within the radius. */
+  /** The scratch box, set to contain everything within the radius. */
   #boxAround(probe: Probe, radius: number): Box {
     const box = this.#box
     setPoint(box, probe)
@@ -258,7 +261,7 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
     return box
   }
 
-  /** As candidates, where `reach` is beyond the padding of some level. */
+  /** Like `candidates`, for a `reach` beyond the padding of some level. */
   #wideCandidates(probe: Probe, reach: number, out: number[]): number {
     const levels = this.#levels
     const box = this.#box
@@ -305,7 +308,7 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
     return clearance * (1 - KERNEL_ERROR)
   }
 
-  /** Takes the shape of a slot out of all but the slotStore. */
+  /** Removes the shape of a slot from everything but the slot store. */
   #takeOut(slot: number): void {
     this.#arena.remove(this.#shapes[slot]!)
     this.#tree.clear(slot, this.#box)
@@ -362,7 +365,7 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
   }
 }
 
-/** The index of a scope's geofences, and the questions to their slotStore. */
+/** The index of a scope's geofences, with the questions that its slot store answers. */
 class GeofenceCells extends CellIndex<GeofenceProperties, GeofenceSlotStore> implements GeofenceIndex {
   isUnrestricted(slot: number): boolean {
     return this.slotStore.isUnrestricted(slot)
@@ -394,13 +397,13 @@ function setPoint(box: Box, probe: Probe): void {
   box.south = box.north = probe.latitude
 }
 
-/** Sets `box` to the one box, past 180 across the antimeridian, that holds a shape's bounds split there. */
+/** Sets `box` to one box, past 180 across the antimeridian, that contains a shape's bounds, which are split there. */
 function join(parts: readonly Readonly<Box>[], box: Box): void {
   box.west = Infinity
   box.east = -Infinity
   box.south = 90
   box.north = -90
-  // West of the antimeridian and ending there: the others continue it.
+  // The part that begins west of the antimeridian and ends there; the others continue it.
   const crossing = parts.length > 1 ? parts.find(({ west, east }) => west > -180 && east === 180) : undefined
   for (const part of parts) {
     const turn = crossing !== undefined && part.west < crossing.west ? 360 : 0

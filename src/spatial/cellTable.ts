@@ -1,8 +1,8 @@
 /**
- * An entry is two words, so that eight share a cache line. The first is the column (17 bits) and the lower 15 bits of the
- * row. The second, from the highest bit: half of the level (4 bits), whether it is a region, the upper bit of the row,
- * whether there is a list, and 25 bits of content: the one slot of the cell, where its list is, or how much a region
- * holds.
+ * An entry is two words, so that eight fit a cache line. The first is the column (17 bits) and the lower 15 bits of
+ * the row. The second, from the highest bit: half of the level (4 bits), whether it is a region, the upper bit of the
+ * row, whether there is a list, and 25 bits of content: the one slot of the cell, where its list is, or how much a
+ * region holds.
  */
 const WORDS = 2
 const LEVEL_SHIFT = 28
@@ -11,24 +11,24 @@ const UPPER_ROW_SHIFT = 26
 const KEY = -1 << UPPER_ROW_SHIFT
 const LIST = 1 << 25
 const CONTENT = LIST - 1
-/** In place of the second word of an entry that has moved to the larger table: no level is that fine. */
+/** Second word of an entry that has moved to the larger table. No level is fine enough to produce it. */
 const MOVED = -1
-/** Entries of the smaller table that each insertion moves: two would do for it to be empty before the next growth. */
+/** Entries of the smaller table that each insertion moves. Two would be enough to empty it before the next growth. */
 const MOVED_PER_INSERTION = 16
-/** Words of the shortest list, and what lists are counted in. */
+/** Words of the shortest list, and the unit in which lists are counted. */
 const LEAST_ROOM = 4
 const LEAST_ROOM_LOG = 2
 
 /**
- * Cell → slots, and region → how many geofences' cells it holds: one open-addressed hash table, so that a look-up is one or
- * two cache misses and allocates nothing. A cell of one slot, as most are where geofences are sparse, has it in its entry;
- * the lists of others live in one pool.
+ * Cell → slots, and region → how many geofences' cells it holds: one open-addressed hash table, so that a look-up is
+ * one or two cache misses and allocates nothing. A cell with one slot, as most have where geofences are sparse, keeps
+ * it in its entry; the lists of the others are in one pool.
  *
- * A list is its length and its slots, in room for a power of two; room that is given back is kept by size and used again.
+ * A list is its length and its slots, in a block of a power of two. Freed blocks are kept by size and reused.
  *
- * Growing by moving all entries at once would stop everything for 50 ms at 100,000 geofences, and longer with more. So
- * the smaller table stays beside the larger one, and is emptied little by little: by insertions, and by look-ups of what
- * is still there.
+ * Moving all entries at once would block everything for 50 ms at 100,000 geofences, and longer with more. So the
+ * smaller table stays beside the larger one and is emptied gradually, by insertions and by look-ups of entries that
+ * are still there.
  *
  * Levels of one table are all odd or all even, slots below 33 million.
  */
@@ -36,18 +36,18 @@ export class CellTable {
   /** All lists. */
   #pool = new Int32Array(1024)
   #poolEnd = 0
-  /** By log2 of the room: starts of unused lists. */
+  /** By log2 of the size: starts of unused blocks. */
   readonly #free: number[][] = Array.from({ length: 32 }, () => [])
   /** The second word of an entry is 0 where there is none. */
   #entries = new Int32Array(1024 * WORDS)
   #mask = 1023
-  /** The table before the last growth, while something is left in it, and how far it is emptied. */
+  /** The table before the last growth, until it is empty, and how far it has been emptied. */
   #old: Int32Array | undefined
   #oldMask = 0
   #emptied = 0
   #used = 0
 
-  /** Appends the slots of a cell to `out`. @returns false where the cell has none */
+  /** Appends the slots of a cell to `out`. @returns false if the cell has none */
   append(level: number, row: number, column: number, out: number[]): boolean {
     const at = this.#find(wordOf(row, column), keyOf(level, row))
     if (at < 0) return false
@@ -138,7 +138,7 @@ export class CellTable {
     }
   }
 
-  /** Moves what it finds, so that every index is one into the larger table. */
+  /** Moves the entry that it finds, so that every returned index is one into the larger table. */
   #findInOld(old: Int32Array, word: number, key: number): number {
     const mask = this.#oldMask
     for (let i = hash(word, key) & mask; ; i = (i + 1) & mask) {
@@ -158,7 +158,7 @@ export class CellTable {
   }
 
   #grow(): void {
-    // Nothing is left in it as a rule: it was emptied by fewer insertions than it takes to grow again.
+    // Usually there is nothing left: fewer insertions empty it than are needed to grow again.
     while (this.#old !== undefined) this.#empty(this.#old)
     this.#old = this.#entries
     this.#oldMask = this.#mask
@@ -183,7 +183,7 @@ export class CellTable {
     return at
   }
 
-  /** Closes the gap by moving back what would no longer be found behind it (linear probing without tombstones). */
+  /** Closes the gap by moving entries that would no longer be found behind it (linear probing without tombstones). */
   #erase(at: number): void {
     const entries = this.#entries
     const mask = this.#mask
@@ -198,7 +198,7 @@ export class CellTable {
     this.#used--
   }
 
-  /** Where a list goes on that gets so much longer: where it is, or in room that fits, with all that both can hold. */
+  /** Where a list continues when it grows by `more`: in place, or moved to a block that fits. */
   #roomFor(start: number, more: number): number {
     const length = this.#pool[start]!
     const log = roomLog(length)
@@ -210,7 +210,7 @@ export class CellTable {
     return moved
   }
 
-  /** Room for 2^log words. */
+  /** A block of 2^log words. */
   #take(log: number): number {
     const reused = this.#free[log]!.pop()
     if (reused !== undefined) return reused
@@ -242,7 +242,7 @@ function isOf(key: number, second: number): boolean {
   return (second & KEY) === key
 }
 
-/** Of the words of a list with so many slots, a power of two. */
+/** log2 of the block for a list with this many slots. */
 function roomLog(length: number): number {
   return Math.max(LEAST_ROOM_LOG, 32 - Math.clz32(length))
 }
@@ -255,7 +255,7 @@ function insert(entries: Int32Array, mask: number, word: number, second: number)
   return i * WORDS
 }
 
-/** Two odd multipliers (golden ratio, murmur3) and a shift that brings the high bits down to the mask. */
+/** Two odd multipliers (golden ratio, murmur3), and a shift that brings the high bits down to the mask. */
 function hash(word: number, key: number): number {
   const mixed = Math.imul(word, 0x9e3779b1) ^ Math.imul(key >>> UPPER_ROW_SHIFT, 0x85ebca6b)
   return mixed ^ (mixed >>> 15)

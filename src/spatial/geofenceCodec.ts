@@ -5,13 +5,13 @@ import { nameHash } from '../runtime/nameHash.ts'
 import { numberOfText, sharedText, shareText, UNSHARED } from './sharedTexts.ts'
 
 /**
- * A geofence without its shape as bytes, and the questions that are asked of bytes, so that a list of a million needs no
- * objects to be filtered.
+ * A geofence without its shape as bytes, and functions that read single fields from the bytes, so that a list of a
+ * million can be filtered without objects.
  *
- * Little endian: flags u16, the numbers of the shared texts tag, time zone and hours u16 each, id 12 bytes, scope u32,
- * createdAt and updatedAt f64; then texts: the id, the tag and the time zone where they could not be kept so, externalId,
- * description, and what few geofences have as JSON. A text is its length and a bit in 7 bits a byte, then Latin-1, or
- * UTF-16 where that bit is set.
+ * Little endian: flags u16, the numbers of the shared texts tag, time zone and hours u16 each, id 12 bytes, scope
+ * u32, createdAt and updatedAt f64; then texts: the id, the tag and the time zone if they did not fit those forms,
+ * externalId, description, and the rare fields as JSON. A text is its length and a flag, encoded in 7 bits a byte,
+ * then Latin-1, or UTF-16 if the flag is set.
  */
 const TAG = 2
 const TIME_ZONE = 4
@@ -32,13 +32,13 @@ const TYPES: readonly GeofenceType[] = ['circle', 'polygon', 'isochrone']
 
 const NO_HOURS = UNSHARED
 
-/** What {@link packGeofence} writes to; made anew where it is too small. */
+/** The output of {@link packGeofence}; replaced if it is too small. */
 let scratch = Buffer.allocUnsafeSlow(4096)
-/** Where it has got to; where reading has got to. */
+/** The position of writing, or of reading. */
 let end = 0
 let at = 0
 
-/** Packs into {@link packedBytes}, and returns how many bytes it took. */
+/** Packs into {@link packedBytes} and returns the number of bytes. */
 export function packGeofence(geofence: GeofenceProperties): number {
   const { id, scope, tag, externalId, description, type, enabled, timeZone, createdAt, updatedAt } = geofence
   const { operatingHours } = geofence
@@ -68,12 +68,12 @@ export function packGeofence(geofence: GeofenceProperties): number {
   return end
 }
 
-/** What was packed last begins here. */
+/** The bytes that were packed last. */
 export function packedBytes(): Uint8Array {
   return scratch
 }
 
-/** The inverse of {@link packGeofence}, of bytes that begin at `from`. */
+/** The inverse of {@link packGeofence}, for bytes that begin at `from`. */
 export function unpackGeofence(bytes: Buffer, from: number): GeofenceProperties {
   const flags = bytes.readUInt16LE(from)
   const sharedTag = bytes.readUInt16LE(from + TAG)
@@ -111,12 +111,15 @@ export function updatedAtOf(bytes: Buffer, from: number): number {
   return bytes.readDoubleLE(from + UPDATED_AT)
 }
 
-/** A hash of an id that equal ids share: of what {@link packGeofence} keeps of it. */
+/**
+ * A hash of an id, computed from the form in which {@link packGeofence} stores it, so that equal ids have equal
+ * hashes.
+ */
 export function hashOfId(id: string): number {
   return nameHash(0, id)
 }
 
-/** Whether that is the id. */
+/** Whether the geofence has this id. */
 export function hasId(bytes: Buffer, from: number, id: string): boolean {
   if ((bytes.readUInt16LE(from) & FLAG_OTHER_ID) !== 0) return isText(bytes, from + TEXTS, id)
   if (id.length !== 24) return false
@@ -128,7 +131,7 @@ export function hasId(bytes: Buffer, from: number, id: string): boolean {
   return true
 }
 
-/** Whether that is the tag. */
+/** Whether the geofence has this tag. */
 export function hasTag(bytes: Buffer, from: number, tag: string): boolean {
   const shared = bytes.readUInt16LE(from + TAG)
   if (shared !== UNSHARED) return shared === numberOfText(tag)
@@ -136,7 +139,7 @@ export function hasTag(bytes: Buffer, from: number, tag: string): boolean {
   return isText(bytes, hasOtherId ? textEnd(bytes, from + TEXTS) : from + TEXTS, tag)
 }
 
-/** Whether that is the externalId. */
+/** Whether the geofence has this externalId. */
 export function hasExternalId(bytes: Buffer, from: number, externalId: string): boolean {
   let text = from + TEXTS
   if ((bytes.readUInt16LE(from) & FLAG_OTHER_ID) !== 0) text = textEnd(bytes, text)
@@ -145,7 +148,7 @@ export function hasExternalId(bytes: Buffer, from: number, externalId: string): 
   return isText(bytes, text, externalId)
 }
 
-/** What few geofences have, as JSON; undefined where it is nothing. */
+/** The rarely used fields, as JSON; undefined if there are none. */
 function restOf(
   geofence: GeofenceProperties,
   operatingHours: OperatingHours | undefined,
@@ -175,7 +178,7 @@ function sharedHours(number: number): OperatingHours {
   return (hoursOf[number] ??= parseOperatingHours(JSON.parse(sharedText(number)))!)
 }
 
-/** Whether it was an id of 24 hex digits. */
+/** Returns whether it was an id of 24 hex digits. */
 function writeId(id: string): boolean {
   if (id.length !== 24) return false
   for (let i = 0; i < 12; i++) {
@@ -187,7 +190,7 @@ function writeId(id: string): boolean {
   return true
 }
 
-/** 0 to 15; more than that for what is no lower-case hex digit. */
+/** 0 to 15; more if it is not a lower-case hex digit. */
 function hexDigit(code: number): number {
   if (code >= 48 && code <= 57) return code - 48
   return code >= 97 && code <= 102 ? code - 87 : 256
@@ -213,7 +216,7 @@ function isLatin1(text: string): boolean {
   return true
 }
 
-/** The text at {@link at}, which goes on behind it. */
+/** The text at {@link at}, which moves behind it. */
 function readText(bytes: Buffer): string {
   const head = readHead(bytes)
   const from = at
@@ -222,7 +225,7 @@ function readText(bytes: Buffer): string {
   return bytes.toString((head & 1) === 0 ? 'latin1' : 'utf16le', from, at)
 }
 
-/** Twice the length of the text at {@link at}, one more where it is wide. */
+/** Twice the length of the text at {@link at}, plus one if it is UTF-16. */
 function readHead(bytes: Buffer): number {
   let head = 0
   for (let factor = 1; ; factor *= 128) {

@@ -5,22 +5,22 @@ import { geofenceCreatedAt, hashOfId, hasExternalId, hasId, hasTag } from './geo
 import { packedBytes, packGeofence, unpackGeofence, updatedAtOf } from './geofenceCodec.ts'
 import type { SlotStore } from './slotStore.ts'
 
-/** Geofences at most that are kept unpacked: those that devices are near, and some hundred bytes each. */
+/** At most this many geofences are kept unpacked, some hundred bytes each: those with devices near them. */
 const MOST_UNPACKED = 65_536
 const FIRST_SLOTS = 64
 const NONE = -1
 
-/** May concern everybody. */
+/** Active and open to everybody. */
 const UNRESTRICTED = 1
-/** That, and what happens to a stay is up to the settings alone. */
+/** Unrestricted, and only the settings decide what happens to a stay. */
 const PLAIN = 3
 
 /**
- * The geofences of a scope without their shapes, by slot and by id: packed bytes, and objects of those that were asked for
- * lately.
+ * The geofences of a scope without their shapes, by slot and by id: packed bytes, and objects for those that were
+ * used recently.
  *
- * The naive way keeps an object for each: its strings, its place in a map by id and in the garbage collector's rounds come to
- * some hundred bytes, and most geofences have no device near them for days.
+ * The naive way keeps an object for each: its strings, its map entry and the garbage collector's work take several
+ * hundred bytes, although most geofences have no device near them for days.
  *
  * Invariants
  * - SHELF-1: An unpacked geofence is equal to its bytes. Each slot has one place in which it may be kept unpacked.
@@ -32,9 +32,9 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
   readonly #freeSlots: number[] = []
   #end = 0
   #size = 0
-  /** By slot: bits of what can be told of the geofence without unpacking it. */
+  /** By slot: bits of what is known about the geofence without unpacking it. */
   #traits = new Uint8Array(FIRST_SLOTS)
-  /** By place: which slot is kept there, and what it holds. A power of two. */
+  /** By place: which slot is kept there, and its object. The number of places is a power of two. */
   #keptSlots = new Int32Array(FIRST_SLOTS).fill(NONE)
   #kept: (GeofenceProperties | undefined)[] = []
 
@@ -101,12 +101,12 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
     this.#size--
   }
 
-  /** Whether it is active and meant for every user at every address. */
+  /** Whether it is active and open to every user at every address. */
   isUnrestricted(slot: number): boolean {
     return (this.#traits[slot]! & UNRESTRICTED) !== 0
   }
 
-  /** Whether it is that, and has no date, hours or dwell threshold of its own. */
+  /** Whether it is also without a date, hours or dwell threshold of its own. */
   isPlain(slot: number): boolean {
     return this.#traits[slot] === PLAIN
   }
@@ -142,7 +142,7 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
     this.#traits = traits
     const places = Math.min(MOST_UNPACKED, 2 ** Math.ceil(Math.log2(slots)))
     if (places === this.#keptSlots.length) return
-    // They are unpacked anew when they are asked for.
+    // They are unpacked again when they are needed.
     this.#keptSlots = new Int32Array(places).fill(NONE)
     this.#kept = []
   }

@@ -6,16 +6,16 @@ import type { Position, Shape } from '../model/geofence.ts'
 import { createShapeIndex } from './cellIndex.ts'
 
 /**
- * Areas that somebody watches, by place: which of them hold a point.
+ * Watched areas by position: which of them contain a point?
  *
- * The naive way asks every area about every position: thousands of areas times a hundred thousand positions a second.
- * Here they lie in cells, as geofences do, so that a position costs one look and the exact geometry of the few areas
- * about it.
+ * The naive way checks every area for every position: thousands of areas times a hundred thousand positions a second.
+ * Here areas lie in cells, as geofences do, so a position costs one query and the exact geometry of the few areas
+ * around it.
  *
- * Owns: areas and their keys. Does not own: who is in them.
+ * Owns: areas and their keys. Does not own: which devices are in them.
  */
 
-/** Degrees; from west to east, so over the antimeridian where west > east. Edges belong to it. */
+/** Degrees, from west to east, so west > east means across the antimeridian. Edges belong to the box. */
 export interface AreaBox {
   readonly kind: 'box'
   readonly west: number
@@ -27,31 +27,31 @@ export interface AreaBox {
 /** A circle of any radius, a polygon, or a box. */
 export type LiveArea = Shape | AreaBox
 
-/** What an area takes in memory, about: the watch and its place in the index, and each corner of its outline. */
+/** The approximate memory of an area: the watch and its index entries, and each corner of its outline. */
 const AREA_BYTES = 4096
 const CORNER_BYTES = 64
 
-/** Bytes, about, that an area takes in memory while it is watched. */
+/** The approximate bytes that an area takes in memory while it is watched. */
 export function areaBytes(area: LiveArea): number {
   return AREA_BYTES + CORNER_BYTES * (area.kind === 'polygon' ? area.ring.length : 0)
 }
 
-/** An area too small or too crooked to hold anything. */
+/** The area is too small, or not a valid shape. */
 export class AreaError extends Error {
   override name = 'AreaError'
 }
 
-/** Degrees of longitude: a ring's edge is ambiguous from 180 on. */
+/** Degrees of longitude. The direction of a ring's edge is ambiguous from 180 on. */
 const MAX_PIECE_DEGREES = 90
 
 interface Entry<K> {
   readonly key: K
-  /** Decides in place of the shapes, which only lead to it. */
+  /** If defined, the box decides, and the shapes only find it. */
   readonly box: AreaBox | undefined
   readonly pieces: readonly Piece<K>[]
-  /** Boxes that hold all of it. */
+  /** Boxes that contain all of it. */
   readonly bounds: readonly Bounds[]
-  /** The number of the last search that found it. */
+  /** The number of the last search that returned it. */
   foundBy: number
 }
 
@@ -73,8 +73,8 @@ export class LiveAreas<K> {
   }
 
   /**
-   * Adds an area, or replaces that of the key.
-   * @throws AreaError with a sentence; then nothing was changed
+   * Adds an area, or replaces the one with the same key.
+   * @throws AreaError with a sentence; then nothing has changed
    */
   put(key: K, area: LiveArea): void {
     const box = area.kind === 'box' ? area : undefined
@@ -87,13 +87,16 @@ export class LiveAreas<K> {
     for (const piece of pieces) this.#index.put(piece)
   }
 
-  /** Removes the area of the key; unknown keys are ignored. */
+  /** Removes the area with the key; unknown keys are ignored. */
   remove(key: K): void {
     for (const { id } of this.#entries.get(key)?.pieces ?? []) this.#index.remove(id)
     this.#entries.delete(key)
   }
 
-  /** Appends to `out` the keys of the areas that hold the point, boundary included, each once, in no order. */
+  /**
+   * Appends to `out` the keys of the areas that contain the point, including their boundary, each once, in no
+   * particular order.
+   */
   holding(latitude: number, longitude: number, out: K[]): void {
     const probe = this.#probe.set(latitude, longitude)
     const found = this.#found
@@ -104,7 +107,7 @@ export class LiveAreas<K> {
       const slot = found[i]!
       const { entry } = this.#index.geofence(slot)
       const { key, box } = entry
-      // The pieces of a box meet at their edges.
+      // The pieces of a box share their edges.
       if (entry.foundBy === search) continue
       if (box === undefined ? this.#index.distance(slot, probe) > 0 : !isInBox(box, latitude, longitude))
         continue
@@ -113,7 +116,10 @@ export class LiveAreas<K> {
     }
   }
 
-  /** Tells whether the area of the key holds a point, quickly where it is far away; good until the area changes. */
+  /**
+   * Returns a function that tells whether the area contains a point, which is fast for distant points. It is valid
+   * until the area changes.
+   */
   tester(key: K): (latitude: number, longitude: number) => boolean {
     const { box, bounds, pieces } = this.#entries.get(key)!
     if (box !== undefined) return (latitude, longitude) => isInBox(box, latitude, longitude)
@@ -131,7 +137,7 @@ export class LiveAreas<K> {
 function isInBox({ west, south, east, north }: AreaBox, latitude: number, longitude: number): boolean {
   if (latitude < south || latitude > north) return false
   if (isBetween(west, east, longitude)) return true
-  // ±180 are one meridian.
+  // ±180 is the same meridian.
   return Math.abs(longitude) === 180 && isBetween(west, east, -longitude)
 }
 
@@ -139,7 +145,7 @@ function isBetween(west: number, east: number, longitude: number): boolean {
   return west <= east ? longitude >= west && longitude <= east : longitude >= west || longitude <= east
 }
 
-/** Rings that together are the box. */
+/** Rings that together make up the box. */
 function piecesOf({ west, south, east, north }: AreaBox): Shape[] {
   const width = east > west ? east - west : east - west + 360
   if (west === east || width === 0) throw new AreaError('The box has no width.')

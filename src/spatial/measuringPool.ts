@@ -5,19 +5,22 @@ import type { ShapeBatch } from '../geometry/shapeBatch.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Measurer } from './port.ts'
 
-/** Batches that wait, beside those under way; more are measured by whoever asks. A batch is some 100 KB at most. */
+/**
+ * Batches that may wait, besides those being measured. Callers measure any others themselves. A batch is about 100 KB
+ * at most.
+ */
 const MOST_WAITING = 64
-/** A thread takes some 10 MB; it ends when nobody has asked for so long. */
+/** A thread takes about 10 MB. It ends after this long without a batch. */
 const IDLE_MILLISECONDS = 60_000
 
 /**
- * Threads that measure shapes where they lie, in memory that all threads share. They start with the first batch: most
- * servers never have one.
+ * Threads that measure shapes in memory that all threads share. They start with the first batch, and most servers
+ * never have one.
  *
- * Where a batch finds no room, or the thread that has it dies, nobody waits for another: the asker measures it.
+ * If there is no room for a batch, or its thread dies, nobody waits: the caller measures it.
  */
 export class MeasuringPool implements Measurer {
-  /** For metrics; they only rise. */
+  /** For metrics; they only increase. */
   readonly counters = { measured: 0, refused: 0 }
   readonly #pool: Piscina<ShapeBatch, Float64Array>
   readonly #logger: Logger
@@ -32,7 +35,7 @@ export class MeasuringPool implements Measurer {
       idleTimeout: IDLE_MILLISECONDS,
       recordTiming: false,
     })
-    // A thread that ends by itself; a batch that it had is rejected besides.
+    // A thread ended by itself. Its batch, if any, is rejected separately.
     this.#pool.on('error', (err) => logger.error({ err }, 'a geometry thread failed'))
   }
 
@@ -52,7 +55,7 @@ export class MeasuringPool implements Measurer {
     }
   }
 
-  /** What is under way is given up. */
+  /** Batches being measured are abandoned. */
   close(): Promise<void> {
     return this.#pool.destroy()
   }

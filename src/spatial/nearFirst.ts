@@ -1,6 +1,6 @@
 import type { Named } from './port.ts'
 
-/** What a search for the nearest has found. */
+/** A result of a nearest search. */
 export interface Near<T> {
   readonly geofence: T
   readonly slot: number
@@ -8,7 +8,7 @@ export interface Near<T> {
   readonly distance: number
 }
 
-/** Keeps the `limit` nearest in order: by distance, then id. */
+/** Inserts into the `limit` nearest, ordered by distance, then id. */
 export function insertNear<T extends Named>(nearest: Near<T>[], limit: number, one: Near<T>): void {
   let low = 0
   let high = nearest.length

@@ -4,30 +4,31 @@ import type { Probe } from '../geometry/probe.ts'
 import type { ShapePlaces } from '../geometry/shapeArena.ts'
 import type { ShapeBatch } from '../geometry/shapeBatch.ts'
 
-/** What has a shape, but for the shape. */
+/** Something with a shape, without the shape itself. */
 export interface Named {
   readonly id: string
 }
 
-/** What a search for the nearest found. */
+/** The result of a nearest search. */
 export interface Nearest<T> {
   /** Nearest first. */
   readonly found: readonly { readonly geofence: T; readonly slot: number; readonly distance: number }[]
-  /** How far was searched, metres: of what lies within, the nearest are all there. */
+  /** The radius that was searched, metres: `found` has the nearest within it. */
   readonly radiusMeters: number
 }
 
 /**
- * Shapes by place, and what has them. Candidates are a superset of the exact answer (G6); geometry alone decides.
+ * Shapes by position, and the items that have them. Candidates are a superset of the exact answer (G6); exact
+ * geometry decides.
  *
- * A slot names what has one id as long as that is there, through its edits.
+ * A slot belongs to an id for as long as the item exists, including through its edits.
  */
 export interface ShapeIndex<T extends Named> {
-  /** How many geofences it holds. */
+  /** How many items it has. */
   readonly size: number
-  /** Makes room for so many, which are put next. */
+  /** Makes room for this many items, which are put next. */
   expect(count: number): void
-  /** Adds the geofence or replaces the one with the same id. Returns its slot. */
+  /** Adds the item or replaces the one with the same id. Returns its slot. */
   put(geofence: T & { readonly shape: Shape }): number
   /** Removes it; unknown ids are ignored. */
   remove(id: string): void
@@ -38,29 +39,30 @@ export interface ShapeIndex<T extends Named> {
    * within `reachMeters` of that point are among those appended.
    */
   candidates(probe: Probe, reachMeters: number, out: number[]): number
-  /** The slot of a geofence by id; −1 when it is not there. */
+  /** The slot of an item by id; −1 if there is none. */
   slotOf(id: string): number
-  /** The geofence in a slot, but for its shape. The objects are replaced, never changed. */
+  /** The item in a slot, without its shape. Objects are replaced, never changed. */
   geofence(slot: number): T
-  /** Its shape as it was put, made for the caller. */
+  /** A copy of its shape, as it was put. */
   shape(slot: number): Shape
-  /** Where its shape is, in short: what {@link shape} is too much for. */
+  /** Its centre and extent, which are cheaper than {@link shape}. */
   outline(slot: number): Outline
   /** Signed distance in metres from the probe's point to the boundary, negative inside. */
   distance(slot: number, probe: Probe): number
-  /** Metres, never more than {@link distance} answers, at a small part of its cost; ≤ 0 where the point may be inside. */
+  /** Metres, never more than {@link distance} returns, at a small part of its cost; ≤ 0 if the point may be inside. */
   distanceAtLeast(slot: number, probe: Probe): number
   /** Share of the disc (probe's point, radius `accuracyMeters` > 0) that the geofence covers, 0 to 1. */
   coverage(slot: number, probe: Probe, accuracyMeters: number): number
-  /** Corners of its polygon, which the cost of the two above rises with; 0: a circle. */
+  /** Corners of its polygon, with which the cost of the two above rises; 0 for a circle. */
   corners(slot: number): number
   /** Where the shapes of these slots lie, for other threads. */
   places(slots: readonly number[]): ShapePlaces
   /**
-   * The geofences nearest to the probe's point that `accept` takes, by distance to the boundary (0 inside), nearest
-   * first; ties by id. Absent radius: unbounded.
-   * @param mostLookedAt ends the search once that many have been looked at: then it answers the nearest of them, as far
-   * as it has got, and these may be fewer than `limit`. Without it a crowd that `accept` takes none of is looked at whole.
+   * The geofences nearest to the probe's point that `accept` approves, by distance to the boundary (0 inside),
+   * nearest first; ties by id. Without a radius, the search is unbounded.
+   * @param mostLookedAt ends the search once that many geofences have been examined. It then returns the nearest of
+   * those, which may be fewer than `limit`. Without it, the search may examine every geofence if `accept` rejects
+   * them all.
    */
   nearest(
     probe: Probe,
@@ -69,7 +71,10 @@ export interface ShapeIndex<T extends Named> {
     accept: (geofence: T) => boolean,
     mostLookedAt?: number,
   ): Nearest<T>
-  /** As {@link nearest}, some geofences a step; between steps they may be edited, and are found as they were or are. */
+  /**
+   * Like {@link nearest}, but in steps of a few geofences. Between steps geofences may be edited, and are found as
+   * they were or as they are.
+   */
   nearestSteps(
     probe: Probe,
     limit: number,
@@ -80,16 +85,21 @@ export interface ShapeIndex<T extends Named> {
 }
 
 /**
- * The geofences of one scope. The index holds every geofence of the registry, disabled ones too: eligibility is not its
- * business.
+ * The geofences of one scope. The index has every geofence of the registry, including disabled ones, because it does
+ * not decide about eligibility.
  *
- * It is also where they are kept: as bytes while nobody asks for them. What lists are filtered by is read of the bytes.
+ * It also stores them, packed as bytes while they are not in use. Lists are filtered by reading the bytes.
  */
 export interface GeofenceIndex extends ShapeIndex<GeofenceProperties> {
   put(geofence: Geofence): number
-  /** Whether the geofence is active (`isActive`) and meant for every user at every address, told without unpacking it. */
+  /**
+   * Whether the geofence is active (`isActive`) and open to every user at every address. Known without unpacking it.
+   */
   isUnrestricted(slot: number): boolean
-  /** Whether it is that, and a stay there ends, and dwells, by the settings alone: it has no date, hours or dwell of its own. */
+  /**
+   * Whether it is unrestricted, and its stays end and dwell by the settings alone: it has no date, hours or dwell
+   * threshold of its own.
+   */
   isPlain(slot: number): boolean
   /** Epoch milliseconds. */
   createdAt(slot: number): number
@@ -99,20 +109,23 @@ export interface GeofenceIndex extends ShapeIndex<GeofenceProperties> {
   hasExternalId(slot: number, externalId: string): boolean
 }
 
-/** Who measures shapes beside the main thread. */
+/** Measures shapes on other threads. */
 export interface Measurer {
-  /** As `measureShapes` of shapeBatch.ts; undefined where it cannot be done there now. Never rejects. */
+  /** Like `measureShapes` of shapeBatch.ts; undefined if that is not possible now. Never rejects. */
   measure(batch: ShapeBatch): Promise<Float64Array | undefined>
 }
 
 /** The beacons of one scope. */
 export interface BeaconDirectory {
   readonly size: number
-  /** By `_id`, disabled ones too. */
+  /** By `_id`, including disabled ones. */
   beacon(id: string): Beacon | undefined
-  /** The enabled beacons with that type and those identifiers, whatever their case. */
+  /** The enabled beacons with that type and those identifiers, ignoring case. */
   inRange(ranged: RangedBeacon): readonly Beacon[]
-  /** The enabled beacons within the radius of a point that `accept` takes, nearest first, with their distance in metres. */
+  /**
+   * The enabled beacons within the radius of a point that `accept` approves, nearest first, with their distance in
+   * metres.
+   */
   near(
     latitude: number,
     longitude: number,

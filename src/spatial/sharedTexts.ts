@@ -1,8 +1,8 @@
-/** Numbers at most: they have 16 bits, and the highest stands for none. */
+/** Numbers have 16 bits, and the highest one means none. */
 const MOST_TEXTS = 0xffff
-/** Of all texts together. */
+/** For all texts together. */
 const MOST_CHARACTERS = 4 * 1024 * 1024
-/** A text without a number: the table is full. */
+/** Stands for a text without a number, because the table is full. */
 export const UNSHARED = 0xffff
 
 const numbers = new Map<string, number>()
@@ -10,8 +10,8 @@ const texts: string[] = []
 let characters = 0
 
 /**
- * The number of a text that many records have, such as a tag or a time zone; {@link UNSHARED} where there is no more room.
- * Numbers are of this process, and are never taken back: the table is bounded instead.
+ * The number of a text that many records share, such as a tag or a time zone; {@link UNSHARED} if there is no room.
+ * Numbers are valid in this process only and are never freed; the table is bounded instead.
  */
 export function shareText(text: string): number {
   const known = numbers.get(text)
@@ -22,7 +22,7 @@ export function shareText(text: string): number {
   return texts.push(text) - 1
 }
 
-/** The number of a text that was shared before; {@link UNSHARED} where it was not. */
+/** The number of a text that was shared before; {@link UNSHARED} if it was not. */
 export function numberOfText(text: string): number {
   return numbers.get(text) ?? UNSHARED
 }

@@ -1,4 +1,4 @@
-/** Which slots a search has met already, so that each is returned once; forgetting costs nothing. */
+/** Which slots a search has met already, so that it returns each once. Clearing costs nothing. */
 export class SlotMarks {
   /** By slot: the last search that met it. */
   #searches = new Uint32Array(64)

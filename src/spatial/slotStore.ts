@@ -1,14 +1,14 @@
-/** Where the index keeps what it finds: by slot, and by id. A slot is kept as long as its id is there. */
+/** Where the index stores its items, by slot and by id. An item keeps its slot until it is removed. */
 export interface SlotStore<T> {
   readonly size: number
   /** One past the highest slot that was ever used. */
   readonly end: number
-  /** Makes room for so many: what grows step by step leaves as much behind. */
+  /** Makes room for this many at once, because growing in steps leaves as much garbage. */
   expect(count: number): void
-  /** −1: unknown. */
+  /** −1 if unknown. */
   slotOf(id: string): number
   has(slot: number): boolean
-  /** Of a slot that is in use. */
+  /** For a slot that is in use. */
   get(slot: number): T
   /** Adds it or replaces the one with its id. Returns its slot. */
   put(item: T): number
@@ -16,7 +16,7 @@ export interface SlotStore<T> {
   remove(slot: number): void
 }
 
-/** A slotStore of the objects themselves. */
+/** A slot store that keeps the objects themselves. */
 export class ObjectSlotStore<T extends { readonly id: string }> implements SlotStore<T> {
   readonly #slots = new Map<string, number>()
   readonly #items: (T | undefined)[] = []
@@ -30,7 +30,7 @@ export class ObjectSlotStore<T extends { readonly id: string }> implements SlotS
     return this.#items.length
   }
 
-  /** Objects need none. */
+  /** Objects need no preparation. */
   expect(): void {}
 
   slotOf(id: string): number {

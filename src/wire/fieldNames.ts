@@ -1,14 +1,14 @@
 import { FIELD } from './updateFields.ts'
 
-/** Slots of the table: enough for the names to have one each. */
+/** Slots of the table: enough for each name to have its own. */
 const SLOTS = 64
 
-/** Names to numbers, looked up by their bytes. */
+/** Maps names to numbers by their bytes. */
 export class FieldNames {
   readonly #names: (Uint8Array | undefined)[] = Array.from({ length: SLOTS })
   readonly #numbers = new Int32Array(SLOTS)
 
-  /** @throws Error where two of the names fall into one slot */
+  /** @throws Error if two of the names share a slot */
   constructor(numbers: Readonly<Record<string, number>>) {
     for (const [name, number] of Object.entries(numbers)) {
       const bytes = Buffer.from(name)
@@ -19,7 +19,7 @@ export class FieldNames {
     }
   }
 
-  /** The number of the name from `start` to `end`; 0 for any other. */
+  /** The number of the name from `start` to `end`; 0 if it is not one of the names. */
   find(bytes: Uint8Array, start: number, end: number): number {
     if (end - start < 2) return 0
     const slot = slotOf(bytes, start, end)
@@ -30,7 +30,7 @@ export class FieldNames {
   }
 }
 
-/** The factors were searched for, so that the names below have slots of their own. */
+/** The factors were found by search, so that the names below have different slots. */
 function slotOf(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start
   return (bytes[start]! + bytes[end - 2]! + bytes[end - 1]! * 13 + length * 7) & (SLOTS - 1)

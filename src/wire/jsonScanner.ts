@@ -21,19 +21,19 @@ const CLOSE = 0x7d
 const LETTER_F = 0x66
 const LETTER_T = 0x74
 
-/** Exact in a double; and a quotient of two such numbers is rounded once, as a number read from text is (Clinger 1990). */
+/** Exact in a double. A quotient of two such numbers is rounded once, like a number parsed from text (Clinger 1990). */
 const POWERS = Float64Array.from({ length: 23 }, (_, i) => 10 ** i)
 const MAX_EXACT = 2 ** 53
 
 const draft = new TrackDraft()
 let bytes: Buffer = Buffer.alloc(0)
 let at = 0
-/** Of the text that was read last: where it ends, and its hash. */
+/** The end and the hash of the text that was read last. */
 let textEnd = 0
 let textHash = 0
 
 /**
- * The frame that a usual `track` in JSON holds; undefined for everything else, right or wrong.
+ * The frame of a usual `track` in JSON; undefined for everything else, valid or not.
  * @param message not kept
  */
 export function scanJsonTrack(message: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined {
@@ -44,7 +44,7 @@ export function scanJsonTrack(message: Buffer, stamp: Stamp, senders: Senders): 
 }
 
 /**
- * The update that the usual body of POST /v1/track holds; undefined for everything else, right or wrong.
+ * The update of a usual body of POST /v1/track; undefined for everything else, valid or not.
  * @param body not kept
  */
 export function scanJsonUpdate(body: Buffer, stamp: Stamp, senders: Senders): Update | undefined {
@@ -56,7 +56,7 @@ export function scanJsonUpdate(body: Buffer, stamp: Stamp, senders: Senders): Up
   return at === bytes.length ? draft.endBody(stamp, senders) : undefined
 }
 
-/** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */
+/** Each of these functions moves {@link at} past what it reads, and returns false if it finds something else. */
 function readFrame(stamp: Stamp): boolean {
   if (!take(OPEN)) return false
   let seen = 0
@@ -120,7 +120,7 @@ function readUpdate(): boolean {
   return take(CLOSE)
 }
 
-/** A name and the colon behind it; 0 for one that is not known. Stops at the value. */
+/** A name and its colon; 0 if the name is unknown. Stops at the value. */
 function readName(names: typeof updateFields): number {
   if (!take(QUOTE)) return 0
   const buffer = bytes
@@ -141,7 +141,7 @@ function readText(): string | undefined {
   return skipText() ? texts.find(bytes, start, textEnd, textHash) : undefined
 }
 
-/** Printable ASCII without escapes, from its quote on. */
+/** Printable ASCII without escapes, starting at its quote. */
 function skipText(): boolean {
   const buffer = bytes
   const end = buffer.length
@@ -194,7 +194,7 @@ function readNumber(): number {
     mantissa = mantissa * 10 + digit
   }
   const whole = i - first
-  // No number begins with a zero that another digit follows.
+  // A number may not begin with a zero followed by another digit.
   if (whole === 0 || (whole > 1 && buffer[first] === ZERO)) return NaN
   let decimals = 0
   if (i < end && buffer[i] === DOT) {
@@ -208,13 +208,13 @@ function readNumber(): number {
     if (decimals === 0) return NaN
   }
   at = i
-  // Behind an exponent's e no comma or bracket follows, so it is found there.
+  // No comma or bracket follows an exponent's e, so the caller notices it there.
   if (mantissa > MAX_EXACT || decimals >= POWERS.length) return Number(buffer.toString('latin1', start, i))
   const value = decimals === 0 ? mantissa : mantissa / POWERS[decimals]!
   return isNegative ? -value : value
 }
 
-/** Steps over white space and that byte, if it is there. */
+/** Skips white space, and then the byte, if it is there. */
 function take(byte: number): boolean {
   if (bytes[at] !== byte) {
     skipSpace()

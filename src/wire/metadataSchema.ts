@@ -4,7 +4,7 @@ import { badParam } from '../runtime/errors.ts'
 
 const MAX_KEY_LENGTH = 256
 
-/** Custom data that an app sends along: flat. The lengths of keys are for {@link checkMetadata}. */
+/** Custom data from an app: a flat object. {@link checkMetadata} checks the lengths of keys. */
 export const MetadataBody = Type.Record(
   Type.String(),
   Type.Union([Type.String({ maxLength: METADATA_TEXT_LENGTH }), Type.Boolean(), Type.Number()]),
@@ -15,7 +15,7 @@ export const MetadataBody = Type.Record(
 )
 
 /**
- * What the schema cannot say.
+ * Checks what the schema cannot express.
  * @throws ApiError 400 naming the parameter
  */
 export function checkMetadata(param: string, metadata: Metadata | undefined): void {

@@ -5,7 +5,7 @@ import type { Senders } from './senders.ts'
 import { TrackDraft } from './trackDraft.ts'
 import type { TrackFrame } from './trackFrame.ts'
 
-/** First bytes of MessagePack values; what a fixed form adds to its first byte is its length. */
+/** First bytes of MessagePack values. In fixed forms the length is added to the first byte. */
 const FIX_MAP = 0x80
 const FIX_LIST = 0x90
 const FIX_TEXT = 0xa0
@@ -22,7 +22,7 @@ let view: DataView = new DataView(new ArrayBuffer(0))
 let at = 0
 
 /**
- * The frame that a usual `track` in MessagePack holds; undefined for everything else, right or wrong.
+ * The frame of a usual `track` in MessagePack; undefined for everything else, valid or not.
  * @param message not kept
  */
 export function scanMsgpackTrack(message: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined {
@@ -33,7 +33,7 @@ export function scanMsgpackTrack(message: Buffer, stamp: Stamp, senders: Senders
   return readFrame(stamp) && at === message.length ? draft.endFrame(stamp, senders) : undefined
 }
 
-/** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */
+/** Each of these functions moves {@link at} past what it reads, and returns false if it finds something else. */
 function readFrame(stamp: Stamp): boolean {
   let seen = 0
   for (let left = readLength(FIX_MAP, MAP_16); left > 0; left--) {
@@ -90,7 +90,7 @@ function readUpdate(): boolean {
   return true
 }
 
-/** How many members a map or list has; 0 also where there is none. */
+/** How many members a map or list has; also 0 if there is none. */
 function readLength(fixed: number, long: number): number {
   const byte = bytes[at++]!
   if ((byte & 0xf0) === fixed) return byte & 15
@@ -99,7 +99,7 @@ function readLength(fixed: number, long: number): number {
   return view.getUint16(at - 2)
 }
 
-/** The number of a name; 0 for one that is not known. */
+/** The number of a name; 0 if it is unknown. */
 function readName(names: typeof updateFields): number {
   const length = readTextLength()
   if (length < 0) return 0
@@ -115,7 +115,7 @@ function readText(): string | undefined {
   return hash < 0 ? undefined : texts.find(bytes, at - length, at, hash)
 }
 
-/** The bytes of a text, all of which are there; −1: it is none. */
+/** The length of a text in bytes, all of which are in the message; −1 if it is no text. */
 function readTextLength(): number {
   const byte = bytes[at++]!
   let length = -1
@@ -128,7 +128,7 @@ function readTextLength(): number {
   return at + length <= bytes.length ? length : -1
 }
 
-/** A number of any form; NaN for anything else. */
+/** A number in any form; NaN for anything else. */
 function readNumber(): number {
   const byte = bytes[at++]!
   if (byte < 0x80) return byte
@@ -161,7 +161,7 @@ function readNumber(): number {
   }
 }
 
-/** Bytes of a number behind its first; 0: it is none. */
+/** How many bytes of a number follow its first; 0 if it is no number. */
 function numberBytes(byte: number): number {
   switch (byte) {
     case 0xcc:

@@ -48,7 +48,7 @@ let view: DataView = new DataView(new ArrayBuffer(0))
 let at = 0
 
 /**
- * The frame that a usual `track` in protobuf holds; undefined for everything else, right or wrong.
+ * The frame of a usual `track` in protobuf; undefined for everything else, valid or not.
  * @param message not kept
  */
 export function scanProtobufTrack(message: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined {
@@ -60,7 +60,7 @@ export function scanProtobufTrack(message: Buffer, stamp: Stamp, senders: Sender
   return readTrack(stamp) ? draft.endFrame(stamp, senders) : undefined
 }
 
-/** Each of these leaves {@link at} behind what it has read, and answers false where that is not what it reads. */
+/** Each of these functions moves {@link at} past what it reads, and returns false if it finds something else. */
 function readTrack(stamp: Stamp): boolean {
   let seen = 0
   while (at < bytes.length) {
@@ -141,7 +141,7 @@ function readText(): string | undefined {
   return hash < 0 ? undefined : texts.find(bytes, at - length, at, hash)
 }
 
-/** A number of up to 49 bits, which is all that a double holds exactly in whole groups; NaN for anything else. */
+/** A number of up to 49 bits, the most whole groups that a double holds exactly; NaN for anything else. */
 function readVarint(): number {
   let value = 0
   for (let scale = 1; scale < 2 ** 49; scale *= 128) {

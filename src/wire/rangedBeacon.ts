@@ -3,7 +3,7 @@ import { beaconKey, type RangedBeacon } from '../model/beacon.ts'
 
 const Identifier = Type.Union([Type.String({ maxLength: 256 }), Type.Number()])
 
-/** One of the `beacons` of a track: what an SDK's scan found. Android and iOS write major and minor as text. */
+/** One of the `beacons` of a track, as an SDK's scan found it. Android and iOS write major and minor as text. */
 export const RangedBeaconBody = Type.Object({
   type: Type.Optional(
     Type.String({
@@ -19,7 +19,7 @@ export const RangedBeaconBody = Type.Object({
   rssi: Type.Optional(Type.Number({ description: 'Signal strength in dBm; not used.' })),
 })
 
-/** What the scan found, each beacon once. */
+/** The results of a scan, each beacon once. */
 export function rangedBeacons(bodies: readonly Static<typeof RangedBeaconBody>[]): RangedBeacon[] {
   const beacons = new Map<string, RangedBeacon>()
   for (const body of bodies) {
@@ -29,7 +29,7 @@ export function rangedBeacons(bodies: readonly Static<typeof RangedBeaconBody>[]
   return [...beacons.values()]
 }
 
-/** Undefined where it is of another type or lacks an identifier: no beacon can be meant. */
+/** Undefined if it has another type or lacks an identifier, because then it can match no beacon. */
 function rangedBeacon(body: Static<typeof RangedBeaconBody>): RangedBeacon | undefined {
   const { uuid, major, minor, uid, instance } = body
   const type = body.type?.toLowerCase() ?? (uid === undefined ? 'ibeacon' : 'eddystone')

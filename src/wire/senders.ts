@@ -4,7 +4,7 @@ import { ANONYMOUS } from '../model/device.ts'
 import type { Stamp } from './trackSchema.ts'
 import { FIELD } from './updateFields.ts'
 
-/** Fields of an update that make its sender. */
+/** Fields of an update that make up its sender. */
 export const SENDER_FIELDS =
   FIELD.deviceId |
   FIELD.userId |
@@ -15,46 +15,46 @@ export const SENDER_FIELDS =
   FIELD.deviceModel
 
 /**
- * Sets of {@link WAYS} places. Of a set that more senders fall into, each is made anew nearly every time: of 100,000 senders
- * 0.8 % here, 7 % in half as many sets.
+ * Sets of {@link WAYS} places. Senders that share an overfull set are built again for nearly every update: 0.8 % of
+ * 100,000 senders here, 7 % with half as many sets.
  */
 const SETS = 1 << 17
 const WAYS = 4
 
-/** Bytes, about, of all senders that are kept: half a million usual ones. Texts may be long, and senders choose them. */
+/** Approximate bytes of all cached senders: half a million usual ones. Clients choose the texts, which may be long. */
 const MAX_KEPT_BYTES = 256 * 1024 * 1024
-/** What one takes beside the characters of its texts, about. */
+/** Approximate bytes of a sender besides the characters of its texts. */
 const SENDER_BYTES = 320
 
-/** Places of a sender's texts, as a shift: one for each bit of {@link FIELD}. */
+/** log2 of the places for a sender's texts: one for each bit of {@link FIELD}. */
 const PLACES = 4
-/** Updates whose texts are held at once. */
+/** Updates whose texts can be held at once. */
 const MAX_UPDATES = 1000
-/** Fewer are not worth a pass of their own. */
+/** Fewer updates are not worth a pass of their own. */
 const FEW = 4
 const NO_BYTES = Buffer.alloc(0)
 const MAX_HASH = 0x7fffffff
 
-/** Texts of updates where they stand in the bytes that they came in, by update and field. */
+/** Texts of updates as positions in the received bytes, by update and field. */
 export class SenderTexts {
   bytes: Buffer = NO_BYTES
   /** How many updates there are. */
   count = 0
-  /** By update: of {@link SENDER_FIELDS}, those that are there; empty texts for "nobody" are not. */
+  /** By update: which of {@link SENDER_FIELDS} it has. Empty texts, which mean "nobody", do not count. */
   readonly named = new Int32Array(MAX_UPDATES)
-  /** By update: of all of them, 31 bits. */
+  /** By update: the hash of all its texts, 31 bits. */
   readonly hashes = new Int32Array(MAX_UPDATES)
-  /** By update and the bit's place in {@link FIELD}. */
+  /** By update and the field's bit number in {@link FIELD}. */
   readonly starts = new Int32Array(MAX_UPDATES << PLACES)
   readonly ends = new Int32Array(MAX_UPDATES << PLACES)
 
-  /** Those of other bytes. */
+  /** Starts with other bytes. */
   beginSenders(bytes: Buffer): void {
     this.bytes = bytes
     this.count = 0
   }
 
-  /** Of the next update; false where there is no room for one. */
+  /** Starts the next update; false if there is no room for one. */
   beginSender(): boolean {
     if (this.count === MAX_UPDATES) return false
     this.named[this.count] = 0
@@ -64,9 +64,9 @@ export class SenderTexts {
   }
 
   /**
-   * A text of printable ASCII characters, once for an update.
+   * A text of printable ASCII characters, at most once per update and field.
    * @param field one of {@link SENDER_FIELDS}
-   * @param hash of the text, as texts.ts makes it
+   * @param hash of the text, as texts.ts computes it
    */
   name(field: number, start: number, end: number, hash: number): void {
     const update = this.count - 1
@@ -74,7 +74,7 @@ export class SenderTexts {
     this.named[update]! |= field
     this.starts[(update << PLACES) + place] = start
     this.ends[(update << PLACES) + place] = end
-    // In whatever order the fields come.
+    // Independent of the order of the fields.
     this.hashes[update] = (this.hashes[update]! + Math.imul(hash, 2 * place + 1)) & MAX_HASH
   }
 }
@@ -83,38 +83,42 @@ export class SenderTexts {
 type Origin = Pick<Stamp, 'scope' | 'ip'>
 
 /**
- * Senders by what they sent, of one host, so that the next update of one finds it without a text being made of the bytes. A sender
- * that is not met for long gives its place to another; then it is made anew.
+ * The cache of a host's senders by the bytes that they sent, so that the next update of a sender finds it without
+ * creating a string. A sender that has not been seen for long gives up its place to another, and is built again when
+ * it returns.
  *
- * The naive way looks for one update's sender after the other, and for each of a hundred thousand waits for the memory five
- * times: for the hash, the place, the sender and both ends of its longest text. Here those of a frame are looked for together,
- * step by step, and the waits of a step overlap, because none of its loads hangs on another or on a branch that is taken
- * by what was loaded.
+ * The naive way looks up the senders one by one, and with a hundred thousand of them each look-up waits for memory
+ * five times: for the hash, the place, the sender and both ends of its longest text. Here the senders of a frame are
+ * looked up together, step by step. The waits of a step overlap, because none of its loads depends on another load,
+ * or on a branch that depends on one.
  */
 export class Senders {
   readonly #maxBytes: number
-  /** Of those that are kept, about. */
+  /** Approximate bytes of the cached senders. */
   #bytes = 0
   readonly #hashes = new Int32Array(SETS * WAYS)
   readonly #kept: (Sender | undefined)[] = []
-  /** By set: the place that is given away next. */
+  /** By set: the place that is replaced next. */
   readonly #oldest = new Uint8Array(SETS)
-  /** By update: who sent it, as far as its hash tells. */
+  /** By update: its probable sender, judging by the hash. */
   readonly #likely: (Sender | undefined)[] = Array.from({ length: MAX_UPDATES })
   readonly #places = new Int32Array(MAX_UPDATES)
-  /** Of no meaning: what is loaded for the cache alone goes here, or the compiler would leave the loads out. */
+  /**
+   * Has no meaning: it receives values that are loaded only to bring them into the cache, so that the compiler keeps
+   * the loads.
+   */
   touched = 0
 
   constructor(maxBytes = MAX_KEPT_BYTES) {
     this.#maxBytes = maxBytes
   }
 
-  /** Bytes, about, that are kept. */
+  /** Approximate bytes of the cached senders. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Gives each update the sender that says just this; false where the texts of one are no sender's. */
+  /** Gives each update the sender with exactly these texts; false if the texts of one are not valid for a sender. */
   findAll(texts: SenderTexts, origin: Origin, updates: readonly { sender: Sender }[]): boolean {
     const { count } = texts
     const likely = this.#likely
@@ -130,7 +134,7 @@ export class Senders {
     return true
   }
 
-  /** The sender that says just this; undefined where the texts are no sender's. */
+  /** The sender with exactly these texts; undefined if they are not valid for a sender. */
   find(texts: SenderTexts, update: number, origin: Origin): Sender | undefined {
     const hash = texts.hashes[update]!
     const set = setOf(hash)
@@ -143,11 +147,11 @@ export class Senders {
     const made = senderOf(texts, update, origin)
     if (made === undefined) return undefined
     const place = first + (this.#oldest[set]!++ & (WAYS - 1))
-    // A list of which each place is filled in turn has no holes to look through.
+    // Filling every place in turn keeps the array free of holes.
     while (this.#kept.length <= place) this.#kept.push(undefined)
     this.#bytes += bytesOf(made) - bytesOf(this.#kept[place])
     if (this.#bytes > this.#maxBytes) {
-      // To begin anew costs each sender as much as its first update did.
+      // After clearing, each sender costs as much as its first update did.
       this.#kept.fill(undefined)
       this.#bytes = bytesOf(made)
     }
@@ -156,7 +160,7 @@ export class Senders {
     return made
   }
 
-  /** Notes who has likely sent each, and brings what is to be compared into the cache. */
+  /** Finds the probable sender of each update, and loads what will be compared into the cache. */
   #fetch({ hashes, count }: SenderTexts): void {
     const all = this.#hashes
     const kept = this.#kept
@@ -182,7 +186,7 @@ export class Senders {
   }
 }
 
-/** Of an update whose sender has not been looked for. */
+/** For an update whose sender has not been looked up. */
 export const NOBODY: Sender = {
   scope: -1,
   deviceId: '',
@@ -197,12 +201,12 @@ export const NOBODY: Sender = {
   hint: -1,
 }
 
-/** The low bits of FNV-1a are its worst. */
+/** The low bits of FNV-1a are the weakest. */
 function setOf(hash: number): number {
   return (hash ^ (hash >>> 16)) & (SETS - 1)
 }
 
-/** 1 for zero and 0 for all else, without a branch. */
+/** 1 for zero and 0 otherwise, without a branch. */
 function isZero(word: number): number {
   return ((word | -word) >>> 31) ^ 1
 }

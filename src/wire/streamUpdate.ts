@@ -1,11 +1,11 @@
 import type { DeviceType, Sender, Update } from '../model/update.ts'
 
 /**
- * An update as a stream or a gateway brings it: what is new in it, and the sender for the rest. A plain object of all fields would
- * be twice as large, and its texts would be made anew for each update.
+ * An update from a stream or a gateway: its own fields, and the sender for the others. A plain object of all fields
+ * would be twice as large, and would need new strings for each update.
  */
 export class StreamUpdate implements Update {
-  /** Of updates of a frame it is found when all of it has been read. */
+  /** For updates of a frame, the sender is looked up when the whole frame has been read. */
   sender: Sender
   readonly latitude: number
   readonly longitude: number
@@ -14,7 +14,7 @@ export class StreamUpdate implements Update {
   readonly stopped: boolean
   readonly updatedAt: number | undefined
   readonly receivedAt: number
-  /** Those of the frame are given to updates that have none, when all of it has been read. */
+  /** Updates without a stream and sequence of their own get the frame's, when the whole frame has been read. */
   stream: string | undefined
   sequence: number | undefined
 

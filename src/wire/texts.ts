@@ -1,22 +1,22 @@
-/** Texts that are kept: few enough to stay in the processor's cache. */
+/** Cached texts: few enough to stay in the processor's cache. */
 const SLOTS = 4096
-/** Ids of devices are longer, and as many as there are devices: looking for one costs more than making it. */
+/** Device ids are longer, and there are as many as devices. Looking one up costs more than creating it. */
 const MAX_KEPT_LENGTH = 16
 
-/** Begins the hash of a text (FNV-1a). */
+/** The initial hash of a text (FNV-1a). */
 export const FIRST_HASH = 0x811c9dc5
 
-/** Goes on with the hash of a text; printable ASCII characters only. */
+/** Adds a character to the hash of a text; printable ASCII only. */
 export function nextHash(hash: number, byte: number): number {
   return Math.imul(hash ^ byte, 0x01000193)
 }
 
-/** The hash of a text, 31 bits, out of what {@link nextHash} has made of all its characters. */
+/** The final hash of a text, 31 bits, from what {@link nextHash} computed over all its characters. */
 export function endHash(hash: number): number {
   return hash & 0x7fffffff
 }
 
-/** The hash of a text, 31 bits; −1 where one is no printable ASCII character. */
+/** The hash of a text, 31 bits; −1 if a character is not printable ASCII. */
 export function hashText(bytes: Buffer, start: number, end: number): number {
   let hash = FIRST_HASH
   for (let i = start; i < end; i++) {
@@ -28,21 +28,21 @@ export function hashText(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Makes texts of bytes and keeps the short ones, because senders send the same few names over and over: a text that
- * exists needs no memory and no garbage collection. Of two texts that share a slot, it holds the later one.
+ * Creates strings from bytes and caches the short ones, because clients send the same few names over and over. A
+ * cached string needs no memory and no garbage collection. If two texts share a slot, the later one stays.
  */
 class Texts {
   readonly #kept: (string | undefined)[] = Array.from({ length: SLOTS })
 
   /**
-   * The text of `bytes` from `start` to `end`, printable ASCII characters all.
+   * The text of `bytes` from `start` to `end`, which must be printable ASCII.
    * @param hash of the text
    */
   find(bytes: Buffer, start: number, end: number, hash: number): string {
     const length = end - start
     if (length === 0) return ''
     if (length > MAX_KEPT_LENGTH) return bytes.toString('latin1', start, end)
-    // The low bits of this hash are its worst.
+    // The low bits of this hash are the weakest.
     const slot = (hash ^ (hash >>> 15)) & (SLOTS - 1)
     const kept = this.#kept[slot]
     if (kept !== undefined && kept.length === length && isSame(kept, bytes, start)) return kept
@@ -55,5 +55,5 @@ function isSame(text: string, bytes: Buffer, start: number): boolean {
   return true
 }
 
-/** One for all of the process. */
+/** One cache for the process. */
 export const texts = new Texts()

@@ -6,13 +6,13 @@ import { FIELD } from './updateFields.ts'
 import type { TrackFrame } from './trackFrame.ts'
 
 /**
- * The fast way for the usual frame: a scanner of each encoding fills a draft field by field, straight from the bytes,
- * and the draft makes the update. Whatever is unusual, wrong, or of another kind, is left to the decoder and its
- * schemas; what comes out is the same (test/wire/scanners.test.ts).
+ * The fast path for usual frames: each encoding's scanner fills a draft field by field from the bytes, and the draft
+ * makes the update. Anything unusual, invalid or of another kind is left to the decoder and its schemas. The result
+ * is the same (test/wire/scanners.test.ts).
  *
- * The naive way makes an object of each update, walks it twice for what JSON can smuggle in and for the schema, and then
- * makes the update of it, each of its texts anew. Here texts stay bytes: what one update of a device after the other says
- * in the same words finds its sender.
+ * The naive way creates an object for each update, walks it twice, once to check the JSON structure and once for the
+ * schema, and then builds the update from it with new strings. Here texts stay bytes, and updates of a device that
+ * repeat the same texts find its sender by them.
  */
 
 const MUST_HAVE = FIELD.deviceId | FIELD.latitude | FIELD.longitude
@@ -22,12 +22,12 @@ const MAY_BE_NOBODY = FIELD.userId | FIELD.installId
 const MAX_UPDATES = 1000
 const MAX_NAME = 256
 const MAX_SHORT_NAME = 64
-/** Smaller Unix times are seconds. */
+/** Smaller Unix times are in seconds. */
 const FIRST_MILLISECONDS = 1e11
 /** The end of the year 9999. */
 const LAST_MILLISECONDS = 253_402_300_799_999
 
-/** A frame, and one of its updates, while a scanner is at it. Setters answer whether the usual way is left. */
+/** A frame and one of its updates, while a scanner reads it. Setters return false if the fast path does not apply. */
 export class TrackDraft extends SenderTexts {
   id = 0
   events = false
@@ -44,7 +44,7 @@ export class TrackDraft extends SenderTexts {
   #stream: string | undefined
   #sequence: number | undefined
 
-  /** @param bytes of the frame; kept until the next */
+  /** @param bytes of the frame; kept until the next frame */
   beginFrame(bytes: Buffer): void {
     this.beginSenders(bytes)
     this.id = 0
@@ -54,12 +54,12 @@ export class TrackDraft extends SenderTexts {
     this.#updates = []
   }
 
-  /** @param bytes of an update that comes alone; kept until the next */
+  /** @param bytes of a single update; kept until the next one */
   beginBody(bytes: Buffer): void {
     this.beginSenders(bytes)
   }
 
-  /** False where a frame has no room for another. */
+  /** False if there is no room for another update. */
   beginUpdate(): boolean {
     if (!this.beginSender()) return false
     this.#seen = 0
@@ -75,14 +75,14 @@ export class TrackDraft extends SenderTexts {
   /**
    * A text of printable ASCII characters.
    * @param field a number of {@link FIELD}
-   * @param hash of the text, as texts.ts makes it
+   * @param hash of the text, as texts.ts computes it
    */
   text(field: number, start: number, end: number, hash: number): boolean {
     const length = end - start
     if ((this.#seen & field) !== 0 || length > MAX_NAME) return false
     this.#seen |= field
     if ((field & SENDER_FIELDS) !== 0) {
-      // An empty text is what logged-out apps send for "nobody".
+      // Logged-out apps send an empty text for "nobody".
       if (length === 0 && (field & MAY_BE_NOBODY) !== 0) return true
       this.name(field, start, end, hash)
       return true
@@ -140,7 +140,7 @@ export class TrackDraft extends SenderTexts {
     return true
   }
 
-  /** The update that came alone; undefined where it is not whole, or out of its bounds. */
+  /** The single update; undefined if it is incomplete or out of range. */
   endBody(stamp: Stamp, senders: Senders): StreamUpdate | undefined {
     const update = this.#update(stamp)
     if (update === undefined) return undefined
@@ -150,7 +150,7 @@ export class TrackDraft extends SenderTexts {
     return update
   }
 
-  /** Without its sender; undefined where it is not whole, or out of its bounds. */
+  /** Without its sender; undefined if it is incomplete or out of range. */
   #update(stamp: Stamp): StreamUpdate | undefined {
     const seen = this.#seen
     if ((seen & MUST_HAVE) !== MUST_HAVE) return undefined
@@ -172,7 +172,7 @@ export class TrackDraft extends SenderTexts {
     )
   }
 
-  /** The frame; undefined where it is not whole, or out of its bounds. */
+  /** The frame; undefined if it is incomplete or out of range. */
   endFrame(stamp: Stamp, senders: Senders): TrackFrame | undefined {
     const { id, stream, sequence, events: wantsEvents } = this
     const updates = this.#updates
@@ -202,10 +202,10 @@ function isFarAhead(time: number, { receivedAt }: Stamp): boolean {
   }
 }
 
-/** What each place of an ISO date in UTC with milliseconds holds: `2026-11-20T04:21:00.123Z`; 0 is a digit. */
+/** What each position of an ISO date in UTC with milliseconds must be: `2026-11-20T04:21:00.123Z`; 0 is a digit. */
 const ISO_FORM = '0000-00-00T00:00:00.000Z'
 
-/** Epoch milliseconds; undefined for every other form, and for dates that no calendar has. */
+/** Epoch milliseconds; undefined for every other form, and for dates that do not exist. */
 function timeOfText(bytes: Buffer, start: number, end: number): number | undefined {
   if (end - start !== ISO_FORM.length) return undefined
   for (let i = 0; i < ISO_FORM.length; i++) {
@@ -219,7 +219,7 @@ function timeOfText(bytes: Buffer, start: number, end: number): number | undefin
   const hour = digits(11)
   const minute = digits(14)
   const second = digits(17)
-  // Days that only some months have, leap seconds and early years are for the other way.
+  // Days that only some months have, leap seconds and early years are left to the slow path.
   if (year < 1970 || day < 1 || day > 28 || hour > 23 || minute > 59 || second > 59) return undefined
   const month = digits(5)
   if (month < 1 || month > 12) return undefined

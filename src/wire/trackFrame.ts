@@ -11,7 +11,7 @@ const MAX_UPDATES = 1000
 
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
 
-/** The message `track`. Its updates are looked at one by one: what is wrong with one does not concern the others. */
+/** The message `track`. Its updates are checked one by one, so that an error in one does not affect the others. */
 const TrackMessage = Type.Object({
   id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   updates: Type.Array(Type.Any(), { minItems: 1, maxItems: MAX_UPDATES }),
@@ -23,23 +23,23 @@ const TrackMessage = Type.Object({
 const frames = new Validator(TrackMessage)
 const bodies = new Validator(TrackBody)
 
-/** An update of a frame that is not good. */
+/** An invalid update of a frame. */
 export interface UpdateRefusal {
-  /** Its place in the frame. */
+  /** Its index in the frame. */
   readonly index: number
   readonly error: ApiError
 }
 
-/** A decoded message, whose fields are still unchecked. */
+/** A decoded message whose fields are not checked yet. */
 type Message = Readonly<Record<string, unknown>>
 
-/** A frame of updates, read. */
+/** A parsed frame of updates. */
 export interface TrackFrame {
   readonly id: number
-  /** Whether its acknowledgement is to carry the events. */
+  /** Whether its acknowledgement should contain the events. */
   readonly wantsEvents: boolean
   readonly updates: readonly Update[]
-  /** The places of {@link updates} in the frame; absent: they are all, in their order. */
+  /** The indexes of {@link updates} in the frame; absent if these are all of them, in order. */
   readonly places?: readonly number[]
   readonly refusals?: readonly UpdateRefusal[]
 }
@@ -56,8 +56,8 @@ export function frameId({ id }: Message): number {
 }
 
 /**
- * Reads a frame whose updates are still unchecked.
- * @throws ApiError 400 for what is wrong with the frame as a whole
+ * Reads a frame whose updates are not checked yet.
+ * @throws ApiError 400 for errors that concern the whole frame
  */
 export function readTrack(message: Message, stamp: Stamp): TrackFrame {
   frames.check(message)

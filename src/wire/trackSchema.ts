@@ -8,13 +8,13 @@ import { RangedBeaconBody, rangedBeacons } from './rangedBeacon.ts'
 
 /** More than a phone can hear. */
 const MAX_BEACONS = 1000
-/** Of the state that an anonymous client carries itself. */
+/** Part of the state that an anonymous client keeps itself. */
 const MAX_STAYS = 10_000
 
 const DEFAULT_NEARBY_GEOFENCES = 10
 const MAX_NEARBY_GEOFENCES = 100
 
-/** The body of POST /v1/track, and of each item of a replay. What SDKs send beyond it is ignored. */
+/** The body of POST /v1/track, and of each item of a replay. Other fields that SDKs send are ignored. */
 export const TrackBody = Type.Object(
   {
     deviceId: Name(
@@ -107,10 +107,10 @@ export const TrackBody = Type.Object(
 
 export type TrackBody = Static<typeof TrackBody>
 
-/** How far ahead of the server a device's clock may be, and how old a location that tells its age. */
+/** How far a device's clock may be ahead of the server, and how old a location with a known age may be. */
 const DAY_MS = 24 * 3_600_000
 
-/** What of a request the update is stamped with. */
+/** The parts of a request that are added to the update. */
 export interface Stamp {
   readonly scope: ScopeId
   readonly ip: string
@@ -120,9 +120,9 @@ export interface Stamp {
 }
 
 /**
- * The update that a checked body stands for.
- * @param at goes before parameter names in messages: `replays.3.`, or nothing
- * @throws ApiError 400 for what a schema cannot say
+ * The update of a checked body.
+ * @param at prefix of parameter names in messages, such as `replays.3.`, or empty
+ * @throws ApiError 400 for what a schema cannot express
  */
 export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
   if (body.accuracy === undefined && !stamp.fromSdk && body.sdkVersion === undefined)
@@ -132,7 +132,7 @@ export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
   return {
     scope: stamp.scope,
     deviceId: body.deviceId,
-    // An empty text is what logged-out apps send for "nobody".
+    // Logged-out apps send an empty text for "nobody".
     userId: body.userId || undefined,
     installId: body.installId || undefined,
     latitude: body.latitude,
@@ -157,7 +157,9 @@ export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
   }
 }
 
-/** How many geofences the answer is to list, 0 to {@link MAX_NEARBY_GEOFENCES}; 0 where the body does not ask for them. */
+/**
+ * How many geofences the response should list, 0 to {@link MAX_NEARBY_GEOFENCES}; 0 if the body does not ask for any.
+ */
 export function nearbyGeofencesLimit({
   nearbyGeofences,
   nearbyGeofencesLimit: limit = 0,
@@ -167,7 +169,7 @@ export function nearbyGeofencesLimit({
     (typeof nearbyGeofences === 'string' && /^(?:false|0|no|none)$/i.test(nearbyGeofences))
   )
     return 0
-  // SDKs send their tracking options as they are, and some of those say 0.
+  // SDKs send their tracking options unchanged, and some of those are 0.
   return limit < 1 ? DEFAULT_NEARBY_GEOFENCES : Math.min(Math.floor(limit), MAX_NEARBY_GEOFENCES)
 }
 
@@ -181,14 +183,14 @@ function timeOf(body: TrackBody, replayed: boolean, receivedAt: number, at: stri
     param = `${at}updatedAt`
     time = parseDate(param, body.updatedAt)
   } else {
-    // The age does not depend on the device's clock being right; what is no age is not trusted.
+    // The age does not depend on the device's clock. An invalid age is ignored.
     const age = body.updatedAtMsDiff
     return age !== undefined && age >= 0 && age <= DAY_MS ? receivedAt - Math.round(age) : undefined
   }
   return notFarAhead(param, time, receivedAt)
 }
 
-/** @throws ApiError 400 for a time that no clock which is merely wrong can tell */
+/** @throws ApiError 400 for a time that cannot come from a clock that is merely wrong */
 export function notFarAhead(param: string, time: number, receivedAt: number): number {
   if (time > receivedAt + DAY_MS) throw badParam(param, 'Must not be more than 24 hours in the future.')
   return time
