@@ -2,7 +2,7 @@ import type { Intake } from '../actor/port.ts'
 import type { KeyedBound, Share } from '../runtime/keyedBound.ts'
 import { FairQueue, type Waiting } from './fairQueue.ts'
 
-/** A message that waits for its turn, or the gap where some were refused. */
+/** A message that waits for its turn, or a gap where messages were refused. */
 export interface WaitingMessage extends Waiting {
   /** Undefined for a gap. */
   readonly message: Buffer | undefined
@@ -10,29 +10,30 @@ export interface WaitingMessage extends Waiting {
   readonly receivedAt: number
 }
 
-/** Whose messages wait. */
+/** The connection whose messages wait. */
 export interface AdmissionClient {
   readonly keyName: string
-  /** What waits of it, counted while it waits. */
+  /** Its share of the waiting bytes. */
   readonly waiting: Share
-  /** Its next message has its turn. */
+  /** Called when it is its next message's turn. */
   turn(message: WaitingMessage): void
 }
 
 /**
- * Bytes of messages that are read in one turn of the event loop: some milliseconds. What a socket has more is set aside, or
- * uWebSockets.js would go on reading from it for as long as its sender is faster than we are, and nobody else has a turn.
+ * Bytes of messages that are read in one turn of the event loop: a few milliseconds. The rest of a socket's messages
+ * is queued. Otherwise uWebSockets.js would keep reading from it for as long as its client is faster than the server,
+ * and block everything else.
  */
 const TURN_BYTES = 512 * 1024
-/** How long to wait for room, milliseconds, where no stream is told of it. */
+/** Milliseconds until the next attempt to find room, because streams are not notified of it. */
 const ROOM_WAIT_MS = 2
 
 /**
- * Lets messages of streams in: at once while there is little to do, else keys and streams take turns (fairQueue.ts). What waits
- * is bytes as they came, in front of everything: whoever sends within its share, and every request by HTTP, has only those
- * updates before it that the actors take in a moment.
+ * Admits messages of streams: immediately while there is little to do, otherwise keys and streams take turns
+ * (fairQueue.ts). Waiting messages stay undecoded bytes in front of everything else. So a client within its share,
+ * and every HTTP request, waits only for the updates that the actors process in a moment.
  *
- * Owns: the order in which messages of different streams are read. Those of one stream stay in theirs.
+ * Owns: the order in which messages of different streams are read. Messages of one stream stay in order.
  */
 export class Admission {
   readonly #intake: Pick<Intake, 'hasRoom'>
@@ -43,13 +44,13 @@ export class Admission {
   #isTurnOver = true
   #isTimed = false
 
-  /** @param bound of the bytes that wait */
+  /** @param bound of the waiting bytes */
   constructor(intake: Pick<Intake, 'hasRoom'>, bound: KeyedBound) {
     this.#intake = intake
     this.#bound = bound
   }
 
-  /** Bytes that wait. */
+  /** Bytes of waiting messages. */
   get waitingBytes(): number {
     return this.#bound.used
   }
@@ -58,27 +59,27 @@ export class Admission {
     return this.#bound.share(key)
   }
 
-  /** Whether a message of so many bytes may be read now; then it counts as read. */
+  /** Whether a message of this many bytes may be read now. If so, it counts as read. */
   passes(bytes: number): boolean {
     if (!this.#queue.isEmpty || this.#spent >= TURN_BYTES || !this.#intake.hasRoom) return false
     this.#spend(bytes)
     return true
   }
 
-  /** @param bytes may be gone when this returns */
+  /** @param bytes may become invalid after this returns */
   push(client: AdmissionClient, bytes: Uint8Array | undefined, cost: number, receivedAt: number): void {
     const message = bytes && Buffer.from(bytes)
     this.#queue.push(client.keyName, client, { message, bytes: cost, receivedAt })
     this.#later()
   }
 
-  /** Forgets what waits of the client. */
+  /** Drops the client's waiting messages. */
   leave(client: AdmissionClient): void {
     this.#queue.remove(client.keyName, client)
     client.waiting.release(client.waiting.used)
   }
 
-  /** There may be room. */
+  /** Called when there may be room. */
   readonly pump = (): void => {
     while (!this.#queue.isEmpty && this.#spent < TURN_BYTES && this.#intake.hasRoom) {
       const { owner, item } = this.#queue.next()!
@@ -102,7 +103,7 @@ export class Admission {
     this.pump()
   }
 
-  /** The next turn of the loop comes by itself where this one has had its bytes. */
+  /** If this turn's bytes are used up, the next turn of the loop comes by itself. */
   #later(): void {
     if (!this.#isTurnOver || this.#isTimed) return
     this.#isTimed = true

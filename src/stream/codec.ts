@@ -3,7 +3,7 @@ import type { RawMessage } from './messages.ts'
 
 /**
  * A decoded object as a message.
- * @throws ApiError 400 where it has no type
+ * @throws ApiError 400 if it has no type
  */
 export function rawMessage(value: Record<string, unknown>): RawMessage {
   if (typeof value.type !== 'string') {

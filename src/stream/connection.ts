@@ -35,16 +35,16 @@ import { rotate } from './rotation.ts'
 
 /** Bytes of frames that are not durable yet, per connection. */
 const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024
-/** What a frame takes beside its bytes. */
+/** Memory for a frame besides its bytes. */
 const FRAME_OVERHEAD_BYTES = 512
-/** A client that has left that much unread gets no more. One message may be larger. */
+/** A client with more unread bytes than this is sent nothing more. A single message may be larger. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024
 /** Seconds. */
 const BUSY_RETRY = 1
-/** How long a client that is to be told why the stream ends may take to read what comes before. */
+/** How long a client may take to read what was sent before the reason for the stream's end. */
 const FAREWELL_MS = 10_000
 
-/** What all connections of a server share. */
+/** Shared by all connections of a server. */
 export interface ConnectionParts {
   readonly intake: Pick<Intake, 'submit'>
   readonly quotas: RequestQuotas
@@ -53,19 +53,22 @@ export interface ConnectionParts {
   readonly senders: Senders
   readonly log: ErrorLog
   readonly maxMessageBytes: number
-  /** Whether the limit of updates per device holds. */
+  /** Whether the limit of updates per device applies. */
   readonly rateLimited: boolean
   /** By type of message. */
   readonly features: ReadonlyMap<string, FeatureEntry>
   readonly counters: StreamCounters
   readonly admission: Admission
-  /** What subscriptions and watches keep. */
+  /** Memory of subscriptions and watches. */
   readonly kept: KeyedBound
-  /** What clients have left unread. */
+  /** Bytes that clients have not read. */
   readonly unread: KeyedBound
-  /** Calls {@link Connection.flush} when all that became durable together has been told. */
+  /** Calls {@link Connection.flush} when all frames of the same commit have been reported. */
   flushSoon(connection: Connection): void
-  /** It takes and sends no more; its socket may stay for {@link FAREWELL_MS}, and is told of then. */
+  /**
+   * The connection stops reading and sending. Its socket may stay open for up to {@link FAREWELL_MS}, and `closed`
+   * follows.
+   */
   ended(code: number): void
   closed(connection: Connection): void
 }
@@ -75,7 +78,7 @@ export interface FeatureEntry {
   readonly validator: Validator
 }
 
-/** For metrics; all but `inFlight` only rise. */
+/** For metrics; all but `inFlight` only increase. */
 export interface StreamCounters {
   frames: number
   updates: number
@@ -85,7 +88,7 @@ export interface StreamCounters {
   inFlight: number
 }
 
-/** What an error is about. */
+/** What an error refers to. */
 type Subject = Pick<ErrorMessage, 'id' | 'subscription' | 'watch'>
 
 export class Connection implements StreamConnection, SocketReceiver, FrameOwner, KeyHolder, AdmissionClient {
@@ -105,21 +108,21 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   readonly #features = new Map<StreamFeatureKind, StreamFeature>()
   #socket: Socket | undefined
   #stopped = false
-  /** Nothing is sent any more. */
+  /** Nothing more is sent. */
   #ended = false
-  /** Sent once the client has read what is before it. */
+  /** The close frame, sent once the client has read everything before it. */
   #farewell: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | undefined
-  /** The reader is behind. */
+  /** The client has unread bytes. */
   #waits = false
-  /** Of the frame that comes next. */
+  /** The id of the next frame. */
   #nextId = 1
-  /** A frame was answered `busy`, and {@link #nextId} has not come again. */
+  /** A frame was answered with `busy`, and {@link #nextId} has not come again. */
   #busy = false
-  /** Frames that are not acknowledged; those before `#first` are. */
+  /** Frames; those before `#first` are acknowledged. */
   #frames: FrameReceipt[] = []
   #first = 0
   #inFlightBytes = 0
-  /** Behind what waits, frames were refused. */
+  /** Frames after the waiting ones were refused. */
   #hasGap = false
   #flushes = false
 
@@ -143,7 +146,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     return this.#waits ? (this.#socket?.getBufferedAmount() ?? 0) : 0
   }
 
-  /** No frame is taken any more. */
+  /** No more frames are accepted. */
   stopReading(): void {
     this.#stopped = true
   }
@@ -164,7 +167,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     }
     const { admission, clock } = this.#parts
     const receivedAt = clock.now()
-    // Node's buffers make texts faster; this is another view of the same bytes.
+    // Node's buffers decode texts faster. This is another view of the same bytes.
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     const size = bytes.length + FRAME_OVERHEAD_BYTES
     const held = this.#inFlightBytes + this.waiting.used
@@ -185,7 +188,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     }
   }
 
-  /** A frame for which there is no room, and that nobody is to take the time to read. */
+  /** Refuses a message for which there is no room, without decoding it. */
   #refuseUnread(bytes: Buffer): void {
     const id = this.codec.peekTrack(bytes)
     if (id === undefined) {
@@ -250,13 +253,13 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     return feature
   }
 
-  /** @param frame read, or still unchecked */
+  /** @param frame decoded, or not checked yet */
   #track(id: number, bytes: number, stamp: Stamp, frame: TrackFrame | RawMessage): void {
     if (!this.#isTurn(id)) return
     const { quotas } = this.#parts
     quotas.take(this.scope, stamp.receivedAt)
     const isTaken = this.#take('type' in frame ? this.#check(id, frame, stamp) : frame, bytes)
-    // It comes again, and is counted then.
+    // The client sends it again, and it counts then.
     if (!isTaken) quotas.giveBack(this.scope)
   }
 
@@ -264,13 +267,13 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     try {
       return readTrack(message, stamp)
     } catch (error) {
-      // It had its turn, and is done with.
+      // The frame has used its number, so it counts as handled.
       this.#tell(error, { id })
       return { id, wantsEvents: false, updates: [] }
     }
   }
 
-  /** Whether the frame may be taken now; if not, the client has been told. */
+  /** Whether it is this frame's turn; if not, the client has been told. */
   #isTurn(id: number): boolean {
     if (id === this.#nextId) return true
     if (id < this.#nextId || !this.#busy) {
@@ -280,7 +283,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     return false
   }
 
-  /** Whether the frame was taken; if not, the client has been told to send it again. */
+  /** Whether the frame was accepted; if not, the client has been told to send it again. */
   #take(frame: TrackFrame, frameBytes: number): boolean {
     const { counters, intake } = this.#parts
     const { id, updates, refusals = [] } = frame
@@ -302,7 +305,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
         return false
       }
     }
-    // To tell what is wrong with it was one message too many for a slow reader: nobody waits for it any more.
+    // The error messages were too much for a slow reader, and the stream has ended.
     if (this.#ended) return true
     this.#nextId = id + 1
     this.#busy = false
@@ -326,7 +329,10 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.send({ type: 'error', id, index, ...detailOf(error) })
   }
 
-  /** What was sent must come again from there on, in its order: as after any break of the connection. */
+  /**
+   * As after any disconnect, the client must send everything again, in order, from the first frame without an
+   * acknowledgement.
+   */
   updateUnanswered(): void {
     this.close(CLOSE.tryAgainLater, 'It is not known whether updates were applied. Send them again.')
   }
@@ -337,7 +343,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.#parts.flushSoon(this)
   }
 
-  /** Acknowledges the frames that are done, up to the first that is not. */
+  /** Acknowledges the finished frames up to the first unfinished one. */
   flush(): void {
     this.#flushes = false
     const frames = this.#frames
@@ -358,7 +364,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     }
   }
 
-  /** Tells the client what is wrong; of our own faults, only that there was one. */
+  /** Sends the client an error. Internal errors are reported without details. */
   #tell(error: unknown, subject: Subject): void {
     if (!(error instanceof ApiError)) {
       this.#parts.log.error({ err: error, ...subject }, 'stream message failed')
@@ -369,7 +375,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     if ((error as ApiError).code === 402) this.close(CLOSE.paymentRequired, (error as ApiError).message)
   }
 
-  /** What an error is about, as far as the message says it. */
+  /** What an error refers to, as far as the message tells. */
   #subject(message: RawMessage | undefined): Subject {
     if (message === undefined) return {}
     if (message.type === 'track') return Number.isSafeInteger(message.id) ? { id: message.id as number } : {}
@@ -397,7 +403,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     if (this.#socket!.send(message, this.codec.isBinary) === 0) this.#waits = true
   }
 
-  /** Whether more may wait for the reader; if not, that was the end of the stream. */
+  /** Whether the client may be sent more; if not, this has ended the stream. */
   #maySend(): boolean {
     if (this.#ended) return false
     if (!this.#waits || this.#socket!.getBufferedAmount() <= MAX_UNREAD_BYTES) return true
@@ -405,7 +411,10 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     return false
   }
 
-  /** Counts what waits for the reader; where all clients together leave too much, or those of one key, it is cut. */
+  /**
+   * Counts the client's unread bytes. If all clients together, or those of one key, have too many, the connection is
+   * cut.
+   */
   #countUnread(): void {
     if (!this.#waits) return
     const unread = this.#unread
@@ -415,8 +424,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   }
 
   /**
-   * Ends the stream. uWebSockets.js keeps what is not read, and the close frame behind it, for as long as the peer likes; so
-   * the socket is ended when that has been read, and cut when it takes too long.
+   * Ends the stream. uWebSockets.js keeps unread bytes and the close frame behind them for as long as the peer likes.
+   * So the socket is ended once they have been read, and cut if that takes too long.
    */
   close(code: number, reason: string): void {
     const socket = this.#socket
@@ -436,8 +445,9 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.#countUnread()
     if (this.#unread.used > 0) return
     this.#waits = false
-    // Not at once: a message of more than 16 KB that is sent from within uWebSockets.js's drain call, and does not fit
-    // again, is never drained (us_socket_write2 of uSockets does not note that it failed, so polling is stopped).
+    // Deferred, because a message of more than 16 KB that is sent from within uWebSockets.js's drain call, and does
+    // not fit again, is never drained (us_socket_write2 of uSockets does not note that it failed, so polling is
+    // stopped).
     setImmediate(() => {
       for (const feature of this.#features.values()) feature.drained()
       rotate(this.#features)
@@ -452,11 +462,11 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.#parts.closed(this)
   }
 
-  /** Takes and sends no more. */
+  /** Stops reading and sending. */
   #end(code: number): void {
     if (this.#ended) return
     this.#ended = this.#stopped = true
-    // What is in flight goes on; nobody is there to be told.
+    // Frames in flight still complete, but nobody is left to tell.
     this.#parts.counters.inFlight -= this.#frames.length - this.#first
     this.#frames = []
     this.#first = 0

@@ -1,23 +1,23 @@
-/** What waits for its turn. */
+/** An item that waits for its turn. */
 export interface Waiting {
-  /** What its turn costs. */
+  /** The cost of its turn. */
   readonly bytes: number
 }
 
-/** Bytes that a flow may have in each round. */
+/** Bytes that a flow may use in each round. */
 const QUANTUM = 64 * 1024
 
-/** Those who take turns, the next one first: keys, or the flows of a key. */
+/** A participant in the rounds: a key, or a flow of a key. */
 interface Member {
-  /** How many wait. */
+  /** How many of its items wait. */
   readonly count: number
-  /** Bytes that it may have before the next one's turn; below 0: it has had more, and waits for rounds. */
+  /** Bytes that it may use in this round. Below 0 it has used more, and must sit out rounds. */
   credit: number
 }
 
 class Flow<W extends Waiting> implements Member {
   credit = 0
-  /** Those before `first` have had their turn. */
+  /** Items before `first` have had their turn. */
   items: W[] = []
   first = 0
 
@@ -33,10 +33,11 @@ class Key<O, W extends Waiting> implements Member {
 }
 
 /**
- * Takes from many queues so that each has an equal share, whatever it is made of: first the keys, then the flows of each key
- * (deficit round robin, Shreedhar and Varghese 1995, twice; here a flow may overdraw its credit, and sits out for it).
+ * Takes from many queues so that each gets an equal share of bytes, first among the keys, then among the flows of
+ * each key: deficit round robin (Shreedhar and Varghese 1995) at both levels. Unlike there, a flow may overdraw its
+ * credit and then sits out rounds.
  *
- * So whoever asks for less than its share waits for one round of the others at most: a quantum and a message of each.
+ * So a flow that uses less than its share waits at most for one round of the others: a quantum and a message of each.
  */
 export class FairQueue<O, W extends Waiting> {
   readonly #keys = new Map<string, Key<O, W>>()
@@ -46,7 +47,7 @@ export class FairQueue<O, W extends Waiting> {
     return this.#count === 0
   }
 
-  /** Behind all that waits in the flow of this owner. */
+  /** Appends the item to the owner's flow. */
   push(key: string, owner: O, item: W): void {
     let ofKey = this.#keys.get(key)
     if (ofKey === undefined) this.#keys.set(key, (ofKey = new Key()))
@@ -57,7 +58,7 @@ export class FairQueue<O, W extends Waiting> {
     this.#count++
   }
 
-  /** Takes out what is next, and whose it is; undefined where nothing waits. */
+  /** Removes the next item and returns it with its owner; undefined if nothing waits. */
   next(): { readonly owner: O; readonly item: W } | undefined {
     if (this.#count === 0) return undefined
     const [, key] = nextOf(this.#keys)
@@ -70,12 +71,12 @@ export class FairQueue<O, W extends Waiting> {
     key.credit -= item.bytes
     flow.credit -= item.bytes
     key.count--
-    // What anybody has had too much is held against him as long as others wait.
+    // Overdrawn credit is remembered only while others wait.
     if (--this.#count === 0) this.#keys.clear()
     return { owner, item }
   }
 
-  /** Forgets what waits in the flow of this owner. */
+  /** Drops the waiting items of the owner's flow. */
   remove(key: string, owner: O): void {
     const ofKey = this.#keys.get(key)
     const flow = ofKey?.flows.get(owner)
@@ -88,8 +89,8 @@ export class FairQueue<O, W extends Waiting> {
 }
 
 /**
- * The first that has something and credit for it; those before it get their quantum, and go behind all others. Who has
- * nothing, and nothing to make up for, is forgotten.
+ * The first member that has items and credit. Members before it get a quantum and move to the end. A member without
+ * items and without overdrawn credit is dropped.
  */
 function nextOf<K, M extends Member>(members: Map<K, M>): readonly [K, M] {
   for (;;) {

@@ -5,7 +5,7 @@ import { scanJsonTrack } from '../wire/jsonScanner.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
 import type { Codec } from './port.ts'
 
-/** The members that begin a frame, in either order. */
+/** The members that start a frame, in either order. */
 const TRACK_HEAD = /^\{ ?"(?:type": ?"track", ?"id": ?(\d{1,15})|id": ?(\d{1,15}), ?"type": ?"track")[ ,}]/
 const PEEKED_BYTES = 64
 
@@ -34,7 +34,7 @@ export const jsonCodec: Codec = {
   },
 
   encode(message): string {
-    // Records are finished JSON: they are not written again.
+    // Records are JSON already, so they are not serialized again.
     switch (message.type) {
       case 'event':
         return `{"type":"event","subscription":${JSON.stringify(message.subscription)},"event":${message.event}}`
@@ -52,7 +52,7 @@ function ackText({ id, events, omittedEvents }: Extract<ServerMessage, { type: '
   return `{"type":"ack","id":${id},"events":[${events.join(',')}]${omitted}}`
 }
 
-/** What HTTP calls the body is the message here. */
+/** What is called the body in HTTP is the message here. */
 function ofMessage(error: unknown): unknown {
   if (!(error instanceof ApiError) || error.param !== 'body') return error
   return badParam('message', error.message.replace(/^body: /, ''))

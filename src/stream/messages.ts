@@ -1,22 +1,22 @@
 import type { EventFilter } from '../events/filter.ts'
 
 /**
- * The messages of a stream, as they are between the encodings and what handles them. Every encoding carries the same
- * ones; docs/guides/stream.md shows each as JSON.
+ * The messages of a stream, as the encodings exchange them with their handlers. Every encoding carries the same ones;
+ * docs/guides/stream.md shows each as JSON.
  *
- * What a client sends is checked against a schema by whoever handles it: until then its type is all that is known.
+ * The handler of a client's message checks it against a schema; before that, only its type is known.
  */
 
-/** A message of a client as an encoding gives it: `type` is a text, everything else is still unchecked. */
+/** A client's message after decoding: `type` is a text, everything else is unchecked. */
 export interface RawMessage {
   readonly type: string
   readonly [field: string]: unknown
 }
 
-/** A point as GeoJSON has it: longitude before latitude, degrees. */
+/** A GeoJSON point: longitude before latitude, in degrees. */
 export type Coordinates = readonly [longitude: number, latitude: number]
 
-/** What may be watched: `box` is west, south, east, north in degrees; radii are metres. */
+/** Areas that can be watched: `box` is west, south, east, north in degrees; radii are metres. */
 export type WatchedArea =
   | { readonly type: 'circle'; readonly center: Coordinates; readonly radius: number }
   | { readonly type: 'box'; readonly box: readonly [number, number, number, number] }
@@ -28,7 +28,7 @@ export interface SubscribeMessage {
   /** Chosen by the client. */
   readonly id: string
   readonly filter?: EventFilter
-  /** `now`, the `_id` of an event to go on after, or the `from` of a {@link SubscribedMessage}. */
+  /** `now`, the `_id` of an event to resume after, or the `from` of a {@link SubscribedMessage}. */
   readonly from?: string
 }
 
@@ -40,12 +40,12 @@ export interface WatchMessage {
   readonly minIntervalMs?: number
 }
 
-/** All frames up to `id` are durable or refused. With `events`: those of the frame `id`, each finished JSON text. */
+/** All frames up to `id` are durable or refused. `events` are those of the frame `id`, each as serialized JSON. */
 export interface AckMessage {
   readonly type: 'ack'
   readonly id: number
   readonly events?: readonly string[] | undefined
-  /** How many events are left out of `events`, as too many. */
+  /** How many events were left out of `events` because there were too many. */
   readonly omittedEvents?: number | undefined
 }
 
@@ -53,11 +53,11 @@ export interface AckMessage {
 export interface ErrorMessage {
   readonly type: 'error'
   readonly id?: number | undefined
-  /** Of the update in the frame's `updates`. */
+  /** Index in the frame's `updates`. */
   readonly index?: number | undefined
   readonly subscription?: string | undefined
   readonly watch?: string | undefined
-  /** As the status of an HTTP answer. */
+  /** Like the status of an HTTP response. */
   readonly code: number
   readonly param?: string | undefined
   readonly message: string
@@ -65,7 +65,7 @@ export interface ErrorMessage {
   readonly retryAfter?: number | undefined
 }
 
-/** The frame `id` was not taken; send it and all after it again, `retryAfter` seconds later. */
+/** The frame `id` was not accepted. Send it and all frames after it again, `retryAfter` seconds later. */
 export interface BusyMessage {
   readonly type: 'busy'
   readonly id: number
@@ -79,7 +79,9 @@ export interface PongMessage {
 export interface SubscribedMessage {
   readonly type: 'subscribed'
   readonly id: string
-  /** Where it begins, for who comes back before an event has come: else what happened meanwhile would be missed. */
+  /**
+   * The start position. Without it, a client that reconnects before its first event would miss the events in between.
+   */
   readonly from: string
 }
 
@@ -91,7 +93,7 @@ export interface UnsubscribedMessage {
 export interface EventMessage {
   readonly type: 'event'
   readonly subscription: string
-  /** The event's record: finished JSON text. */
+  /** The event's record as serialized JSON. */
   readonly event: string
 }
 

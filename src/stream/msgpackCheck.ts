@@ -1,18 +1,18 @@
 import { MAX_DEPTH, Structure } from '../http/structure.ts'
 import { badParam } from '../runtime/errors.ts'
 
-/** Of one message after the other. */
+/** Reset for each message. */
 const structure = new Structure()
 
 /**
- * Checks that bytes are one MessagePack value, before a decoder that allocates what lengths promise looks at them: every
- * length must fit into what is there, maps have texts as keys, and extension types, which stand for objects of another
- * program, do not occur. There is no more than {@link Structure} allows, as in JSON. Nothing is allocated.
+ * Checks that bytes are one MessagePack value, before the decoder sees them, which allocates whatever the lengths
+ * claim. Every length must fit the message, maps must have texts as keys, and extension types, which stand for
+ * program objects, are refused. The limits of {@link Structure} apply, as in JSON. Nothing is allocated.
  * @throws ApiError 400
  */
 export function checkMsgpack(bytes: Uint8Array): void {
   const end = bytes.length
-  /** Values still to come, per level; of a map, keys included. */
+  /** Values still to come, per level; for a map, keys count too. */
   const left = new Float64Array(MAX_DEPTH + 1)
   const isMap = new Uint8Array(MAX_DEPTH + 1)
   let depth = 0
@@ -63,7 +63,7 @@ function isMapHead(byte: number): boolean {
   return (byte >= 0x80 && byte <= 0x8f) || byte === 0xde || byte === 0xdf
 }
 
-/** How many values an array or map holds, keys included; 0 for everything else. */
+/** How many values an array or map holds, including keys; 0 for everything else. */
 function itemsOf(bytes: Uint8Array, at: number, byte: number): number {
   if (byte >= 0x80 && byte <= 0x8f) return (byte & 15) * 2
   if (byte >= 0x90 && byte <= 0x9f) return byte & 15
@@ -111,7 +111,7 @@ function headBytes(byte: number): number {
   }
 }
 
-/** Bytes of a text or of binary content behind its length. */
+/** Bytes of a text or binary value after its length. */
 function contentBytes(bytes: Uint8Array, at: number, byte: number): number {
   if (byte >= 0xa0 && byte <= 0xbf) return byte & 31
   if (byte === 0xc4 || byte === 0xd9) return uint(bytes, at, 1)
@@ -120,7 +120,7 @@ function contentBytes(bytes: Uint8Array, at: number, byte: number): number {
   return 0
 }
 
-/** Big-endian; what lies past the end counts as 0, and is found to be missing afterwards. */
+/** Big-endian. Bytes past the end count as 0; the caller then notices that they are missing. */
 function uint(bytes: Uint8Array, at: number, size: number): number {
   let value = 0
   for (let i = 0; i < size; i++) value = value * 256 + (bytes[at + i] ?? 0)

@@ -6,10 +6,10 @@ import { checkMsgpack } from './msgpackCheck.ts'
 import { scanMsgpackTrack } from '../wire/msgpackScanner.ts'
 import type { Codec } from './port.ts'
 
-/** Plain maps with texts as keys, which every library reads. */
+/** Plain maps with texts as keys, which every library can read. */
 const packr = new Packr({ useRecords: false, variableMapSize: true, int64AsType: 'number' })
 
-/** `type`, `track`, `id`, each with the byte that says that it is a text and how long. */
+/** `type`, `track`, `id`, each with its leading byte for type and length. */
 const TRACK_HEAD = '\xa4type\xa5track\xa2id'
 
 /** `ringfence.msgpack`: a message is a MessagePack map. */
@@ -33,7 +33,7 @@ export const msgpackCodec: Codec = {
   scanTrack: scanMsgpackTrack,
 
   peekTrack(bytes): number | undefined {
-    // A map of few members that begins with type and id.
+    // A small map that begins with type and id.
     if ((bytes[0]! & 0xf0) !== 0x80 || bytes.toString('latin1', 1, 1 + TRACK_HEAD.length) !== TRACK_HEAD)
       return undefined
     const at = 1 + TRACK_HEAD.length
@@ -51,7 +51,7 @@ export const msgpackCodec: Codec = {
   },
 }
 
-/** The message with its records as objects, and without what is undefined, which MessagePack has no word for. */
+/** The message with its records as objects, and without undefined values, which MessagePack cannot express. */
 function plain(message: ServerMessage): object {
   if (message.type === 'event') return { ...message, event: JSON.parse(message.event) as object }
   if (message.type === 'ack') {

@@ -7,68 +7,68 @@ import type { Share } from '../runtime/keyedBound.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
 import type { TrackFrame } from '../wire/trackFrame.ts'
 
-/** One of the encodings, chosen by the subprotocol of a connection. */
+/** An encoding, chosen by the subprotocol of a connection. */
 export interface Codec {
   /** The name of the subprotocol. */
   readonly protocol: string
-  /** Whether its messages are binary frames; else text. */
+  /** Whether its messages are binary frames; otherwise they are text frames. */
   readonly isBinary: boolean
   /**
-   * Reads one message.
+   * Decodes one message.
    * @param bytes valid during the call only
-   * @throws ApiError 400 whatever the bytes are
+   * @throws ApiError 400 for any invalid bytes
    */
   decode(bytes: Uint8Array): RawMessage
   /**
-   * A fast way for the usual frame: the frame that {@link decode} and the schemas would make of the bytes, or undefined
-   * to leave them to those. It does not throw.
+   * A fast path for usual frames: the same frame that {@link decode} and the schemas would give, or undefined to
+   * leave the bytes to them. It does not throw.
    */
   scanTrack(bytes: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined
   /**
-   * The id of a frame of updates by the first bytes of its message, as usual clients write it; undefined for all else.
-   * It costs nothing: for messages that are refused unread.
+   * The id of a frame of updates, from the first bytes of its message, as usual clients write it; undefined
+   * otherwise. It costs almost nothing, so it is used for messages that are refused without decoding.
    */
   peekTrack(bytes: Buffer): number | undefined
   encode(message: ServerMessage): Encoded
 }
 
-/** One open connection, as what handles its messages sees it. After its end, sending and closing do nothing. */
+/** An open connection, as message handlers see it. After its end, sending and closing have no effect. */
 export interface StreamConnection {
   readonly scope: ScopeId
   /** Authenticated by a secret key. */
   readonly isSecret: boolean
   readonly codec: Codec
-  /** What its key is counted by. */
+  /** The name under which its key is counted. */
   readonly keyName: string
-  /** What its filters and areas take in memory, counted until they are given up. */
+  /** Memory of its filters and areas, counted until they are released. */
   readonly kept: Share
-  /** Bytes that were sent and that the client has not read yet. */
+  /** Bytes that were sent and not read by the client yet. */
   readonly bufferedBytes: number
   send(message: ServerMessage): void
-  /** Sends what {@link codec} has encoded, in one go. */
+  /** Sends several messages, encoded by {@link codec}, at once. */
   sendEncoded(messages: readonly Encoded[]): void
-  /** @param code of `closeCodes.ts` */
+  /** @param code from `closeCodes.ts` */
   close(code: number, reason: string): void
 }
 
-/** Handles some types of messages of one connection; made when the first of them comes. */
+/** Handles some message types of one connection. It is created when the first such message comes. */
 export interface StreamFeature {
   /**
-   * A message that fits its schema.
-   * @throws ApiError what the client is told, as `error`; anything else is our fault and told as 500
+   * Receives a message that fits its schema.
+   * @throws ApiError sent to the client as `error`; anything else is an internal error and is reported as 500
    */
   receive(message: RawMessage): void
-  /** The client has read all that was sent. */
+  /** The client has read everything that was sent. */
   drained(): void
-  /** The connection is gone. */
+  /** The connection has ended. */
   closed(): void
 }
 
-/** A kind of feature: what it handles, and how it is made. */
+/** A kind of feature: which messages it handles, and how to create it. */
 export interface StreamFeatureKind {
-  /** By type of message: its schema. */
+  /** Schemas by message type. */
   readonly messages: Readonly<Record<string, TObject>>
-  /** What the `id` of its messages is called in an `error`. */
+  /** The name of its messages' `id` in an `error`. */
   readonly names: 'subscription' | 'watch'
   open(connection: StreamConnection): StreamFeature
 }

@@ -3,23 +3,23 @@ import type { Update } from '../model/update.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { TrackFrame } from '../wire/trackFrame.ts'
 
-/** Characters of events that one acknowledgement carries; a text may not grow without bound. */
+/** Limits the characters of events in one acknowledgement, because a string may not grow without bound. */
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024
 
-/** Who waits for a frame's end. */
+/** Waits for the end of frames. */
 export interface FrameOwner {
   readonly rateLimited: boolean
-  /** All updates of a frame are durable or refused; frames may end in another order than they came in. */
+  /** All updates of a frame are durable or refused. Frames may end in a different order than they came in. */
   frameDone(): void
   updateRefused(id: number, index: number, error: ApiError): void
-  /** Nobody could say in time whether an update was applied: its frame is never done. */
+  /** It could not be determined in time whether an update was applied, so its frame never ends. */
   updateUnanswered(): void
 }
 
-/** One frame on its way: the only object that is kept for all of its updates. */
+/** A frame in flight: the only object that is kept for all of its updates. */
 export class FrameReceipt implements Submitter {
   readonly id: number
-  /** What it counts for in the connection's bound. */
+  /** What it counts towards the connection's bound. */
   readonly bytes: number
   readonly rateLimited: boolean
   readonly wantsUser = false
@@ -28,7 +28,7 @@ export class FrameReceipt implements Submitter {
   readonly #updates: readonly Update[]
   readonly #places: readonly number[] | undefined
   #left: number
-  /** By place among the updates; undefined: nobody wants them. */
+  /** By index of the update; undefined if the client does not want events. */
   readonly #events: (readonly string[] | undefined)[] | undefined
 
   constructor(owner: FrameOwner, frame: TrackFrame, bytes: number) {
@@ -66,7 +66,7 @@ export class FrameReceipt implements Submitter {
     if (--this.#left === 0) this.#owner.frameDone()
   }
 
-  /** The events of its updates in their order, as far as they fit, and how many do not. */
+  /** The events of its updates in order, as far as they fit, and the number of those that do not. */
   collectEvents(): { readonly events: string[]; readonly omitted: number } {
     const events: string[] = []
     let characters = 0

@@ -1,22 +1,22 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
 import type { ScopeId } from '../model/scope.ts'
 
-/** Tells a place that we have sealed from any other sixteen bytes. */
+/** Distinguishes a position that this server sealed from any other sixteen bytes. */
 const MARK = 0x52464e43
 
 /**
- * Places in the log as clients keep them. A place counts the events of all projects, which is nobody's business but the
- * operator's, so a client gets it sealed: one block of AES, good for its scope in this store.
+ * Positions in the event log as clients store them. A position counts the events of all projects, which only the
+ * operator may know, so clients get it sealed: one block of AES, valid for its scope in this store.
  */
 export class ResumeTokens {
   readonly #key: Buffer
 
-  /** @param secret the store's: its id would not do, since the ids of events tell that */
+  /** @param secret the store's secret. Its id would not do, because event ids reveal it. */
   constructor(secret: string) {
     this.#key = createHash('sha256').update(`place ${secret}`).digest().subarray(0, 16)
   }
 
-  /** `@` and 32 hex digits: no event's `_id` looks like it. */
+  /** `@` and 32 hex digits, which no event's `_id` looks like. */
   seal(scope: ScopeId, place: number): string {
     const block = Buffer.alloc(16)
     block.writeUInt32LE(MARK, 0)
@@ -26,7 +26,7 @@ export class ResumeTokens {
     return `@${cipher.update(block).toString('hex')}${cipher.final('hex')}`
   }
 
-  /** The place, or undefined for what was not sealed here for this scope. */
+  /** The position, or undefined if it was not sealed here for this scope. */
   open(scope: ScopeId, token: string): number | undefined {
     if (!/^@[0-9a-f]{32}$/.test(token)) return undefined
     const decipher = createDecipheriv('aes-128-ecb', this.#key, null).setAutoPadding(false)

@@ -1,6 +1,6 @@
 /**
- * Puts the first entry last. Of those that fill in turn what a slow reader has made room for, the first may take all of it, so
- * each time another one is to be the first.
+ * Moves the first entry to the end. Several features fill the room that a slow reader has made, and the first of them
+ * may take all of it, so each should be the first in turn.
  */
 export function rotate<K, V>(map: Map<K, V>): void {
   const [first] = map

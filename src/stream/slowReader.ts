@@ -1,12 +1,12 @@
 import { CLOSE } from './closeCodes.ts'
 import type { StreamConnection } from './port.ts'
 
-/** Milliseconds in which a client has to read what was sent. */
+/** Milliseconds that a client has to read what was sent. */
 const PATIENCE_MS = 60_000
 
 /**
- * How long one connection may leave unread what a feature has sent. Nothing more is sent meanwhile, so a reader that
- * stalls costs some kilobytes; but it must not hold them for ever.
+ * Limits how long a connection may leave a feature's messages unread. Nothing more is sent in the meantime, so a
+ * stalled reader costs a few kilobytes, but it must not hold them forever.
  */
 export class SlowReaderTimer {
   readonly #connection: StreamConnection
@@ -18,7 +18,9 @@ export class SlowReaderTimer {
     this.#milliseconds = milliseconds
   }
 
-  /** Whether the reader is behind: then nothing is to be sent until it has read, and it is given so long for that. */
+  /**
+   * Whether the reader is behind. If so, nothing may be sent until it has read everything, and its time limit starts.
+   */
   get isTried(): boolean {
     if (this.#connection.bufferedBytes === 0) return false
     this.#timer ??= setTimeout(() => {
@@ -30,7 +32,7 @@ export class SlowReaderTimer {
     return true
   }
 
-  /** The reader has read all, or is gone. */
+  /** The reader has read everything, or has disconnected. */
   restore(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

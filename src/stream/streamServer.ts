@@ -21,16 +21,16 @@ export interface StreamOptions {
   readonly intake: Pick<Intake, 'submit' | 'hasRoom'>
   readonly features: readonly StreamFeatureKind[]
   readonly keyWatch: KeyWatch
-  /** Of what subscriptions and watches keep. */
+  /** Bytes of subscriptions and watches. */
   readonly kept: KeyedBound
   readonly quotas: RequestQuotas
-  /** Whether the limit of POST /v1/track per device holds for streams too. */
+  /** Whether the per-device limit of POST /v1/track applies to streams too. */
   readonly streamDeviceLimit: boolean
-  /** Streams of one key at one time. */
+  /** Concurrent streams of one key. */
   readonly maxStreamsPerKey: number
-  /** Seconds without a sign of life after which a stream is closed. */
+  /** Seconds of silence after which a stream is closed. */
   readonly streamIdleSeconds: number
-  /** Bytes of one message. */
+  /** Maximum bytes of a message. */
   readonly maxBodyBytes: number
   readonly clock: Clock
   /** The host's. */
@@ -38,16 +38,19 @@ export interface StreamOptions {
   readonly logger: ErrorLog
 }
 
-/** Messages are read up to this many times their limit, so that who exceeds it can be told; a longer one cuts the connection. */
+/**
+ * Messages up to this many times their limit are still read, so that the client gets an error. A longer one cuts the
+ * connection.
+ */
 const TOLD_SHARE = 2
-/** How long a shutdown waits for readers that are behind. */
+/** How long a shutdown waits for slow readers. */
 const UNREAD_WAIT_MS = 2000
 
 const MIB = 1024 * 1024
-/** Bytes that clients have left unread. What one connection may leave is 4 MB and a message (connection.ts). */
+/** Bytes that all clients together may leave unread. One connection may leave 4 MB and a message (connection.ts). */
 const UNREAD_BOUNDS = { connection: 64 * MIB, key: 64 * MIB, all: 128 * MIB }
 
-/** Bytes of messages that wait for their turn. What one connection may have is less (connection.ts). */
+/** Bytes of all messages that wait for their turn. The limit of one connection is lower (connection.ts). */
 const WAITING_BOUNDS = { connection: 4 * MIB, key: 64 * MIB, all: 128 * MIB }
 
 const CODECS: readonly Codec[] = [jsonCodec, msgpackCodec, protobufCodec]
@@ -55,8 +58,8 @@ const CODECS: readonly Codec[] = [jsonCodec, msgpackCodec, protobufCodec]
 /**
  * `GET /v1/stream`: all streams of the process.
  *
- * Owns: who may connect, and how many; the shutdown. Does not own: what goes over a stream (connection.ts), how long a key
- * is good (keyWatch.ts).
+ * Owns: who may connect, and how many; the shutdown. Does not own: the messages of a stream (connection.ts), how long
+ * a key is valid (keyWatch.ts).
  */
 export class StreamServer implements SocketHandler {
   readonly name = 'streams'
@@ -69,7 +72,7 @@ export class StreamServer implements SocketHandler {
   readonly maxMessageBytes: number
   readonly idleSeconds: number
   readonly counters: StreamCounters = { frames: 0, updates: 0, refused: 0, busy: 0, inFlight: 0 }
-  /** By code of the close frame, whoever sent it; 1006 where none came. */
+  /** By code of the close frame, from either side; 1006 if there was none. */
   readonly closedByCode = new Map<number, number>()
   readonly #options: StreamOptions
   readonly #parts: ConnectionParts
@@ -143,7 +146,7 @@ export class StreamServer implements SocketHandler {
     return connection
   }
 
-  /** Takes no more, acknowledges what was taken in, and closes. */
+  /** Accepts nothing more, acknowledges what was accepted, and closes. */
   async stop(): Promise<void> {
     this.#draining = true
     const connections = [...this.#byKey.values()].flatMap((ofKey) => [...ofKey])

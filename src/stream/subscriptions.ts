@@ -13,17 +13,17 @@ import { SlowReaderTimer } from './slowReader.ts'
 import type { ResumeTokens } from './resumeTokens.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 
-/** Subscriptions of one connection at one time. */
+/** Concurrent subscriptions of one connection. */
 const MAX_SUBSCRIPTIONS = 100
-/** Items of one list of a filter. */
+/** Items in one list of a filter. */
 const MAX_ITEMS = 1000
 const MAX_ID_LENGTH = 64
-/** What a subscription takes in memory beside its filter, about. */
+/** Approximate memory of a subscription besides its filter. */
 const SUBSCRIPTION_BYTES = 2048
 
 const Items = Type.Optional(Type.Array(Name(256), { minItems: 1, maxItems: MAX_ITEMS }))
 
-/** A mistyped filter would mean all events. */
+/** A misspelt filter would select all events. */
 const STRICT = { additionalProperties: false }
 
 const Subscribe = Type.Object(
@@ -43,15 +43,15 @@ const Subscribe = Type.Object(
 const Unsubscribe = Type.Object({ id: Name(MAX_ID_LENGTH) })
 
 /**
- * `subscribe` and `unsubscribe`: events as they happen, each once and in the order of the log, from now on or from
- * after an event that the client has.
+ * `subscribe` and `unsubscribe`: events as they happen, each once and in the order of the log, starting now or after
+ * an event that the client already has.
  *
- * Owns: which connection has which. Does not own: what happened (the feed), readers and who is told what (events/).
+ * Owns: which connection has which subscriptions. Does not own: the events (the feed), readers and fan-out (events/).
  */
 export class Subscriptions implements StreamFeatureKind {
   readonly messages = { subscribe: Subscribe, unsubscribe: Unsubscribe }
   readonly names = 'subscription'
-  /** How many there are. */
+  /** How many subscriptions there are. */
   count = 0
   readonly audiences: FanoutGroups
   readonly tokens: ResumeTokens
@@ -74,7 +74,7 @@ export class Subscriptions implements StreamFeatureKind {
   }
 }
 
-/** The events of one subscription, as messages of its connection. */
+/** Sends the events of one subscription as messages of its connection. */
 class SubscriptionOutlet implements Outlet {
   readonly format: string
   readonly #id: string
@@ -82,7 +82,7 @@ class SubscriptionOutlet implements Outlet {
   readonly #patience: SlowReaderTimer
   readonly #all: Subscriptions
 
-  /** @param id chosen by the client: it is in each message */
+  /** @param id chosen by the client; it is in each message */
   constructor(id: string, connection: StreamConnection, patience: SlowReaderTimer, all: Subscriptions) {
     this.format = `${connection.codec.protocol} ${id}`
     this.#id = id
@@ -111,9 +111,9 @@ class SubscriptionOutlet implements Outlet {
 
 /** One subscription of a connection. */
 interface Subscription {
-  /** That are counted for it. */
+  /** Its share of the counted bytes. */
   readonly bytes: number
-  /** Undefined while the place where it is to begin is looked for. */
+  /** Undefined while its start position is being looked up. */
   reader: EventReader | undefined
   isEnded: boolean
 }
@@ -184,7 +184,8 @@ class ConnectionSubscriptions implements StreamFeature {
       this.#all.failed(error)
       refusal = new ApiError(500, 'Internal server error.')
     }
-    // What it takes counts until here, or who subscribes and unsubscribes over and over would fill the index's queue.
+    // Its memory counts until here. Otherwise a client could fill the index's queue by subscribing and unsubscribing
+    // over and over.
     if (subscription.isEnded) this.#connection.kept.release(subscription.bytes)
     else if (place !== undefined) this.#begin(id, filter, subscription, place)
     else {
@@ -223,7 +224,10 @@ class ConnectionSubscriptions implements StreamFeature {
   }
 }
 
-/** The filter alone, in texts of its own: those that a decoder gives may be views of the whole message, and keep it alive. */
+/**
+ * A copy of the filter with strings of its own, because the decoder's strings may be views that keep the whole
+ * message alive.
+ */
 function keptFilter(filter: EventFilter): EventFilter {
   return Object.fromEntries(
     LISTS.flatMap(([list]) => {

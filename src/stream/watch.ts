@@ -6,14 +6,14 @@ import type { PositionMessage } from './messages.ts'
 import type { SlowReaderTimer } from './slowReader.ts'
 import type { StreamConnection } from './port.ts'
 
-/** Parts that are sent in one turn: to write a position takes some two microseconds, and 100,000 may be due. */
+/** Parts that are sent in one turn. Writing a position takes about two microseconds, and 100,000 may be due. */
 const PARTS_A_TURN = 2
 
 /**
- * One watched area of one client: who is in it, and what of that the client has not been told.
+ * One watched area of one client: which devices are in it, and what the client does not know yet.
  *
- * Positions are not kept for a client that is slow or has had one a moment ago: a device is noted as changed, once,
- * and what is sent is where it is then. So what waits is bounded by who is in the area, and the newest wins.
+ * Positions are not queued for a client that is slow, or that got one a moment ago. The device is marked as changed,
+ * and its latest position is sent later. So the number of devices in the area limits what waits.
  *
  * Invariants
  * - WATCH-1: For each device the client is told an enter, then moves, then a leave, and then perhaps an enter again.
@@ -22,18 +22,18 @@ const PARTS_A_TURN = 2
  *   after its last message.
  */
 
-/** A device, where it is now, or was when its record went. */
+/** A device's current position, or its last one if its record is gone. */
 export interface LiveDevice {
   readonly deviceId: string
   recordId: string
   userId: string | undefined
   latitude: number
   longitude: number
-  /** Metres; NaN: unknown. */
+  /** Metres; NaN if unknown. */
   accuracy: number
   /** Epoch milliseconds, time t. */
   updatedAt: number
-  /** In watched areas. */
+  /** The watched areas that contain it. */
   readonly stays: Map<Watch, Stay>
 }
 
@@ -42,23 +42,23 @@ export interface Stay {
   readonly watch: Watch
   readonly device: LiveDevice
   isInside: boolean
-  /** The client has had an enter, and no leave since. */
+  /** The client was sent an enter, and no leave since. */
   isTold: boolean
-  /** It has moved while it rested. */
+  /** It has moved during its interval. */
   hasMoved: boolean
-  /** Epoch milliseconds, before which no move is sent. */
+  /** Epoch milliseconds; no move is sent before this. */
   restsUntil: number
 }
 
-/** What a watch needs of those who have it. */
+/** What a watch needs from its owner. */
 export interface WatchOwner {
   readonly connection: StreamConnection
   readonly patience: SlowReaderTimer
-  /** What the devices in its areas take in memory. */
+  /** Memory of the devices in its areas. */
   readonly devices: Share
-  /** The stay is over, and the client knows. */
+  /** The stay is over, and the client knows it. */
   forget(stay: Stay): void
-  /** The watch cannot go on: it is to be ended, and the client told. */
+  /** The watch cannot continue. It must be ended and the client told. */
   failed(watch: Watch, error: ApiError): void
 }
 
@@ -67,19 +67,19 @@ export class Watch {
   readonly intervalMs: number
   readonly owner: WatchOwner
   isEnded = false
-  /** All that are not forgotten. */
+  /** All stays that are not forgotten. */
   readonly stays = new Set<Stay>()
-  /** Number of the last position that was found in the area. */
+  /** Number of the last position that lies in the area. */
   foundBy = 0
-  /** What its area takes in memory. */
+  /** Memory of its area. */
   #bytes = 0
-  /** To be told, the first noted first. */
+  /** Stays with a message due, in the order in which they became due. */
   readonly #due = new Set<Stay>()
-  /** Of the last {@link send}. */
+  /** Of the last {@link send}, or earlier. */
   #now = 0
-  /** More of what is due is sent in the next turn. */
+  /** More due messages are sent in the next turn. */
   #goesOn = false
-  /** Told less than an interval ago, the first told first. */
+  /** Stays with a message less than an interval ago, in the order of those messages. */
   readonly #resting = new Set<Stay>()
 
   constructor(id: string, intervalMs: number, owner: WatchOwner) {
@@ -89,8 +89,8 @@ export class Watch {
   }
 
   /**
-   * Counts what its area takes in memory, in place of what was counted before.
-   * @throws ApiError that names the bound; then nothing is changed
+   * Counts the memory of a new area instead of the old one.
+   * @throws ApiError that names the bound; then nothing has changed
    */
   keep(bytes: number): void {
     const { kept } = this.owner.connection
@@ -99,7 +99,7 @@ export class Watch {
     this.#bytes = bytes
   }
 
-  /** The device is in the area, and was not. */
+  /** The device is in the area and was not before. */
   enter(device: LiveDevice): void {
     const stay: Stay = { watch: this, device, isInside: true, isTold: false, hasMoved: false, restsUntil: 0 }
     device.stays.set(this, stay)
@@ -107,7 +107,7 @@ export class Watch {
     this.#due.add(stay)
   }
 
-  /** The device is in the area, as it was, or came back before the client was told that it had left. */
+  /** The device is still in the area, or came back before the client was told that it had left. */
   move(stay: Stay, now: number): void {
     stay.isInside = true
     if (!stay.isTold || !this.#rests(stay, now)) {
@@ -115,18 +115,18 @@ export class Watch {
       return
     }
     stay.hasMoved = true
-    // It was, where it had left.
+    // It was in the area, at the position where it left.
     this.#due.delete(stay)
   }
 
-  /** The device is in the area no more. */
+  /** The device is no longer in the area. */
   leave(stay: Stay): void {
     stay.isInside = false
     if (stay.isTold) this.#due.add(stay)
     else this.#drop(stay)
   }
 
-  /** Sends what is due; where that is much, in turns with everything else. */
+  /** Sends what is due. If that is much, it takes several turns. */
   send(now: number): void {
     if (this.isEnded) return
     this.#now = now
@@ -156,7 +156,7 @@ export class Watch {
     return this.#due.size > 0 && !this.isEnded && !this.owner.patience.isTried
   }
 
-  /** A clock that was set back holds nothing back: a rest is no longer than the interval. */
+  /** If the clock was set back, nothing is delayed for longer than the interval. */
   #rests({ restsUntil }: Stay, now: number): boolean {
     return now < restsUntil && restsUntil <= now + this.intervalMs
   }
@@ -181,7 +181,7 @@ export class Watch {
     stay.isTold = true
     stay.hasMoved = false
     stay.restsUntil = now + this.intervalMs
-    // At the end, however it was there before: the order is that of `restsUntil`.
+    // Inserted at the end, even if it was there before, because the order is that of `restsUntil`.
     this.#resting.delete(stay)
     this.#resting.add(stay)
   }

@@ -10,7 +10,7 @@ import type { WatchedArea } from './messages.ts'
 
 const MAX_RADIUS_METERS = 1_000_000
 
-/** The kinds apart; what each needs is {@link readArea}'s. */
+/** Only distinguishes the kinds; {@link readArea} checks the fields of each. */
 export const AreaSchema = Type.Object({
   type: Type.Enum(['circle', 'box', 'polygon', 'geofence']),
   center: Type.Optional(LonLat),
@@ -22,7 +22,7 @@ export const AreaSchema = Type.Object({
 })
 
 /**
- * The area of a `watch`, or the pair of the geofence that is meant.
+ * The area of a `watch`, or the pair of the geofence to watch.
  * @throws ApiError 400 naming the field
  */
 export function readArea(area: Partial<WatchedArea>): LiveArea | Pair {

@@ -7,15 +7,15 @@ import type { LiveDevice, Stay, Watch } from './watch.ts'
 /**
  * The watched areas of one scope and the devices in them.
  *
- * A device is where its latest update was, whichever of its user records that belongs to. Devices outside of all areas
- * are not known here: an update of theirs costs a look into the areas' cells and one into a map.
+ * The position of a device is that of its latest update, whichever of its user records that belongs to. Devices
+ * outside all areas are not stored here: each of their updates costs a query of the areas' cells and a map look-up.
  */
 
 /** Devices in one watched area. */
 const MAX_STAYS = 100_000
 /** Stays of an ended watch that are forgotten in one turn. */
 const FORGOTTEN_A_TURN = 4000
-/** What a device in an area takes, about. */
+/** Approximate bytes for a device in an area. */
 const STAY_BYTES = 400
 
 export class WatchedScope {
@@ -34,7 +34,7 @@ export class WatchedScope {
   }
 
   /**
-   * Adds a watch, or gives it another area; who is in it {@link look} finds.
+   * Adds a watch, or gives it another area. {@link look} finds the devices in it.
    * @throws AreaError
    */
   put(watch: Watch, area: LiveArea): void {
@@ -50,7 +50,7 @@ export class WatchedScope {
     this.#forgetAll(watch)
   }
 
-  /** Forgets the stays of a watch that has ended; where they are many, in turns with everything else. */
+  /** Forgets the stays of a watch that has ended. If there are many, it takes several turns. */
   #forgetAll({ stays }: Watch): void {
     let left = FORGOTTEN_A_TURN
     for (const stay of stays) {
@@ -63,7 +63,7 @@ export class WatchedScope {
     }
   }
 
-  /** An update has moved the device; `changed` gets the watches that have something to tell. */
+  /** An update has moved the device. Watches with something to send are added to `changed`. */
   moved(live: LivePosition, now: number, changed: Set<Watch>): void {
     const found = this.#found
     found.length = 0
@@ -85,7 +85,7 @@ export class WatchedScope {
     }
   }
 
-  /** A record is gone: the device leaves, if that is where it was. */
+  /** A record was deleted. If it had the device's position, the device leaves. */
   removed(deviceId: string, recordId: string, changed: Set<Watch>): void {
     const device = this.#devices.get(deviceId)
     if (device?.recordId !== recordId) return
@@ -96,14 +96,14 @@ export class WatchedScope {
     }
   }
 
-  /** A look into the watch's area has found a device; the area may be another by now. */
+  /** A search of the watch's area has found a device. The area may have changed since. */
   found(watch: Watch, live: LivePosition, now: number): void {
-    // What one answer has found comes at once, and one of it may have been too many.
+    // The results of a search arrive together, and an earlier one may have ended the watch by exceeding a bound.
     if (watch.isEnded || !this.#areas.tester(watch)(live.latitude, live.longitude)) return
     const device = this.#deviceAt(live)
     const stay = device.stays.get(watch)
     if (stay === undefined) this.#enter(watch, device)
-    // The area was elsewhere meanwhile, and the client has not been told yet that the device had left.
+    // The area was elsewhere in between, and the client has not been told yet that the device left.
     else if (!stay.isInside) watch.move(stay, now)
   }
 

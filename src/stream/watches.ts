@@ -18,16 +18,16 @@ import { Watch, type Stay, type WatchOwner } from './watch.ts'
 import { AreaSchema, readArea } from './watchArea.ts'
 import { WatchedScope } from './watchedScope.ts'
 
-/** Watches of one connection at one time. */
+/** Concurrent watches of one connection. */
 const MAX_WATCHES = 100
 const DEFAULT_INTERVAL_MS = 1000
 const MAX_INTERVAL_MS = 3_600_000
 const MIB = 1024 * 1024
-/** Bytes, about, of the devices in watched areas. */
+/** Approximate bytes of the devices in watched areas. */
 const DEVICES_BOUNDS = { connection: 128 * MIB, key: 256 * MIB, all: 512 * MIB }
-/** How often moves are sent whose interval is over. */
+/** How often delayed moves are sent. */
 const TICK_MS = 100
-/** How often it is looked whether watched geofences have changed: every so many ticks. */
+/** Ticks between checks whether watched geofences have changed. */
 const GEOFENCE_TICKS = 10
 
 const Id = Name(64)
@@ -46,8 +46,8 @@ export interface WatchesParts {
 /**
  * `watch` and `unwatch`: live positions of the devices in an area.
  *
- * Owns: the watched scopes, the beat of what is sent later, geofences that are watched. Does not own: who is in an area
- * (watchedScope.ts), what a client is told of it (watch.ts).
+ * Owns: the watched scopes, the timer for delayed messages, the watched geofences. Does not own: which devices are in
+ * an area (watchedScope.ts), what a client is sent (watch.ts).
  */
 export class Watches implements StreamFeatureKind, PositionObserver {
   readonly messages = { watch: WatchSchema, unwatch: Type.Object({ id: Id }) }
@@ -56,9 +56,9 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   readonly #devices = new KeyedBound('Devices in watched areas', DEVICES_BOUNDS)
   readonly #scopes = new Map<ScopeId, WatchedScope>()
   readonly #watches = new Set<Watch>()
-  /** Watches of geofences: which, and its shape when it was last looked at. */
+  /** Watches of geofences: the geofence, and its shape at the last check. */
   readonly #geofences = new Map<Watch, { readonly pair: Pair; shape: Shape }>()
-  /** Have something to tell, in this turn. */
+  /** Watches with something to send in this turn. */
   readonly #changed = new Set<Watch>()
   #sends = false
   #beat: NodeJS.Timeout | undefined
@@ -68,12 +68,12 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#parts = parts
   }
 
-  /** How many there are. */
+  /** How many watches there are. */
   get count(): number {
     return this.#watches.size
   }
 
-  /** Bytes, about, of the devices in watched areas. */
+  /** Approximate bytes of the devices in watched areas. */
   get devicesBytes(): number {
     return this.#devices.used
   }
@@ -84,7 +84,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   }
 
   /**
-   * Starts to tell the watch's owner who is in the area, and who moves there.
+   * Starts to tell the watch's owner which devices are in the area and how they move.
    * @throws ApiError
    */
   begin(watch: Watch, scope: WatchedScope, area: LiveArea | Pair): void {
@@ -114,7 +114,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#beat = undefined
   }
 
-  /** Sends what is due of the watches, as far as their clients read. */
+  /** Sends the due messages of the watches, unless their clients read slowly. */
   send(watches: Iterable<Watch>): void {
     const now = this.#parts.clock.now()
     for (const watch of watches) watch.send(now)
@@ -132,7 +132,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#sendSoon()
   }
 
-  /** When all that became durable together has been looked at. */
+  /** Called when all positions of a commit have been processed. */
   #sendSoon(): void {
     if (this.#sends || this.#changed.size === 0) return
     this.#sends = true
@@ -145,7 +145,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#changed.clear()
   }
 
-  /** What has to be done now and then. */
+  /** Periodic work. */
   tick(): void {
     if (++this.#ticks % GEOFENCE_TICKS === 0) this.#followGeofences()
     this.send(this.#watches)
