@@ -100,7 +100,7 @@ function openRouting(parts: {
     check: () => ({ ok: true, detail: routed.condition }),
   })
   if (options.routingUrl !== '') {
-    const valhalla = new RemoteValhalla({ url: options.routingUrl, ...limits })
+    const valhalla = new RemoteValhalla({ url: options.routingUrl, ...limits, logger })
     const engine = new CachedEngine({
       valhalla,
       cache,

@@ -11,7 +11,7 @@ import type { Shared } from './shared.ts'
 import { StreamOut } from './streamOut.ts'
 import { Upload, UPLOAD_MEMORY_BYTES } from './upload.ts'
 import { JSON_CONTENT_TYPE, successBytes, successText } from './answerText.ts'
-import { endHead, hasVersion, headerLines, isLarge, writeHead, writeLarge } from './wire.ts'
+import { endHead, hasVersion, headerLines, isLarge, readNoMore, writeHead, writeLarge } from './wire.ts'
 
 /** Status under which a request counts whose client hung up before the answer. */
 export const CLIENT_CLOSED = 499
@@ -326,7 +326,11 @@ export class Exchange implements Reply, BodyHolder {
       if (bytes !== undefined) {
         if (bytes.etag !== undefined && hasVersion(this.#ifNoneMatch, bytes.etag))
           this.#headAlone(304, JSON_CONTENT_TYPE, headers)
-        else this.#write(status, bytes.contentType, bytes.content, headers)
+        else {
+          // They are valid during the call only; the last answer of a connection is written later.
+          const kept = this.#isLast ? Uint8Array.from(bytes.content) : bytes.content
+          this.#write(status, bytes.contentType, kept, headers)
+        }
         return
       }
       if (pieces !== undefined && isManyKilobytes(pieces)) {
@@ -439,6 +443,7 @@ export class Exchange implements Reply, BodyHolder {
     this.#release()
   }
 
+  /** @param content bytes that nobody changes until they are written: the last answer of a connection is written later */
   #write(
     status: number,
     contentType: string,
@@ -447,9 +452,7 @@ export class Exchange implements Reply, BodyHolder {
   ): void {
     this.#beginAnswer()
     if (!this.#isLast) return this.#writeNow(status, contentType, content, headers)
-    // Bytes are valid during the call only: until they are written, the answer to somebody else may take their place.
-    const kept = typeof content === 'string' ? content : Uint8Array.from(content)
-    const write = (): void => this.#writeNow(status, contentType, kept, headers)
+    const write = (): void => this.#writeNow(status, contentType, content, headers)
     // While it waits for its answer, uWebSockets.js cuts off who sends another request: so nothing after it is read.
     if (this.#isWhole || this.#isCutOff || status === 413 || this.#shared.draining) setImmediate(write)
     // Not begun before the end of the body: an answer that has begun cannot close the connection.
@@ -478,9 +481,10 @@ export class Exchange implements Reply, BodyHolder {
       // Only the end of an answer with a body closes.
       if (this.#isHead && this.#isLast) res.end('', true)
       else if (this.#isHead) endHead(res, content)
-      else if (isLarge(content) && !this.#isLast)
+      else if (isLarge(content)) {
+        if (this.#isLast) readNoMore(res)
         unread = writeLarge(res, content, () => this.#settle(status))
-      else res.end(content, close)
+      } else res.end(content, close)
     })
     if (unread === 0) this.#settle(status)
     else this.#awaitReader(unread)

@@ -293,6 +293,8 @@ export function createServer(options: ServerOptions): Server {
         }
       })
     }
+    // The last answers of connections are written a turn later (Exchange).
+    await new Promise((resolve) => setImmediate(resolve))
     app.close()
   }
 

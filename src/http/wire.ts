@@ -62,6 +62,16 @@ export function isLarge(content: string | Uint8Array): boolean {
 }
 
 /**
+ * Makes an answer the last of its connection where it is written as its reader takes it: uWebSockets.js can close only
+ * with an end that copies all that the reader has not taken yet. Nothing more is read, and the client is asked to close
+ * the connection; if it does not, the connection is closed once it has been idle for as long as any may be.
+ */
+export function readNoMore(res: HttpResponse): void {
+  res.writeHeader('Connection', 'close')
+  res.pause()
+}
+
+/**
  * Writes a large body piece by piece as the reader takes it.
  * @returns the bytes that are kept until it is out, when `done` is called; 0 when it is out already
  */

@@ -39,10 +39,10 @@ export interface StreamOptions {
 }
 
 /**
- * Messages up to this many times their limit are still read, so that the client gets an error. A longer one cuts the
- * connection.
+ * Messages that exceed the limit by at most this are still read, so that the client gets an error. A longer one cuts the
+ * connection. Not more, because uWebSockets.js keeps what has arrived of a message, and nobody else can count it.
  */
-const TOLD_SHARE = 2
+const TOLD_BYTES = 64 * 1024
 /** How long a shutdown waits for slow readers. */
 const UNREAD_WAIT_MS = 2000
 
@@ -84,7 +84,7 @@ export class StreamServer implements SocketHandler {
 
   constructor(options: StreamOptions) {
     this.#options = options
-    this.maxMessageBytes = TOLD_SHARE * options.maxBodyBytes
+    this.maxMessageBytes = options.maxBodyBytes + TOLD_BYTES
     this.idleSeconds = options.streamIdleSeconds
     const bounds = {
       ...WAITING_BOUNDS,

@@ -408,6 +408,7 @@ t.test('what is wrong is said, and changes nothing', { buffered: true }, async (
     ],
     ['POST', '', { url: 'http://a.example', enabled: 'perhaps' }, 400, 'enabled'],
     ['PATCH', `/${_id}`, { url: 'http://127.0.0.2/' }, 400, 'url'],
+    ['PATCH', `/${_id}`, { type: ['user.entered_geofence'] }, 400, 'type'],
     ['PATCH', '/nowhere', { enabled: false }, 404],
     ['POST', '/nowhere/test', {}, 404],
     ['POST', `/${_id}/redeliver`, {}, 400, 'from'],

@@ -103,6 +103,38 @@ t.test('nothing that follows a body in chunks on its connection is taken for a r
   t.ok(await later.closes(10_000), 'nor is what comes later read')
 })
 
+t.test('a large answer to a body in chunks arrives whole, and is the last of its connection', async (t) => {
+  const ring = Array.from({ length: 1999 }, (_, i) => {
+    const angle = (2 * Math.PI * i) / 1999
+    return [80 + 0.1 * Math.cos(angle), 40 + 0.1 * Math.sin(angle)]
+  })
+  const polygon = { description: 'x', type: 'polygon', coordinates: [...ring, ring[0]] }
+  for (let i = 0; i < 40; i++) await server.api('PUT', `/v1/geofences/large/${i}`, polygon)
+  const body = JSON.stringify({
+    deviceId: 'amid-large',
+    latitude: 40,
+    longitude: 80,
+    accuracy: 5,
+    nearbyGeofences: true,
+    nearbyGeofencesLimit: 40,
+  })
+  const connection = await Connection.open(server.port)
+  connection.write(
+    `${TARGETS['an update']}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+  )
+  const answer = await connection.answer(MAX_LINGER_MS)
+  t.equal(answer?.status, 200)
+  t.equal(JSON.parse(answer!.text).nearbyGeofences.length, 40)
+  t.equal(answer!.headers.get('connection'), 'close')
+  connection.write(SMUGGLED)
+  t.ok(await connection.closes(MAX_LINGER_MS), 'it is closed')
+  t.equal(
+    await connection.answer(0).catch(() => undefined),
+    undefined,
+    'and a request behind is not answered',
+  )
+})
+
 t.test('heads that are no HTTP/1.1 are not handled, nor is what follows them', async (t) => {
   await Promise.all(
     HEADS.map(async ([name, head, status]) => {

@@ -184,36 +184,55 @@ t.test('clients that do not read their answers are bounded in bytes (G7)', async
   await all(Array.from({ length: 100 }).keys().toArray(), (i) =>
     server.api('PUT', `/v1/geofences/large/${i}`, polygon),
   )
-  const path = '/v1/search/geofences?near=40,80&limit=100'
-  const size = JSON.stringify((await call('GET', path)).body).length
-  t.ok(size > 7 * MIB, `${size} bytes each`)
-  const ended = 'http_requests_total{method="GET",route="/v1/search/geofences"'
-  const before = await metric(api, ended)
-  const sockets = await Promise.all(
-    Array.from({ length: 30 }, async () => {
-      const socket = await send(
-        `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${testPublishable}\r\n\r\n`,
-      )
-      return socket.pause()
-    }),
-  )
-  // Answers are made in turns, and cut off as more are there than may wait for their readers.
-  let unread = 0
-  let most = 0
-  await until(async () => {
-    const [after, inFlight, bytes] = await metrics(api, ended, 'http_in_flight', 'http_unread_bytes')
-    const underWay = inFlight - 1
-    unread = bytes
-    most = Math.max(most, unread)
-    // All have arrived, and those are left that there is room for.
-    return after - before + underWay === 30 && underWay <= (64 * MIB) / size
-  })
-  t.ok(unread > 0, `${unread} bytes are kept for clients that do not read`)
-  t.ok(most <= 64 * MIB, `${most} bytes at most: the slowest were cut off`)
-  t.equal((await call('GET', path)).body.geofences.length, 100, 'who reads is answered')
-  for (const socket of sockets) socket.destroy()
-  await settled(t, api)
-  t.equal(await metric(api, 'http_unread_bytes'), 0)
+  const search = '/v1/search/geofences?near=40,80&limit=100'
+  const nearby = {
+    deviceId: 'amid-large',
+    latitude: 40,
+    longitude: 80,
+    accuracy: 5,
+    nearbyGeofences: true,
+    nearbyGeofencesLimit: 100,
+  }
+  const json = JSON.stringify(nearby)
+  const auth = `Host: x\r\nAuthorization: ${testPublishable}\r\n`
+  const track = `POST /v1/track HTTP/1.1\r\n${auth}Content-Type: application/json\r\n`
+  const requests = {
+    'GET /v1/search/geofences': `GET ${search} HTTP/1.1\r\n${auth}\r\n`,
+    'POST /v1/track': `${track}Content-Length: ${json.length}\r\n\r\n${json}`,
+    // It is the last of its connection, which is closed behind the answer.
+    'POST /v1/track in chunks': `${track}Transfer-Encoding: chunked\r\n\r\n${json.length.toString(16)}\r\n${json}\r\n0\r\n\r\n`,
+  }
+  const sizes = {
+    GET: JSON.stringify((await call('GET', search)).body).length,
+    POST: JSON.stringify((await call('POST', '/v1/track', nearby, testPublishable)).body).length,
+  }
+  for (const [name, text] of Object.entries(requests)) {
+    await t.test(name, async (t) => {
+      const [method, route] = name.split(' ') as ['GET' | 'POST', string]
+      const size = sizes[method]
+      t.ok(size > 7 * MIB, `${size} bytes each`)
+      const ended = `http_requests_total{method="${method}",route="${route}"`
+      const before = await metric(api, ended)
+      const sockets = await Promise.all(Array.from({ length: 15 }, async () => (await send(text)).pause()))
+      // Answers are made in turns, and cut off as more are there than may wait for their readers.
+      let unread = 0
+      let most = 0
+      await until(async () => {
+        const [after, inFlight, bytes] = await metrics(api, ended, 'http_in_flight', 'http_unread_bytes')
+        const underWay = inFlight - 1
+        unread = bytes
+        most = Math.max(most, unread)
+        // All have arrived, and those are left that there is room for.
+        return after - before + underWay === 15 && underWay <= (64 * MIB) / size
+      })
+      t.ok(unread > 0, `${unread} bytes are kept for clients that do not read`)
+      t.ok(most <= 64 * MIB, `${most} bytes at most: the slowest were cut off`)
+      t.equal((await call('GET', search)).body.geofences.length, 100, 'who reads is answered')
+      for (const socket of sockets) socket.destroy()
+      await settled(t, api)
+      t.equal(await metric(api, 'http_unread_bytes'), 0)
+    })
+  }
 })
 
 t.test('clients that hang up leave nothing behind', async (t) => {

@@ -324,6 +324,20 @@ t.test('a drain waits for no idle connection, and not for ever', async (t) => {
   await Promise.all([idle.end(), headers.end()])
   t.equal(toy.server.inFlight, 0)
 
+  const cut = await toyServer(t)
+  const chunks = await RawConnection.open(t, cut.port)
+  chunks.write(
+    'POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"dev\r\n',
+  )
+  await eventually(() => cut.server.heldBytes > 0)
+  await cut.server.close()
+  await chunks.end()
+  t.match(
+    chunks.received,
+    /^HTTP\/1.1 503 /,
+    'half a body in chunks is refused, also where nothing else is waited for',
+  )
+
   const stuck = await toyServer(t)
   const waiting = await RawConnection.open(t, stuck.port)
   waiting.write('GET /pending HTTP/1.1\r\nHost: x\r\n\r\n')

@@ -34,6 +34,7 @@ import { buildGridCity, crossing, DEAD_END, ISLAND, OCEAN } from './gridCity.ts'
 const MIB = 1024 * 1024
 const RUNS = 100 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
 const SILENT = { asked() {} }
+const logger = createLogger('silent')
 
 const city = await buildGridCity()
 t.teardown(() => city.remove())
@@ -46,7 +47,7 @@ function startProcess(tiles: string): ValhallaProcess {
     timeoutMilliseconds: 60_000,
     memoryBytes: 1024 * MIB,
     maxWaiting: 1000,
-    logger: createLogger('silent'),
+    logger,
     ended() {},
   })
 }
@@ -102,13 +103,14 @@ const TECHNOLOGIES: Record<string, (t: Test) => Promise<Valhalla>> = {
       url: `${url}/valhalla/`,
       timeoutMilliseconds: 60_000,
       maxWaiting: 100,
+      logger,
     })
     t.teardown(() => remote.stop())
     return remote
   },
   "Valhalla's own server": async (t) => {
     const url = await startValhalla(t, city.tiles)
-    const remote = new RemoteValhalla({ url, timeoutMilliseconds: 60_000, maxWaiting: 100 })
+    const remote = new RemoteValhalla({ url, timeoutMilliseconds: 60_000, maxWaiting: 100, logger })
     t.teardown(() => remote.stop())
     return remote
   },
@@ -266,7 +268,7 @@ t.test('a server that is busy, slow, gone, or none at all', async (t) => {
     if (answer === undefined) return
     response.writeHead(answer.status, answer.headers).end(answer.body)
   })
-  const remote = new RemoteValhalla({ url, timeoutMilliseconds: 1500, maxWaiting: 2 })
+  const remote = new RemoteValhalla({ url, timeoutMilliseconds: 1500, maxWaiting: 2, logger })
   t.teardown(() => remote.stop())
   const cache = new AnswerCache(MIB, new ManualClock())
   const engine = engineOf(remote, cache)
@@ -292,9 +294,18 @@ t.test('a server that is busy, slow, gone, or none at all', async (t) => {
   t.strictSame(await ask(), [], 'nothing of that is remembered')
   t.match(remote.condition, /no trouble/)
 
-  const nobody = new RemoteValhalla({ url: 'http://127.0.0.1:1', timeoutMilliseconds: 5000, maxWaiting: 2 })
+  const lines: string[] = []
+  const nobody = new RemoteValhalla({
+    url: 'http://127.0.0.1:1',
+    timeoutMilliseconds: 5000,
+    maxWaiting: 2,
+    logger: createLogger('info', { write: (line) => lines.push(line) }),
+  })
   t.teardown(() => nobody.stop())
-  await t.rejects(nobody.call('status', '{}'), { name: 'RoutingGone', code: 503 })
+  for (let i = 0; i < 3; i++)
+    await t.rejects(nobody.call('status', '{}'), { name: 'RoutingGone', code: 503, message: /^(?!.*127)/ })
+  t.equal(lines.length, 1, 'the reason is logged once for a row of failures')
+  t.match(lines[0], /ECONNREFUSED/)
 })
 
 t.test('answers are kept: those used last, within bytes and time', async (t) => {

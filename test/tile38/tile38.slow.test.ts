@@ -14,7 +14,9 @@ import { until } from '../kit/waiting.ts'
 import { fence, place, shape } from '../spatial/contract.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 40)
-const logger = pino({ level: 'silent' })
+/** What was logged. */
+const logged: string[] = []
+const logger = pino({ level: 'warn' }, { write: (line) => logged.push(line) })
 const CITY: Position = [13.4, 52.5]
 const HERE = { latitude: CITY[1], longitude: CITY[0] }
 let stores = 0
@@ -265,6 +267,7 @@ t.test(`${TILE38_NAME}: killed, wiped and slow, it is written anew by itself`, a
   })
   t.equal(registry.look(CITY, 0).size, 22, 'and it is written anew, though the connection held')
 
+  const loggedBefore = logged.length
   server.signal('SIGSTOP')
   const fresh = { latitude: 10, longitude: 10 }
   registry.put('while it was stopped', circle([10, 10], 100))
@@ -272,6 +275,9 @@ t.test(`${TILE38_NAME}: killed, wiped and slow, it is written anew by itself`, a
   t.same([...registry.look([10, 10], 0)], ['while it was stopped'], 'a batch does not wait for it')
   await until(() => !tile38.isConnected)
   t.match(tile38.detail, /^not connected/)
+  // Anybody may read the state; the reason is in the log.
+  await until(() => logged.length > loggedBefore)
+  t.match(logged.slice(loggedBefore).join(''), /Tile38 has not answered for [\d.]+ s/)
   server.signal('SIGCONT')
   await registry.settled()
   await registry.index.prepare([fresh])

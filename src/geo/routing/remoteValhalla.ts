@@ -1,4 +1,5 @@
 import { Agent } from 'undici'
+import type { Logger } from '../../runtime/logger.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
 import {
   RoutingGone,
@@ -29,6 +30,7 @@ export interface RemoteValhallaOptions {
   readonly timeoutMilliseconds: number
   /** Requests at one time. */
   readonly maxWaiting: number
+  readonly logger: Logger
 }
 
 /** A Valhalla server by URL: the same JSON over HTTP. A connection that fails is made anew by the next request. */
@@ -107,6 +109,8 @@ export class RemoteValhalla implements Valhalla {
       const failure = signal.aborted
         ? new RoutingTimedOut(`The routing server did not respond within ${seconds} s.`, RETRY_SECONDS)
         : new RoutingGone('The routing server cannot be reached.', RETRY_SECONDS, cause)
+      // Clients get the sentence only. The network's reason is for the operator, once for a row of failures.
+      if (this.#trouble !== failure.message) this.#options.logger.warn({ err: cause }, failure.message)
       this.#trouble = failure.message
       throw failure
     }

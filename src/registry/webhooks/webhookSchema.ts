@@ -49,7 +49,7 @@ export const WebhookBody: TObject = bodyOf(
   { title: 'WebhookDefinition', additionalProperties: false },
 )
 
-/** The fields of an edit, for requests. */
+/** The fields of an edit, for requests. No other fields are allowed, as in a definition. */
 export const WebhookChangeBody: TObject = bodyOf(
   {
     ...WEBHOOK_FIELDS,
@@ -60,7 +60,7 @@ export const WebhookChangeBody: TObject = bodyOf(
       }),
     ),
   },
-  { title: 'WebhookChange' },
+  { title: 'WebhookChange', additionalProperties: false },
 )
 
 /** @throws ApiError 400 naming the field */
