@@ -15,7 +15,7 @@ import { Housekeeping } from '../actor/housekeeping.ts'
 import { OpenStore } from '../cli/backup/source.ts'
 import { ControlServer } from '../cli/control/server.ts'
 import type { NatsBridge } from '../delivery/natsBridge.ts'
-import { NatsPlace } from '../delivery/natsPlace.ts'
+import { NatsOffset } from '../delivery/natsOffset.ts'
 import { webhookRoutes } from '../delivery/webhookRoutes.ts'
 import { TwiceObserved } from '../actor/copiedPositions.ts'
 import { HostPositions } from '../actor/hostPositions.ts'
@@ -248,7 +248,7 @@ async function openNats(options: Options, feed: EventFeed, logger: Logger): Prom
   const { NatsBridge } = await import('../delivery/natsBridge.ts')
   return new NatsBridge({
     feed,
-    place: new NatsPlace(join(options.data, 'nats.json'), feed.lastPlace, (err) =>
+    offset: new NatsOffset(join(options.data, 'nats.json'), feed.lastOffset, (err) =>
       logger.error(failureFields(err), 'nats.json cannot be written; retrying'),
     ),
     connection: natsConnectionOptions(options),

@@ -2,11 +2,11 @@ import { failureFields } from '../runtime/errors.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { EventFeed } from '../events/feed.ts'
-import type { PlacedEvent, StoredEvent } from '../events/port.ts'
+import type { LoggedEvent, StoredEvent } from '../events/port.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { keepRunning, type RetryPauses } from '../runtime/retry.ts'
 import { TroubleOnce } from '../runtime/troubles.ts'
-import type { NatsPlace } from './natsPlace.ts'
+import type { NatsOffset } from './natsOffset.ts'
 import { BATCH_MESSAGES, NatsStream, type NatsMessage } from './natsStream.ts'
 import { addressOf, subjectOf } from '../model/eventSubject.ts'
 
@@ -35,7 +35,7 @@ export interface BridgeStatus {
 /**
  * Publishes every event of every scope to the JetStream stream `EVENTS`, in the order of the log.
  *
- * The naive way publishes each event, and notes the last place that was acknowledged. Pipelined, as it must be to be fast,
+ * The naive way publishes each event, and notes the last offset that was acknowledged. Pipelined, as it must be to be fast,
  * it loses the order when one in the middle is refused or lost and those behind it are not; and after `kill -9` it repeats
  * what was stored and not noted, which the server's window of duplicates (two minutes) does not cover for long.
  *
@@ -53,7 +53,7 @@ export interface BridgeStatus {
 export class NatsBridge {
   readonly name = 'NATS bridge'
   readonly #feed: EventFeed
-  readonly #place: NatsPlace
+  readonly #offset: NatsOffset
   readonly #connection: NodeConnectionOptions
   readonly #encode: (json: string) => Uint8Array
   readonly #logger: Logger
@@ -70,13 +70,13 @@ export class NatsBridge {
    */
   constructor(parts: {
     readonly feed: EventFeed
-    readonly place: NatsPlace
+    readonly offset: NatsOffset
     readonly connection: NodeConnectionOptions
     readonly encode: (json: string) => Uint8Array
     readonly logger: Logger
   }) {
     this.#feed = parts.feed
-    this.#place = parts.place
+    this.#offset = parts.offset
     this.#connection = parts.connection
     this.#encode = parts.encode
     this.#logger = parts.logger
@@ -87,7 +87,7 @@ export class NatsBridge {
   }
 
   get status(): BridgeStatus {
-    const lag = this.#feed.lastPlace - this.#place.value
+    const lag = this.#feed.lastOffset - this.#offset.value
     // Anybody may ask for it: where the servers are is for the log.
     const where = this.#server === undefined ? 'not connected; the log says why' : 'connected'
     return {
@@ -101,15 +101,15 @@ export class NatsBridge {
 
   /** Notes where the log ends, if this is the first start, and begins; connecting goes on in the background. */
   async start(): Promise<void> {
-    if (this.#place.value > this.#feed.lastPlace) {
-      const { value } = this.#place
+    if (this.#offset.value > this.#feed.lastOffset) {
+      const { value } = this.#offset
       this.#logger.warn(
-        { place: value, last: this.#feed.lastPlace },
+        { offset: value, last: this.#feed.lastOffset },
         'nats.json is ahead of the event log: the data folder is older than its nats.json',
       )
-      this.#place.set(this.#feed.lastPlace)
+      this.#offset.set(this.#feed.lastOffset)
     }
-    await this.#place.save()
+    await this.#offset.save()
     this.#running = this.#run()
   }
 
@@ -118,7 +118,7 @@ export class NatsBridge {
     const late = new AbortController()
     await Promise.race([this.#running, sleep(STOP_MS, undefined, { ref: false, signal: late.signal })])
     late.abort()
-    await this.#place.save()
+    await this.#offset.save()
   }
 
   #run(): Promise<void> {
@@ -132,18 +132,18 @@ export class NatsBridge {
     const stream = await NatsStream.open(this.#connection)
     try {
       const from = await this.#resumeAt(stream)
-      this.#place.set(from)
+      this.#offset.set(from)
       this.#server = stream.server
       this.#trouble.clear()
       this.#logger.info({ server: stream.server, behind: this.status.lag }, 'publishing events to NATS')
       const ended = AbortSignal.any([stopped, stream.ended])
-      for await (const { events, place } of this.#feed.follow('all', from, BATCH_MESSAGES, ended)) {
+      for await (const { events, offset } of this.#feed.follow('all', from, BATCH_MESSAGES, ended)) {
         for (const batch of this.#batches(events, stream.maxMessageBytes - HEADER_BYTES)) {
           await stream.append(batch)
           this.#published += batch.length
           worked()
         }
-        this.#place.set(place)
+        this.#offset.set(offset)
       }
       if (!stopped.aborted) throw stream.ended.reason
     } finally {
@@ -153,22 +153,22 @@ export class NatsBridge {
   }
 
   /**
-   * The place behind which the stream has nothing. Its last message tells; where that is gone, or is not of this log,
-   * the noted place does, unless one of the messages before it is further: then the process ended before it noted it.
+   * The offset behind which the stream has nothing. Its last message tells; where that is gone, or is not of this log,
+   * the noted offset does, unless one of the messages before it is further: then the process ended before it noted it.
    */
   async #resumeAt(stream: NatsStream): Promise<number> {
-    const noted = this.#place.value
+    const noted = this.#offset.value
     const last = await stream.lastMessage()
-    const lastPlace = last && (await this.#placeOf(last))
-    if (lastPlace !== undefined) return lastPlace
+    const lastOffset = last && (await this.#offsetOf(last))
+    if (lastOffset !== undefined) return lastOffset
     for await (const message of stream.newest(BATCH_MESSAGES)) {
-      const place = await this.#placeOf(message)
-      if (place !== undefined) return Math.max(place, noted)
+      const offset = await this.#offsetOf(message)
+      if (offset !== undefined) return Math.max(offset, noted)
     }
     return noted
   }
 
-  async #placeOf({
+  async #offsetOf({
     subject,
     id,
   }: {
@@ -176,11 +176,11 @@ export class NatsBridge {
     readonly id: string
   }): Promise<number | undefined> {
     const address = addressOf(subject)
-    return address && this.#feed.placeOf(address.scope, id)
+    return address && this.#feed.offsetOf(address.scope, id)
   }
 
   /** Cuts by bytes; leaves out, and says so, what no server would take: it would hold up all others for ever. */
-  *#batches(events: readonly PlacedEvent[], maxBytes: number): Generator<NatsMessage[]> {
+  *#batches(events: readonly LoggedEvent[], maxBytes: number): Generator<NatsMessage[]> {
     let batch: NatsMessage[] = []
     let bytes = 0
     for (const { event } of events) {

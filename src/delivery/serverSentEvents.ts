@@ -40,7 +40,7 @@ const Query = Type.Object(
 )
 
 /**
- * Events as they happen, as server-sent events (the HTML standard, section 9.2). Each reader is a place in the event log, as
+ * Events as they happen, as server-sent events (the HTML standard, section 9.2). Each reader is an offset in the event log, as
  * those of streams are: slow ones read on from disk, and one that comes back with Last-Event-ID misses nothing.
  *
  * Owns: the readers that are connected, so that a shutdown ends them. Does not own: what happened (the feed), how long a
@@ -98,8 +98,8 @@ export class ServerSentEvents {
       handler: async ({ credentials, query, headers }) => {
         const { scope } = credentials!
         const from = headers['last-event-id'] ?? query.from
-        const place = from === undefined ? this.#feed.lastPlace : await this.#feed.placeOf(scope, from)
-        if (place === undefined) throw notFound('Event')
+        const offset = from === undefined ? this.#feed.lastOffset : await this.#feed.offsetOf(scope, from)
+        if (offset === undefined) throw notFound('Event')
         const filter: EventFilter = {
           types: listOf(query.types),
           tags: listOf(query.tags),
@@ -110,7 +110,7 @@ export class ServerSentEvents {
         return {
           stream: {
             contentType: 'text/event-stream',
-            chunks: this.#chunks(credentials!, place, filter),
+            chunks: this.#chunks(credentials!, offset, filter),
             filler: ':\n',
           },
           headers: { 'Cache-Control': 'no-store' },
@@ -119,9 +119,9 @@ export class ServerSentEvents {
     })
   }
 
-  #chunks(credentials: Credentials, place: number, filter: EventFilter): AsyncIterable<Encoded> {
+  #chunks(credentials: Credentials, offset: number, filter: EventFilter): AsyncIterable<Encoded> {
     const ended = new AbortController()
-    const texts = this.#texts(credentials, place, filter, ended)
+    const texts = this.#texts(credentials, offset, filter, ended)
     return {
       [Symbol.asyncIterator]: () => ({
         next: () => texts.next(),
@@ -136,7 +136,7 @@ export class ServerSentEvents {
 
   async *#texts(
     credentials: Credentials,
-    place: number,
+    offset: number,
     filter: EventFilter,
     ended: AbortController,
   ): AsyncGenerator<Encoded, undefined> {
@@ -147,7 +147,7 @@ export class ServerSentEvents {
     this.#open.add(ended)
     if (this.#stopped) ended.abort()
     const outlet = new PieceOutlet(ended.signal)
-    const reader = new EventReader(credentials.scope, filter, place, outlet, this.#audiences)
+    const reader = new EventReader(credentials.scope, filter, offset, outlet, this.#audiences)
     let refusal: string | undefined
     const holder: KeyHolder = {
       keyRefused: ({ message }) => {

@@ -76,7 +76,7 @@ export class WebhookDatabase {
 
   states(): Map<string, WebhookState> {
     const rows = this.#statements.states.all() as { id: string; state: string }[]
-    return new Map(rows.map(({ id, state }) => [id, JSON.parse(state)]))
+    return new Map(rows.map(({ id, state }) => [id, readState(state)]))
   }
 
   begin(webhookId: string, state: WebhookState): void {
@@ -89,7 +89,7 @@ export class WebhookDatabase {
 
   setState(webhookId: string, state: WebhookState): void {
     this.#change()
-    this.#statements.setState.run(webhookId, JSON.stringify(state))
+    this.#statements.setState.run(webhookId, writeState(state))
   }
 
   take(webhookId: string, state: WebhookState, deliveries: readonly Delivery[]): void {
@@ -173,6 +173,16 @@ function toRow(delivery: Delivery): Row {
 
 function fromRow({ id, webhookId, status, createdAt, record }: Row): Delivery {
   return { id, webhookId, status, createdAt, ...JSON.parse(record) }
+}
+
+/** The offset is stored as `place`, as the first version named it. */
+function writeState({ offset, ...state }: WebhookState): string {
+  return JSON.stringify({ place: offset, ...state })
+}
+
+function readState(text: string): WebhookState {
+  const { place, ...state } = JSON.parse(text)
+  return { offset: place, ...state }
 }
 
 function prepareStatements(database: Database.Database) {

@@ -1,5 +1,5 @@
 import type { EventFeed } from '../events/feed.ts'
-import type { EventIndex, PlacedEvent } from '../events/port.ts'
+import type { EventIndex, LoggedEvent } from '../events/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Webhook } from '../model/webhook.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
@@ -34,7 +34,7 @@ import { conclude } from './webhookRetry.ts'
 const WINDOW = 10_000
 /** Events looked at between two transactions. */
 const STRETCH = 200
-/** Places that may be read again after a crash where none of their events was wanted. */
+/** Offsets that may be read again after a crash where none of their events was wanted. */
 const UNSAVED_PLACES = 1000
 /** Requests under way to one endpoint. */
 const CONCURRENCY = 20
@@ -50,7 +50,7 @@ const GRACE_MS = 3000
 export const CLOCK_SLACK_MS = 60_000
 
 export interface EndpointParts {
-  readonly feed: Pick<EventFeed, 'follow' | 'read' | 'lastPlace' | 'forgotten'>
+  readonly feed: Pick<EventFeed, 'follow' | 'read' | 'lastOffset' | 'forgotten'>
   readonly events: Pick<EventIndex, 'get'>
   readonly store: DeliveryStore
   readonly send: Send
@@ -81,7 +81,7 @@ export class WebhookEndpoint {
   readonly #parts: EndpointParts
   #webhook: Webhook
   #state: WebhookState
-  #savedPlace: number
+  #savedOffset: number
   readonly #lines: WebhookLines
   /** Deliveries that are stored and not through, in memory or not. */
   #pending = 0
@@ -102,8 +102,8 @@ export class WebhookEndpoint {
     this.#parts = parts
     this.#webhook = webhook
     // After a loss of the log's end, which `durability: os` admits, the cursor would be ahead of it.
-    this.#state = { ...state, place: Math.min(state.place, parts.feed.lastPlace) }
-    this.#savedPlace = this.#state.place
+    this.#state = { ...state, offset: Math.min(state.offset, parts.feed.lastOffset) }
+    this.#savedOffset = this.#state.offset
     this.#run.abort()
     this.#lines = new WebhookLines(parts.time, parts.memory, () => this.#pump())
   }
@@ -156,7 +156,7 @@ export class WebhookEndpoint {
       if (!enabled && this.#webhook.enabled) {
         // While it was off nothing was tried, so that time is none in which it failed.
         const resumedAt = this.#parts.time.now()
-        await this.#save({ place: this.#parts.feed.lastPlace, failingSince: undefined, resumedAt })
+        await this.#save({ offset: this.#parts.feed.lastOffset, failingSince: undefined, resumedAt })
         await this.#start(true)
       }
       return this.#webhook
@@ -236,7 +236,7 @@ export class WebhookEndpoint {
     const cancel = this.#parts.time.after(GRACE_MS, () => this.#cut.abort())
     await this.#idle()
     cancel()
-    if (this.#savedPlace !== this.#state.place) await this.#save({})
+    if (this.#savedOffset !== this.#state.offset) await this.#save({})
   }
 
   /** Stops taking in and sending, and forgets what waits: it is stored. */
@@ -273,13 +273,18 @@ export class WebhookEndpoint {
   /** Takes in events as they come. */
   async #read(signal: AbortSignal): Promise<void> {
     const { feed } = this.#parts
-    for await (const { events, place } of feed.follow(
+    for await (const { events, offset } of feed.follow(
       this.#webhook.scope,
-      this.#state.place,
+      this.#state.offset,
       STRETCH,
       signal,
     )) {
-      const taken = await this.#takeIn(signal, events, { place }, place - this.#savedPlace < UNSAVED_PLACES)
+      const taken = await this.#takeIn(
+        signal,
+        events,
+        { offset },
+        offset - this.#savedOffset < UNSAVED_PLACES,
+      )
       if (!taken) return
     }
   }
@@ -290,14 +295,14 @@ export class WebhookEndpoint {
       const { redelivery } = this.#state
       if (redelivery === undefined) return
       const { after, until, from, to } = redelivery
-      const { events, place } = await this.#parts.feed.read(this.#webhook.scope, after, STRETCH)
+      const { events, offset } = await this.#parts.feed.read(this.#webhook.scope, after, STRETCH)
       const meant = events.filter(
-        ({ place: each, event: { actualCreatedAt } }) =>
+        ({ offset: each, event: { actualCreatedAt } }) =>
           each <= until && from <= actualCreatedAt && actualCreatedAt < to,
       )
       const last = events.at(-1)?.event.actualCreatedAt ?? Infinity
-      const ends = place >= until || last >= to + CLOCK_SLACK_MS
-      const next = { redelivery: ends ? undefined : { ...redelivery, after: place } }
+      const ends = offset >= until || last >= to + CLOCK_SLACK_MS
+      const next = { redelivery: ends ? undefined : { ...redelivery, after: offset } }
       if (!(await this.#takeIn(signal, meant, next, false))) return
     }
   }
@@ -309,7 +314,7 @@ export class WebhookEndpoint {
    */
   async #takeIn(
     signal: AbortSignal,
-    events: readonly PlacedEvent[],
+    events: readonly LoggedEvent[],
     change: Partial<WebhookState>,
     lazy: boolean,
   ): Promise<boolean> {
@@ -328,7 +333,7 @@ export class WebhookEndpoint {
 
   async #save(change: Partial<WebhookState>, bundles: readonly Bundle[] = []): Promise<void> {
     this.#state = { ...this.#state, ...change }
-    this.#savedPlace = this.#state.place
+    this.#savedOffset = this.#state.offset
     const deliveries = bundles.map(({ delivery }) => delivery)
     await this.#parts.store.take(this.#webhook.id, this.#state, deliveries)
   }

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import type { PlacedEvent } from '../events/port.ts'
+import type { LoggedEvent } from '../events/port.ts'
 import { wants } from '../events/filter.ts'
 import { MAX_WEBHOOK_EVENTS, type Webhook } from '../model/webhook.ts'
 import { newId } from '../runtime/newId.ts'
@@ -22,10 +22,10 @@ export interface Bundle {
  * The deliveries that some events make, in the order of the log: one of each event that the webhook wants, or of
  * successive ones of a device that are of one user.
  */
-export function bundle(webhook: Webhook, placed: readonly PlacedEvent[], now: number): Bundle[] {
+export function bundle(webhook: Webhook, placed: readonly LoggedEvent[], now: number): Bundle[] {
   const { id: webhookId, types, tags } = webhook
   const multiple = webhook.mode === 'multiple'
-  const bundles: { userRecordId: string; deviceId: string; events: PlacedEvent['event'][] }[] = []
+  const bundles: { userRecordId: string; deviceId: string; events: LoggedEvent['event'][] }[] = []
   const latest = new Map<string, (typeof bundles)[number]>()
   for (const { event } of placed) {
     if (!wants({ types, tags }, event)) continue

@@ -61,9 +61,9 @@ export interface WebhookPause {
 
 /** A stretch of the event log that is being sent once more. */
 export interface Redelivery {
-  /** The place up to which it is taken in. */
+  /** The offset up to which it is taken in. */
   readonly after: number
-  /** The last place that it may reach. */
+  /** The last offset that it may reach. */
   readonly until: number
   /** Server times of the events, epoch milliseconds: `from` included, `to` not. */
   readonly from: number
@@ -72,8 +72,8 @@ export interface Redelivery {
 
 /** How far a webhook is: what makes it a cursor over the event log. */
 export interface WebhookState {
-  /** The place up to which all events have been taken into deliveries. */
-  readonly place: number
+  /** The offset up to which all events have been taken into deliveries. */
+  readonly offset: number
   /** Since when every attempt has failed, epoch milliseconds. */
   readonly failingSince?: number | undefined
   readonly pause?: WebhookPause | undefined

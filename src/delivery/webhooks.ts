@@ -91,7 +91,7 @@ export class Webhooks {
   get lag(): number {
     let lag = 0
     for (const { state, running } of this.#endpoints.values())
-      if (running) lag = Math.max(lag, this.#parts.feed.lastPlace - state.place)
+      if (running) lag = Math.max(lag, this.#parts.feed.lastOffset - state.offset)
     return lag
   }
 
@@ -121,7 +121,7 @@ export class Webhooks {
     const { registry, feed, time } = this.#parts
     registry.refuseFull(scope)
     const id = newId(time.now())
-    const state = { place: feed.lastPlace }
+    const state = { offset: feed.lastOffset }
     // The cursor first: a webhook that is there has one, whenever the process ends.
     const store = await this.#open()
     await store.begin(id, state)
@@ -202,8 +202,8 @@ export class Webhooks {
    */
   async redeliverRange(webhook: Webhook, from: number, to: number): Promise<void> {
     const { feed } = this.#parts
-    const until = feed.lastPlace
-    const after = await placeBefore(feed, webhook.scope, from - CLOCK_SLACK_MS)
+    const until = feed.lastOffset
+    const after = await offsetBefore(feed, webhook.scope, from - CLOCK_SLACK_MS)
     const endpoint = this.#endpoints.get(webhook.id)
     if (endpoint === undefined || (await endpoint.redeliverRange({ after, until, from, to }))) return
     throw new ApiError(409, 'Another time range is being redelivered. Wait until it is finished.')
@@ -216,7 +216,7 @@ export class Webhooks {
 
   async #add(store: DeliveryStore, webhook: Webhook, known: WebhookState | undefined): Promise<void> {
     // A restored backup has webhooks and no cursors: they go on with what happens from then on.
-    const state = known ?? { place: this.#parts.feed.lastPlace }
+    const state = known ?? { offset: this.#parts.feed.lastOffset }
     if (known === undefined) await store.begin(webhook.id, state)
     const parts = { ...this.#parts, store, memory: this.#memory, counters: this.counters }
     const endpoint = new WebhookEndpoint(parts, webhook, state)
@@ -237,15 +237,15 @@ function gone(webhook: Webhook | undefined): Webhook {
   return webhook
 }
 
-/** A place before the first event of a scope that the server made at that time or later, by bisection: where times run back, about. */
-async function placeBefore(feed: EventFeed, scope: ScopeId, time: number): Promise<number> {
+/** An offset before the first event of a scope that the server made at that time or later, by bisection: where times run back, about. */
+async function offsetBefore(feed: EventFeed, scope: ScopeId, time: number): Promise<number> {
   let low = 0
-  let high = feed.lastPlace
+  let high = feed.lastOffset
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const [next] = (await feed.read(scope, middle, 1)).events
     if (next === undefined || next.event.actualCreatedAt >= time) high = middle
-    else low = next.place
+    else low = next.offset
   }
   return low
 }

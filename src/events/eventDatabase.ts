@@ -14,7 +14,7 @@ const PRUNE_CHUNK = 1_000
 const COPIED_BYTES = 256 * 1024
 
 /** What {@link EventDatabase.read} asks for one scope: the index leads to its events, however many there are of others. */
-export const READ_OF_SCOPE = `SELECT rowid AS place, scope, json FROM events INDEXED BY eventsByScope
+export const READ_OF_SCOPE = `SELECT rowid AS offset, scope, json FROM events INDEXED BY eventsByScope
   WHERE scope = ? AND rowid > ? ORDER BY rowid LIMIT ?`
 
 /**
@@ -36,7 +36,7 @@ export class EventDatabase {
   readonly #setMeta: Database.Statement
   readonly #readAll: Database.Statement<[number, number], PlacedJson>
   readonly #readScope: Database.Statement<[ScopeId, number, number], PlacedJson>
-  readonly #placeOf: Database.Statement<[Buffer, ScopeId], number>
+  readonly #offsetOf: Database.Statement<[Buffer, ScopeId], number>
   readonly #timeOf: Database.Statement<[number], number>
   readonly #jsonAt: Database.Statement<[number], string>
   readonly #get: Database.Statement<[Buffer, ScopeId], string>
@@ -45,24 +45,24 @@ export class EventDatabase {
   readonly #prune: Database.Statement
   readonly #lists = new Map<string, Database.Statement<unknown[], number>>()
   #position: number
-  #place: number
+  #offset: number
 
   /**
    * Opens or creates the file, and brings an older one up to date.
-   * @param progress told how many of the places of an older file are done, and of how many, after each some thousands
+   * @param progress told how many of the offsets of an older file are done, and of how many, after each some thousands
    * @throws {@link EventIndexDamaged}, {@link EventIndexTooNew}
    */
-  constructor(file: string, progress: (done: number, places: number) => void = () => {}) {
+  constructor(file: string, progress: (done: number, offsets: number) => void = () => {}) {
     this.#database = openEventTables(file)
     const database = this.#database
     this.#insertOne = insertOf(database, 1)
     this.#insertMany = insertOf(database, MANY)
     this.#setMeta = database.prepare('UPDATE meta SET value = ? WHERE name = ?')
     this.#readAll = database.prepare(
-      'SELECT rowid AS place, scope, json FROM events WHERE rowid > ? ORDER BY rowid LIMIT ?',
+      'SELECT rowid AS offset, scope, json FROM events WHERE rowid > ? ORDER BY rowid LIMIT ?',
     )
     this.#readScope = database.prepare(READ_OF_SCOPE)
-    this.#placeOf = database
+    this.#offsetOf = database
       .prepare<[Buffer, ScopeId], number>('SELECT rowid FROM events WHERE id = ? AND scope = ?')
       .pluck()
     this.#timeOf = database.prepare<[number], number>('SELECT createdAt FROM events WHERE rowid = ?').pluck()
@@ -77,9 +77,9 @@ export class EventDatabase {
     )
     const meta = database.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck()
     this.#position = meta.get('position')!
-    this.#place = meta.get('place')!
+    this.#offset = meta.get('place')!
     this.#owned = new OwnedEvents(database)
-    this.#owned.putIn(this.#place, (owned) => progress(owned, this.#place))
+    this.#owned.putIn(this.#offset, (owned) => progress(owned, this.#offset))
   }
 
   /** Log position up to which every event is here, in the last committed transaction. */
@@ -87,19 +87,19 @@ export class EventDatabase {
     return this.#position
   }
 
-  /** The place of the last event in the order of the log, in the last committed transaction. */
-  get place(): number {
-    return this.#place
+  /** The offset of the last event in the order of the log, in the last committed transaction. */
+  get offset(): number {
+    return this.#offset
   }
 
   /**
-   * Adds events and moves the position, in one transaction. An id that is known is ignored, but for its place.
-   * @param rows see {@link packEvents}; their places go on from {@link place}
+   * Adds events and moves the position, in one transaction. An id that is known is ignored, but for its offset.
+   * @param rows see {@link packEvents}; their offsets go on from {@link offset}
    * @param breathe called between statements
    */
   add(position: number, rows: PackedEvents, breathe: () => void = () => {}): void {
     const database = this.#database
-    const place = (rows.at(-COLUMNS) as number | undefined) ?? this.#place
+    const offset = (rows.at(-COLUMNS) as number | undefined) ?? this.#offset
     database.exec('BEGIN')
     try {
       let at = 0
@@ -109,18 +109,18 @@ export class EventDatabase {
       }
       for (; at < rows.length; at += COLUMNS) this.#insertOne.run(rows.slice(at, at + COLUMNS))
       this.#setMeta.run(position, 'position')
-      this.#setMeta.run(place, 'place')
+      this.#setMeta.run(offset, 'place')
       database.exec('COMMIT')
     } catch (error) {
       if (database.inTransaction) database.exec('ROLLBACK')
       throw error
     }
     this.#position = position
-    this.#place = place
-    this.#owned.putInMany(place)
+    this.#offset = offset
+    this.#owned.putInMany(offset)
   }
 
-  /** Events in the order of the log, from after a place on, as {@link EventIndex.read}. */
+  /** Events in the order of the log, from after an offset on, as {@link EventIndex.read}. */
   read(scopes: Scopes, after: number, limit: number): PlacedJsons {
     const rows =
       scopes === 'all' ? this.#readAll.iterate(after, limit) : this.#readScope.iterate(scopes, after, limit)
@@ -129,13 +129,13 @@ export class EventDatabase {
     for (const row of rows) {
       events.push(row)
       characters += row.json.length
-      if (events.length === limit || characters >= STRETCH_CHARACTERS) return { events, place: row.place }
+      if (events.length === limit || characters >= STRETCH_CHARACTERS) return { events, offset: row.offset }
     }
-    return { events, place: this.#place }
+    return { events, offset: this.#offset }
   }
 
-  placeOf(scope: ScopeId, id: string): number | undefined {
-    return isRecordId(id) ? this.#placeOf.get(Buffer.from(id, 'hex'), scope) : undefined
+  offsetOf(scope: ScopeId, id: string): number | undefined {
+    return isRecordId(id) ? this.#offsetOf.get(Buffer.from(id, 'hex'), scope) : undefined
   }
 
   /** Makes all that was added durable; returns the position. */
@@ -150,28 +150,28 @@ export class EventDatabase {
   list(scope: ScopeId, query: EventQuery): { readonly events: string[]; readonly hasMore: boolean } {
     let cursor: Found | undefined
     if (query.before !== undefined) {
-      const place = this.placeOf(scope, query.before)
-      if (place === undefined) return { events: [], hasMore: false }
-      cursor = { place, createdAt: this.#timeOf.get(place)! }
+      const offset = this.offsetOf(scope, query.before)
+      if (offset === undefined) return { events: [], hasMore: false }
+      cursor = { offset, createdAt: this.#timeOf.get(offset)! }
     }
-    const places =
+    const offsets =
       query.userId === undefined && query.deviceId === undefined
-        ? this.#placesOfAll(scope, query, cursor)
-        : this.#placesOfOwner(scope, query, cursor)
+        ? this.#offsetsOfAll(scope, query, cursor)
+        : this.#offsetsOfOwner(scope, query, cursor)
     const events: string[] = []
     let characters = 0
-    // The places first: what is sorted, and is past the page's end, is not read.
-    for (const place of places) {
+    // The offsets first: what is sorted, and is past the page's end, is not read.
+    for (const offset of offsets) {
       if (events.length === query.limit || characters >= PAGE_CHARACTERS) return { events, hasMore: true }
-      const json = this.#jsonAt.get(place)!
+      const json = this.#jsonAt.get(offset)!
       events.push(json)
       characters += json.length
     }
     return { events, hasMore: false }
   }
 
-  #placesOfOwner(scope: ScopeId, query: EventQuery, cursor: Found | undefined): number[] {
-    this.#owned.putIn(this.#place)
+  #offsetsOfOwner(scope: ScopeId, query: EventQuery, cursor: Found | undefined): number[] {
+    this.#owned.putIn(this.#offset)
     const conditions = new Conditions()
     const isUser = query.userId !== undefined
     if (isUser) conditions.add('e.deviceId = ?', query.deviceId)
@@ -191,7 +191,7 @@ export class EventDatabase {
     })
   }
 
-  #placesOfAll(scope: ScopeId, query: EventQuery, cursor: Found | undefined): number[] {
+  #offsetsOfAll(scope: ScopeId, query: EventQuery, cursor: Found | undefined): number[] {
     const conditions = new Conditions()
     conditions.add('scope = ?', scope)
     conditions.add('type = ?', query.type)
@@ -201,7 +201,7 @@ export class EventDatabase {
     conditions.add('actualCreatedAt > ?', query.updatedAfter)
     // The first alone would do for an index to begin there.
     conditions.add('createdAt <= ?', cursor?.createdAt)
-    conditions.add('(createdAt < ? OR rowid < ?)', cursor?.createdAt, cursor?.place)
+    conditions.add('(createdAt < ? OR rowid < ?)', cursor?.createdAt, cursor?.offset)
     const where = conditions.conditions.join(' AND ')
     const index = indexFor(query)
     const key = `${index} ${where}`
@@ -283,17 +283,17 @@ interface Checkpointed {
   readonly checkpointed: number
 }
 
-/** An event's JSON at its place in the order of the log. */
+/** An event's JSON at its offset in the order of the log. */
 export interface PlacedJson {
-  readonly place: number
+  readonly offset: number
   readonly scope: ScopeId
   readonly json: string
 }
 
-/** A stretch of them, and the place up to which there are no others. */
+/** A stretch of them, and the offset up to which there are no others. */
 export interface PlacedJsons {
   readonly events: readonly PlacedJson[]
-  readonly place: number
+  readonly offset: number
 }
 
 /** Events for a transaction, as a flat list of values, {@link COLUMNS} each: crosses a thread faster than objects. */
@@ -303,11 +303,11 @@ const COLUMNS = 10
 /** Events that one statement inserts: a quarter less than one by one. */
 const MANY = 40
 
-/** Appends events to a packed list, each at the place after the one before; `place` is that before the first. */
-export function packEvents(events: readonly StoredEvent[], place: number, into: PackedEvents): void {
+/** Appends events to a packed list, each at the offset after the one before; `offset` is that before the first. */
+export function packEvents(events: readonly StoredEvent[], offset: number, into: PackedEvents): void {
   for (const event of events) {
     into.push(
-      ++place,
+      ++offset,
       event.id,
       event.scope,
       event.type,

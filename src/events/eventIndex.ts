@@ -64,7 +64,7 @@ export async function openEventIndex(options: EventIndexOptions): Promise<EventI
 interface EventIndexOptions {
   readonly file: string
   readonly failed: (error: Error) => void
-  readonly upgrading?: (done: number, places: number) => void
+  readonly upgrading?: (done: number, offsets: number) => void
 }
 
 /**
@@ -75,7 +75,7 @@ interface EventIndexOptions {
 class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   durablePosition = 0
   pendingBytes = 0
-  lastPlace = 0
+  lastOffset = 0
   #position = 0
   readonly #options: EventIndexOptions
   readonly #calls: WorkerCalls<EventThread, OpenedEvents, EventNotice>
@@ -98,18 +98,18 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   }
 
   async opened(): Promise<void> {
-    const { position, place } = await this.#calls.opened
+    const { position, offset } = await this.#calls.opened
     this.durablePosition = this.#position = position
-    this.lastPlace = place
+    this.lastOffset = offset
   }
 
   #hear(notice: EventNotice): void {
     if (notice.is === 'durable') this.durablePosition = notice.position
     else if (notice.is === 'copied') this.#copyProgress?.(notice.copied, notice.total)
-    else this.#options.upgrading?.(notice.done, notice.places)
+    else this.#options.upgrading?.(notice.done, notice.offsets)
   }
 
-  add(position: number, events: readonly StoredEvent[], place = this.lastPlace + 1): void {
+  add(position: number, events: readonly StoredEvent[], offset = this.lastOffset + 1): void {
     if (position <= this.#position || this.#calls.isEnded) return
     this.#position = position
     let batch = this.#batches.at(-1)
@@ -118,8 +118,8 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
       this.#batches.push(batch)
     }
     batch.position = position
-    packEvents(events, place - 1, batch.rows)
-    if (events.length > 0) this.lastPlace = place - 1 + events.length
+    packEvents(events, offset - 1, batch.rows)
+    if (events.length > 0) this.lastOffset = offset - 1 + events.length
     let bytes = 0
     for (const event of events) bytes += EVENT_BYTES + event.json.length
     batch.bytes += bytes
@@ -132,15 +132,15 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   }
 
   async read(scopes: Scopes, after: number, limit: number): Promise<EventPage> {
-    const { events, place } = await this.#behindAdded().call('read', scopes, after, limit)
+    const { events, offset } = await this.#behindAdded().call('read', scopes, after, limit)
     return {
-      events: events.map((row) => ({ place: row.place, event: readEvent(row.scope, row.json) })),
-      place,
+      events: events.map((row) => ({ offset: row.offset, event: readEvent(row.scope, row.json) })),
+      offset,
     }
   }
 
-  placeOf(scope: ScopeId, id: string): Promise<number | undefined> {
-    return this.#behindAdded().call('placeOf', scope, id)
+  offsetOf(scope: ScopeId, id: string): Promise<number | undefined> {
+    return this.#behindAdded().call('offsetOf', scope, id)
   }
 
   get(scope: ScopeId, id: string): Promise<string | undefined> {

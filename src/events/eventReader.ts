@@ -10,10 +10,10 @@ import {
   type Seat,
 } from './fanoutGroup.ts'
 import { wants, type EventFilter } from './filter.ts'
-import type { PlacedEvent } from './port.ts'
+import type { LoggedEvent } from './port.ts'
 
 /**
- * One reader of events, of a stream's subscription or of server-sent events: a place in the event log that moves on as its
+ * One reader of events, of a stream's subscription or of server-sent events: an offset in the event log that moves on as its
  * client reads.
  *
  * It is a member of its scope's audience as long as the client takes everything at once. It is behind when the client
@@ -23,7 +23,7 @@ import type { PlacedEvent } from './port.ts'
 export class EventReader implements Member {
   readonly filter: EventFilter
   readonly outlet: Outlet
-  place: number
+  offset: number
   readonly #scope: ScopeId
   readonly #audiences: FanoutGroups
   /** While it is a member. */
@@ -31,26 +31,26 @@ export class EventReader implements Member {
   #isReading = false
   #isEnded = false
 
-  /** @param place of the last event that it need not get */
-  constructor(scope: ScopeId, filter: EventFilter, place: number, outlet: Outlet, audiences: FanoutGroups) {
+  /** @param offset of the last event that it need not get */
+  constructor(scope: ScopeId, filter: EventFilter, offset: number, outlet: Outlet, audiences: FanoutGroups) {
     this.filter = filter
-    this.place = place
+    this.offset = offset
     this.outlet = outlet
     this.#scope = scope
     this.#audiences = audiences
   }
 
-  take({ places, messages }: EventBatch): void {
-    const first = places[0]!
-    const last = places.at(-1)!
-    if (last <= this.place) return
+  take({ offsets, messages }: EventBatch): void {
+    const first = offsets[0]!
+    const last = offsets.at(-1)!
+    if (last <= this.offset) return
     if (this.outlet.isBehind) {
-      this.place = Math.max(this.place, first - 1)
+      this.offset = Math.max(this.offset, first - 1)
       this.#leave()
       return
     }
-    const after = first > this.place ? 0 : places.findIndex((place) => place > this.place)
-    this.place = last
+    const after = first > this.offset ? 0 : offsets.findIndex((offset) => offset > this.offset)
+    this.offset = last
     this.outlet.send(after === 0 ? messages : messages.slice(after))
   }
 
@@ -75,24 +75,24 @@ export class EventReader implements Member {
     while (!this.#isEnded && !this.outlet.isBehind) {
       this.#seat = this.#audiences.join(this.#scope, this)
       if (this.#seat !== undefined) break
-      const { events, place } = await this.#audiences.read(this.#scope, this.place)
-      if (!this.#isEnded && this.#sendAll(events)) this.place = place
+      const { events, offset } = await this.#audiences.read(this.#scope, this.offset)
+      if (!this.#isEnded && this.#sendAll(events)) this.offset = offset
       await turn()
     }
     this.#isReading = false
   }
 
   /** Whether all have been sent; else its place is that of the last. */
-  #sendAll(events: readonly PlacedEvent[]): boolean {
+  #sendAll(events: readonly LoggedEvent[]): boolean {
     let messages: Encoded[] = []
     let bytes = 0
-    for (const { place, event } of events) {
+    for (const { offset, event } of events) {
       if (!wants(this.filter, event)) continue
       messages.push(this.outlet.encode(event))
       bytes += event.json.length
       if (bytes <= PART_BYTES) continue
       this.outlet.send(messages)
-      this.place = place
+      this.offset = offset
       if (this.outlet.isBehind) return false
       messages = []
       bytes = 0

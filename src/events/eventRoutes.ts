@@ -68,7 +68,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
         )
         // Looked up last: an event deleted meanwhile must not pass for the end of the list.
         if (query.before !== undefined && events.length === 0) {
-          if ((await index.placeOf(scope, query.before)) === undefined) throw unknownBefore()
+          if ((await index.offsetOf(scope, query.before)) === undefined) throw unknownBefore()
         }
         return { meta: { hasMore }, json: `"events":[${events.join(',')}]` }
       },

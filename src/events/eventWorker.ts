@@ -7,7 +7,7 @@ import type { PackedEvents } from './eventDatabase.ts'
 /** What the index asks of its thread; answered in order, but for a prune and a copy, which let others pass. */
 export interface EventThread extends Pick<
   EventDatabase,
-  'list' | 'read' | 'placeOf' | 'get' | 'verify' | 'delete'
+  'list' | 'read' | 'offsetOf' | 'get' | 'verify' | 'delete'
 > {
   add(position: number, rows: PackedEvents, bytes: number): void
   /** How many events were removed. */
@@ -24,12 +24,12 @@ export interface EventThread extends Pick<
 /** Where the index stands when it is open. */
 export interface OpenedEvents {
   readonly position: number
-  readonly place: number
+  readonly offset: number
 }
 
 export type EventNotice =
-  /** While an older file is brought up to date: places that are done, of how many. */
-  | { readonly is: 'upgrading'; readonly done: number; readonly places: number }
+  /** While an older file is brought up to date: offsets that are done, of how many. */
+  | { readonly is: 'upgrading'; readonly done: number; readonly offsets: number }
   | { readonly is: 'durable'; readonly position: number }
   | { readonly is: 'copied'; readonly copied: number; readonly total: number }
 
@@ -53,7 +53,7 @@ const NEVER = new Int32Array(new SharedArrayBuffer(4))
 /** Serves an event database to the thread at the other end of the port until it is closed or fails. */
 export function serveEventDatabase(port: MessagePort, file: string): void {
   serveCalls<EventThread, OpenedEvents, EventNotice>(port, ({ notice, guard }) => {
-    const database = new EventDatabase(file, (done, places) => notice({ is: 'upgrading', done, places }))
+    const database = new EventDatabase(file, (done, offsets) => notice({ is: 'upgrading', done, offsets }))
     let timer: NodeJS.Timeout | undefined
     let unflushedBytes = 0
     let isCopyEnded = false
@@ -69,7 +69,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
 
     return {
       // What a killed process left may be in the page cache only.
-      opened: { position: database.checkpoint(), place: database.place },
+      opened: { position: database.checkpoint(), offset: database.offset },
       methods: {
         add(position, rows, bytes) {
           database.add(position, rows, bytes < HURRIED_BYTES ? breathe : hurry)
@@ -80,7 +80,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
         },
         list: (scope, query) => database.list(scope, query),
         read: (scopes, after, limit) => database.read(scopes, after, limit),
-        placeOf: (scope, id) => database.placeOf(scope, id),
+        offsetOf: (scope, id) => database.offsetOf(scope, id),
         get: (scope, id) => database.get(scope, id),
         verify: (scope, id, verdict) => database.verify(scope, id, verdict),
         delete: (scope, id) => database.delete(scope, id),

@@ -2,7 +2,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { EventFeed } from './feed.ts'
 import { nameHash } from '../runtime/nameHash.ts'
 import { isSameFilter, LISTS, wants, type EventFilter } from './filter.ts'
-import type { PlacedEvent, StoredEvent, EventPage } from './port.ts'
+import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
 
 /**
  * The readers of one scope's events that have caught up, and what happens now.
@@ -31,7 +31,7 @@ const LOOKS_PER_TURN = 100_000
 /** Successive events as one group gets them. */
 export interface EventBatch {
   /** Ascending. */
-  readonly places: readonly number[]
+  readonly offsets: readonly number[]
   /** The message of each. */
   readonly messages: readonly Encoded[]
 }
@@ -56,7 +56,7 @@ export interface Member {
   readonly filter: EventFilter
   readonly outlet: Outlet
   /** That of the last event that it has got, or need not get. */
-  readonly place: number
+  readonly offset: number
   /** Sends the part, or as much of it as lies behind its place. It may leave. */
   take(part: EventBatch): void
   /** The log cannot be read. */
@@ -65,7 +65,7 @@ export interface Member {
 
 class Audience {
   /** Members have got, or are getting, what is up to here: who joins must have that already. */
-  place: number
+  offset: number
   readonly #ended = new AbortController()
   /** By {@link hashOf}; who sends filters cannot choose which meet. A text of the whole filter as the key would hold it twice. */
   readonly #groups = new Map<number, Group[]>()
@@ -75,9 +75,9 @@ class Audience {
   readonly #unlisted = new Set<Group>()
 
   /** @param feed followed from its end on, as long as there are members */
-  constructor(feed: Pick<EventFeed, 'follow' | 'lastPlace'>, scope: ScopeId) {
-    this.place = feed.lastPlace
-    this.#follow(feed.follow(scope, this.place, STRETCH, this.#ended.signal)).catch((error: unknown) => {
+  constructor(feed: Pick<EventFeed, 'follow' | 'lastOffset'>, scope: ScopeId) {
+    this.offset = feed.lastOffset
+    this.#follow(feed.follow(scope, this.offset, STRETCH, this.#ended.signal)).catch((error: unknown) => {
       if (this.#ended.signal.aborted) return
       const groups = [...this.#groups.values()].flat()
       for (const { members } of groups) for (const member of members) member.fail(error)
@@ -127,13 +127,13 @@ class Audience {
   }
 
   async #follow(stretches: ReturnType<EventFeed['follow']>): Promise<void> {
-    for await (const { events, place } of stretches) {
-      this.place = place
+    for await (const { events, offset } of stretches) {
+      this.offset = offset
       await this.#deliver(events)
     }
   }
 
-  async #deliver(events: readonly PlacedEvent[]): Promise<void> {
+  async #deliver(events: readonly LoggedEvent[]): Promise<void> {
     const concerned = new Set<Group>()
     let looks = 0
     for (const placed of events) {
@@ -199,15 +199,15 @@ export class FanoutGroups {
     this.#feed = feed
   }
 
-  /** Events of a scope after a place, from memory or disk; the answer may be some time in coming. */
-  read(scope: ScopeId, place: number): Promise<EventPage> {
-    return this.#feed.read(scope, place, STRETCH)
+  /** Events of a scope after an offset, from memory or disk; the answer may be some time in coming. */
+  read(scope: ScopeId, offset: number): Promise<EventPage> {
+    return this.#feed.read(scope, offset, STRETCH)
   }
 
   /** Makes it a member; undefined while it is behind. */
   join(scope: ScopeId, member: Member): Seat | undefined {
     let audience = this.#audiences.get(scope)
-    if (member.place < (audience?.place ?? this.#feed.lastPlace)) return undefined
+    if (member.offset < (audience?.offset ?? this.#feed.lastOffset)) return undefined
     if (audience === undefined) {
       audience = new Audience(this.#feed, scope)
       this.#audiences.set(scope, audience)
@@ -232,7 +232,7 @@ class Group {
   readonly members = new Set<Member>()
   readonly #format: string
   readonly #encode: (event: StoredEvent) => Encoded
-  #parts: { places: number[]; messages: Encoded[] }[] = []
+  #parts: { offsets: number[]; messages: Encoded[] }[] = []
   #bytes = 0
 
   constructor({ filter, outlet }: Member, hash: number) {
@@ -248,13 +248,13 @@ class Group {
     return outlet.format === this.#format && isSameFilter(filter, this.filter)
   }
 
-  collect({ place, event }: PlacedEvent): void {
+  collect({ offset, event }: LoggedEvent): void {
     if (this.#parts.length === 0 || this.#bytes > PART_BYTES) {
-      this.#parts.push({ places: [], messages: [] })
+      this.#parts.push({ offsets: [], messages: [] })
       this.#bytes = 0
     }
     const part = this.#parts.at(-1)!
-    part.places.push(place)
+    part.offsets.push(offset)
     const message = this.#encode(event)
     // A text would be made bytes again for each member.
     part.messages.push(this.members.size > 1 && typeof message === 'string' ? Buffer.from(message) : message)

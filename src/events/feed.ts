@@ -2,10 +2,10 @@ import type { Committed, CommittedConsumer } from '../log/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { STRETCH_CHARACTERS } from './port.ts'
-import type { EventIndex, PlacedEvent, Scopes, StoredEvent, EventPage } from './port.ts'
+import type { EventIndex, LoggedEvent, Scopes, StoredEvent, EventPage } from './port.ts'
 
 /**
- * The event log as its readers see it: whoever delivers events is a cursor, a place in the log that it moves on when
+ * The event log as its readers see it: whoever delivers events is a cursor, an offset in the log that it moves on when
  * its receiver has what came before. So nobody's slowness holds up anybody else, and nothing is kept per reader.
  *
  * As long as somebody follows, the last events are in memory, where readers that keep up find them at once; those that
@@ -32,8 +32,8 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   readonly #index: EventIndex
   readonly #recentBytes: number
   readonly #reads = new ConcurrencyLimit(READS_AT_ONCE)
-  /** Ascending places, all from the first on; those before `#first` are dropped from time to time. */
-  #recent: PlacedEvent[] = []
+  /** Ascending offsets, all from the first on; those before `#first` are dropped from time to time. */
+  #recent: LoggedEvent[] = []
   #first = 0
   #bytes = 0
   /** Cursors under way in {@link follow}. */
@@ -45,9 +45,9 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     this.#recentBytes = recentBytes
   }
 
-  /** The place of the last event. */
-  get lastPlace(): number {
-    return this.#index.lastPlace
+  /** The offset of the last event. */
+  get lastOffset(): number {
+    return this.#index.lastOffset
   }
 
   get pendingBytes(): number {
@@ -55,16 +55,16 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   }
 
   /** Adds events, to the index too: see {@link EventIndex.add}. */
-  committed({ position, events, firstPlace }: Committed<StoredEvent>): void {
-    this.#index.add(position, events, firstPlace)
-    let place = this.#index.lastPlace - events.length
+  committed({ position, events, firstOffset }: Committed<StoredEvent>): void {
+    this.#index.add(position, events, firstOffset)
+    let offset = this.#index.lastOffset - events.length
     if (this.#followers === 0) {
       this.#recent = []
       this.#first = this.#bytes = 0
       return
     }
     for (const event of events) {
-      this.#recent.push({ place: ++place, event })
+      this.#recent.push({ offset: ++offset, event })
       this.#bytes += bytesOf(event)
     }
     this.#forget()
@@ -81,25 +81,25 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     this.#bytes -= bytesOf(dropped!.event)
   }
 
-  /** The place of an event, to go on from; undefined where there is none with that id in the scope. */
-  placeOf(scope: ScopeId, id: string): Promise<number | undefined> {
-    return this.#index.placeOf(scope, id)
+  /** The offset of an event, to go on from; undefined where there is none with that id in the scope. */
+  offsetOf(scope: ScopeId, id: string): Promise<number | undefined> {
+    return this.#index.offsetOf(scope, id)
   }
 
   /**
-   * At most `limit` events from after a place on, or as many as reach {@link STRETCH_CHARACTERS}.
+   * At most `limit` events from after an offset on, or as many as reach {@link STRETCH_CHARACTERS}.
    * @param signal of a reader that may end while it waits: then nothing is read for it
    */
   async read(scopes: Scopes, after: number, limit: number, signal?: AbortSignal): Promise<EventPage> {
-    const oldest = this.#recent[this.#first]?.place ?? this.lastPlace + 1
+    const oldest = this.#recent[this.#first]?.offset ?? this.lastOffset + 1
     if (after >= oldest - 1) return this.#readRecent(scopes, after, limit)
     return this.#reads.run(async () =>
-      signal?.aborted ? { events: [], place: after } : this.#index.read(scopes, after, limit),
+      signal?.aborted ? { events: [], offset: after } : this.#index.read(scopes, after, limit),
     )
   }
 
   /**
-   * The events from after a place on, those yet to come included, until `signal` ends it.
+   * The events from after an offset on, those yet to come included, until `signal` ends it.
    * Stretches may be empty: they tell a reader that skips what it does not want how far it has come.
    */
   async *follow(
@@ -108,16 +108,16 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     limit: number,
     signal: AbortSignal,
   ): AsyncGenerator<EventPage> {
-    let place = after
+    let offset = after
     this.#followers++
     try {
       while (!signal.aborted) {
-        if (place >= this.lastPlace) {
+        if (offset >= this.lastOffset) {
           await this.#more(signal)
           continue
         }
-        const stretch = await this.read(scopes, place, limit, signal)
-        place = stretch.place
+        const stretch = await this.read(scopes, offset, limit, signal)
+        offset = stretch.offset
         if (!signal.aborted) yield stretch
       }
     } finally {
@@ -126,7 +126,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   }
 
   #readRecent(scopes: Scopes, after: number, limit: number): EventPage {
-    const events: PlacedEvent[] = []
+    const events: LoggedEvent[] = []
     let at = this.#indexBehind(after)
     let characters = 0
     for (; at < this.#recent.length && events.length < limit && characters < STRETCH_CHARACTERS; at++) {
@@ -136,17 +136,17 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
       characters += placed.event.json.length
     }
     // Behind the last one here there is none, though there may have been.
-    const place = at === this.#recent.length ? this.lastPlace : this.#recent[at - 1]!.place
-    return { events, place: Math.max(after, place) }
+    const offset = at === this.#recent.length ? this.lastOffset : this.#recent[at - 1]!.offset
+    return { events, offset: Math.max(after, offset) }
   }
 
-  /** Where in {@link #recent} the first event behind a place is. */
-  #indexBehind(place: number): number {
+  /** Where in {@link #recent} the first event behind an offset is. */
+  #indexBehind(offset: number): number {
     let low = this.#first
     let high = this.#recent.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.#recent[middle]!.place > place) high = middle
+      if (this.#recent[middle]!.offset > offset) high = middle
       else low = middle + 1
     }
     return low

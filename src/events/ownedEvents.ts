@@ -6,11 +6,11 @@ import type { ScopeId } from '../model/scope.ts'
  *
  * The naive way is an index by device and time. Devices send in any order, so each event falls on another page of it:
  * of 13 µs that an event cost, 4 went into writing those pages, twice, for some 30 bytes each. Here the events of 32,768
- * successive places, a block, make an index of their own, small enough to be rewritten; and they are put in there some
+ * successive offsets, a block, make an index of their own, small enough to be rewritten; and they are put in there some
  * thousands at a time, in its order. A query looks into the blocks whose times can still matter, newest first: mostly
  * few, and never more than there are.
  *
- * Owns: the tables `owners` and `blocks`, and up to which place they are complete (`owned` in `meta`).
+ * Owns: the tables `owners` and `blocks`, and up to which offset they are complete (`owned` in `meta`).
  * Does not own: events; those that are deleted leave by a trigger.
  *
  * Invariants
@@ -18,7 +18,7 @@ import type { ScopeId } from '../model/scope.ts'
  *   lies within the times of its block. There are no other rows.
  */
 
-/** 2^15 places make a block: some 1.5 MB of rows. */
+/** 2^15 offsets make a block: some 1.5 MB of rows. */
 const BLOCK_BITS = 15
 /** Events that wait to be put in, at most. */
 const WAITING_EVENTS = 8_192
@@ -62,9 +62,9 @@ export interface OwnedQuery {
   readonly limit: number
 }
 
-/** An event's place, and when it happened: what lists are ordered by. */
+/** An event's offset, and when it happened: what lists are ordered by. */
 export interface Found {
-  readonly place: number
+  readonly offset: number
   readonly createdAt: number
 }
 
@@ -107,18 +107,18 @@ export class OwnedEvents {
     this.#owned = database.prepare<[], number>(`SELECT value FROM meta WHERE name = 'owned'`).pluck().get()!
   }
 
-  /** Puts events in, now that the last is at `place`, where enough of them wait. */
-  putInMany(place: number): void {
-    if (place - this.#owned >= WAITING_EVENTS) this.putIn(place)
+  /** Puts events in, now that the last is at `offset`, where enough of them wait. */
+  putInMany(offset: number): void {
+    if (offset - this.#owned >= WAITING_EVENTS) this.putIn(offset)
   }
 
   /**
-   * Puts in all that wait up to a place, some thousands in a transaction.
-   * @param progress called after each with the place up to which it is done
+   * Puts in all that wait up to an offset, some thousands in a transaction.
+   * @param progress called after each with the offset up to which it is done
    */
-  putIn(place: number, progress: (owned: number) => void = () => {}): void {
-    while (this.#owned < place) {
-      const to = Math.min(place, this.#owned + WAITING_EVENTS)
+  putIn(offset: number, progress: (owned: number) => void = () => {}): void {
+    while (this.#owned < offset) {
+      const to = Math.min(offset, this.#owned + WAITING_EVENTS)
       this.#putIn(this.#owned, to)
       this.#owned = to
       progress(to)
@@ -130,11 +130,11 @@ export class OwnedEvents {
     this.#forgetBlocks.run()
   }
 
-  /** The places of the events that are asked for and put in, by createdAt and then place, descending. */
+  /** The offsets of the events that are asked for and put in, by createdAt and then offset, descending. */
   find(query: OwnedQuery): number[] {
     const { limit } = query
     const cursorTime = query.cursor?.createdAt ?? END_OF_TIME
-    const cursorPlace = query.cursor?.place ?? END_OF_TIME
+    const cursorOffset = query.cursor?.offset ?? END_OF_TIME
     const before = Math.min(query.createdBefore ?? END_OF_TIME, cursorTime + 1)
     const after = query.createdAfter ?? -END_OF_TIME
     const statement = this.#statementFor(query.conditions)
@@ -143,10 +143,10 @@ export class OwnedEvents {
     for (const { block, newest } of this.#blocks.all(before, after)) {
       if (found.length === limit && found[limit - 1]!.createdAt > newest) break
       const key = [block, scope, isUser ? 1 : 0, owner]
-      const rows = statement.all(...key, before, after, cursorTime, cursorPlace, ...values, limit)
+      const rows = statement.all(...key, before, after, cursorTime, cursorOffset, ...values, limit)
       if (rows.length > 0) found = found.concat(rows).toSorted(byTime).slice(0, limit)
     }
-    return found.map(({ place }) => place)
+    return found.map(({ offset }) => offset)
   }
 
   #statementFor(conditions: readonly string[]): Database.Statement<unknown[], Found> {
@@ -156,7 +156,7 @@ export class OwnedEvents {
       // CROSS: the events are looked up by the rows, whatever the conditions.
       const events = key === '' ? '' : 'CROSS JOIN events e ON e.rowid = o.place'
       statement = this.#database.prepare(
-        `SELECT o.place, o.createdAt FROM owners o ${events}
+        `SELECT o.place AS offset, o.createdAt FROM owners o ${events}
            WHERE o.block = ? AND o.scope = ? AND o.isUser = ? AND o.owner = ?
              AND o.createdAt < ? AND o.createdAt > ? AND (o.createdAt < ? OR o.place < ?)
              ${key === '' ? '' : `AND ${key}`}
@@ -169,5 +169,5 @@ export class OwnedEvents {
 }
 
 function byTime(a: Found, b: Found): number {
-  return b.createdAt - a.createdAt || b.place - a.place
+  return b.createdAt - a.createdAt || b.offset - a.offset
 }

@@ -31,15 +31,15 @@ export interface StoredEvent {
  * An event at its place in the order of the log. Places are whole numbers from 1, over all scopes; each event has
  * another, and keeps it.
  */
-export interface PlacedEvent {
-  readonly place: number
+export interface LoggedEvent {
+  readonly offset: number
   readonly event: StoredEvent
 }
 
-/** Some events, and the place up to which there are no others. */
+/** Some events, and the offset up to which there are no others. */
 export interface EventPage {
-  readonly events: readonly PlacedEvent[]
-  readonly place: number
+  readonly events: readonly LoggedEvent[]
+  readonly offset: number
 }
 
 /**
@@ -101,20 +101,20 @@ export interface EventIndex {
   readonly durablePosition: number
   /** Estimated bytes of events that were added and are not stored yet: how far the index is behind. */
   readonly pendingBytes: number
-  /** The place of the last event that was added; 0 before the first. */
-  readonly lastPlace: number
+  /** The offset of the last event that was added; 0 before the first. */
+  readonly lastOffset: number
   /**
    * Adds the events of the frame at `position`; positions ascend, one seen before is ignored.
-   * @param place of the first of them, beyond all others; by default the next
+   * @param offset of the first of them, beyond all others; by default the next
    */
-  add(position: number, events: readonly StoredEvent[], place?: number): void
+  add(position: number, events: readonly StoredEvent[], offset?: number): void
   /**
-   * Events in the order of the log, from after a place on; those that were deleted are left out. At most `limit`, or as
+   * Events in the order of the log, from after an offset on; those that were deleted are left out. At most `limit`, or as
    * many as reach {@link STRETCH_CHARACTERS}.
    */
   read(scopes: Scopes, after: number, limit: number): Promise<EventPage>
-  /** The place of an event; undefined where there is none with that id. */
-  placeOf(scope: ScopeId, id: string): Promise<number | undefined>
+  /** The offset of an event; undefined where there is none with that id. */
+  offsetOf(scope: ScopeId, id: string): Promise<number | undefined>
   /**
    * Newest first by createdAt, of one time the later in the log first. Each item is the event's JSON. A page ends with the
    * event that reaches {@link PAGE_CHARACTERS}, too.
@@ -134,7 +134,7 @@ export interface EventIndex {
 }
 
 /** What clients ask of events. */
-export type EventQueries = Pick<EventIndex, 'list' | 'get' | 'placeOf' | 'verify' | 'delete'>
+export type EventQueries = Pick<EventIndex, 'list' | 'get' | 'offsetOf' | 'verify' | 'delete'>
 
 /** What a client has done to an event: deleted it, or said what it thinks of it. */
 export interface EventChange {

@@ -41,8 +41,8 @@ export interface Committed<E = LogEvent> {
   readonly position: number
   /** Of the frame, in their order. */
   readonly events: readonly E[]
-  /** The place of the first event among all events, where the log says so; else they follow those before them. */
-  readonly firstPlace?: number
+  /** The offset of the first event among all events, where the log says so; else they follow those before them. */
+  readonly firstOffset?: number
 }
 
 /** Is handed the frames of a log that have events; see {@link Committed}. It must not throw. */

@@ -17,11 +17,11 @@ export class ResumeTokens {
   }
 
   /** `@` and 32 hex digits, which no event's `_id` looks like. */
-  seal(scope: ScopeId, place: number): string {
+  seal(scope: ScopeId, offset: number): string {
     const block = Buffer.alloc(16)
     block.writeUInt32LE(MARK, 0)
     block.writeUInt32LE(scope, 4)
-    block.writeDoubleLE(place, 8)
+    block.writeDoubleLE(offset, 8)
     const cipher = createCipheriv('aes-128-ecb', this.#key, null).setAutoPadding(false)
     return `@${cipher.update(block).toString('hex')}${cipher.final('hex')}`
   }

@@ -163,9 +163,10 @@ class ConnectionSubscriptions implements StreamFeature {
     const subscription: Subscription = { bytes, reader: undefined, isEnded: false }
     this.#subscriptions.set(id, subscription)
     const kept = keptFilter(filter)
-    const place = from === 'now' ? this.#feed.lastPlace : this.#all.tokens.open(this.#connection.scope, from)
-    if (place === undefined) void this.#beginAfter(id, kept, subscription, from)
-    else this.#begin(id, kept, subscription, Math.min(place, this.#feed.lastPlace))
+    const offset =
+      from === 'now' ? this.#feed.lastOffset : this.#all.tokens.open(this.#connection.scope, from)
+    if (offset === undefined) void this.#beginAfter(id, kept, subscription, from)
+    else this.#begin(id, kept, subscription, Math.min(offset, this.#feed.lastOffset))
   }
 
   async #beginAfter(
@@ -177,9 +178,9 @@ class ConnectionSubscriptions implements StreamFeature {
     let refusal = new ApiError(404, 'from: No event has this `_id`, or it has been deleted.', {
       param: 'from',
     })
-    let place: number | undefined
+    let offset: number | undefined
     try {
-      place = await this.#feed.placeOf(this.#connection.scope, eventId)
+      offset = await this.#feed.offsetOf(this.#connection.scope, eventId)
     } catch (error) {
       this.#all.failed(error)
       refusal = new ApiError(500, 'Internal server error.')
@@ -187,7 +188,7 @@ class ConnectionSubscriptions implements StreamFeature {
     // Its memory counts until here. Otherwise a client could fill the index's queue by subscribing and unsubscribing
     // over and over.
     if (subscription.isEnded) this.#connection.kept.release(subscription.bytes)
-    else if (place !== undefined) this.#begin(id, filter, subscription, place)
+    else if (offset !== undefined) this.#begin(id, filter, subscription, offset)
     else {
       this.#subscriptions.delete(id)
       this.#connection.kept.release(subscription.bytes)
@@ -196,13 +197,13 @@ class ConnectionSubscriptions implements StreamFeature {
     }
   }
 
-  #begin(id: string, filter: EventFilter, subscription: Subscription, place: number): void {
+  #begin(id: string, filter: EventFilter, subscription: Subscription, offset: number): void {
     const { scope } = this.#connection
     const outlet = new SubscriptionOutlet(id, this.#connection, this.#patience, this.#all)
-    const reader = new EventReader(scope, filter, place, outlet, this.#all.audiences)
+    const reader = new EventReader(scope, filter, offset, outlet, this.#all.audiences)
     subscription.reader = reader
     this.#all.count++
-    this.#connection.send({ type: 'subscribed', id, from: this.#all.tokens.seal(scope, place) })
+    this.#connection.send({ type: 'subscribed', id, from: this.#all.tokens.seal(scope, offset) })
     reader.advance()
   }
 

@@ -133,19 +133,19 @@ export class MemoryEvents implements EventIndex {
     return { events: this.all.map((event) => event.json), hasMore: false }
   }
 
-  get lastPlace(): number {
+  get lastOffset(): number {
     return this.all.length
   }
 
   async read(scopes: Scopes, after: number, limit: number): Promise<EventPage> {
-    const placed = this.all.map((event, i) => ({ place: i + 1, event }))
+    const placed = this.all.map((event, i) => ({ offset: i + 1, event }))
     const events = placed
-      .filter(({ place, event }) => place > after && (scopes === 'all' || event.scope === scopes))
+      .filter(({ offset, event }) => offset > after && (scopes === 'all' || event.scope === scopes))
       .slice(0, limit)
-    return { events, place: events.length < limit ? this.lastPlace : events.at(-1)!.place }
+    return { events, offset: events.length < limit ? this.lastOffset : events.at(-1)!.offset }
   }
 
-  async placeOf(_scope: number, id: string): Promise<number | undefined> {
+  async offsetOf(_scope: number, id: string): Promise<number | undefined> {
     return this.all.findIndex((event) => event.id === id) + 1 || undefined
   }
 

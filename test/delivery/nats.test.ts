@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import protobuf from 'protobufjs'
 import t from 'tap'
 import { loadOptions } from '../../config/options.ts'
-import { NatsPlace, PlaceDamaged } from '../../src/delivery/natsPlace.ts'
+import { NatsOffset, OffsetDamaged } from '../../src/delivery/natsOffset.ts'
 import { addressOf, subjectOf } from '../../src/model/eventSubject.ts'
 import { operate } from '../../src/cli/operator.ts'
 import fc from '../kit/fastCheck.ts'
@@ -56,17 +56,17 @@ t.test('a subject has five tokens and says of which project, type and device the
     t.equal(addressOf(other), undefined, other)
 })
 
-t.test('the noted place survives, and is never half of one', async (t) => {
+t.test('the noted offset survives, and is never half of one', async (t) => {
   const folder = t.testdir()
   const file = `${folder}/nats.json`
   const failures: Error[] = []
-  const open = (path = file) => new NatsPlace(path, 7, (error) => failures.push(error))
-  const place = open()
-  t.equal(place.value, 7, 'of the first start')
-  await place.save()
+  const open = (path = file) => new NatsOffset(path, 7, (error) => failures.push(error))
+  const offset = open()
+  t.equal(offset.value, 7, 'of the first start')
+  await offset.save()
   t.equal(open().value, 7)
-  for (let i = 8; i < 100; i++) place.set(i)
-  await Promise.all([place.save(), place.save()])
+  for (let i = 8; i < 100; i++) offset.set(i)
+  await Promise.all([offset.save(), offset.save()])
   t.equal(open().value, 99)
   t.strictSame(failures, [])
 
@@ -76,7 +76,7 @@ t.test('the noted place survives, and is never half of one', async (t) => {
   t.equal(nowhere.value, 7, 'goes on')
   for (const text of ['', '{', 'null', '{"format":2,"place":1}', '{"format":1,"place":-1}', '{"format":1}']) {
     writeFileSync(file, text)
-    t.throws(() => open(), PlaceDamaged, text)
+    t.throws(() => open(), OffsetDamaged, text)
   }
 })
 

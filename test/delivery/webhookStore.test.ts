@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { WebhookDatabase } from '../../src/delivery/webhookDatabase.ts'
 import type { Delivery, DeliveryStatus } from '../../src/delivery/webhookPort.ts'
@@ -48,8 +49,8 @@ t.test('what is done is kept for its days and rows, what is pending until it is 
     return rounds
   }
   const old = Array.from({ length: 2100 }, (_, i) => delivery(i, A, i % 100 === 0 ? 'pending' : 'delivered'))
-  database.take(A, { place: 1 }, old)
-  database.take(B, { place: 1 }, [delivery(9000, B, 'failed', now), delivery(9001, B, 'pending', now)])
+  database.take(A, { offset: 1 }, old)
+  database.take(B, { offset: 1 }, [delivery(9000, B, 'failed', now), delivery(9001, B, 'pending', now)])
   t.ok(tidy() >= 3, 'in portions')
   t.same(
     idsOf(database.pending(A)),
@@ -60,7 +61,7 @@ t.test('what is done is kept for its days and rows, what is pending until it is 
 
   database.take(
     A,
-    { place: 2 },
+    { offset: 2 },
     Array.from({ length: 2000 }, (_, i) => delivery(3000 + i, A, 'delivered', now)),
   )
   tidy()
@@ -81,16 +82,23 @@ t.test('the thread answers in order, and what it answered is there after the nex
   const file = fileFor(t)
   const failed = (error: Error) => t.fail(error.message)
   const store = await openDeliveries({ file, retention: RETENTION, failed })
-  void store.begin(A, { place: 7 })
+  void store.begin(A, { offset: 7 })
   const now = Date.now()
-  void store.take(A, { place: 8 }, [delivery(1, A, 'pending', now), delivery(2, A, 'pending', now)])
+  void store.take(A, { offset: 8 }, [delivery(1, A, 'pending', now), delivery(2, A, 'pending', now)])
   void store.save({ ...delivery(1, A, 'delivered', now), attemptCount: 1 })
   t.same(idsOf(await store.pending(A)), [2])
   t.match(await store.get(A, delivery(1, A, 'delivered').id), { status: 'delivered', attemptCount: 1 })
   await store.close()
   await t.rejects(store.states(), { name: 'DeliveriesFailed' })
   const again = await openDeliveries({ file, retention: RETENTION, failed })
-  t.same(await again.states(), new Map([[A, { place: 8 }]]))
+  t.same(await again.states(), new Map([[A, { offset: 8 }]]))
+  const raw = new Database(file, { readonly: true })
+  t.strictSame(
+    raw.prepare('SELECT state FROM webhooks').pluck().all(),
+    ['{"place":8}'],
+    'as other versions have it',
+  )
+  raw.close()
   await again.close()
 })
 
@@ -106,7 +114,7 @@ t.test('a file that is none of ours is named and left as it is; a failure is tol
   const told = new Promise<Error>((resolve) => {
     void openDeliveries({ file: other, retention: RETENTION, failed: resolve }).then((store) =>
       // Twice the same id.
-      store.take(A, { place: 1 }, [delivery(1, A, 'pending'), delivery(1, A, 'pending')]).catch(() => {}),
+      store.take(A, { offset: 1 }, [delivery(1, A, 'pending'), delivery(1, A, 'pending')]).catch(() => {}),
     )
   })
   t.match(await told, { name: 'DeliveriesFailed', message: /UNIQUE/ })

@@ -168,17 +168,17 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.same(await index.list(0, { limit: 10 }), { events: ['"fourth"', '"first"'], hasMore: false })
   })
 
-  t.test(`${name}: read in the order of the log, from any place on`, async (t) => {
+  t.test(`${name}: read in the order of the log, from any offset on`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())
-    t.equal(index.lastPlace, 0)
+    t.equal(index.lastOffset, 0)
     const events = Array.from({ length: 100 }, (_, i) =>
       // Their times run backwards: the order is the log's.
       whole(i, { scope: i % 3, createdAt: 5000 - i, userId: `u${i % 5}`, tag: 't', externalId: `${i}` }),
     )
     for (let i = 0; i < 100; i += 7) index.add(i + 1, events.slice(i, i + 7))
-    t.equal(index.lastPlace, 100)
-    const places = (scopes: Scopes) =>
+    t.equal(index.lastOffset, 100)
+    const offsets = (scopes: Scopes) =>
       events.flatMap((one, i) => (scopes === 'all' || one.scope === scopes ? [i + 1] : []))
     for (const scopes of [0, 1, 2, 3, 'all'] as const) {
       for (const [after, limit] of [
@@ -188,25 +188,25 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
         [99, 10],
         [100, 10],
       ] as const) {
-        const expected = places(scopes).filter((place) => place > after)
+        const expected = offsets(scopes).filter((offset) => offset > after)
         const found = await index.read(scopes, after, limit)
         t.same(
           found.events,
-          expected.slice(0, limit).map((place) => ({ place, event: events[place - 1] })),
+          expected.slice(0, limit).map((offset) => ({ offset, event: events[offset - 1] })),
           `scope ${scopes}, after ${after}, at most ${limit}`,
         )
-        t.equal(found.place, expected[limit - 1] ?? 100)
+        t.equal(found.offset, expected[limit - 1] ?? 100)
       }
     }
-    t.equal(await index.placeOf(0, events[99]!.id), 100)
-    t.equal(await index.placeOf(1, events[99]!.id), undefined, 'another scope')
-    t.equal(await index.placeOf(0, 'x'), undefined)
+    t.equal(await index.offsetOf(0, events[99]!.id), 100)
+    t.equal(await index.offsetOf(1, events[99]!.id), undefined, 'another scope')
+    t.equal(await index.offsetOf(0, 'x'), undefined)
 
     await index.delete(0, events[99]!.id)
-    t.same(await index.read(0, 98, 10), { events: [], place: 100 })
+    t.same(await index.read(0, 98, 10), { events: [], offset: 100 })
     index.add(200, [whole(1000)])
-    t.equal(index.lastPlace, 101, 'a place is not given again')
-    t.equal((await index.read(0, 98, 10)).events[0]!.place, 101)
+    t.equal(index.lastOffset, 101, 'an offset is not given again')
+    t.equal((await index.read(0, 98, 10)).events[0]!.offset, 101)
   })
 
   t.test(
@@ -234,10 +234,10 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
       )
       for (const scopes of [0, 'all'] as const) {
         const read: string[] = []
-        for (let place = 0; place < 70;) {
-          const stretch = await index.read(scopes, place, 1000)
-          t.ok(stretch.events.length <= 3 && stretch.place > place, 'stretches of a quarter of a million')
-          place = stretch.place
+        for (let offset = 0; offset < 70;) {
+          const stretch = await index.read(scopes, offset, 1000)
+          t.ok(stretch.events.length <= 3 && stretch.offset > offset, 'stretches of a quarter of a million')
+          offset = stretch.offset
           read.push(...stretch.events.map((placed) => placed.event.id))
         }
         t.same(

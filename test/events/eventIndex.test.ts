@@ -38,7 +38,7 @@ t.test('a reopened index has its events and goes on from its position', async (t
 
   const second = await openEventIndex({ file, failed: unexpected })
   t.equal(second.durablePosition, 300)
-  t.equal(second.lastPlace, 300)
+  t.equal(second.lastOffset, 300)
   second.add(300, [event(7)])
   t.equal(
     await second.get(0, event(7).id),
@@ -46,7 +46,7 @@ t.test('a reopened index has its events and goes on from its position', async (t
     'a replayed frame does not bring back what was deleted',
   )
   second.add(301, [event(301)])
-  t.equal(await second.placeOf(0, event(301).id), 301)
+  t.equal(await second.offsetOf(0, event(301).id), 301)
   const { events } = await second.list(0, { limit: 1000 })
   t.equal(events.length, 300)
   await second.close()
@@ -216,7 +216,7 @@ t.test('what cannot be read is refused by name and left alone', async (t) => {
     ['not SQLite', (file) => writeFileSync(file, 'GPX or something else '.repeat(100)), EventIndexDamaged],
     [
       'another application',
-      (file) => new Database(file).exec('CREATE TABLE places (name TEXT)').close(),
+      (file) => new Database(file).exec('CREATE TABLE offsets (name TEXT)').close(),
       EventIndexDamaged,
     ],
     [

@@ -38,10 +38,10 @@ t.test('a file of version 1, where SQLite numbered the rows, is brought up to da
 
   const index = await openEventIndex({ file, failed: unexpected })
   t.teardown(() => index.close())
-  t.equal(index.lastPlace, 2)
+  t.equal(index.lastOffset, 2)
   index.add(2, [event(4)])
-  t.equal(await index.placeOf(0, event(2).id), 2)
-  t.equal(await index.placeOf(0, event(4).id), 3)
+  t.equal(await index.offsetOf(0, event(2).id), 2)
+  t.equal(await index.offsetOf(0, event(4).id), 3)
 })
 
 t.test('what one scope reads is found by an index, in a file of version 2 too', async (t) => {
@@ -52,7 +52,7 @@ t.test('what one scope reads is found by an index, in a file of version 2 too', 
   makeOld(file, 2)
 
   const index = await openEventIndex({ file, failed: unexpected })
-  t.same((await index.read(1, 0, 10)).events, [{ place: 2, event: whole(2, { scope: 1 }) }])
+  t.same((await index.read(1, 0, 10)).events, [{ offset: 2, event: whole(2, { scope: 1 }) }])
   await index.close()
   const plan = new Database(file).prepare(`EXPLAIN QUERY PLAN ${READ_OF_SCOPE}`).all(1, 0, 10)
   t.match(plan, [{ detail: 'SEARCH events USING INDEX eventsByScope (scope=? AND rowid>?)' }])
@@ -114,9 +114,9 @@ t.test(
 
     makeOld(file, 3)
     const done: number[] = []
-    const old = new EventDatabase(file, (place, places) => {
-      t.equal(places, 80_000)
-      done.push(place)
+    const old = new EventDatabase(file, (offset, offsets) => {
+      t.equal(offsets, 80_000)
+      done.push(offset)
     })
     old.close()
     t.ok(done.length === 10 && done.at(-1) === 80_000, `brought up to date in ${done.length} steps`)

@@ -27,7 +27,7 @@ t.test(
           let end: Promise<unknown> | undefined
           const all: StoredEvent[] = []
           const seen: StoredEvent[] = []
-          let place = start
+          let offset = start
           for (const [position, frame] of frames.entries()) {
             if (position === from) end = follower.next()
             if (position === to) ended.abort()
@@ -36,9 +36,9 @@ t.test(
             feed.committed({ position: position + 1, events })
             all.push(...events)
             // A reader that falls behind, and catches up at the end.
-            if (position % 3 === 0 && place < feed.lastPlace) place = await readOn()
+            if (position % 3 === 0 && offset < feed.lastOffset) offset = await readOn()
           }
-          while (place < feed.lastPlace) place = await readOn()
+          while (offset < feed.lastOffset) offset = await readOn()
           ended.abort()
           await end
           const expected = all.slice(start).filter(({ scope }) => scopes === 'all' || scope === scopes)
@@ -46,13 +46,13 @@ t.test(
             throw new Error(`${seen.length} of ${expected.length}`)
 
           async function readOn(): Promise<number> {
-            const stretch = await feed.read(scopes, place, limit)
-            if (stretch.place <= place) throw new Error(`stuck at ${place}`)
-            for (const { event, place: its } of stretch.events) {
-              if (its <= place) throw new Error(`${its} again`)
+            const stretch = await feed.read(scopes, offset, limit)
+            if (stretch.offset <= offset) throw new Error(`stuck at ${offset}`)
+            for (const { event, offset: its } of stretch.events) {
+              if (its <= offset) throw new Error(`${its} again`)
               seen.push(event)
             }
-            return stretch.place
+            return stretch.offset
           }
         },
       ),
@@ -71,10 +71,10 @@ t.test('large events are handed out a few at a time, from memory too', async (t)
   })
   const seen: number[] = []
   while (seen.length < 20) {
-    const { events, place } = await feed.read(0, seen.length, 1000)
-    t.equal(place, events.at(-1)!.place)
+    const { events, offset } = await feed.read(0, seen.length, 1000)
+    t.equal(offset, events.at(-1)!.offset)
     t.ok(events.length <= 3)
-    seen.push(...events.map((placed) => placed.place))
+    seen.push(...events.map((placed) => placed.offset))
   }
   t.same(
     seen,
@@ -96,29 +96,29 @@ t.test('the last events are kept in memory while somebody follows, and only then
     },
   })
   const feed = new EventFeed(index)
-  const places = async (after: number) => {
+  const offsets = async (after: number) => {
     const { events } = await feed.read('all', after, 10)
-    return events.map(({ place }) => place)
+    return events.map(({ offset }) => offset)
   }
   feed.committed({ position: 1, events: [whole(1), whole(2)] })
-  t.same(await places(0), [1, 2])
+  t.same(await offsets(0), [1, 2])
   t.equal(reads, 1, 'from the index')
 
   const ended = new AbortController()
   const follower = feed.follow('all', 2, 10, ended.signal)
   const following = follower.next()
   feed.committed({ position: 2, events: [whole(3)] })
-  t.same(await places(2), [3])
+  t.same(await offsets(2), [3])
   t.equal(reads, 1, 'from memory')
-  t.same(await places(0), [1, 2, 3])
+  t.same(await offsets(0), [1, 2, 3])
   t.equal(reads, 2, 'what was before from the index')
-  t.equal((await following).value?.place, 3)
+  t.equal((await following).value?.offset, 3)
 
   const waiting = follower.next()
   ended.abort()
   t.ok((await waiting).done)
   feed.committed({ position: 3, events: [whole(4)] })
-  t.same(await places(3), [4])
+  t.same(await offsets(3), [4])
   t.equal(reads, 3, 'from the index again')
 })
 
@@ -131,17 +131,17 @@ t.test('who reads from memory does not meet what was deleted, and is not stuck b
   feed.forget(0, whole(4).id)
   feed.forget(1, whole(3).id)
   feed.forget(0, whole(9).id)
-  const { events, place } = await feed.read(0, 0, 10)
+  const { events, offset } = await feed.read(0, 0, 10)
   t.same(
-    events.map((placed) => placed.place),
+    events.map((placed) => placed.offset),
     [1, 3],
   )
-  t.equal(place, feed.lastPlace)
-  t.same(await feed.read(0, 3, 10), { events: [], place: feed.lastPlace })
-  t.equal((await feed.read(0, 0, 1)).place, 1)
+  t.equal(offset, feed.lastOffset)
+  t.same(await feed.read(0, 3, 10), { events: [], offset: feed.lastOffset })
+  t.equal((await feed.read(0, 0, 1)).offset, 1)
   for (const one of [1, 3]) feed.forget(0, whole(one).id)
   feed.committed({ position: 2, events: [whole(5)] })
-  t.same((await feed.read(0, feed.lastPlace - 1, 10)).events, [{ place: 5, event: whole(5) }])
+  t.same((await feed.read(0, feed.lastOffset - 1, 10)).events, [{ offset: 5, event: whole(5) }])
   ended.abort()
   await following
 })

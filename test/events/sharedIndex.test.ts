@@ -104,7 +104,7 @@ async function open(file: string, shared: SharedEvents) {
 /** Of all events, which are those of the stream. */
 async function placesIn(feed: EventFeed): Promise<number[]> {
   const { events } = await feed.read('all', 0, 1000)
-  return events.map(({ place }) => place)
+  return events.map(({ offset }) => offset)
 }
 
 function folderOf(test: Test): string {
@@ -143,7 +143,7 @@ t.test('property: indices that are cut off, begin late and begin again say the s
             one = await open(`${run}a`, shared)
           } else if (picked !== undefined) {
             // One can speak of what one has seen.
-            while (one.feed.lastPlace < shared.lastEvent) await nextTurn()
+            while (one.feed.lastOffset < shared.lastEvent) await nextTurn()
             const isThere = verdicts.get(picked.id) !== -2
             if (each.is === 'delete') {
               if ((await one.opened.delete(picked.scope, picked.id)) !== isThere)
@@ -158,15 +158,15 @@ t.test('property: indices that are cut off, begin late and begin again say the s
         }
         const late = await open(`${run}b`, shared)
         await late.opened.caughtUp()
-        while (one.feed.lastPlace < shared.lastEvent) await nextTurn()
+        while (one.feed.lastOffset < shared.lastEvent) await nextTurn()
         while (
           [one, late].some(
             ({ opened }) => !opened.status.detail.startsWith(`at ${shared.messages.at(-1)?.sequence ?? 0} `),
           )
         )
           await nextTurn()
-        const [places, others] = await Promise.all([one, late].map(({ feed }) => placesIn(feed)))
-        if (JSON.stringify(places) !== JSON.stringify(others)) throw new Error('other places')
+        const [offsets, others] = await Promise.all([one, late].map(({ feed }) => placesIn(feed)))
+        if (JSON.stringify(offsets) !== JSON.stringify(others)) throw new Error('other offsets')
         for (const scope of [0, 1]) {
           const expected = made.filter((event) => event.scope === scope && verdicts.get(event.id) !== -2)
           for (const { ids } of [one, late]) {
@@ -193,7 +193,7 @@ t.test('a stream out of reach, and one that is another', async (t) => {
   shared.add({})
   const { opened, feed, close } = await open(file, shared)
   await opened.caughtUp()
-  t.equal(feed.lastPlace, 2, 'what is no event of ours is passed over')
+  t.equal(feed.lastOffset, 2, 'what is no event of ours is passed over')
   t.match(opened.status, { ok: true })
   shared.isDown = true
   while (opened.status.ok) await nextTurn()

@@ -311,7 +311,7 @@ t.test('a publishable key hears of the devices and users that it names, and of n
   link.feature.closed()
 })
 
-t.test('places are sealed for their scope and store', async (t) => {
+t.test('offsets are sealed for their scope and store', async (t) => {
   const token = tokens.seal(3, 12_345)
   t.equal(tokens.open(3, token), 12_345)
   t.equal(tokens.open(2, token), undefined)

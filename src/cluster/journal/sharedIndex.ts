@@ -16,8 +16,8 @@ import { readEvent } from '../../events/record.ts'
 
 /**
  * The events of the distributed engine, as one of its processes has them: an index of its own that follows the stream which all
- * share, and which only grows by what is in there. Its log position, and the place of an event, is the stream's sequence: so a start
- * goes on where the last ended, and a place means the same to all processes.
+ * share, and which only grows by what is in there. Its log position, and the offset of an event, is the stream's sequence: so a start
+ * goes on where the last ended, and an offset means the same to all processes.
  *
  * What clients do to events goes into the stream too, and into each index as it comes back from there. So all indices say
  * the same, and a new one needs nothing but the stream.
@@ -86,10 +86,10 @@ export class SharedIndex implements EventQueries {
 
   /** Whether it has all that there was when it began, and more comes. */
   get status(): { readonly ok: boolean; readonly detail: string } {
-    const place = `at ${this.#sequence} of the stream EVENTS`
-    if (!this.#isFollowing) return { ok: false, detail: `out of reach, ${place}` }
-    if (this.#behind === Infinity) return { ok: false, detail: `reading what there is, ${place}` }
-    return { ok: true, detail: `${place}, ${this.#behind} behind` }
+    const offset = `at ${this.#sequence} of the stream EVENTS`
+    if (!this.#isFollowing) return { ok: false, detail: `out of reach, ${offset}` }
+    if (this.#behind === Infinity) return { ok: false, detail: `reading what there is, ${offset}` }
+    return { ok: true, detail: `${offset}, ${this.#behind} behind` }
   }
 
   /** Resolves once it has all that there was when it began, or is stopped. */
@@ -116,8 +116,8 @@ export class SharedIndex implements EventQueries {
     return this.#parts.index.get(scope, id)
   }
 
-  placeOf(scope: ScopeId, id: string): Promise<number | undefined> {
-    return this.#parts.index.placeOf(scope, id)
+  offsetOf(scope: ScopeId, id: string): Promise<number | undefined> {
+    return this.#parts.index.offsetOf(scope, id)
   }
 
   async verify(scope: ScopeId, id: string, verdict: Verdict): Promise<string | undefined> {
@@ -185,7 +185,7 @@ export class SharedIndex implements EventQueries {
     feed.committed({
       position: sequence,
       events: event === undefined ? [] : this.#read(event),
-      firstPlace: sequence,
+      firstOffset: sequence,
     })
     this.#sequence = sequence
     if (behind === 0 || this.#behind !== Infinity) this.#behind = behind

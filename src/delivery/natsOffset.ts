@@ -5,20 +5,20 @@ import { open, rename } from 'node:fs/promises'
 const SAVE_MS = 1000
 
 /** The file is not what this program wrote. */
-export class PlaceDamaged extends Error {
-  override readonly name = 'PlaceDamaged'
+export class OffsetDamaged extends Error {
+  override readonly name = 'OffsetDamaged'
 }
 
 /**
- * The place in the event log up to which NATS has acknowledged, in a small file of the data folder.
+ * The offset in the event log up to which NATS has acknowledged, in a small file of the data folder.
  *
  * It lags by a second: the stream itself tells more exactly how far it is (see `natsBridge.ts`). It counts where the
  * stream is empty, because its events have expired or were taken.
  */
-export class NatsPlace {
+export class NatsOffset {
   readonly #file: string
   readonly #failed: (error: Error) => void
-  #place: number
+  #offset: number
   #saved: number | undefined
   #timer: NodeJS.Timeout | undefined
   #saving: Promise<void> = Promise.resolve()
@@ -26,36 +26,36 @@ export class NatsPlace {
   /**
    * Reads the file.
    * @param first what counts where there is no file: the end of the log at the first start with a bridge
-   * @param failed told when the file cannot be written; it is tried again with the next place
-   * @throws {@link PlaceDamaged}
+   * @param failed told when the file cannot be written; it is tried again with the next offset
+   * @throws {@link OffsetDamaged}
    */
   constructor(file: string, first: number, failed: (error: Error) => void) {
     this.#file = file
     this.#failed = failed
-    this.#saved = readPlace(file)
-    this.#place = this.#saved ?? first
+    this.#saved = readOffset(file)
+    this.#offset = this.#saved ?? first
   }
 
   get value(): number {
-    return this.#place
+    return this.#offset
   }
 
-  /** Notes a place; on the disk within a second, or by {@link save}. */
-  set(place: number): void {
-    this.#place = place
+  /** Notes an offset; on the disk within a second, or by {@link save}. */
+  set(offset: number): void {
+    this.#offset = offset
     this.#timer ??= setTimeout(() => void this.save(), SAVE_MS)
   }
 
-  /** Resolves once the place is on the disk, or could not be brought there. */
+  /** Resolves once the offset is on the disk, or could not be brought there. */
   save(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#saving = this.#saving.then(async () => {
-      if (this.#saved === this.#place) return
-      const place = this.#place
+      if (this.#saved === this.#offset) return
+      const offset = this.#offset
       try {
-        await replaceFile(this.#file, `${JSON.stringify({ format: 1, place })}\n`)
-        this.#saved = place
+        await replaceFile(this.#file, `${JSON.stringify({ format: 1, place: offset })}\n`)
+        this.#saved = offset
       } catch (error) {
         this.#failed(error as Error)
       }
@@ -64,7 +64,7 @@ export class NatsPlace {
   }
 }
 
-function readPlace(file: string): number | undefined {
+function readOffset(file: string): number | undefined {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
@@ -79,7 +79,7 @@ function readPlace(file: string): number | undefined {
     found = null
   }
   if (found?.format !== 1 || !Number.isSafeInteger(found.place) || (found.place as number) < 0) {
-    throw new PlaceDamaged(`${file} is damaged: it must hold {"format":1,"place":<whole number>}.`)
+    throw new OffsetDamaged(`${file} is damaged: it must hold {"format":1,"place":<whole number>}.`)
   }
   return found.place as number
 }
