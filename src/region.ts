@@ -4,8 +4,8 @@ import { availableParallelism, constants, setPriority } from 'node:os'
 import { resolve } from 'node:path'
 import { loadOptions, OptionError } from '../config/options.ts'
 import { memoryShortage } from './geo/extract/importNeeds.ts'
-import { NoRoom, regionName } from './geo/extract/importRegion.ts'
-import type { ImportStage } from './geo/extract/importRegion.ts'
+import { NoRoom, mapRegionName } from './geo/extract/importMapRegion.ts'
+import type { ImportStage } from './geo/extract/importMapRegion.ts'
 import { ExtractRefused } from './geo/extract/osmPbfBlobs.ts'
 import {
   listRegions,
@@ -15,7 +15,7 @@ import {
   useRegion,
   type RegionCommands,
 } from './cli/regionCommands.ts'
-import { importText, regionsFolder, RegionsRefused } from './geo/extract/regionFiles.ts'
+import { importText, mapRegionsFolder, MapRegionsRefused } from './geo/extract/mapRegionFiles.ts'
 import { ToolFailed, ValhallaMissing } from './geo/extract/valhallaTools.ts'
 import { lockStore, StoreLocked, StoreRefused, takeFolder } from './log/store.ts'
 import { makeFilesPrivate } from './runtime/privateFiles.ts'
@@ -63,7 +63,7 @@ const TOLD = [
   UnknownRegion,
   ExtractRefused,
   NoRoom,
-  RegionsRefused,
+  MapRegionsRefused,
   StoreRefused,
   ToolFailed,
   ValhallaMissing,
@@ -79,7 +79,7 @@ async function main(argv: readonly string[]): Promise<number> {
     console.log(HELP)
     return 0
   }
-  const folder = regionsFolder(resolve(options.data))
+  const folder = mapRegionsFolder(resolve(options.data))
   const [command, operand] = positionals
   checkArguments(positionals)
   if (command !== 'import' && (name !== undefined || threads !== undefined))
@@ -119,7 +119,7 @@ async function importing(
   nameText: string,
   threads: number,
 ): Promise<number> {
-  const name = regionName(nameText)
+  const name = mapRegionName(nameText)
   if (name === undefined)
     throw new UsageError(`--name ${JSON.stringify(nameText)} must contain a letter or a digit.`)
   const shortage = memoryShortage(sizeOf(path), threads, process.availableMemory())

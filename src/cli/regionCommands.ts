@@ -1,7 +1,7 @@
 /** What `npm run region` does, but for reading its arguments. */
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { importRegion, type RegionImport } from '../geo/extract/importRegion.ts'
+import { importMapRegion, type MapRegionImport } from '../geo/extract/importMapRegion.ts'
 import {
   readManifest,
   readRecord,
@@ -9,8 +9,8 @@ import {
   unfinishedBuild,
   unfinishedNames,
   writeManifest,
-  type RegionRecord,
-} from '../geo/extract/regionFiles.ts'
+  type MapRegionRecord,
+} from '../geo/extract/mapRegionFiles.ts'
 
 type Print = (line: string) => void
 
@@ -43,9 +43,9 @@ export function listRegions(folder: string, print: Print): void {
 /** Imports the extract, and says what has come of it. */
 export async function runImport(
   { folder, withoutServer, print }: RegionCommands,
-  job: Omit<RegionImport, 'folder' | 'isSample' | 'onNote'>,
+  job: Omit<MapRegionImport, 'folder' | 'isSample' | 'onNote'>,
 ): Promise<void> {
-  const record = await importRegion({ ...job, folder, isSample: false, onNote: print })
+  const record = await importMapRegion({ ...job, folder, isSample: false, onNote: print })
   await withoutServer(() => sweepBuilds(folder))
   print(`The region ${record.name} is ready. A running server uses it within a second:`)
   for (const line of described(record)) print(line)
@@ -76,7 +76,7 @@ export async function removeRegion(
   print(`The region ${name} has been removed.`)
 }
 
-function described(record: RegionRecord): string[] {
+function described(record: MapRegionRecord): string[] {
   const { name, bounds, roads, source, attribution, licence, importedAt, stages } = record
   const [west, south, east, north] = bounds.map((degrees) => degrees.toFixed(4))
   const data = source.dataOf === undefined ? '' : `, data of ${source.dataOf.slice(0, 10)}`

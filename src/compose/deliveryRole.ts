@@ -28,7 +28,7 @@ export async function openDelivery(
   const webhooks = openWebhooks(parts)
   registerWebhookMetrics(metrics, webhooks)
   let served: Served | undefined
-  const tenure: LeaseHolder = {
+  const holder: LeaseHolder = {
     async begin() {
       // A webhook that it does not know begins where the events end.
       await shared.caughtUp()
@@ -47,7 +47,7 @@ export async function openDelivery(
   const service: Service = {
     name: webhooks.name,
     async start() {
-      lease = await openLease(ground, 'delivery', tenure)
+      lease = await openLease(ground, 'delivery', holder)
     },
     async stop() {
       webhooks.endTests()

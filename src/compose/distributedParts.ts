@@ -166,11 +166,11 @@ export interface RoleParts {
 export function openLease(
   { id, nats, troubled }: DistributedParts,
   name: string,
-  tenure: LeaseHolder,
+  holder: LeaseHolder,
   isAble = () => true,
 ): Promise<Lease> {
-  const options = { connection: nats.connection, name, holder: id, ttlMs: LEASE_TTL_MS, isAble, troubled }
-  return persistently(() => Lease.open(options, tenure), troubled)
+  const options = { connection: nats.connection, name, holderId: id, ttlMs: LEASE_TTL_MS, isAble, troubled }
+  return persistently(() => Lease.open(options, holder), troubled)
 }
 
 /** A service of which one of all processes does the work at a time, of those that are able to. */
@@ -180,12 +180,12 @@ export function leased(
   work: Service,
   isAble: () => boolean,
 ): Service {
-  const tenure: LeaseHolder = { begin: async () => work.start?.(), end: async () => work.stop() }
+  const holder: LeaseHolder = { begin: async () => work.start?.(), end: async () => work.stop() }
   let lease: Lease | undefined
   return {
     name,
     async start() {
-      lease = await openLease(ground, name, tenure, isAble)
+      lease = await openLease(ground, name, holder, isAble)
     },
     stop: () => lease?.end(),
   }

@@ -132,7 +132,7 @@ export async function openOwners(ground: DistributedParts) {
     ok: isLive(),
     detail: `${server.hosts.length} of ${partitions} partitions are here`,
   })
-  const taking = (tenure: LeaseHolder) => openLease(ground, 'tile38', tenure)
+  const taking = (holder: LeaseHolder) => openLease(ground, 'tile38', holder)
   return {
     services: [service, ...(tile38 === undefined ? [] : [tile38.writing(taking)])],
     checks: [{ name: service.name, check }],

@@ -3,18 +3,18 @@ import { failureFields } from '../runtime/errors.ts'
 import { availableParallelism } from 'node:os'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../http/route.ts'
-import type { Regions } from '../geo/extract/port.ts'
+import type { MapRegions } from '../geo/extract/port.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { registerIsochroneMetrics, registerRoutingMetrics, watchRouting } from '../ops/routingMetrics.ts'
-import { openRegions } from './regions.ts'
+import { openMapRegions } from './mapRegions.ts'
 import { IsochroneWorker } from '../registry/geofences/isochroneWorker.ts'
 import type { AreaSource } from '../registry/geofences/areaSource.ts'
 import type { Registry } from '../registry/registry.ts'
 import { AnswerCache } from '../geo/routing/cache.ts'
 import { CachedEngine } from '../geo/routing/engine.ts'
 import type { RoutingEngines } from '../geo/routing/port.ts'
-import { RegionEngines } from '../geo/routing/regionEngines.ts'
+import { MapRegionEngines } from '../geo/routing/mapRegionEngines.ts'
 import { RemoteValhalla } from '../geo/routing/remoteValhalla.ts'
 import { RoadAreas } from '../geo/routing/roadAreas.ts'
 import { routingRoutes } from '../geo/routing/routingRoutes.ts'
@@ -51,7 +51,7 @@ export function openRoutingService(parts: {
   readonly registry: Registry
 }): RoutingService {
   const { options, logger, metrics, registry } = parts
-  const { regions, sample, check } = openRegions(parts)
+  const { regions, sample, check } = openMapRegions(parts)
   const routing = openRouting({ options, logger, metrics, regions })
   const { tell: troubled } = new Troubles(clock, (err) =>
     logger.warn(failureFields(err), 'the area of an isochrone cannot be computed now; retrying'),
@@ -85,7 +85,7 @@ function openRouting(parts: {
   readonly options: Options
   readonly logger: Logger
   readonly metrics: Metrics
-  readonly regions: Regions
+  readonly regions: MapRegions
 }): Routing {
   const { options, logger, metrics, regions } = parts
   const cache = new AnswerCache(options.routingCacheBytes, clock)
@@ -117,7 +117,7 @@ function openRouting(parts: {
       service: { name: 'routing', stop: () => valhalla.stop() },
     }
   }
-  const engines = new RegionEngines({
+  const engines = new MapRegionEngines({
     regions,
     open: ({ tiles, name }) =>
       new ValhallaProcess({

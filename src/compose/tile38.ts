@@ -37,16 +37,16 @@ export async function openSharedTile38(
   parts: { readonly storeId: string; readonly process: string },
 ) {
   let lease: Lease | undefined
-  const copies = await openTile38(options, logger, { ...parts, writer: () => lease?.holder })
+  const copies = await openTile38(options, logger, { ...parts, writer: () => lease?.holderId })
   if (copies === undefined) return undefined
-  const tenure: LeaseHolder = {
+  const holder: LeaseHolder = {
     begin: async () => copies.writeGeofences(),
     end: async () => copies.yieldGeofences(),
   }
-  const writing = (open: (tenure: LeaseHolder) => Promise<Lease>): Service => ({
+  const writing = (open: (holder: LeaseHolder) => Promise<Lease>): Service => ({
     name: 'geofences in Tile38',
     async start() {
-      lease = await open(tenure)
+      lease = await open(holder)
     },
     stop: () => lease?.end(),
   })

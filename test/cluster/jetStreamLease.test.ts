@@ -14,7 +14,7 @@ const TTL_MS = 1200
 async function contender(t: Test, server: NatsServer, name: string, work = () => Promise.resolve()) {
   const connection = await reconnecting(t, [server])
   const notes: string[] = []
-  const options = { connection, name: 'delivery', holder: name, ttlMs: TTL_MS, troubled() {} }
+  const options = { connection, name: 'delivery', holderId: name, ttlMs: TTL_MS, troubled() {} }
   await makeLeases(connection, 1, TTL_MS)
   const lease = await Lease.open(options, {
     async begin() {

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import t from 'tap'
 import { countriesIn } from '../../src/geo/extract/boundaries.ts'
-import { containingRegion, regionAt, type CoveredRegion } from '../../src/geo/extract/choice.ts'
+import { containingMapRegion, mapRegionAt, type CoveredMapRegion } from '../../src/geo/extract/choice.ts'
 import { Coverage, CoverageCounter } from '../../src/geo/extract/coverage.ts'
 import { readExtract } from '../../src/geo/extract/extractReader.ts'
-import { regionName } from '../../src/geo/extract/importRegion.ts'
+import { mapRegionName } from '../../src/geo/extract/importMapRegion.ts'
 import { ExtractRefused } from '../../src/geo/extract/osmPbfBlobs.ts'
 import { writeOsmPbf } from '../../src/geo/extract/osmPbfWriter.ts'
 import type { Position } from '../../src/model/geofence.ts'
@@ -197,7 +197,7 @@ t.test('coverage', async (t) => {
 })
 
 t.test('which region has a point, and which has all points', async (t) => {
-  const made = (name: string, places: readonly Position[], times = 1): CoveredRegion => {
+  const made = (name: string, places: readonly Position[], times = 1): CoveredMapRegion => {
     const counter = new CoverageCounter()
     for (let i = 0; i < times; i++) for (const place of places) counter.add(...place)
     const [west, south] = places[0]!
@@ -236,33 +236,36 @@ t.test('which region has a point, and which has all points', async (t) => {
     ],
     2,
   )
-  t.equal(regionAt([west, east], [10, 50]), west)
-  t.equal(regionAt([west, east], [10.2, 50]), west, 'the first where they overlap')
-  t.equal(regionAt([east, west], [10.2, 50]), east)
-  t.equal(regionAt([ferry, west], [10, 50]), west, 'but for one that only reaches in')
-  t.equal(regionAt([ferry, west], [30, 50]), ferry)
-  t.equal(regionAt([west, east], [10.42, 50.02]), east, 'beside its nodes')
-  t.equal(regionAt([west, east], [11, 50]), undefined)
+  t.equal(mapRegionAt([west, east], [10, 50]), west)
+  t.equal(mapRegionAt([west, east], [10.2, 50]), west, 'the first where they overlap')
+  t.equal(mapRegionAt([east, west], [10.2, 50]), east)
+  t.equal(mapRegionAt([ferry, west], [10, 50]), west, 'but for one that only reaches in')
+  t.equal(mapRegionAt([ferry, west], [30, 50]), ferry)
+  t.equal(mapRegionAt([west, east], [10.42, 50.02]), east, 'beside its nodes')
+  t.equal(mapRegionAt([west, east], [11, 50]), undefined)
   const all = [west, east]
-  t.equal(containingRegion(all, [point('origin', [10.2, 50]), point('destination', [10.4, 50])], ''), east)
-  t.throws(() => containingRegion([], [point('origin', [0, 0])], 'It is coming.'), {
+  t.equal(containingMapRegion(all, [point('origin', [10.2, 50]), point('destination', [10.4, 50])], ''), east)
+  t.throws(() => containingMapRegion([], [point('origin', [0, 0])], 'It is coming.'), {
     code: 503,
     message: 'It is coming.',
     retryAfter: 10,
   })
-  t.throws(() => containingRegion(all, [point('origin', [10, 50]), point('locations', [-3, -4.5])], ''), {
+  t.throws(() => containingMapRegion(all, [point('origin', [10, 50]), point('locations', [-3, -4.5])], ''), {
     code: 404,
     param: 'locations',
     message:
       'locations: -4.5,-3 is outside of every region of this server: west (latitude 50.00 to 51.00, longitude 10.00 to ' +
       '11.00), east (latitude 50.00 to 51.00, longitude 10.20 to 11.20).',
   })
-  t.throws(() => containingRegion(all, [point('origin', [10, 50]), point('destination', [10.4, 50])], ''), {
-    code: 404,
-    param: 'destination',
-    message:
-      'destination: It lies in the region east, origin in the region west. No single region contains both.',
-  })
+  t.throws(
+    () => containingMapRegion(all, [point('origin', [10, 50]), point('destination', [10.4, 50])], ''),
+    {
+      code: 404,
+      param: 'destination',
+      message:
+        'destination: It lies in the region east, origin in the region west. No single region contains both.',
+    },
+  )
 })
 
 t.test('countries drive on the side they drive on', async (t) => {
@@ -283,19 +286,19 @@ t.test('countries drive on the side they drive on', async (t) => {
 })
 
 t.test('names of regions', async (t) => {
-  t.equal(regionName('/data/Queens Village.osm.pbf'), 'queens-village')
-  t.equal(regionName('germany-latest.osm.pbf'), 'germany')
-  t.equal(regionName('berlin.pbf'), 'berlin')
-  t.equal(regionName('../../etc'), 'etc')
-  t.equal(regionName('..'), undefined)
-  t.equal(regionName('東京.osm.pbf'), undefined)
-  t.equal(regionName('a'.repeat(100)), 'a'.repeat(64))
+  t.equal(mapRegionName('/data/Queens Village.osm.pbf'), 'queens-village')
+  t.equal(mapRegionName('germany-latest.osm.pbf'), 'germany')
+  t.equal(mapRegionName('berlin.pbf'), 'berlin')
+  t.equal(mapRegionName('../../etc'), 'etc')
+  t.equal(mapRegionName('..'), undefined)
+  t.equal(mapRegionName('東京.osm.pbf'), undefined)
+  t.equal(mapRegionName('a'.repeat(100)), 'a'.repeat(64))
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
-      const name = regionName(text)
+      const name = mapRegionName(text)
       if (name === undefined) return
       t.match(name, /^[a-z0-9][a-z0-9._-]{0,63}$/)
-      t.equal(regionName(name), name, 'a name is its own')
+      t.equal(mapRegionName(name), name, 'a name is its own')
     }),
     { numRuns: numRuns * 10 },
   )

@@ -8,7 +8,7 @@ import {
   type OsmNode,
   type OsmTags,
 } from '../../src/geo/extract/osmPbfWriter.ts'
-import { readManifest, readRecord, regionsFolder } from '../../src/geo/extract/regionFiles.ts'
+import { readManifest, readRecord, mapRegionsFolder } from '../../src/geo/extract/mapRegionFiles.ts'
 import { QUEENS, region, streets, temporaryFolder } from './kit.ts'
 
 type Extract = { -readonly [Part in keyof OsmExtract]: OsmExtract[Part] }
@@ -95,7 +95,7 @@ for (const [what, extract, object, reason] of CASES) {
     t.match(output, reason)
     t.equal(output.match(/^The region is without/gm)?.length, 1, output)
     t.match(output, /The region x is ready/)
-    const regions = regionsFolder(data)
+    const regions = mapRegionsFolder(data)
     const { regions: built } = readManifest(regions)
     t.match(readRecord(join(regions, built[0]!.folder)), { name: 'x' })
     t.strictSame(readdirSync(join(regions, built[0]!.folder)).toSorted(), [
@@ -144,7 +144,7 @@ t.test('a file of nothing else is refused', async (t) => {
     /has more than 20 objects that the routing engine cannot read\. For example way \d+: one of its texts has a NUL/,
   )
   t.strictSame(
-    readdirSync(regionsFolder(join(folder, 'data'))).filter((name) => name.includes('x')),
+    readdirSync(mapRegionsFolder(join(folder, 'data'))).filter((name) => name.includes('x')),
     [],
   )
 })

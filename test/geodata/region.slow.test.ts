@@ -2,9 +2,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { memoryShortage } from '../../src/geo/extract/importNeeds.ts'
-import { readManifest, readRecord, regionsFolder, writeManifest } from '../../src/geo/extract/regionFiles.ts'
+import {
+  readManifest,
+  readRecord,
+  mapRegionsFolder,
+  writeManifest,
+} from '../../src/geo/extract/mapRegionFiles.ts'
 import { writeOsmPbf } from '../../src/geo/extract/osmPbfWriter.ts'
-import { RegionStore } from '../../src/geo/extract/regionStore.ts'
+import { MapRegionStore } from '../../src/geo/extract/mapRegionStore.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { lockStore } from '../../src/log/store.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
@@ -48,28 +53,28 @@ t.test('regions are imported, listed, put first and removed, beside a server tha
   await until(async () => (await served()) === 'queens-village, london-town')
 
   t.test('people drive on the right side, in the right country, at the right time', async (t) => {
-    const builds = readManifest(regionsFolder(server.data)).regions
+    const builds = readManifest(mapRegionsFolder(server.data)).regions
     const tiles = (name: string): string =>
-      join(regionsFolder(server.data), builds.find((one) => one.name === name)!.folder, 'routing', 'tiles')
+      join(mapRegionsFolder(server.data), builds.find((one) => one.name === name)!.folder, 'routing', 'tiles')
     t.strictSame(await facts(tiles('queens-village'), QUEENS), ['right', 'US', 'America/New_York'])
     t.strictSame(await facts(tiles('london-town'), LONDON), ['left', 'GB', 'Europe/London'])
   })
 
   // Anew: in its place, from a new folder; the server keeps the old one for a while.
-  const before = readManifest(regionsFolder(server.data))
+  const before = readManifest(mapRegionsFolder(server.data))
   writeStreets(london, [LONDON[0] - 0.001, LONDON[1]])
   t.match(await region('import', london, '--name', 'london-town', ...data), { code: 0 })
-  const after = readManifest(regionsFolder(server.data))
+  const after = readManifest(mapRegionsFolder(server.data))
   t.strictSame(
     after.regions.map(({ name }) => name),
     ['queens-village', 'london-town'],
   )
   t.not(after.regions[1]!.folder, before.regions[1]!.folder)
   t.ok(
-    existsSync(join(regionsFolder(server.data), before.regions[1]!.folder)),
+    existsSync(join(mapRegionsFolder(server.data), before.regions[1]!.folder)),
     'in use until the server lets go',
   )
-  t.match(readRecord(join(regionsFolder(server.data), after.regions[1]!.folder)), {
+  t.match(readRecord(join(mapRegionsFolder(server.data), after.regions[1]!.folder)), {
     name: 'london-town',
     roads: 16,
     nodes: 64,
@@ -83,7 +88,7 @@ t.test('regions are imported, listed, put first and removed, beside a server tha
   })
   await server.stop()
   await server.restart()
-  const names = readdirSync(regionsFolder(server.data)).sort()
+  const names = readdirSync(mapRegionsFolder(server.data)).sort()
   const builds = after.regions.map((one) => one.folder)
   t.strictSame(names, [...builds, 'lock', 'regions.json'].sort(), 'what was left is gone at the next start')
 
@@ -94,7 +99,7 @@ t.test('regions are imported, listed, put first and removed, beside a server tha
   await until(async () => (await served()) === 'queens-village')
   await server.stop()
   t.match(await region('remove', 'queens-village', ...data), { code: 0 })
-  t.strictSame(readdirSync(regionsFolder(server.data)).sort(), ['lock', 'regions.json'])
+  t.strictSame(readdirSync(mapRegionsFolder(server.data)).sort(), ['lock', 'regions.json'])
 })
 
 t.test('what cannot be done is said in a sentence, and leaves nothing behind', async (t) => {
@@ -165,8 +170,8 @@ t.test('what cannot be done is said in a sentence, and leaves nothing behind', a
   t.match(await region('--help'), { code: 0, output: /^Usage: npm run region/ })
 
   t.test('one at a time', async (t) => {
-    mkdirSync(regionsFolder(data), { recursive: true })
-    const release = lockStore(regionsFolder(data))
+    mkdirSync(mapRegionsFolder(data), { recursive: true })
+    const release = lockStore(mapRegionsFolder(data))
     t.match(await region('import', streets, '--data', data), {
       code: 1,
       output: /Another import or command is already working on /,
@@ -176,12 +181,12 @@ t.test('what cannot be done is said in a sentence, and leaves nothing behind', a
   })
 
   t.test('files of a later version', async (t) => {
-    writeFileSync(join(regionsFolder(data), 'regions.json'), '{"format":2}')
+    writeFileSync(join(mapRegionsFolder(data), 'regions.json'), '{"format":2}')
     t.match(await region('list', '--data', data), {
       code: 1,
       output: /is of format 2; this version reads 1\.\n$/,
     })
-    writeFileSync(join(regionsFolder(data), 'regions.json'), '{"for')
+    writeFileSync(join(mapRegionsFolder(data), 'regions.json'), '{"for')
     t.match(await region('use', 'x', '--data', data), { code: 1, output: /regions\.json is damaged: / })
     // The folder of a region that is removed is deleted: it must be one of ours.
     for (const regions of [
@@ -190,8 +195,11 @@ t.test('what cannot be done is said in a sentence, and leaves nothing behind', a
       [{ name: 'x' }],
       [{ name: 'x', folder: '../../mine-12345678' }],
     ]) {
-      writeFileSync(join(regionsFolder(data), 'regions.json'), JSON.stringify({ format: 1, regions }))
-      t.throws(() => readManifest(regionsFolder(data)), { name: 'RegionsRefused', message: /is damaged: / })
+      writeFileSync(join(mapRegionsFolder(data), 'regions.json'), JSON.stringify({ format: 1, regions }))
+      t.throws(() => readManifest(mapRegionsFolder(data)), {
+        name: 'MapRegionsRefused',
+        message: /is damaged: /,
+      })
     }
   })
 })
@@ -201,9 +209,15 @@ t.test('the view of a server', async (t) => {
   const extract = join(folder, 'city.osm.pbf')
   writeStreets(extract, QUEENS)
   const time = new SimulatedTime()
-  const store = new RegionStore({ dataFolder: folder, lock: lockStore, coming: () => 'Soon.', time, logger })
+  const store = new MapRegionStore({
+    dataFolder: folder,
+    lock: lockStore,
+    coming: () => 'Soon.',
+    time,
+    logger,
+  })
   t.teardown(() => store.stop())
-  const regions = regionsFolder(folder)
+  const regions = mapRegionsFolder(folder)
   let changes = 0
   await store.start()
   store.onChange(() => changes++)
@@ -239,7 +253,7 @@ t.test('the view of a server', async (t) => {
   writeManifest(regions, { format: 1, regions: [gone, ...manifest.regions] })
   await store.look()
   t.strictSame(store.all, [city])
-  const other = new RegionStore({ dataFolder: folder, lock: lockStore, coming: () => '', time, logger })
+  const other = new MapRegionStore({ dataFolder: folder, lock: lockStore, coming: () => '', time, logger })
   t.match(other.all, [{ name: 'city' }])
 
   writeManifest(regions, { format: 1, regions: [] })

@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { readManifest, readRecord, regionsFolder } from '../../src/geo/extract/regionFiles.ts'
+import { readManifest, readRecord, mapRegionsFolder } from '../../src/geo/extract/mapRegionFiles.ts'
 import { QUEENS, region, RegionProcess, temporaryFolder, writeStreets } from './kit.ts'
 
 const rounds = Math.ceil(2 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1))
@@ -17,7 +17,7 @@ const seed = Number(process.env['RINGFENCE_SEED'] ?? Math.floor(Math.random() * 
 
 const folder = temporaryFolder(t)
 const data = join(folder, 'data')
-const regions = regionsFolder(data)
+const regions = mapRegionsFolder(data)
 const extract = join(folder, 'town.osm.pbf')
 
 const importing = (): RegionProcess =>
@@ -129,7 +129,7 @@ t.test('no room on the disk', { skip: typeof disk === 'string' && disk }, async 
   const { path } = disk as { path: string }
   const other = join(path, 'data')
   const filler = join(path, 'filler')
-  const left = (): string[] => readdirSync(regionsFolder(other)).filter((name) => name !== 'lock')
+  const left = (): string[] => readdirSync(mapRegionsFolder(other)).filter((name) => name !== 'lock')
   writeFileSync(filler, Buffer.alloc(60e6))
   t.match(await region('import', extract, '--data', other), {
     code: 1,
@@ -139,7 +139,7 @@ t.test('no room on the disk', { skip: typeof disk === 'string' && disk }, async 
 
   rmSync(filler)
   const full = new RegionProcess(['import', extract, '--data', other])
-  while (!existsSync(join(regionsFolder(other), 'town.building', 'progress.json')) && full.isRunning)
+  while (!existsSync(join(mapRegionsFolder(other), 'town.building', 'progress.json')) && full.isRunning)
     await sleep(1)
   try {
     for (let i = 0; ; i++) writeFileSync(`${filler}${i}`, Buffer.alloc(i < 110 ? 1e6 : 1e3))

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { readCoverage, readManifest, readRecord, regionsFolder } from '../../src/geo/extract/regionFiles.ts'
+import {
+  readCoverage,
+  readManifest,
+  readRecord,
+  mapRegionsFolder,
+} from '../../src/geo/extract/mapRegionFiles.ts'
 import { until } from '../kit/waiting.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { region } from './kit.ts'
@@ -13,7 +18,7 @@ t.test('a city comes by itself, once, while devices are tracked', async (t) => {
   const data = relative('.', mkdtempSync(join(tmpdir(), 'ringfence-sample-')))
   t.teardown(() => rmSync(data, { recursive: true, force: true }))
   const server = await startServer(t, { env: { RINGFENCE_SAMPLE_REGION: 'on' }, data })
-  const folder = regionsFolder(server.data)
+  const folder = mapRegionsFolder(server.data)
   const state = async (): Promise<string> => {
     const { body, status } = await server.api('GET', '/readyz')
     t.equal(status, 200, 'ready without it')
@@ -71,5 +76,5 @@ t.test('it does not come where a remote server answers what needs roads', async 
   const server = await startServer(t, { env })
   const { body } = await server.api('GET', '/readyz')
   t.match(body.checks, [{}, {}, { name: 'regions', detail: 'none' }])
-  t.notOk(existsSync(regionsFolder(server.data)))
+  t.notOk(existsSync(mapRegionsFolder(server.data)))
 })

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { importRegion } from '../../src/geo/extract/importRegion.ts'
-import { readManifest, regionsFolder, stageFolder, tilesIn } from '../../src/geo/extract/regionFiles.ts'
+import { importMapRegion } from '../../src/geo/extract/importMapRegion.ts'
+import { readManifest, mapRegionsFolder, stageFolder, tilesIn } from '../../src/geo/extract/mapRegionFiles.ts'
 import { writeSampleCity } from '../../src/geo/extract/sampleCity.ts'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-sample/', import.meta.url))
@@ -16,7 +16,7 @@ const PACKAGES = ['@mapbox/mvt-fixtures', '@valhallajs/valhallajs']
 
 /** Puts the sample into a data folder that no server runs on. */
 export async function addSample(dataFolder: string): Promise<void> {
-  cpSync(await sampleRegions(), regionsFolder(dataFolder), { recursive: true })
+  cpSync(await sampleRegions(), mapRegionsFolder(dataFolder), { recursive: true })
 }
 
 /** The folder of its routing tiles; nobody may write there. */
@@ -41,7 +41,7 @@ async function makeRegions(): Promise<string> {
   try {
     const path = join(own, 'sample.osm.pbf')
     await writeSampleCity(path)
-    await importRegion({
+    await importMapRegion({
       folder: own,
       path,
       name: 'montevideo',

@@ -100,8 +100,8 @@ export class Tile38Server {
   }
 
   /** A connection that the test's end closes. */
-  connect(t: Test, password = this.#password): Tile38Connection {
-    const connection = new Tile38Connection({ url: this.url, password }, pino({ level: 'silent' }))
+  connect(t: Test, password = this.#password, logger = pino({ level: 'silent' })): Tile38Connection {
+    const connection = new Tile38Connection({ url: this.url, password }, logger)
     connection.start()
     t.teardown(() => connection.stop())
     return connection

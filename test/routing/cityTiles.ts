@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { readExtract } from '../../src/geo/extract/extractReader.ts'
 import { timeZoneAt } from '../../src/geo/extract/timeZones.ts'
 import { writeOsmPbf } from '../../src/geo/extract/osmPbfWriter.ts'
-import { tilesIn } from '../../src/geo/extract/regionFiles.ts'
+import { tilesIn } from '../../src/geo/extract/mapRegionFiles.ts'
 import { buildTiles } from '../../src/geo/extract/routingTiles.ts'
 
 /** Tiles of a made-up city. */

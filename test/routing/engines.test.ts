@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { Region, Regions } from '../../src/geo/extract/port.ts'
+import type { MapRegion, MapRegions } from '../../src/geo/extract/port.ts'
 import { AnswerCache } from '../../src/geo/routing/cache.ts'
 import { CachedEngine } from '../../src/geo/routing/engine.ts'
 import {
@@ -20,7 +20,7 @@ import {
   type RoutingAction,
   type RoutingEngine,
 } from '../../src/geo/routing/port.ts'
-import { RegionEngines } from '../../src/geo/routing/regionEngines.ts'
+import { MapRegionEngines } from '../../src/geo/routing/mapRegionEngines.ts'
 import { RemoteValhalla } from '../../src/geo/routing/remoteValhalla.ts'
 import type { Valhalla } from '../../src/geo/routing/valhalla.ts'
 import { ValhallaProcess } from '../../src/geo/routing/valhallaProcess.ts'
@@ -381,7 +381,7 @@ t.test('answers are kept: those used last, within bytes and time', async (t) => 
   t.equal(await engine.ask('locate', here), 4)
 })
 
-const region = (id: string, tiles: string): Region => ({
+const region = (id: string, tiles: string): MapRegion => ({
   id,
   name: 'grid',
   bounds: [-57, -35, -56, -34],
@@ -391,7 +391,7 @@ const region = (id: string, tiles: string): Region => ({
 
 t.test('a region whose tiles are deleted', async (t) => {
   const deleted = region('1', join(city.tiles, 'deleted'))
-  const engines = new RegionEngines({
+  const engines = new MapRegionEngines({
     regions: { all: [deleted], at: () => deleted, containing: () => deleted, onChange: () => () => {} },
     open: ({ tiles }) => startProcess(tiles),
     cache: new AnswerCache(MIB, new ManualClock()),
@@ -410,7 +410,7 @@ t.test('a region that is switched under load', async (t) => {
   t.teardown(() => faster.remove())
   let served = region('1', city.tiles)
   let changed = () => {}
-  const regions: Regions = {
+  const regions: MapRegions = {
     get all() {
       return [served]
     },
@@ -422,7 +422,7 @@ t.test('a region that is switched under load', async (t) => {
     },
   }
   const opened: ValhallaProcess[] = []
-  const engines = new RegionEngines({
+  const engines = new MapRegionEngines({
     regions,
     open({ tiles }) {
       const valhalla = startProcess(tiles)

@@ -220,7 +220,7 @@ t.test(`${TILE38_NAME}: more geofences in a cell than a query gives without a li
 
 t.test(`${TILE38_NAME}: killed, wiped and slow, it is written anew by itself`, async (t) => {
   const server = await tile38Server(t)
-  const tile38 = server.connect(t)
+  const tile38 = server.connect(t, undefined, logger)
   const registry = new SmallRegistry(tile38)
   registry.begin()
   for (let i = 0; i < 20; i++) registry.put(`first${i}`, circle(CITY, 100))

@@ -14,7 +14,7 @@ export interface LeaseOptions {
   readonly connection: NatsConnection
   readonly name: string
   /** This process; no other has the same. */
-  readonly holder: string
+  readonly holderId: string
   /** After which a holder that says nothing has lost it: that of {@link makeLeases}. */
   readonly ttlMs: number
   /** Whether it could do the work now; while it could not it leaves the lease to others. By default it always can. */
@@ -41,27 +41,27 @@ export async function makeLeases(connection: NatsConnection, replicas: number, t
 export class Lease {
   readonly #options: LeaseOptions
   readonly #bucket: KV
-  readonly #tenure: LeaseHolder
+  readonly #holder: LeaseHolder
   readonly #ended = new AbortController()
   readonly #pauseMs: number
   #running: Promise<void> = Promise.resolve()
   #isHeld = false
-  #holder: string | undefined
+  #holderId: string | undefined
   #revision = 0
   #renewedAt = 0
 
-  private constructor(options: LeaseOptions, bucket: KV, tenure: LeaseHolder) {
+  private constructor(options: LeaseOptions, bucket: KV, holder: LeaseHolder) {
     this.#options = options
     this.#bucket = bucket
-    this.#tenure = tenure
+    this.#holder = holder
     this.#pauseMs = options.ttlMs / RENEWALS_PER_TTL
   }
 
   /** Waits for the lease from now on, and does the work whenever it has it. Fails where nobody has made the bucket yet. */
-  static async open(options: LeaseOptions, tenure: LeaseHolder): Promise<Lease> {
+  static async open(options: LeaseOptions, holder: LeaseHolder): Promise<Lease> {
     const bucket = await new Kvm(options.connection).open(BUCKET)
     await bucket.status()
-    const lease = new Lease(options, bucket, tenure)
+    const lease = new Lease(options, bucket, holder)
     lease.#running = lease.#run()
     return lease
   }
@@ -71,8 +71,8 @@ export class Lease {
   }
 
   /** Who had it when it was last looked; undefined before that. */
-  get holder(): string | undefined {
-    return this.#holder
+  get holderId(): string | undefined {
+    return this.#holderId
   }
 
   /** Ends the work and lets go of the lease; others may have it at once. */
@@ -107,17 +107,17 @@ export class Lease {
 
   async #take(): Promise<boolean> {
     if (!this.#isAble()) return false
-    const { name, holder } = this.#options
+    const { name, holderId } = this.#options
     const at = performance.now()
     const entry = await this.#bucket.get(name)
     // Its own is there where the answer to its creation was lost.
-    if (entry?.operation !== 'PUT') this.#revision = await this.#bucket.create(name, holder)
-    else if (entry.string() === holder) this.#revision = entry.revision
+    if (entry?.operation !== 'PUT') this.#revision = await this.#bucket.create(name, holderId)
+    else if (entry.string() === holderId) this.#revision = entry.revision
     else {
-      this.#holder = entry.string()
+      this.#holderId = entry.string()
       return false
     }
-    this.#holder = holder
+    this.#holderId = holderId
     this.#renewedAt = at
     this.#isHeld = true
     return true
@@ -126,7 +126,7 @@ export class Lease {
   /** The work, from its beginning to its end, while the lease is renewed beside it. */
   async #serve(): Promise<void> {
     const failed = new AbortController()
-    const begun = this.#tenure.begin().catch((error: Error) => {
+    const begun = this.#holder.begin().catch((error: Error) => {
       failed.abort()
       this.#options.troubled(error)
     })
@@ -135,20 +135,20 @@ export class Lease {
       if (!this.#ended.signal.aborted) await this.#renew()
     }
     await begun
-    await this.#tenure.end()
+    await this.#holder.end()
   }
 
   async #renew(): Promise<void> {
-    const { name, holder, ttlMs, troubled } = this.#options
+    const { name, holderId, ttlMs, troubled } = this.#options
     const at = performance.now()
     try {
-      this.#revision = await this.#bucket.update(name, holder, this.#revision, this.#pauseMs)
+      this.#revision = await this.#bucket.update(name, holderId, this.#revision, this.#pauseMs)
       this.#renewedAt = at
     } catch (error) {
       troubled(error as Error)
       // It may have been written, and only the answer lost: then the next one goes on from there.
       const entry = await this.#bucket.get(name).catch(() => undefined)
-      if (entry?.operation === 'PUT' && entry.string() === holder) this.#revision = entry.revision
+      if (entry?.operation === 'PUT' && entry.string() === holderId) this.#revision = entry.revision
     }
     if (performance.now() - this.#renewedAt >= ttlMs) this.#isHeld = false
   }

@@ -1,9 +1,9 @@
 import type { Position } from '../../model/geofence.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Coverage } from './coverage.ts'
-import type { BoundingBox, PlacedPoint, Region } from './port.ts'
+import type { BoundingBox, PlacedPoint, MapRegion } from './port.ts'
 
-export interface CoveredRegion extends Region {
+export interface CoveredMapRegion extends MapRegion {
   readonly coverage: Coverage
 }
 
@@ -15,7 +15,7 @@ const SHARE = 1 / 4
  * about the point only those count that have about as many as any; of these the first.
  * @param regions in the order of precedence
  */
-export function regionAt<R extends CoveredRegion>(
+export function mapRegionAt<R extends CoveredMapRegion>(
   regions: readonly R[],
   [longitude, latitude]: Position,
 ): R | undefined {
@@ -25,18 +25,18 @@ export function regionAt<R extends CoveredRegion>(
 }
 
 /**
- * The region that has all the points, as {@link regionAt} has each of them where it can be.
+ * The region that has all the points, as {@link mapRegionAt} has each of them where it can be.
  * @param coming what there will be, where there is no region yet
  * @throws {ApiError} see Regions.containing
  */
-export function containingRegion<R extends CoveredRegion>(
+export function containingMapRegion<R extends CoveredMapRegion>(
   regions: readonly R[],
   points: readonly PlacedPoint[],
   coming: string,
 ): R {
   if (regions.length === 0) throw new ApiError(503, coming, { retryAfter: 10 })
   const regionsOfPoints = points.map((point) => {
-    const region = regionAt(regions, point.position)
+    const region = mapRegionAt(regions, point.position)
     if (region === undefined) throw outside(point, regions)
     return region
   })
@@ -54,7 +54,7 @@ export function containingRegion<R extends CoveredRegion>(
   )
 }
 
-function outside({ position, param }: PlacedPoint, regions: readonly Region[]): ApiError {
+function outside({ position, param }: PlacedPoint, regions: readonly MapRegion[]): ApiError {
   const all = regions.map(({ name, bounds }) => `${name} ${boundsText(bounds)}`).join(', ')
   const [longitude, latitude] = position
   return new ApiError(

@@ -4,7 +4,7 @@ import type { Position } from '../../model/geofence.ts'
 export type BoundingBox = readonly [west: number, south: number, east: number, north: number]
 
 /** A region as a running server serves it: one build of one extract. Another build of it is another object with another id. */
-export interface Region {
+export interface MapRegion {
   /** The folder of the build: of this build alone, so it may be part of a cache's key. */
   readonly id: string
   /** What the operator calls it, e.g. `montevideo`. */
@@ -25,17 +25,17 @@ export interface PlacedPoint {
 }
 
 /** The regions that this process has on its disk, as they are at the moment. */
-export interface Regions {
+export interface MapRegions {
   /** In the order of precedence where they overlap. */
-  readonly all: readonly Region[]
+  readonly all: readonly MapRegion[]
   /** The region that contains the point; of several the first that has about as much there as any. */
-  at(position: Position): Region | undefined
+  at(position: Position): MapRegion | undefined
   /**
    * The region that contains all points.
    * @throws {ApiError} 503 while there is no region yet, 404 that names the parameter of the first point outside of all regions
    *   and their bounds, 404 where no one region contains all of them
    */
-  containing(points: readonly PlacedPoint[]): Region
+  containing(points: readonly PlacedPoint[]): MapRegion
   /**
    * Told after each change of {@link all}. A build that is no longer in it keeps its files for a minute more.
    * @returns what ends it

@@ -2,8 +2,8 @@ import fs from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { importRegion, type ImportStage } from './importRegion.ts'
-import { readManifest, regionsFolder, wantsSample } from './regionFiles.ts'
+import { importMapRegion, type ImportStage } from './importMapRegion.ts'
+import { readManifest, mapRegionsFolder, wantsSample } from './mapRegionFiles.ts'
 import { writeSampleCity } from './sampleCity.ts'
 
 /** What the process that imports the sample tells the server that started it. */
@@ -29,14 +29,14 @@ export async function importSample(dataFolder: string, lock: (folder: string) =>
   setPriority(constants.priority.PRIORITY_LOW)
   const tell = (news: SampleNews): void => void process.send?.(news)
   try {
-    const folder = regionsFolder(resolve(dataFolder))
+    const folder = mapRegionsFolder(resolve(dataFolder))
     const release = await patiently(() => lock(folder))
     try {
       if (!wantsSample(readManifest(folder))) return
       tell({ stage: 'unpacking', share: 0 })
       const path = join(folder, 'sample.osm.pbf')
       await writeSampleCity(path)
-      await importRegion({
+      await importMapRegion({
         folder,
         path,
         name: NAME,

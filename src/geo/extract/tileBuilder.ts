@@ -1,5 +1,5 @@
 import { TILE_CACHE_BYTES } from './importNeeds.ts'
-import { tilesIn } from './regionFiles.ts'
+import { tilesIn } from './mapRegionFiles.ts'
 import { runTool } from './valhallaTools.ts'
 
 /** Stages of Valhalla's builder that read the extract, in their order, and what it says as each begins; all that comes after is one. */

@@ -1,19 +1,19 @@
 import { readdirSync } from 'node:fs'
-import type { PlacedPoint, Region, Regions } from '../extract/port.ts'
+import type { PlacedPoint, MapRegion, MapRegions } from '../extract/port.ts'
 import type { AnswerCache } from './cache.ts'
 import { CachedEngine, type RoutingObserver } from './engine.ts'
 import type { RoutingEngine, RoutingEngines } from './port.ts'
 import type { Valhalla } from './valhalla.ts'
 
 interface RunningRegion {
-  readonly region: Region
+  readonly region: MapRegion
   readonly valhalla: Valhalla
   readonly engine: RoutingEngine
 }
 
-export interface RegionEnginesParts {
-  readonly regions: Regions
-  readonly open: (region: Region) => Valhalla
+export interface MapRegionEnginesParts {
+  readonly regions: MapRegions
+  readonly open: (region: MapRegion) => Valhalla
   readonly cache: AnswerCache
   readonly observer: RoutingObserver
 }
@@ -22,15 +22,15 @@ export interface RegionEnginesParts {
  * An engine for each region that is asked for. One of a build that is no longer served finishes what it has been asked and ends;
  * requests from then on are answered by the build that took its place.
  */
-export class RegionEngines implements RoutingEngines {
+export class MapRegionEngines implements RoutingEngines {
   readonly name = 'routing'
-  readonly #parts: RegionEnginesParts
+  readonly #parts: MapRegionEnginesParts
   /** By the region's id. */
   readonly #running = new Map<string, RunningRegion>()
   readonly #ending = new Set<Promise<void>>()
   readonly #endWatch: () => void
 
-  constructor(parts: RegionEnginesParts) {
+  constructor(parts: MapRegionEnginesParts) {
     this.#parts = parts
     this.#endWatch = parts.regions.onChange(() => this.#endReplaced())
   }
@@ -58,7 +58,7 @@ export class RegionEngines implements RoutingEngines {
     await Promise.all(this.#ending)
   }
 
-  #engineOf(region: Region): RoutingEngine {
+  #engineOf(region: MapRegion): RoutingEngine {
     const running = this.#running.get(region.id)
     if (running !== undefined) return running.engine
     const { cache, observer, open } = this.#parts

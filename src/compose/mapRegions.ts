@@ -1,8 +1,8 @@
 /** The regions of this process's data folder, and the sample that comes by itself. A part of the composition roots. */
 import type { Options } from '../../config/options.ts'
-import { readManifest, regionsFolder, wantsSample } from '../geo/extract/regionFiles.ts'
-import { RegionStore } from '../geo/extract/regionStore.ts'
-import { SampleRegion } from '../geo/extract/sampleRegion.ts'
+import { readManifest, mapRegionsFolder, wantsSample } from '../geo/extract/mapRegionFiles.ts'
+import { MapRegionStore } from '../geo/extract/mapRegionStore.ts'
+import { SampleMapRegion } from '../geo/extract/sampleMapRegion.ts'
 import { whyMissing } from '../geo/extract/valhallaTools.ts'
 import { lockStore } from '../log/store.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
@@ -10,28 +10,28 @@ import { systemTime as time } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 
-export interface OpenRegions {
-  readonly regions: RegionStore
+export interface OpenMapRegions {
+  readonly regions: MapRegionStore
   /** To be started when the server listens: tracking does not wait for it. */
   readonly sample: Service
   readonly check: ReadinessCheck
 }
 
 /** @throws {RegionsRefused} where the data folder's are of a later version, or damaged */
-export function openRegions({
+export function openMapRegions({
   options,
   logger,
 }: {
   readonly options: Options
   readonly logger: Logger
-}): OpenRegions {
+}): OpenMapRegions {
   const { data: dataFolder, sampleRegion, routingUrl } = options
-  const sample = new SampleRegion({ dataFolder, imported: () => regions.look(), logger })
-  const hasNone = routingUrl === '' && wantsSample(readManifest(regionsFolder(dataFolder)))
+  const sample = new SampleMapRegion({ dataFolder, imported: () => regions.look(), logger })
+  const hasNone = routingUrl === '' && wantsSample(readManifest(mapRegionsFolder(dataFolder)))
   const missing = hasNone ? whyMissing() : undefined
   if (missing !== undefined) logger.info({ reason: missing }, 'routing is off; everything else works')
   const isWanted = sampleRegion && hasNone && missing === undefined
-  const regions = new RegionStore({
+  const regions = new MapRegionStore({
     dataFolder,
     lock: lockStore,
     coming: () =>

@@ -27,10 +27,10 @@ import {
   writeCoverage,
   writeManifest,
   writeRecord,
-  type RegionManifest,
-  type RegionRecord,
+  type MapRegionManifest,
+  type MapRegionRecord,
   type StageRecord,
-} from './regionFiles.ts'
+} from './mapRegionFiles.ts'
 import { buildTiles } from './routingTiles.ts'
 import { timeZoneAt } from './timeZones.ts'
 import { valhallaVersion } from './valhallaTools.ts'
@@ -41,12 +41,12 @@ export type ImportStage = 'reading the extract' | 'building routing tiles'
 /** Told how far a stage is, 0 to 1. */
 export type ImportProgress = (stage: ImportStage, share: number) => void
 
-export interface RegionImport {
+export interface MapRegionImport {
   /** Of all regions, from the root: tools run in folders of their own. It exists, and its lock is held. */
   readonly folder: string
   /** The extract, from the root, too. */
   readonly path: string
-  /** See {@link regionName}. */
+  /** See {@link mapRegionName}. */
   readonly name: string
   /** Of the routing engine's builder. */
   readonly threads: number
@@ -92,7 +92,7 @@ const ROOM_BYTES = 100e6
  * @param text a name, or the name of a file
  * @returns undefined where nothing of it is left
  */
-export function regionName(text: string): string | undefined {
+export function mapRegionName(text: string): string | undefined {
   const stem = basename(text)
     .replace(/\.pbf$/i, '')
     .replace(/[.-]osm$/i, '')
@@ -110,7 +110,7 @@ export function regionName(text: string): string | undefined {
  * @throws {ExtractRefused} {@link NoRoom}, ValhallaMissing, ToolFailed, the signal's reason (what is done is then kept for the next
  *   try) and the system's errors
  */
-export async function importRegion(job: RegionImport): Promise<RegionRecord> {
+export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRecord> {
   const { folder, path, name, signal, now } = job
   const build = unfinishedBuild(folder, name)
   const source = sourceAt(path)
@@ -130,7 +130,7 @@ export async function importRegion(job: RegionImport): Promise<RegionRecord> {
       writeProgress(build, progress)
     }
     signal.throwIfAborted()
-    const record: RegionRecord = {
+    const record: MapRegionRecord = {
       format: 1,
       name,
       bounds: progress.facts.bounds,
@@ -156,10 +156,10 @@ export async function importRegion(job: RegionImport): Promise<RegionRecord> {
 }
 
 function withRegion(
-  manifest: RegionManifest,
-  region: RegionManifest['regions'][number],
+  manifest: MapRegionManifest,
+  region: MapRegionManifest['regions'][number],
   isSample: boolean,
-): RegionManifest {
+): MapRegionManifest {
   const place = manifest.regions.findIndex(({ name }) => name === region.name)
   const regions = place < 0 ? [region, ...manifest.regions] : manifest.regions.with(place, region)
   return { ...manifest, regions, ...(isSample ? { sampleImported: true } : {}) }
@@ -202,7 +202,7 @@ function resume(build: string, source: Progress['source'], engine: string): Prog
   return found.format === 1 && found.engine === engine && isSame ? found : undefined
 }
 
-async function readFacts(job: RegionImport, build: string): Promise<Progress['facts']> {
+async function readFacts(job: MapRegionImport, build: string): Promise<Progress['facts']> {
   const { path, signal, onProgress } = job
   const onRead = (share: number): void => onProgress('reading the extract', share)
   const { coverage, sha256, bounds, nodes, roads, dataOf } = await readExtract(path, onRead, signal)
@@ -212,7 +212,7 @@ async function readFacts(job: RegionImport, build: string): Promise<Progress['fa
 }
 
 async function buildRouting(
-  job: RegionImport,
+  job: MapRegionImport,
   build: string,
   { engine, facts }: Progress,
 ): Promise<StageRecord> {

@@ -15,23 +15,23 @@ import type { Position } from '../../model/geofence.ts'
 import type { Time } from '../../runtime/clock.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { containingRegion, regionAt, type CoveredRegion } from './choice.ts'
-import type { PlacedPoint, Region, Regions } from './port.ts'
+import { containingMapRegion, mapRegionAt, type CoveredMapRegion } from './choice.ts'
+import type { PlacedPoint, MapRegion, MapRegions } from './port.ts'
 import {
   manifestPath,
   readCoverage,
   readManifest,
   readRecord,
-  regionsFolder,
+  mapRegionsFolder,
   stageFolder,
   sweepBuilds,
   tilesIn,
-} from './regionFiles.ts'
+} from './mapRegionFiles.ts'
 
 const LOOK_MILLISECONDS = 1000
 const KEEP_MILLISECONDS = 60_000
 
-export interface RegionStoreParts {
+export interface MapRegionStoreParts {
   readonly dataFolder: string
   /** Takes the lock of a folder, or throws: somebody imports. */
   readonly lock: (folder: string) => () => void
@@ -41,36 +41,36 @@ export interface RegionStoreParts {
   readonly logger: Logger
 }
 
-export class RegionStore implements Regions, Service {
+export class MapRegionStore implements MapRegions, Service {
   readonly name = 'regions'
-  readonly #parts: RegionStoreParts
+  readonly #parts: MapRegionStoreParts
   readonly #folder: string
   readonly #listeners = new Set<() => void>()
   /** Each calls off what is to be done later. */
   readonly #later = new Set<() => void>()
-  #all: readonly CoveredRegion[] = []
+  #all: readonly CoveredMapRegion[] = []
   /** Of the manifest that was read. */
   #stamp: string
   #isStopped = false
 
   /** Reads the regions there are. @throws {RegionsRefused} and the system's errors, of the manifest */
-  constructor(parts: RegionStoreParts) {
+  constructor(parts: MapRegionStoreParts) {
     this.#parts = parts
-    this.#folder = regionsFolder(resolve(parts.dataFolder))
+    this.#folder = mapRegionsFolder(resolve(parts.dataFolder))
     this.#stamp = stampOf(fs.statSync(manifestPath(this.#folder), { bigint: true, throwIfNoEntry: false }))
     this.#read()
   }
 
-  get all(): readonly Region[] {
+  get all(): readonly MapRegion[] {
     return this.#all
   }
 
-  at(position: Position): Region | undefined {
-    return regionAt(this.#all, position)
+  at(position: Position): MapRegion | undefined {
+    return mapRegionAt(this.#all, position)
   }
 
-  containing(points: readonly PlacedPoint[]): Region {
-    return containingRegion(this.#all, points, this.#parts.coming())
+  containing(points: readonly PlacedPoint[]): MapRegion {
+    return containingMapRegion(this.#all, points, this.#parts.coming())
   }
 
   onChange(listener: () => void): () => void {
@@ -116,7 +116,7 @@ export class RegionStore implements Regions, Service {
   }
 
   /** Tracking needs no roads: one that cannot be read is no reason not to start, nor not to serve the others. */
-  #opened(name: string, folder: string): CoveredRegion[] {
+  #opened(name: string, folder: string): CoveredMapRegion[] {
     try {
       return [openRegion(this.#folder, folder)]
     } catch (error) {
@@ -173,7 +173,7 @@ export class RegionStore implements Regions, Service {
   }
 }
 
-function openRegion(folder: string, id: string): CoveredRegion {
+function openRegion(folder: string, id: string): CoveredMapRegion {
   const build = join(folder, id)
   const { name, bounds, attribution } = readRecord(build)
   const tiles = tilesIn(stageFolder(build, 'routing'))

@@ -18,12 +18,12 @@ import { Coverage } from './coverage.ts'
 import type { BoundingBox } from './port.ts'
 
 /** The files say what this version does not know; nothing was changed. */
-export class RegionsRefused extends Error {
-  override name = 'RegionsRefused'
+export class MapRegionsRefused extends Error {
+  override name = 'MapRegionsRefused'
 }
 
 /** What region.json says of a build. */
-export interface RegionRecord {
+export interface MapRegionRecord {
   readonly format: 1
   readonly name: string
   readonly bounds: BoundingBox
@@ -42,11 +42,11 @@ export interface RegionRecord {
   readonly licence: string
   /** ISO 8601. */
   readonly importedAt: string
-  readonly stages: { readonly [Stage in RegionStage]?: StageRecord }
+  readonly stages: { readonly [Stage in MapRegionStage]?: StageRecord }
 }
 
 /** What a build is made of, each in a folder of that name. */
-export type RegionStage = 'routing'
+export type MapRegionStage = 'routing'
 
 export interface StageRecord {
   /** What made it, e.g. `@valhallajs/valhallajs 3.6.1`. */
@@ -55,7 +55,7 @@ export interface StageRecord {
   readonly bytes: number
 }
 
-export interface RegionManifest {
+export interface MapRegionManifest {
   readonly format: 1
   /** In the order of precedence; the folder is the build's. */
   readonly regions: readonly { readonly name: string; readonly folder: string }[]
@@ -63,12 +63,12 @@ export interface RegionManifest {
   readonly sampleImported?: true
 }
 
-const NO_REGIONS: RegionManifest = { format: 1, regions: [] }
+const NO_REGIONS: MapRegionManifest = { format: 1, regions: [] }
 const BUILD_NAME = /^[a-z0-9][a-z0-9._-]*-[0-9a-f]{8}$/
 const UNFINISHED = '.building'
 
 /** The folder of all regions of a data folder. */
-export function regionsFolder(dataFolder: string): string {
+export function mapRegionsFolder(dataFolder: string): string {
   return join(dataFolder, 'regions')
 }
 
@@ -77,32 +77,32 @@ export function manifestPath(folder: string): string {
 }
 
 /** @throws {RegionsRefused} and the system's errors, but for a manifest that is not there: then there are no regions */
-export function readManifest(folder: string): RegionManifest {
+export function readManifest(folder: string): MapRegionManifest {
   const path = manifestPath(folder)
   if (!fs.existsSync(path)) return NO_REGIONS
-  const manifest = readJson(path) as RegionManifest
+  const manifest = readJson(path) as MapRegionManifest
   const regions: unknown = manifest.regions
   // Of a folder elsewhere we would be the ones to delete it.
   const isBuild = (region: { readonly name?: unknown; readonly folder?: unknown } | null): boolean =>
     typeof region?.name === 'string' && typeof region.folder === 'string' && BUILD_NAME.test(region.folder)
   if (!Array.isArray(regions) || !regions.every(isBuild))
-    throw new RegionsRefused(
+    throw new MapRegionsRefused(
       `${path} is damaged: each of its regions must have a name and the folder of a build.`,
     )
   return manifest
 }
 
 /** Durable when it returns. */
-export function writeManifest(folder: string, manifest: RegionManifest): void {
+export function writeManifest(folder: string, manifest: MapRegionManifest): void {
   replaceFile(manifestPath(folder), `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
 /** @param build its folder. @throws {RegionsRefused} and the system's errors */
-export function readRecord(build: string): RegionRecord {
-  return readJson(join(build, 'region.json')) as RegionRecord
+export function readRecord(build: string): MapRegionRecord {
+  return readJson(join(build, 'region.json')) as MapRegionRecord
 }
 
-export function writeRecord(build: string, record: RegionRecord): void {
+export function writeRecord(build: string, record: MapRegionRecord): void {
   fs.writeFileSync(join(build, 'region.json'), `${JSON.stringify(record, null, 2)}\n`)
 }
 
@@ -115,7 +115,7 @@ export function writeCoverage(build: string, coverage: Coverage): void {
 }
 
 /** Where a stage of a build has its files. */
-export function stageFolder(build: string, stage: RegionStage): string {
+export function stageFolder(build: string, stage: MapRegionStage): string {
   return join(build, stage)
 }
 
@@ -171,10 +171,10 @@ function readJson(path: string): object {
     found = JSON.parse(fs.readFileSync(path, 'utf8')) as { format?: unknown } | null
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause
-    throw new RegionsRefused(`${path} is damaged: ${cause.message}`, { cause })
+    throw new MapRegionsRefused(`${path} is damaged: ${cause.message}`, { cause })
   }
   if (found?.format === 1) return found
-  throw new RegionsRefused(`${path} is of format ${String(found?.format)}; this version reads 1.`)
+  throw new MapRegionsRefused(`${path} is of format ${String(found?.format)}; this version reads 1.`)
 }
 
 function replaceFile(path: string, text: string): void {
@@ -199,7 +199,7 @@ export function tilesIn(folder: string): string {
 }
 
 /** Whether the sample comes by itself. */
-export function wantsSample({ regions, sampleImported }: RegionManifest): boolean {
+export function wantsSample({ regions, sampleImported }: MapRegionManifest): boolean {
   return regions.length === 0 && sampleImported === undefined
 }
 

@@ -3,7 +3,7 @@ import { SAMPLE_REGION_CHILD } from '../../../workers/urls.ts'
 import { once } from 'node:events'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { importText } from './regionFiles.ts'
+import { importText } from './mapRegionFiles.ts'
 import type { SampleNews } from './sampleImport.ts'
 
 /** How long an import may take to end. */
@@ -13,7 +13,7 @@ const PATIENCE_MILLISECONDS = 2000
  * The sample region, a real city to try with, which comes by itself at the first start: imported by a process of its own at low
  * priority, while the server is up. It comes once; a data folder that has regions does not get it.
  */
-export class SampleRegion implements Service {
+export class SampleMapRegion implements Service {
   readonly name = 'sample region'
   readonly #dataFolder: string
   readonly #imported: () => Promise<void>
