@@ -44,7 +44,7 @@ function startProcess(tiles: string): ValhallaProcess {
     tiles,
     name: 'grid city',
     threads: 2,
-    timeoutMilliseconds: 60_000,
+    timeoutMilliseconds: 300_000,
     memoryBytes: 1024 * MIB,
     maxWaiting: 1000,
     logger,
@@ -101,7 +101,7 @@ const TECHNOLOGIES: Record<string, (t: Test) => Promise<Valhalla>> = {
     const url = await serve(t, asServer(local))
     const remote = new RemoteValhalla({
       url: `${url}/valhalla/`,
-      timeoutMilliseconds: 60_000,
+      timeoutMilliseconds: 300_000,
       maxWaiting: 100,
       logger,
     })
@@ -110,7 +110,7 @@ const TECHNOLOGIES: Record<string, (t: Test) => Promise<Valhalla>> = {
   },
   "Valhalla's own server": async (t) => {
     const url = await startValhalla(t, city.tiles)
-    const remote = new RemoteValhalla({ url, timeoutMilliseconds: 60_000, maxWaiting: 100, logger })
+    const remote = new RemoteValhalla({ url, timeoutMilliseconds: 300_000, maxWaiting: 100, logger })
     t.teardown(() => remote.stop())
     return remote
   },

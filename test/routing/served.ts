@@ -31,7 +31,7 @@ export async function serveRoutes(t: Test, tiles: string): Promise<Served> {
     tiles,
     name: 'test',
     threads: 1,
-    timeoutMilliseconds: 20_000,
+    timeoutMilliseconds: 300_000,
     memoryBytes: 2e9,
     maxWaiting: 1000,
     logger,
