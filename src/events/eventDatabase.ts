@@ -8,12 +8,15 @@ import { OwnedEvents, type Found } from './ownedEvents.ts'
 import { PAGE_CHARACTERS, STRETCH_CHARACTERS } from './port.ts'
 import type { EventQuery, Scopes, StoredEvent, Verdict } from './port.ts'
 
-/** Events removed per transaction of a prune, so that what waits behind it waits for milliseconds. */
+/** Events removed per transaction of a prune, so that what waits for it waits only milliseconds. */
 const PRUNE_CHUNK = 1_000
 /** Copied at a time. */
 const COPIED_BYTES = 256 * 1024
 
-/** What {@link EventDatabase.read} asks for one scope: the index leads to its events, however many there are of others. */
+/**
+ * The query of {@link EventDatabase.read} for one scope: the index leads to its events, however many events other
+ * scopes have.
+ */
 export const READ_OF_SCOPE = `SELECT rowid AS offset, scope, json FROM events INDEXED BY eventsByScope
   WHERE scope = ? AND rowid > ? ORDER BY rowid LIMIT ?`
 
@@ -48,8 +51,8 @@ export class EventDatabase {
   #offset: number
 
   /**
-   * Opens or creates the file, and brings an older one up to date.
-   * @param progress told how many of the offsets of an older file are done, and of how many, after each some thousands
+   * Opens or creates the file, and upgrades an older one.
+   * @param progress called after each few thousand offsets of an older file with how many are done, and of how many
    * @throws {@link EventIndexDamaged}, {@link EventIndexTooNew}
    */
   constructor(file: string, progress: (done: number, offsets: number) => void = () => {}) {
@@ -82,19 +85,19 @@ export class EventDatabase {
     this.#owned.putIn(this.#offset, (owned) => progress(owned, this.#offset))
   }
 
-  /** Log position up to which every event is here, in the last committed transaction. */
+  /** Log position up to which every event is stored, as of the last committed transaction. */
   get position(): number {
     return this.#position
   }
 
-  /** The offset of the last event in the order of the log, in the last committed transaction. */
+  /** The offset of the last event in the order of the log, as of the last committed transaction. */
   get offset(): number {
     return this.#offset
   }
 
   /**
-   * Adds events and moves the position, in one transaction. An id that is known is ignored, but for its offset.
-   * @param rows see {@link packEvents}; their offsets go on from {@link offset}
+   * Adds events and moves the position, in one transaction. A known id is ignored, except that it uses its offset.
+   * @param rows see {@link packEvents}; their offsets continue from {@link offset}
    * @param breathe called between statements
    */
   add(position: number, rows: PackedEvents, breathe: () => void = () => {}): void {
@@ -120,7 +123,7 @@ export class EventDatabase {
     this.#owned.putInMany(offset)
   }
 
-  /** Events in the order of the log, from after an offset on, as {@link EventIndex.read}. */
+  /** Events in the order of the log, after an offset, like {@link EventIndex.read}. */
   read(scopes: Scopes, after: number, limit: number): PlacedJsons {
     const rows =
       scopes === 'all' ? this.#readAll.iterate(after, limit) : this.#readScope.iterate(scopes, after, limit)
@@ -138,10 +141,10 @@ export class EventDatabase {
     return isRecordId(id) ? this.#offsetOf.get(Buffer.from(id, 'hex'), scope) : undefined
   }
 
-  /** Makes all that was added durable; returns the position. */
+  /** Makes all added events durable; returns the position. */
   checkpoint(): number {
     const [done] = this.#database.pragma('wal_checkpoint(PASSIVE)') as [Checkpointed]
-    // Another process reads the file: what it keeps SQLite from copying is not flushed either.
+    // Another process reads the file. Pages that it keeps SQLite from copying are not flushed either.
     if (done.busy !== 0 || done.checkpointed < done.log) this.#flushLog()
     return this.#position
   }
@@ -160,7 +163,7 @@ export class EventDatabase {
         : this.#offsetsOfOwner(scope, query, cursor)
     const events: string[] = []
     let characters = 0
-    // The offsets first: what is sorted, and is past the page's end, is not read.
+    // The offsets first: rows that are sorted but lie past the page's end are not read.
     for (const offset of offsets) {
       if (events.length === query.limit || characters >= PAGE_CHARACTERS) return { events, hasMore: true }
       const json = this.#jsonAt.get(offset)!
@@ -199,7 +202,7 @@ export class EventDatabase {
     conditions.add('createdAt > ?', query.createdAfter)
     conditions.add('actualCreatedAt < ?', query.updatedBefore)
     conditions.add('actualCreatedAt > ?', query.updatedAfter)
-    // The first alone would do for an index to begin there.
+    // The first condition alone would be enough for an index to begin there.
     conditions.add('createdAt <= ?', cursor?.createdAt)
     conditions.add('(createdAt < ? OR rowid < ?)', cursor?.createdAt, cursor?.offset)
     const where = conditions.conditions.join(' AND ')
@@ -221,13 +224,13 @@ export class EventDatabase {
     return isRecordId(id) ? this.#get.get(Buffer.from(id, 'hex'), scope) : undefined
   }
 
-  /** Whether it was there. Durable when it returns. */
+  /** Whether it existed. Durable when it returns. */
   delete(scope: ScopeId, id: string): boolean {
     if (!isRecordId(id)) return false
     return withFlush(this.#database, () => this.#delete.run(Buffer.from(id, 'hex'), scope)).changes > 0
   }
 
-  /** The event's JSON with the verdict in it, durable when it returns; undefined where there is no such event. */
+  /** The event's JSON with the verdict, durable when it returns; undefined if there is no such event. */
   verify(scope: ScopeId, id: string, verdict: Verdict): string | undefined {
     const before = this.get(scope, id)
     if (before === undefined) return undefined
@@ -236,14 +239,14 @@ export class EventDatabase {
     return json
   }
 
-  /** Removes some of the events that the server created before that time; returns how many, 0 when none are left. */
+  /** Removes some of the events that the server created before that time; returns their number, 0 if none are left. */
   pruneSome(before: number): number {
     const { changes } = this.#prune.run(before)
     if (changes === 0) this.#owned.forgetBlocks()
     return changes
   }
 
-  /** SQLite locks the other files only, so that closing this one releases nothing. */
+  /** SQLite locks only the other files, so closing this one releases no lock. */
   #flushLog(): void {
     const descriptor = openSync(`${this.#database.name}-wal`, 'r')
     try {
@@ -254,8 +257,8 @@ export class EventDatabase {
   }
 
   /**
-   * Copies the database into a new file, durably, while it is read and written between the steps: what is written to
-   * pages that are copied already goes into the copy too. Resolves to the copy's position.
+   * Copies the database into a new file, durably, while it is read and written between the steps. Changes to pages
+   * that are copied already are added to the copy. Resolves to the copy's position.
    * @param step called after each of some hundred microseconds; ends the copy by throwing
    */
   async copy(file: string, step: (copied: number, total: number) => void): Promise<number> {
@@ -269,21 +272,21 @@ export class EventDatabase {
     return this.#position
   }
 
-  /** Makes all durable and closes. */
+  /** Makes everything durable and closes. */
   close(): void {
     this.checkpoint()
     this.#database.close()
   }
 }
 
-/** What SQLite answers: pages in the write-ahead log, and how many of them are in the file. */
+/** SQLite's answer: the pages in the write-ahead log, and how many of them are in the file. */
 interface Checkpointed {
   readonly busy: number
   readonly log: number
   readonly checkpointed: number
 }
 
-/** An event's JSON at its offset in the order of the log. */
+/** An event's JSON with its offset in the order of the log. */
 export interface PlacedJson {
   readonly offset: number
   readonly scope: ScopeId
@@ -296,14 +299,17 @@ export interface PlacedJsons {
   readonly offset: number
 }
 
-/** Events for a transaction, as a flat list of values, {@link COLUMNS} each: crosses a thread faster than objects. */
+/**
+ * Events for a transaction, as a flat list of values, {@link COLUMNS} each, because that is transferred to a thread
+ * faster than objects.
+ */
 export type PackedEvents = (string | number | null)[]
 
 const COLUMNS = 10
-/** Events that one statement inserts: a quarter less than one by one. */
+/** Events that one statement inserts, which costs a quarter less than one by one. */
 const MANY = 40
 
-/** Appends events to a packed list, each at the offset after the one before; `offset` is that before the first. */
+/** Appends events to a packed list, each at the next offset; `offset` is the one before the first. */
 export function packEvents(events: readonly StoredEvent[], offset: number, into: PackedEvents): void {
   for (const event of events) {
     into.push(
@@ -321,7 +327,7 @@ export function packEvents(events: readonly StoredEvent[], offset: number, into:
   }
 }
 
-/** Conditions of a query and their values; one whose value is undefined is not asked for. */
+/** Conditions of a query and their values; a condition whose value is undefined is left out. */
 class Conditions {
   readonly conditions: string[] = []
   readonly values: unknown[] = []
@@ -333,9 +339,10 @@ class Conditions {
   }
 }
 
-/** SQLite would choose by shape of the query alone: it keeps no statistics here. */
+/** Without it, SQLite would choose only by the shape of the query, because it keeps no statistics here. */
 function indexFor(query: EventQuery): string {
-  // Somebody who polls asks for the last minutes of server time, where in the order of createdAt all could be in between.
+  // A client that polls asks for the last minutes of server time. In the order of createdAt, those events could be
+  // anywhere.
   if (query.updatedAfter !== undefined) return 'eventsByServerTime'
   if (query.type !== undefined) return 'eventsByType'
   return 'eventsByTime'

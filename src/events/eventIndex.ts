@@ -19,21 +19,24 @@ import type {
 import { readEvent } from './record.ts'
 
 /**
- * Milliseconds that added events wait for more of them; a query does not wait. Each transaction writes every page that
- * it touches once more, so fewer and larger ones write less.
+ * Milliseconds that added events wait for more of them; a query does not wait. Each transaction writes every page
+ * that it changes once more, so fewer and larger transactions write less.
  */
 const GATHER = 200
-/** Bytes of events in one transaction: some twenty milliseconds of the thread. */
+/** Bytes of events in one transaction: about twenty milliseconds of the thread. */
 const BATCH_BYTES = 2 << 20
-/** Bytes of an event beside its JSON, about. */
+/** Approximate bytes of an event besides its JSON. */
 const EVENT_BYTES = 150
 
-/** The thread ended or its database failed; the index answers no more. The log still has what was not durable. */
+/**
+ * The thread ended or its database failed; the index answers no more queries. The log still has everything that was
+ * not durable.
+ */
 export class EventIndexFailed extends Error {
   override readonly name = 'EventIndexFailed'
 }
 
-/** The index could not be copied; it goes on. */
+/** The index could not be copied; it continues to work. */
 export class EventCopyFailed extends Error {
   override readonly name = 'EventCopyFailed'
 }
@@ -45,14 +48,15 @@ interface Batch {
 }
 
 /**
- * Opens the event index: SQLite in a thread of its own, so that neither inserting nor a long query holds up an update.
+ * Opens the event index: SQLite in a thread of its own, so that neither inserting nor a long query holds up an
+ * update.
  *
- * Where `durablePosition` stands after opening, the log is to be read on from there. The file is never removed or
- * rebuilt: once the log is trimmed, nothing else has its events.
+ * After opening, the log must be read from `durablePosition` on. The file is never removed or rebuilt: once the log
+ * is trimmed, nothing else has its events.
  * @param options.file created where absent
- * @param options.failed told once, when the thread or the database fails later on: add() then does nothing, all
+ * @param options.failed called once, if the thread or the database fails later: then add() does nothing, and all
  * queries reject
- * @param options.upgrading told, while an older file is brought up to date, how many of its places are done
+ * @param options.upgrading called while an older file is upgraded, with how many of its offsets are done
  * @throws {@link EventIndexDamaged}, {@link EventIndexTooNew}, {@link EventIndexFailed}
  */
 export async function openEventIndex(options: EventIndexOptions): Promise<EventIndex & CopyableEventIndex> {
@@ -68,9 +72,9 @@ interface EventIndexOptions {
 }
 
 /**
- * Added events gather in a batch for some milliseconds, and for as long as the thread is busy with the one before:
- * the more there is, the fewer transactions. A query sends what has gathered before itself, and the thread answers in
- * order, so that it sees all that was added before it.
+ * Added events are gathered into a batch for some milliseconds, and while the thread is busy with the previous batch:
+ * the more events there are, the fewer transactions. A query first sends what has been gathered, and the thread
+ * answers in order, so the query sees everything that was added before it.
  */
 class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   durablePosition = 0
@@ -84,7 +88,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   #underWay = 0
   #timer: NodeJS.Timeout | undefined
   #soon: NodeJS.Immediate | undefined
-  /** Of the copy under way: one at a time. */
+  /** Of the copy in progress; there is at most one. */
   #copyProgress: CopyOptions['progress'] | undefined
 
   constructor(options: EventIndexOptions) {
@@ -173,13 +177,13 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   }
 
   close(): Promise<void> {
-    // What a thread that fails while it closes has not made durable, the log still has.
+    // If a thread fails while it closes, the log still has what was not durable.
     return this.#behindAdded()
       .close(new EventIndexFailed('The event index is closed.'))
       .catch(() => {})
   }
 
-  /** The thread's calls, after all that was added. */
+  /** The thread's calls, after all events that were added. */
   #behindAdded(): WorkerCalls<EventThread, OpenedEvents, EventNotice> {
     while (this.#batches.length > 0) this.#sendFirst()
     return this.#calls
@@ -187,7 +191,8 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
 
   #gather(): void {
     if (this.#batches.length > 1 || this.#batches[0]!.bytes >= BATCH_BYTES) {
-      // To hand much over takes milliseconds: not in the turn that told of it, and one batch at a time.
+      // Sending a large batch takes milliseconds, so it is not done in the turn that reported it, and one batch at a
+      // time.
       this.#soon ??= setImmediate(() => this.#sendFirst())
     } else this.#timer ??= setTimeout(() => this.#sendFirst(), GATHER)
   }
@@ -200,7 +205,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     const { position, rows, bytes } = batch
     this.#calls.call('add', position, rows, bytes).then(
       () => this.#stored(bytes),
-      // All calls fail together, and the end of the thread is told once.
+      // All calls fail together, and the thread's end is reported once.
       () => {},
     )
   }

@@ -13,12 +13,13 @@ import { wants, type EventFilter } from './filter.ts'
 import type { LoggedEvent } from './port.ts'
 
 /**
- * One reader of events, of a stream's subscription or of server-sent events: an offset in the event log that moves on as its
- * client reads.
+ * One reader of events, for a stream's subscription or server-sent events: an offset in the event log that advances
+ * as its client reads.
  *
- * It is a member of its scope's audience as long as the client takes everything at once. It is behind when the client
- * has not read what was sent, or comes back: then it reads the log by itself, a stretch when the client has read the
- * one before, and joins the audience where it meets it. Nothing is kept for it in memory either way.
+ * It is a member of its scope's fan-out as long as the client reads everything at once. It is behind if the client
+ * has not read what was sent, or comes back later: then it reads the log by itself, a stretch at a time after the
+ * client has read the previous one, and joins the fan-out where it reaches it. In neither case is anything kept for
+ * it in memory.
  */
 export class EventReader implements Member {
   readonly filter: EventFilter
@@ -31,7 +32,7 @@ export class EventReader implements Member {
   #isReading = false
   #isEnded = false
 
-  /** @param offset of the last event that it need not get */
+  /** @param offset of the last event that it does not need */
   constructor(scope: ScopeId, filter: EventFilter, offset: number, outlet: Outlet, audiences: FanoutGroups) {
     this.filter = filter
     this.offset = offset
@@ -54,7 +55,7 @@ export class EventReader implements Member {
     this.outlet.send(after === 0 ? messages : messages.slice(after))
   }
 
-  /** Goes on where it is behind: at the start, and whenever the client has read what was sent. */
+  /** Continues if it is behind: at the start, and whenever the client has read what was sent. */
   advance(): void {
     if (this.#isReading || this.#isEnded || this.#seat !== undefined) return
     this.#catchUp().catch((error: unknown) => this.fail(error))
@@ -64,7 +65,7 @@ export class EventReader implements Member {
     if (!this.#isEnded) this.outlet.fail(error)
   }
 
-  /** Sends nothing any more. */
+  /** Sends nothing more. */
   end(): void {
     this.#isEnded = true
     this.#leave()
@@ -82,7 +83,7 @@ export class EventReader implements Member {
     this.#isReading = false
   }
 
-  /** Whether all have been sent; else its place is that of the last. */
+  /** Whether all have been sent; otherwise its offset is that of the last one sent. */
   #sendAll(events: readonly LoggedEvent[]): boolean {
     let messages: Encoded[] = []
     let bytes = 0

@@ -9,7 +9,7 @@ import { EventSchema } from './eventSchema.ts'
 import type { EventFeed } from './feed.ts'
 import { PAGE_CHARACTERS, type EventQueries, type Verdict } from './port.ts'
 
-/** Lists that the index makes at one time, each of some megabytes; and requests that wait for that. */
+/** Lists that the index makes at a time, of some megabytes each, and requests that wait for it. */
 const LISTS_AT_ONCE = 4
 const MOST_LISTS_WAITING = 200
 
@@ -30,7 +30,7 @@ const VerdictBody = Type.Object({
 
 const EventId = Type.Object({ id: Name(256, 'The `_id` of the event.') })
 
-/** The list, one by id, its removal, and what clients say of it. */
+/** The routes of events: list, one by id, deletion, and verdicts of clients. */
 export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>): Route[] {
   const lists = new ConcurrencyLimit(LISTS_AT_ONCE, MOST_LISTS_WAITING)
   return [
@@ -66,7 +66,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
             ...page,
           }),
         )
-        // Looked up last: an event deleted meanwhile must not pass for the end of the list.
+        // Checked last, because an event that was deleted in the meantime must not look like the end of the list.
         if (query.before !== undefined && events.length === 0) {
           if ((await index.offsetOf(scope, query.before)) === undefined) throw unknownBefore()
         }

@@ -1,6 +1,9 @@
 import Type from 'typebox'
 
-/** Schemas of events and of what users share with them, for the OpenAPI document; answers are not checked at run time. */
+/**
+ * Schemas of events and of the parts that users have in common with them, for the OpenAPI document; responses are not
+ * checked at run time.
+ */
 
 export const PointSchema = Type.Object({
   type: Type.Literal('Point'),

@@ -6,13 +6,16 @@ import { OWNERS_SCHEMA } from './ownedEvents.ts'
 /** The file of the event index: its tables, its versions, and how it is opened. */
 
 const CACHE_KIB = 32_768
-/** Of a new file. Events come one behind the other: pages of 4 KB, twice as many to write, make them a ninth dearer. */
+/**
+ * Of a new file. Events are appended one after the other: with pages of 4 KB there are twice as many to write, and
+ * events cost a ninth more.
+ */
 const PAGE_BYTES = 8192
 
 /**
- * The row number of an event is its place in the order of the log: given by us, never twice, so that a reader's cursor
- * stays true whatever is deleted. Among events of one time it tells which came later; every index ends in it by
- * itself. The ids tell nothing: they are mixed with the store's.
+ * The row number of an event is its offset in the order of the log: we assign it, and never twice, so a reader's
+ * cursor stays valid whatever is deleted. Among events of the same time, it tells which came later, and every index
+ * ends with it automatically. The ids do not tell, because they are mixed with the store's id.
  */
 const EVENTS_SCHEMA = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -34,11 +37,11 @@ const EVENTS_SCHEMA = `
   INSERT INTO meta VALUES ('position', 0), ('place', 0);
 `
 
-/** Brings a file of version 1, where SQLite numbered the rows, up to date. */
+/** Upgrades a file of version 1, where SQLite numbered the rows. */
 const TO_VERSION_2 = `INSERT INTO meta SELECT 'place', coalesce(max(rowid), 0) FROM events`
-/** And one of version 2, where the few events of a scope were looked for among all. */
+/** Upgrades version 2, where the few events of a scope were searched among all. */
 const TO_VERSION_3 = 'CREATE INDEX eventsByScope ON events (scope)'
-/** And one of version 3, where each event was put among those of its device and of its user at once. */
+/** Upgrades version 3, where each event was added at once to those of its device and of its user. */
 const TO_VERSION_4 = `DROP INDEX eventsByUser; DROP INDEX eventsByDevice; ${OWNERS_SCHEMA}`
 
 const FORMAT: SqliteFormat = {
@@ -49,7 +52,7 @@ const FORMAT: SqliteFormat = {
   pageBytes: PAGE_BYTES,
   settings: [
     'synchronous = NORMAL',
-    // Checkpoints are made on purpose, by checkpoint(): the durable position depends on them.
+    // Checkpoints are only made by checkpoint(), because the durable position depends on them.
     'wal_autocheckpoint = 0',
     `cache_size = -${CACHE_KIB}`,
   ],
@@ -58,7 +61,10 @@ const FORMAT: SqliteFormat = {
 const INDEXES = ['eventsByScope', 'eventsByTime', 'eventsByType', 'eventsByServerTime']
 const META = ['position', 'place', 'owned']
 
-/** The file is no event index, or is damaged. It is left as it is: events before the log's start exist nowhere else. */
+/**
+ * The file is not an event index, or is damaged. It is left as it is: events older than the log's start exist nowhere
+ * else.
+ */
 export class EventIndexDamaged extends Error {
   override readonly name = 'EventIndexDamaged'
 }
@@ -77,9 +83,9 @@ export function openEventTables(file: string): Database.Database {
   try {
     database = openSqlite(file, FORMAT)
     checkWhole(database)
-    // A statement that inserts some events keeps copies of the pages that it changes, to be able to take itself
-    // back, and writes them into a temporary file once they are over 64 KB. Not before the upgrade, which may have an
-    // index of all events to sort.
+    // A statement that inserts several events keeps copies of the pages that it changes, to be able to roll back, and
+    // writes them into a temporary file once they exceed 64 KB. This is not set before the upgrade, which may have to
+    // sort an index of all events.
     database.pragma('temp_store = MEMORY')
     return database
   } catch (error) {

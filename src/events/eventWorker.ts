@@ -4,7 +4,7 @@ import { CallRefused, serveCalls } from '../runtime/workerCalls.ts'
 import { EventDatabase } from './eventDatabase.ts'
 import type { PackedEvents } from './eventDatabase.ts'
 
-/** What the index asks of its thread; answered in order, but for a prune and a copy, which let others pass. */
+/** The index's calls to its thread; answered in order, except for a prune and a copy, which let others pass. */
 export interface EventThread extends Pick<
   EventDatabase,
   'list' | 'read' | 'offsetOf' | 'get' | 'verify' | 'delete'
@@ -14,39 +14,40 @@ export interface EventThread extends Pick<
   prune(before: number): Promise<number>
   /**
    * The copy's position.
-   * @throws {CallRefused} a copy that did not come about; all else goes on
+   * @throws {CallRefused} if the copy failed; everything else continues
    */
   copy(file: string, pause: number): Promise<number>
-  /** Ends the copy under way. */
+  /** Ends the copy in progress. */
   endCopy(): void
 }
 
-/** Where the index stands when it is open. */
+/** The state of the index when it is open. */
 export interface OpenedEvents {
   readonly position: number
   readonly offset: number
 }
 
 export type EventNotice =
-  /** While an older file is brought up to date: offsets that are done, of how many. */
+  /** While an older file is upgraded: how many offsets are done, and of how many. */
   | { readonly is: 'upgrading'; readonly done: number; readonly offsets: number }
   | { readonly is: 'durable'; readonly position: number }
   | { readonly is: 'copied'; readonly copied: number; readonly total: number }
 
 /**
- * Milliseconds that something added waits for its checkpoint at most, or so many bytes of events. A checkpoint writes
- * each page that changed once, so that fewer of them write less; all they hold up is the trimming of the log.
+ * How long at most, in milliseconds, added events wait for their checkpoint; it also happens after that many bytes of
+ * events. A checkpoint writes each changed page once, so fewer checkpoints write less. They only delay the trimming
+ * of the log.
  */
 const CHECKPOINT_AFTER = 5_000
 const CHECKPOINT_BYTES = 32 << 20
-/** Bytes between two words about how far a copy is. */
+/** Bytes between two progress reports of a copy. */
 const COPY_WORD_BYTES = 4 << 20
 /**
- * Milliseconds of rest between the statements of a transaction. On one processor a thread that goes on is taken off it only
- * after its slice, 4 ms, for which an update would wait; one that rests lets it in at once.
+ * Milliseconds of rest between the statements of a transaction. On one processor, the system only takes a busy thread
+ * off after its time slice of 4 ms, and an update would wait for it. A thread that rests lets the update in at once.
  */
 const BREATH = 1
-/** What gathers so many bytes comes so fast that there is no time to rest. */
+/** If this many bytes are gathered, events come so fast that there is no time to rest. */
 const HURRIED_BYTES = 1 << 20
 const NEVER = new Int32Array(new SharedArrayBuffer(4))
 
@@ -68,14 +69,14 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
     const hurry = (): void => {}
 
     return {
-      // What a killed process left may be in the page cache only.
+      // Data that a killed process left may only be in the page cache.
       opened: { position: database.checkpoint(), offset: database.offset },
       methods: {
         add(position, rows, bytes) {
           database.add(position, rows, bytes < HURRIED_BYTES ? breathe : hurry)
           unflushedBytes += bytes
           if (unflushedBytes >= CHECKPOINT_BYTES) checkpoint()
-          // A thread whose port is closed ends.
+          // A thread ends when its port is closed.
           else timer ??= setTimeout(() => guard(checkpoint), CHECKPOINT_AFTER).unref()
         },
         list: (scope, query) => database.list(scope, query),

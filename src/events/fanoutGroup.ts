@@ -5,12 +5,13 @@ import { isSameFilter, LISTS, wants, type EventFilter } from './filter.ts'
 import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
 
 /**
- * The readers of one scope's events that have caught up, and what happens now.
+ * The readers of one scope's events that have caught up, and get new events as they happen.
  *
- * The naive way gives each reader a cursor of its own that is woken by every event, filters it and encodes it: with ten
- * thousand of them that is all done ten thousand times, mostly with the same result. Here one cursor follows the log for
- * all; readers that are alike form a group, for which an event is filtered and encoded once; and groups are found by what
- * they ask for, so that ten thousand readers of a device each cost nothing to the others' events.
+ * The obvious way gives each reader its own cursor, which every event wakes, and which filters and encodes the event:
+ * with ten thousand readers, all of this is done ten thousand times, mostly with the same result. Here, one cursor
+ * follows the log for all. Readers with the same filter and format form a group, for which an event is filtered and
+ * encoded once. Groups are indexed by their filters, so ten thousand readers of one device each cost nothing for the
+ * events of other devices.
  *
  * Owns: the cursor, groups. Does not own: readers that are behind (eventReader.ts): they leave and come back.
  *
@@ -21,11 +22,11 @@ import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
 
 /** Events that are read at a time. */
 const STRETCH = 200
-/** Bytes, about, that are sent to one connection in one go. */
+/** Approximate bytes that are sent to one connection at a time. */
 export const PART_BYTES = 64 * 1024
-/** Connections that are sent to between two breaths of the process. */
+/** Connections that are sent to in one turn of the event loop. */
 const SENDS_PER_TURN = 1000
-/** Groups, and items of their filters, that are looked at between two breaths. */
+/** Groups, and items of their filters, that are examined in one turn. */
 const LOOKS_PER_TURN = 100_000
 
 /** Successive events as one group gets them. */
@@ -36,45 +37,48 @@ export interface EventBatch {
   readonly messages: readonly Encoded[]
 }
 
-/** An event as it goes over the wire; made once, it may be sent to many. */
+/** An event as it is sent; encoded once, it may go to many readers. */
 export type Encoded = string | Uint8Array
 
-/** Where one reader's events go. */
+/** The destination of one reader's events. */
 export interface Outlet {
-  /** Outlets that say the same here encode every event to the same bytes. */
+  /** Outlets with the same format encode every event to the same bytes. */
   readonly format: string
   encode(event: StoredEvent): Encoded
-  /** What was sent has not been read: nothing is to be sent until it has. */
+  /** What was sent has not been read yet; nothing may be sent until it has. */
   readonly isBehind: boolean
   send(messages: readonly Encoded[]): void
-  /** The log cannot be read: that was the last of it. */
+  /** The log cannot be read; nothing follows. */
   fail(error: unknown): void
 }
 
-/** A reader, as its group sees it. */
+/** A reader, as seen by its group. */
 export interface Member {
   readonly filter: EventFilter
   readonly outlet: Outlet
-  /** That of the last event that it has got, or need not get. */
+  /** Of the last event that it has received, or does not need. */
   readonly offset: number
-  /** Sends the part, or as much of it as lies behind its place. It may leave. */
+  /** Sends the part, or as much of it as lies behind the reader's offset. The reader may leave. */
   take(part: EventBatch): void
   /** The log cannot be read. */
   fail(error: unknown): void
 }
 
 class Audience {
-  /** Members have got, or are getting, what is up to here: who joins must have that already. */
+  /** Members have received, or are receiving, everything up to here: a new member must have it already. */
   offset: number
   readonly #ended = new AbortController()
-  /** By {@link hashOf}; who sends filters cannot choose which meet. A text of the whole filter as the key would hold it twice. */
+  /**
+   * By {@link hashOf}, so that senders of filters cannot choose which ones collide. The text of the whole filter as a
+   * key would store it twice.
+   */
   readonly #groups = new Map<number, Group[]>()
   /** By the first list of their filters: the groups that each of its items may concern. */
   readonly #listed = LISTS.map(() => new Map<string, Set<Group>>())
   /** Groups whose filters have no list. */
   readonly #unlisted = new Set<Group>()
 
-  /** @param feed followed from its end on, as long as there are members */
+  /** @param feed followed from its end on, while there are members */
   constructor(feed: Pick<EventFeed, 'follow' | 'lastOffset'>, scope: ScopeId) {
     this.offset = feed.lastOffset
     this.#follow(feed.follow(scope, this.offset, STRETCH, this.#ended.signal)).catch((error: unknown) => {
@@ -89,8 +93,8 @@ class Audience {
   }
 
   /**
-   * @param member its place is that of the audience, or ahead of it
-   * @returns what {@link remove} takes
+   * @param member its offset is that of the fan-out, or ahead of it
+   * @returns the argument for {@link remove}
    */
   add(member: Member): Group {
     const hash = hashOf(member)
@@ -121,7 +125,7 @@ class Audience {
     }
   }
 
-  /** Follows no more. */
+  /** Stops following. */
   end(): void {
     this.#ended.abort()
   }
@@ -139,7 +143,7 @@ class Audience {
     for (const placed of events) {
       for (const groups of this.#groupsOf(placed.event)) {
         for (const group of groups) {
-          // Who leaves while others have their turn is not told; who joins has this event already.
+          // Members that leave in the meantime get nothing; new members have this event already.
           if ((looks += group.looks) >= LOOKS_PER_TURN) {
             looks = 0
             await turn()
@@ -161,7 +165,7 @@ class Audience {
     }
   }
 
-  /** Sets that hold all groups that may want the event; no group is in two of them. */
+  /** Sets that together hold all groups that may want the event; no group is in two of them. */
   *#groupsOf(event: StoredEvent): Generator<ReadonlySet<Group>> {
     yield this.#unlisted
     for (let i = 0; i < LISTS.length; i++) {
@@ -184,13 +188,13 @@ class Audience {
   }
 }
 
-/** Where a member is. */
+/** The group of a member. */
 export interface Seat {
   readonly audience: Audience
   readonly group: Group
 }
 
-/** The audiences of all scopes, as long as they have members. */
+/** The fan-out of each scope, while it has members. */
 export class FanoutGroups {
   readonly #feed: EventFeed
   readonly #audiences = new Map<ScopeId, Audience>()
@@ -199,7 +203,7 @@ export class FanoutGroups {
     this.#feed = feed
   }
 
-  /** Events of a scope after an offset, from memory or disk; the answer may be some time in coming. */
+  /** Events of a scope after an offset, from memory or disk; this may take some time. */
   read(scope: ScopeId, offset: number): Promise<EventPage> {
     return this.#feed.read(scope, offset, STRETCH)
   }
@@ -227,7 +231,7 @@ export class FanoutGroups {
 class Group {
   readonly filter: EventFilter
   readonly hash: number
-  /** What it costs at most to look whether it wants an event: itself and the items of its filter. */
+  /** The largest cost of checking whether it wants an event: itself and the items of its filter. */
   readonly looks: number
   readonly members = new Set<Member>()
   readonly #format: string
@@ -243,7 +247,7 @@ class Group {
     this.#encode = (event) => outlet.encode(event)
   }
 
-  /** Whether the member is to get the very bytes that this group gets. */
+  /** Whether the member gets exactly the bytes that this group gets. */
   suits({ filter, outlet }: Member): boolean {
     return outlet.format === this.#format && isSameFilter(filter, this.filter)
   }
@@ -256,7 +260,7 @@ class Group {
     const part = this.#parts.at(-1)!
     part.offsets.push(offset)
     const message = this.#encode(event)
-    // A text would be made bytes again for each member.
+    // A text would be converted to bytes again for each member.
     part.messages.push(this.members.size > 1 && typeof message === 'string' ? Buffer.from(message) : message)
     this.#bytes += event.json.length
   }
@@ -268,12 +272,12 @@ class Group {
   }
 }
 
-/** Lets everything else have its turn. */
+/** Gives everything else a turn. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Of what makes a group; keyed, so that nobody can choose filters whose hashes are alike. */
+/** Of the properties that define a group. Keyed, so that nobody can choose filters with the same hash. */
 function hashOf({ filter, outlet }: Member): number {
   let hash = nameHash(0, outlet.format)
   for (const [list] of LISTS) {
@@ -283,7 +287,7 @@ function hashOf({ filter, outlet }: Member): number {
   return hash
 }
 
-/** The number of the first list of a filter; −1 where it has none. */
+/** The number of a filter's first list; −1 if it has none. */
 function homeOf(filter: EventFilter): number {
   return LISTS.findIndex(([list]) => filter[list] !== undefined)
 }

@@ -5,38 +5,41 @@ import { STRETCH_CHARACTERS } from './port.ts'
 import type { EventIndex, LoggedEvent, Scopes, StoredEvent, EventPage } from './port.ts'
 
 /**
- * The event log as its readers see it: whoever delivers events is a cursor, an offset in the log that it moves on when
- * its receiver has what came before. So nobody's slowness holds up anybody else, and nothing is kept per reader.
+ * The event log as its readers see it. Every delivery is a cursor: an offset in the log that advances when the
+ * receiver has everything before it. So a slow receiver delays nobody else, and nothing is kept per reader.
  *
- * As long as somebody follows, the last events are in memory, where readers that keep up find them at once; those that
- * fall behind, or come back, read the index. While nobody does, none are kept: to hold them for some seconds makes the
- * garbage collector move each of them twice, which is half of what an event costs here.
+ * While somebody follows, the last events are in memory, where readers that keep up find them at once. Readers that
+ * fall behind, or come back, read the index. While nobody follows, no events are kept, because holding them for some
+ * seconds makes the garbage collector move each of them twice, which is half of an event's cost here.
  *
  * Invariants
  * - FEED-1: Events come in the order of the log, each once for a cursor that is kept.
  * - FEED-2: An event is in the feed only once its frame is durable (G5): the host adds it then.
  */
 
-/** Bytes, about, of the events that are kept in memory. */
+/** Approximate bytes of the events that are kept in memory. */
 const RECENT_BYTES = 32 * 1024 * 1024
 const EVENT_BYTES = 300
 /**
- * Stretches that are read from the index at one time: after a restart all readers come back together, and neither memory
- * nor the queue of the index's thread, where queries wait too, must be of the size of their crowd.
+ * Stretches that are read from the index at a time. After a restart all readers come back together. Neither memory
+ * nor the queue of the index's thread, where queries wait too, may grow with their number.
  */
 const READS_AT_ONCE = 16
 
 export class EventFeed implements CommittedConsumer<StoredEvent> {
-  /** How many events {@link forget} was told of: who keeps events can see by it whether they may be deleted by now. */
+  /**
+   * How many events were passed to {@link forget}: code that keeps events can tell from it whether some may have been
+   * deleted.
+   */
   forgotten = 0
   readonly #index: EventIndex
   readonly #recentBytes: number
   readonly #reads = new ConcurrencyLimit(READS_AT_ONCE)
-  /** Ascending offsets, all from the first on; those before `#first` are dropped from time to time. */
+  /** Ascending offsets, complete from the first one on; entries before `#first` are dropped from time to time. */
   #recent: LoggedEvent[] = []
   #first = 0
   #bytes = 0
-  /** Cursors under way in {@link follow}. */
+  /** Running cursors in {@link follow}. */
   #followers = 0
   readonly #waiting = new Set<() => void>()
 
@@ -54,7 +57,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     return this.#index.pendingBytes
   }
 
-  /** Adds events, to the index too: see {@link EventIndex.add}. */
+  /** Adds events, also to the index: see {@link EventIndex.add}. */
   committed({ position, events, firstOffset }: Committed<StoredEvent>): void {
     this.#index.add(position, events, firstOffset)
     let offset = this.#index.lastOffset - events.length
@@ -72,7 +75,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     this.#waiting.clear()
   }
 
-  /** Drops an event that somebody has deleted from the index: readers from memory do not meet it either. */
+  /** Drops an event that was deleted from the index, so that readers from memory do not get it either. */
   forget(scope: ScopeId, id: string): void {
     this.forgotten++
     const at = this.#recent.findLastIndex(({ event }) => event.id === id && event.scope === scope)
@@ -81,13 +84,13 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     this.#bytes -= bytesOf(dropped!.event)
   }
 
-  /** The offset of an event, to go on from; undefined where there is none with that id in the scope. */
+  /** The offset of an event, to continue from; undefined if there is none with that id in the scope. */
   offsetOf(scope: ScopeId, id: string): Promise<number | undefined> {
     return this.#index.offsetOf(scope, id)
   }
 
   /**
-   * At most `limit` events from after an offset on, or as many as reach {@link STRETCH_CHARACTERS}.
+   * At most `limit` events after an offset, or as many as reach {@link STRETCH_CHARACTERS}.
    * @param signal of a reader that may end while it waits: then nothing is read for it
    */
   async read(scopes: Scopes, after: number, limit: number, signal?: AbortSignal): Promise<EventPage> {
@@ -99,8 +102,8 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   }
 
   /**
-   * The events from after an offset on, those yet to come included, until `signal` ends it.
-   * Stretches may be empty: they tell a reader that skips what it does not want how far it has come.
+   * The events after an offset, including those yet to come, until `signal` ends it. Stretches may be empty: they
+   * tell a reader that skips unwanted events how far it has come.
    */
   async *follow(
     scopes: Scopes,
@@ -135,12 +138,12 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
       events.push(placed)
       characters += placed.event.json.length
     }
-    // Behind the last one here there is none, though there may have been.
+    // After the last one here there are no events, although there may have been some that were deleted.
     const offset = at === this.#recent.length ? this.lastOffset : this.#recent[at - 1]!.offset
     return { events, offset: Math.max(after, offset) }
   }
 
-  /** Where in {@link #recent} the first event behind an offset is. */
+  /** The index in {@link #recent} of the first event after an offset. */
   #indexBehind(offset: number): number {
     let low = this.#first
     let high = this.#recent.length

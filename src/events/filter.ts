@@ -1,6 +1,6 @@
 import type { StoredEvent } from './port.ts'
 
-/** Which events a reader wants: of each list that is there, one must fit. An empty filter wants all. */
+/** Which events a reader wants: for each list that is present, one item must match. An empty filter wants all. */
 export interface EventFilter {
   readonly types?: readonly string[] | undefined
   /** Of the event's geofence or beacon. */
@@ -10,7 +10,7 @@ export interface EventFilter {
   readonly deviceIds?: readonly string[] | undefined
 }
 
-/** The lists of a filter, the most telling first, and where an event has the like. */
+/** The lists of a filter, the most selective first, with the corresponding value of an event. */
 export const LISTS = [
   ['deviceIds', 'deviceId'],
   ['userIds', 'userId'],
@@ -19,10 +19,10 @@ export const LISTS = [
   ['types', 'type'],
 ] as const
 
-/** What an item of a filter takes in memory beside its characters: its string, its places in a list and in an index. */
+/** Memory of a filter's item besides its characters: its string, and its entries in a list and in an index. */
 const ITEM_BYTES = 400
 
-/** Bytes, about, that a reader with this filter holds for it. */
+/** Approximate memory of a reader's filter, in bytes. */
 export function filterBytes(filter: EventFilter): number {
   let bytes = 0
   for (const [list] of LISTS) for (const item of filter[list] ?? []) bytes += ITEM_BYTES + 2 * item.length

@@ -37,7 +37,7 @@ export function eventId(
   return eventIds(salt, time, partition, sequence)(index)
 }
 
-/** The ids of the events of a commit, by their index in it: what they have in common is written once. */
+/** The ids of the events of a commit, by their index in it. Their common part is written once. */
 export function eventIds(
   salt: StoreSalt,
   time: number,
@@ -56,8 +56,8 @@ export function userRecordId(salt: StoreSalt, createdAt: number, partition: numb
 }
 
 /**
- * The `_id` of the user of a conversion whose device has no record: the same for the same device and user, and that of no
- * record, so it locates none.
+ * The `_id` of the user of a conversion whose device has no record. The same device and user give the same id. It is
+ * the id of no record.
  */
 export function strangerId(
   salt: StoreSalt,
@@ -66,7 +66,7 @@ export function strangerId(
   userId: string | undefined,
 ): string {
   const name = JSON.stringify([scope, deviceId, userId])
-  // The low 22 bits of a record's are clear before they are salted.
+  // The low 22 bits of a record's id are zero before they are salted.
   const high = deviceHash(name) | 1
   return hex8(0) + hex8(high ^ salt.high) + hex8(deviceHash(`user ${name}`))
 }

@@ -18,9 +18,9 @@ import type { ScopeId } from '../model/scope.ts'
  *   lies within the times of its block. There are no other rows.
  */
 
-/** 2^15 offsets make a block: some 1.5 MB of rows. */
+/** 2^15 offsets form a block: about 1.5 MB of rows. */
 const BLOCK_BITS = 15
-/** Events that wait to be put in, at most. */
+/** The largest number of events that wait to be put in. */
 const WAITING_EVENTS = 8_192
 /** Milliseconds beyond any time that JavaScript knows. */
 const END_OF_TIME = 1e16
@@ -45,7 +45,7 @@ export const OWNERS_SCHEMA = `
   INSERT INTO meta VALUES ('owned', 0);
 `
 
-/** Whose events are asked for, and what else is asked of them. */
+/** Whose events are requested, and the other conditions. */
 export interface OwnedQuery {
   readonly scope: ScopeId
   readonly isUser: boolean
@@ -54,7 +54,7 @@ export interface OwnedQuery {
   /** Exclusive bounds, epoch milliseconds. */
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
-  /** The event that the list goes on after. */
+  /** The list continues after this event. */
   readonly cursor?: Found | undefined
   /** Conditions on the columns of the event, `e`, and their values. */
   readonly conditions: readonly string[]
@@ -62,7 +62,7 @@ export interface OwnedQuery {
   readonly limit: number
 }
 
-/** An event's offset, and when it happened: what lists are ordered by. */
+/** An event's offset and time: lists are ordered by them. */
 export interface Found {
   readonly offset: number
   readonly createdAt: number
@@ -107,13 +107,13 @@ export class OwnedEvents {
     this.#owned = database.prepare<[], number>(`SELECT value FROM meta WHERE name = 'owned'`).pluck().get()!
   }
 
-  /** Puts events in, now that the last is at `offset`, where enough of them wait. */
+  /** Puts events in if enough of them wait. `offset` is that of the last event. */
   putInMany(offset: number): void {
     if (offset - this.#owned >= WAITING_EVENTS) this.putIn(offset)
   }
 
   /**
-   * Puts in all that wait up to an offset, some thousands in a transaction.
+   * Puts in all waiting events up to an offset, some thousands in a transaction.
    * @param progress called after each with the offset up to which it is done
    */
   putIn(offset: number, progress: (owned: number) => void = () => {}): void {
@@ -125,12 +125,12 @@ export class OwnedEvents {
     }
   }
 
-  /** Forgets the blocks before that of the first event; rows leave with their events. */
+  /** Forgets the blocks before that of the first event; rows are removed with their events. */
   forgetBlocks(): void {
     this.#forgetBlocks.run()
   }
 
-  /** The offsets of the events that are asked for and put in, by createdAt and then offset, descending. */
+  /** The offsets of the requested events that were put in, by createdAt and then offset, descending. */
   find(query: OwnedQuery): number[] {
     const { limit } = query
     const cursorTime = query.cursor?.createdAt ?? END_OF_TIME
@@ -153,7 +153,7 @@ export class OwnedEvents {
     const key = conditions.join(' AND ')
     let statement = this.#finds.get(key)
     if (statement === undefined) {
-      // CROSS: the events are looked up by the rows, whatever the conditions.
+      // CROSS, so that the events are looked up by the rows, whatever the conditions are.
       const events = key === '' ? '' : 'CROSS JOIN events e ON e.rowid = o.place'
       statement = this.#database.prepare(
         `SELECT o.place AS offset, o.createdAt FROM owners o ${events}

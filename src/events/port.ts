@@ -1,12 +1,12 @@
 import type { ScopeId } from '../model/scope.ts'
 
-/** Stands for the record id of the user where a conversion came from a device that has none. */
+/** Stands for the user's record id if a conversion came from a device without a record. */
 export const NO_RECORD = ''
 
-/** Whose events: those of one scope, or of all together in the one order that the log has. */
+/** Whose events: those of one scope, or those of all scopes in the order of the log. */
 export type Scopes = ScopeId | 'all'
 
-/** An event as the log holds it: its public JSON and what it is looked up by. */
+/** An event as the log stores it: its public JSON and the fields by which it is looked up. */
 export interface StoredEvent {
   readonly scope: ScopeId
   /** 24 hex. */
@@ -20,16 +20,16 @@ export interface StoredEvent {
   readonly createdAt: number
   /** Epoch milliseconds: the server's clock. */
   readonly actualCreatedAt: number
-  /** Of its geofence or beacon. */
+  /** Of the event's geofence or beacon. */
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
-  /** The record as the API answers it. */
+  /** The record as the API returns it. */
   readonly json: string
 }
 
 /**
- * An event at its place in the order of the log. Places are whole numbers from 1, over all scopes; each event has
- * another, and keeps it.
+ * An event with its offset in the log. Offsets are whole numbers from 1, over all scopes. Each event has its own, and
+ * it never changes.
  */
 export interface LoggedEvent {
   readonly offset: number
@@ -43,15 +43,15 @@ export interface EventPage {
 }
 
 /**
- * Characters of JSON with which a stretch ends, and a page of a list, however few events they are: one event may be of 130,000,
- * and what readers who are slow have been handed waits in memory.
+ * A stretch, or a page of a list, ends when its JSON has this many characters, even if it has few events: one event
+ * may have 130,000, and what slow readers were handed waits in memory.
  */
 export const STRETCH_CHARACTERS = 256 * 1024
 export const PAGE_CHARACTERS = 2_000_000
 
 /** Filter and page of an event list; bounds are exclusive, epoch milliseconds. */
 export interface EventQuery {
-  /** The event after which the page begins; where there is none with that id, the page is empty. */
+  /** The event after which the page begins; if there is none with that id, the page is empty. */
   readonly before?: string | undefined
   readonly userId?: string | undefined
   readonly deviceId?: string | undefined
@@ -63,108 +63,108 @@ export interface EventQuery {
   readonly limit: number
 }
 
-/** What a client says of an event that it has looked at. */
+/** A client's judgement of an event. */
 export interface Verdict {
   /** 1: it happened, −1: it did not, 0: back to unknown. */
   readonly verification: 1 | 0 | -1
-  /** The place where the user was instead, or indeed. */
+  /** The place where the user was instead, or where the user really was. */
   readonly verifiedPlaceId?: string | undefined
 }
 
 export interface CopyOptions {
   /**
-   * Milliseconds that the index rests after each 256 KB, and what was added waits. 4 leave the disk to the commit log: 60 MB
-   * a second at most. 0 where nobody else is at work.
+   * Milliseconds that the index pauses after each 256 KB; events that are added meanwhile wait. With 4 the copy takes
+   * at most 60 MB a second, which leaves the disk to the commit log. 0 if nothing else is running.
    */
   readonly pause: number
-  /** Told every few megabytes how far the copy is, in bytes. */
+  /** Called every few megabytes with the progress of the copy, in bytes. */
   readonly progress: (copied: number, total: number) => void
-  /** Ends the copy early: it rejects, and what is there of the file is left. */
+  /** Ends the copy early: it rejects, and leaves the unfinished file. */
   readonly signal: AbortSignal
 }
 
-/** An event index that can be copied while it is added to. */
+/** An event index that can be copied while events are added. */
 export interface CopyableEventIndex {
   /**
-   * Copies the index into a new file, in small steps between which it goes on as ever. Resolves, once the copy is
-   * durable, to the log position up to which every event is in it.
+   * Copies the index into a new file in small steps, while it continues to work. Once the copy is durable, resolves
+   * to the log position up to which it has every event.
    */
   copy(file: string, options: CopyOptions): Promise<number>
 }
 
 /**
- * The query index over the event log: off the acknowledgement path, rebuilt from its cursor after a crash.
- * What was passed to `add` before a query is seen by it.
+ * The query index over the event log: outside the acknowledgement path, rebuilt from its cursor after a crash. A
+ * query sees everything that was passed to `add` before it.
  */
 export interface EventIndex {
-  /** Log position up to which the index is durable; the log must not be trimmed beyond it. */
+  /** The log position up to which the index is durable; the log must not be trimmed beyond it. */
   readonly durablePosition: number
-  /** Estimated bytes of events that were added and are not stored yet: how far the index is behind. */
+  /** Estimated bytes of events that were added but are not stored yet: how far the index is behind. */
   readonly pendingBytes: number
   /** The offset of the last event that was added; 0 before the first. */
   readonly lastOffset: number
   /**
-   * Adds the events of the frame at `position`; positions ascend, one seen before is ignored.
+   * Adds the events of the frame at `position`; positions ascend, and a position that was seen before is ignored.
    * @param offset of the first of them, beyond all others; by default the next
    */
   add(position: number, events: readonly StoredEvent[], offset?: number): void
   /**
-   * Events in the order of the log, from after an offset on; those that were deleted are left out. At most `limit`, or as
-   * many as reach {@link STRETCH_CHARACTERS}.
+   * Events in the order of the log, after an offset; deleted events are left out. At most `limit`, or as many as
+   * reach {@link STRETCH_CHARACTERS}.
    */
   read(scopes: Scopes, after: number, limit: number): Promise<EventPage>
-  /** The offset of an event; undefined where there is none with that id. */
+  /** The offset of an event; undefined if there is none with that id. */
   offsetOf(scope: ScopeId, id: string): Promise<number | undefined>
   /**
-   * Newest first by createdAt, of one time the later in the log first. Each item is the event's JSON. A page ends with the
-   * event that reaches {@link PAGE_CHARACTERS}, too.
+   * Newest first by createdAt; of events with the same time, the later in the log first. Each item is the event's
+   * JSON. A page also ends with the event that reaches {@link PAGE_CHARACTERS}.
    */
   list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }>
   get(scope: ScopeId, id: string): Promise<string | undefined>
   /**
-   * Notes a verdict in the event's JSON, in place of the one before, and resolves to that JSON once it is durable;
-   * undefined where there is no such event. The log keeps the event as it was made.
+   * Stores a verdict in the event's JSON, replacing the previous one, and resolves to that JSON once it is durable;
+   * undefined if there is no such event. The log keeps the event as it was made.
    */
   verify(scope: ScopeId, id: string, verdict: Verdict): Promise<string | undefined>
-  /** Whether it was there. */
+  /** Whether it existed. */
   delete(scope: ScopeId, id: string): Promise<boolean>
-  /** Removes events that the server created before that time (epoch milliseconds); resolves to how many. */
+  /** Removes events that the server created before that time (epoch milliseconds); resolves to their number. */
   prune(before: number): Promise<number>
   close(): Promise<void>
 }
 
-/** What clients ask of events. */
+/** What clients can do with events. */
 export type EventQueries = Pick<EventIndex, 'list' | 'get' | 'offsetOf' | 'verify' | 'delete'>
 
-/** What a client has done to an event: deleted it, or said what it thinks of it. */
+/** A client's change to an event: a deletion or a verdict. */
 export interface EventChange {
   readonly scope: ScopeId
   readonly id: string
-  /** Absent: deleted. */
+  /** Absent for a deletion. */
   readonly verdict?: Verdict
 }
 
-/** A message of {@link SharedEvents}; neither an event nor a change where nobody can read it. */
+/** A message of {@link SharedEvents}; neither an event nor a change if it cannot be read. */
 export interface SharedMessage {
-  /** Ascends, not always by one. */
+  /** Ascends, but not always by one. */
   readonly sequence: number
-  /** How many more there are by now. */
+  /** How many further messages exist by now. */
   readonly behind: number
   readonly event?: { readonly scope: ScopeId; readonly json: string }
   readonly change?: EventChange
 }
 
 /**
- * The stream of all events, and of what clients did to them, that the processes of the distributed engine share: of each device in
- * the order of its events, a change behind its event. Every promise may reject where it cannot be reached.
- * Technology: src/cluster/journal/jetStreamEventReader.ts.
+ * The stream of all events, and of clients' changes to them, that the processes of the distributed engine share. The
+ * events of each device are in order, and a change comes after its event. Every promise may reject if the stream is
+ * out of reach. Technology: src/cluster/journal/jetStreamEventReader.ts.
  */
 export interface SharedEvents {
-  /** Of the last message that it was given. */
+  /** Of the last message in the stream. */
   lastSequence(): Promise<number>
-  /** Whether there is any message behind a sequence. */
+  /** Whether there is any message after a sequence. */
   hasMore(after: number): Promise<boolean>
-  /** All messages behind a sequence, those yet to come included, until the signal; throws where it is cut off. */
+  /** All messages after a sequence, including those yet to come, until the signal; throws if it is cut off. */
   follow(after: number, signal: AbortSignal): Promise<AsyncIterable<SharedMessage>>
   /** Stores a change; resolves to its sequence. */
   append(change: EventChange): Promise<number>

@@ -8,13 +8,13 @@ import type { TextCache } from '../runtime/textCache.ts'
 import { NO_RECORD, type StoredEvent } from './port.ts'
 
 /**
- * The public JSON of an event. Its text is what the commit log, the query index and every delivery carry: written
- * once, never again taken apart to be answered.
+ * The public JSON of an event. The commit log, the query index and every delivery carry its text: it is written once
+ * and never parsed for an answer.
  */
 
-/** What an event says of its update and its user, the same for all events of one update. */
+/** The data of the update and its user that an event contains, the same for all events of one update. */
 export interface EventContext {
-  /** Where a geofence of its events is. */
+  /** Returns the outline of a geofence of its events. */
   readonly outlineOf: (geofence: GeofenceProperties) => Outline
   readonly live: boolean
   readonly user: Pick<Profile, 'id' | 'userId' | 'deviceId' | 'metadata'>
@@ -31,7 +31,7 @@ export interface EventContext {
   readonly receivedAt: number
 }
 
-/** Where the geofences of a scope are: its index. */
+/** Returns the outlines of a scope's geofences: its index. */
 interface Outlines {
   slotOf(id: string): number
   outline(slot: number): Outline
@@ -68,8 +68,8 @@ export function eventJson(id: string, transition: Transition, context: EventCont
 }
 
 /**
- * The event records of one update as JSON texts: as {@link eventJson}, but what they have in common is written once. An update
- * that enters thousands of geofences is mostly that.
+ * The event records of one update as JSON texts, like {@link eventJson}, but the common parts are written once. They
+ * are most of the text if an update enters thousands of geofences.
  */
 export class EventTexts {
   readonly #context: EventContext
@@ -78,7 +78,7 @@ export class EventTexts {
   readonly #middle: string
   readonly #last: string
 
-  /** @param geofences their texts, as {@link geofenceText} makes them, where they are kept */
+  /** @param geofences the cache of their texts, as {@link geofenceText} makes them */
   constructor(context: EventContext, geofences?: TextCache<GeofenceProperties>) {
     this.#geofences = geofences
     const { accuracy, latitude, longitude } = context
@@ -97,10 +97,10 @@ export class EventTexts {
   readonly #textOf = (geofence: GeofenceProperties): string =>
     geofenceText(geofence, this.#context.outlineOf(geofence))
 
-  /** The event record of one of its transitions. */
+  /** The event record of one of the update's transitions. */
   json(id: string, transition: Transition): string {
     const { geofence, beacon, type, confidence, duration } = transition
-    // A crossing has a time and a place of its own.
+    // A crossing has its own time and location.
     if (geofence !== undefined && transition.at !== undefined) return eventJson(id, transition, this.#context)
     const what =
       geofence === undefined
@@ -114,7 +114,7 @@ export class EventTexts {
   }
 }
 
-/** Where a user was last. */
+/** The last location of a user. */
 export interface LastPlace {
   readonly latitude: number
   readonly longitude: number
@@ -122,10 +122,10 @@ export interface LastPlace {
   readonly accuracy: number | undefined
 }
 
-/** Nobody doubts what an app says of itself. */
+/** An app's own statement about itself is not doubted. */
 const CONVERSION_CONFIDENCE = 3
 
-/** The event record of a conversion as JSON text; with an id alone and no place it says only what its sender did. */
+/** The event record of a conversion as JSON text. With only an id and no location, it says only what its sender did. */
 export function conversionJson(
   id: string,
   conversion: Omit<Conversion, 'deviceId'> & { readonly deviceId: string | undefined },
@@ -151,7 +151,7 @@ export function conversionJson(
   })
 }
 
-/** The outline of a geofence that is there. */
+/** The outline of a geofence that exists. */
 export function outlineIn(outlines: Outlines, { id }: GeofenceProperties): Outline {
   return outlines.outline(outlines.slotOf(id))
 }
@@ -161,7 +161,10 @@ export function geofenceText(geofence: GeofenceProperties, outline: Outline): st
   return JSON.stringify(geofenceContext(geofence, outline))
 }
 
-/** A geofence as it appears in user context and in events. Its ring would be larger than all the rest of them. */
+/**
+ * A geofence as it appears in user context and in events, without its ring, which would be larger than all other
+ * fields.
+ */
 export function geofenceContext(geofence: GeofenceProperties, { center, radius }: Outline) {
   return {
     _id: geofence.id,
@@ -193,7 +196,7 @@ export function beaconContext(beacon: Beacon) {
   }
 }
 
-/** What an event is looked up by, read back out of its JSON. */
+/** The fields by which an event is looked up, read from its JSON. */
 export function readEvent(scope: ScopeId, json: string): StoredEvent {
   const event = JSON.parse(json)
   const { tag, externalId } = event.geofence ?? event.beacon ?? {}

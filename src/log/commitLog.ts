@@ -48,14 +48,15 @@ export interface CommitLogOptions {
   readonly files?: Files
 }
 
-/** To encode such a frame takes milliseconds, and to write it some more: others have their turn between the two. */
+/** Encoding such a frame takes milliseconds, and writing it more, so other work gets a turn in between. */
 const LARGE_FRAME_BYTES = 1024 * 1024
 const READ_BYTES = 64 * 1024
 /**
  * Zeros that a segment is extended by before its frames reach its end. A flush then has neither a size nor a new
  * block to record: measured on ext4 beside plain appending, medians, 2 KB / 16 KB frames: 171 / 169 µs until durable
- * instead of 219 / 256, CPU 73 / 78 µs instead of 88 / 98. A file of full size without blocks gains half of it and
- * less on a busy disk. The price is that a byte is written once more; without flushes there is no gain, and no zeros.
+ * instead of 219 / 256, CPU 73 / 78 µs instead of 88 / 98. Allocating a file of full size without blocks gains half
+ * of that, and less on a busy disk. The price is that a byte is written once more; without flushes there is no gain,
+ * and no zeros.
  */
 const EXTENSION_BYTES = 256 * 1024
 const ZEROS = Buffer.alloc(EXTENSION_BYTES)
@@ -71,7 +72,8 @@ export function openCommitLog(options: CommitLogOptions): CommitLog & CopyableLo
   const files = options.files ?? systemFiles
   const folder = logFolder(options.store.folder)
   const recovered = recoverLog(files, folder, options.store.storeId)
-  // A MANIFEST that a killed process had just renamed may not be durable: what it no longer names must not go first.
+  // A MANIFEST that a killed process had just renamed may not be durable yet. The files that it no longer names must
+  // not be removed before it is.
   syncFolderBlocking(files, folder)
   for (const path of recovered.leftovers) files.unlink(path)
   const newest = recovered.segments.at(-1)!
@@ -115,7 +117,7 @@ class SegmentLog implements CommitLog, CopyableLog {
   #position: number
   #failure: Error | undefined
   #closed = false
-  /** Of the frame in flight; `done` is undefined when there is none. */
+  /** Of the frame in flight; `done` is undefined if there is none. */
   #done: ((frame: Committed<never>) => void) | undefined
   #events: readonly LogEvent[] = []
   #size = 0
@@ -265,7 +267,7 @@ class SegmentLog implements CommitLog, CopyableLog {
     return replaceFile(this.#files, logManifestPath(this.#folder), bytes)
   }
 
-  /** Yields up to the last durable frame there is when it gets there. Payloads stay valid. */
+  /** Yields frames up to the last durable one at that time. Payloads stay valid. */
   *read(position: number): Generator<LogFrame, void, undefined> {
     for (let next = Math.max(1, position); next <= this.#position;) {
       const segment = this.#segments.findLast(({ first }) => first <= next)
@@ -284,7 +286,7 @@ class SegmentLog implements CommitLog, CopyableLog {
       let chunk: Buffer = Buffer.alloc(0)
       let chunkOffset = offset
       let header: FrameHeader | undefined
-      // Durable frames only: the end moves while a reader is under way.
+      // Durable frames only: the end moves while a reader runs.
       while (offset < segment.end) {
         header = undefined
         let size = FRAME_HEADER_BYTES

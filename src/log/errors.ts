@@ -13,7 +13,7 @@ export class LogDamaged extends Error {
   }
 }
 
-/** Frames were asked for that a trim has removed. */
+/** The requested frames were removed by a trim. */
 export class LogTrimmed extends Error {
   constructor(position: number, oldest: number) {
     super(`Frame ${position} has been trimmed: the oldest kept frame is ${oldest}.`)
@@ -22,8 +22,8 @@ export class LogTrimmed extends Error {
 }
 
 /**
- * Another process owns the partition: what this one has evaluated since its last durable frame is void. It must drop
- * the partition's states and may own it again only by opening its log anew.
+ * Another process owns the partition: everything that this one has evaluated since its last durable frame is void. It
+ * must drop the partition's states. It can own the partition again only after opening its log again.
  */
 export class FencedOut extends Error {
   constructor(partition: number, owner: string) {
@@ -32,7 +32,10 @@ export class FencedOut extends Error {
   }
 }
 
-/** Nobody takes what a stream is given: its servers are choosing a leader. This attempt is not stored, whatever became of others. */
+/**
+ * A stream accepts nothing because its servers are choosing a leader. This attempt is not stored, whatever became of
+ * others.
+ */
 export class LeaderMissing extends Error {
   constructor(stream: string, cause: unknown) {
     super(`The stream ${stream} has no leader at the moment.`, { cause })

@@ -21,7 +21,7 @@ export interface Files {
   datasync(descriptor: number, done: (error: Error | null) => void): void
   /** Names in a folder, in no order. */
   list(folder: string): string[]
-  /** Creates the folder; no error when it is there. */
+  /** Creates the folder; no error if it exists. */
   makeFolder(folder: string): void
   rename(from: string, to: string): void
   unlink(path: string): void
@@ -56,7 +56,7 @@ export function writeAll(files: Files, descriptor: number, bytes: Uint8Array, po
   }
 }
 
-/** The whole file as bytes; in `room` where they fit into it. */
+/** The whole file as bytes; in `room` if they fit. */
 export function readWhole(files: Files, path: string, room: Buffer = Buffer.alloc(0)): Buffer {
   const descriptor = files.open(path, 'r')
   try {
@@ -69,7 +69,7 @@ export function readWhole(files: Files, path: string, room: Buffer = Buffer.allo
   }
 }
 
-/** Fills `into` from `position` on; answers how much there was before the file ended. */
+/** Fills `into` from `position` on; returns how many bytes there were before the file ended. */
 export function readAt(files: Files, descriptor: number, into: Uint8Array, position: number): number {
   let read = 0
   while (read < into.length) {
@@ -87,7 +87,7 @@ export function synced(files: Files, descriptor: number): Promise<void> {
   })
 }
 
-/** Makes the names in a folder durable: a new, renamed or unlinked file is not before this. */
+/** Makes the names in a folder durable: a new, renamed or unlinked file is not durable before this. */
 export async function syncFolder(files: Files, folder: string): Promise<void> {
   const descriptor = files.open(folder, 'r')
   try {
@@ -107,7 +107,7 @@ export function syncFolderBlocking(files: Files, folder: string): void {
   }
 }
 
-/** Replaces a small file at once: after a crash it holds the old bytes or the new ones, whole. */
+/** Replaces a small file atomically: after a crash it holds either the old bytes or the new ones. */
 export async function replaceFile(files: Files, path: string, bytes: Uint8Array): Promise<void> {
   const descriptor = files.open(`${path}.tmp`, 'w')
   try {

@@ -41,7 +41,7 @@ export function frameBytes(payloadBytes: number): number {
   return Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 }
 
-/** Seed of the header CRCs of a store: a frame of another store does not pass for one of this. */
+/** Seed of the header CRCs of a store, so that a frame of another store is not accepted. */
 export function storeSeed(storeId: string): number {
   return crc32(storeId)
 }
@@ -92,17 +92,17 @@ export class FrameEncoder {
   }
 }
 
-/** What a complete header with a right CRC says. */
+/** The contents of a complete header with a correct CRC. */
 export interface FrameHeader {
   readonly position: number
   readonly payloadBytes: number
   readonly masked: boolean
-  /** Of the frame, with header, padding and tail. */
+  /** Of the frame, including header, padding and tail. */
   readonly size: number
   readonly crc: number
 }
 
-/** The header at `offset`, or undefined where there is none that is right. 32 bytes must be there. */
+/** The header at `offset`, or undefined if there is no correct one. 32 bytes must be there. */
 export function readHeader(bytes: Buffer, offset: number, seed: number): FrameHeader | undefined {
   if (bytes.readUInt32LE(offset) !== MAGIC || !isComplete(bytes, offset + 28, HEAD)) return undefined
   const crc = bytes.readUInt32LE(offset + 24)
@@ -117,7 +117,7 @@ export function readHeader(bytes: Buffer, offset: number, seed: number): FrameHe
   }
 }
 
-/** Whether the 32 bytes at `offset` are a header that was never written, or only in part. */
+/** Whether the 32 bytes at `offset` are a header that was not written, or only partly. */
 export function isHeaderUnwritten(bytes: Buffer, offset: number): boolean {
   return isCutOff(bytes, offset + 28, HEAD)
 }

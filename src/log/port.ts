@@ -39,22 +39,25 @@ export interface LogEvent {
 export interface Committed<E = LogEvent> {
   /** Of the frame in its log. */
   readonly position: number
-  /** Of the frame, in their order. */
+  /** Of the frame, in order. */
   readonly events: readonly E[]
-  /** The offset of the first event among all events, where the log says so; else they follow those before them. */
+  /**
+   * The offset of the first event among all events, if the log knows it; otherwise they follow the events before
+   * them.
+   */
   readonly firstOffset?: number
 }
 
-/** Is handed the frames of a log that have events; see {@link Committed}. It must not throw. */
+/** Gets the frames of a log that have events; see {@link Committed}. It must not throw. */
 export interface CommittedConsumer<E = LogEvent> {
   committed(frame: Committed<E>): void
 }
 
-/** Append-only, one writer. A frame is atomic: after recovery it is there whole or not at all. */
+/** Append-only, with one writer. A frame is atomic: after recovery, it is complete or absent. */
 export interface AppendLog {
   /** Position of the last durable frame; 0 when there is none. */
   readonly position: number
-  /** Bytes that the log takes where it is kept. */
+  /** Bytes that the log occupies where it is stored. */
   readonly bytes: number
   /**
    * Appends one frame out of the given parts, and hands it to `done` once it is durable. One append is in flight at a
@@ -68,7 +71,7 @@ export interface AppendLog {
     done: (frame: Committed<E>) => void,
     events?: readonly E[],
   ): void
-  /** Removes what only holds frames before `position`, in the background. */
+  /** Removes everything that only holds frames before `position`, in the background. */
   trim(position: number): void
   /** Waits for the append in flight. */
   close(): Promise<void>
@@ -80,26 +83,26 @@ export interface CommitLog extends AppendLog {
   read(position: number): Iterable<LogFrame>
 }
 
-/** The log of one partition on other machines, for as long as this process owns it. */
+/** The log of one partition on other machines, while this process owns the partition. */
 export interface PartitionLog extends AppendLog {
-  /** Ascends with each owner of the partition. */
+  /** Increases with each owner of the partition. */
   readonly epoch: number
-  /** As {@link CommitLog.read}, for what other machines hold. */
+  /** Like {@link CommitLog.read}, for frames on other machines. */
   read(position: number): AsyncIterable<LogFrame>
 }
 
 /** The files that hold a log up to a position. They can be copied from outside for as long as nothing is trimmed. */
 export interface LogFiles {
   readonly position: number
-  /** Of each file the first so many bytes; the name is relative to the data folder, with slashes. */
+  /** The first so many bytes of each file; the name is relative to the data folder, with slashes. */
   readonly files: readonly { readonly name: string; readonly bytes: number }[]
-  /** What the copy's MANIFEST must hold: that of the folder is written anew whenever a segment comes. */
+  /** What the copy's MANIFEST must contain, because the folder's MANIFEST is rewritten whenever a segment is added. */
   readonly manifest: { readonly name: string; readonly text: string }
 }
 
 /** A log whose files can be copied while it is appended to. */
 export interface CopyableLog {
-  /** The files with all frames that are durable when it resolves, once rotations and trims under way are done. */
+  /** The files with all frames that are durable when it resolves, after running rotations and trims have finished. */
   files(): Promise<LogFiles>
 }
 
@@ -109,9 +112,9 @@ export interface Snapshot {
   readonly bytes: Uint8Array
 }
 
-/** Snapshots that can be copied from outside for as long as none is written. */
+/** Snapshots that can be copied from outside while none is being written. */
 export interface CopyableSnapshots {
-  /** Names of all that are kept, relative to the data folder, with slashes. */
+  /** Names of all stored snapshots, relative to the data folder, with slashes. */
   files(): string[]
 }
 
@@ -119,20 +122,20 @@ export interface CopyableSnapshots {
 export interface SnapshotStore {
   /** Durable when it resolves; the third newest of the partition is removed. */
   write(partition: number, snapshot: Snapshot): Promise<void>
-  /** The newest snapshot that is whole; an older one when the newest is damaged; undefined when there is none. */
+  /** The newest undamaged snapshot; undefined if there is none. */
   newest(partition: number): Snapshot | undefined
   /** Frames before this position are needed by no kept snapshot of the partition; 0 when fewer than two are kept. */
   trimPosition(partition: number): number
 }
 
-/** As {@link SnapshotStore}, on other machines: any host may write and read those of any partition. */
+/** Like {@link SnapshotStore}, on other machines: any host may write and read the snapshots of any partition. */
 export interface SharedSnapshotStore {
   write(partition: number, snapshot: Snapshot): Promise<void>
   newest(partition: number): Promise<Snapshot | undefined>
   trimPosition(partition: number): Promise<number>
 }
 
-/** Who evaluates a partition, as far as is known. */
+/** The owner of a partition, as far as it is known. */
 export interface Owner {
   readonly host: string
   /** Of the log that it opened; a higher one is newer. */

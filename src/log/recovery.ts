@@ -2,9 +2,9 @@
  * What is on disk when a log is opened: every frame that was ever acknowledged, or a {@link LogDamaged}.
  *
  * One append is in flight at a time, so every frame but the last of the newest segment is known to be durable, and
- * anything wrong with one is damage. At the end of the newest segment the frame in flight at a crash may be there in
- * part. It was never acknowledged and is cut off, if it is recognisable as such: the file ends before the frame does,
- * or a part of it was never written (see frame.ts), and no frame follows it.
+ * anything wrong with one is damage. At the end of the newest segment, the frame in flight at a crash may be there in
+ * part. It was never acknowledged, and is cut off if it can be recognised: the file ends before the frame does, or a
+ * part of it was never written (see frame.ts), and no frame follows it.
  */
 import { LogDamaged } from './errors.ts'
 import { readWhole } from './files.ts'
@@ -36,7 +36,7 @@ const INDEX_STRIDE_BYTES = 64 * 1024
 export class Segment {
   readonly first: number
   readonly path: string
-  /** Offset behind its last durable frame. */
+  /** Offset after its last durable frame. */
   end = SEGMENT_HEADER_BYTES
   readonly #positions: number[] = []
   readonly #offsets: number[] = []
@@ -46,7 +46,7 @@ export class Segment {
     this.path = segmentPath(folder, first)
   }
 
-  /** Takes in the durable frame at the segment's end. */
+  /** Adds the durable frame at the segment's end. */
   add(position: number, size: number): void {
     const last = this.#offsets.at(-1)
     if (last === undefined || this.end - last >= INDEX_STRIDE_BYTES) {
@@ -72,13 +72,13 @@ export class Segment {
 export interface RecoveredLog {
   /** Oldest first, at least one. */
   readonly segments: Segment[]
-  /** Of the last whole frame; 0 when there was never one. */
+  /** Of the last complete frame; 0 if there is none. */
   readonly position: number
-  /** The last frame's bytes as stored, when it is in the newest segment. */
+  /** The last frame's bytes as stored, if it is in the newest segment. */
   readonly lastFrame: Uint8Array | undefined
-  /** Whether something other than zeros follows the last frame in the newest segment: to be cut off. */
+  /** Whether something other than zeros follows the last frame in the newest segment; it must be cut off. */
   readonly torn: boolean
-  /** Files that are not in use, left behind by a crash: to be unlinked. */
+  /** Unused files that a crash left behind; they must be unlinked. */
   readonly leftovers: readonly string[]
 }
 
@@ -100,7 +100,7 @@ export function recoverLog(files: Files, folder: string, storeId: string): Recov
   const segments: Segment[] = []
   let next = manifest.oldest
   let tail: Tail = { lastFrame: undefined, torn: false }
-  // One for all: fresh memory for each would take longer than to read them.
+  // One buffer for all, because allocating memory for each would take longer than reading them.
   let buffer: Buffer = Buffer.alloc(0)
   for (const first of used) {
     if (first !== next) {
@@ -159,7 +159,7 @@ function scan(bytes: Buffer, segment: Segment, seed: number, newest: boolean): T
   }
 }
 
-/** Whether what is at `offset`, no whole frame, was being written when the process or the machine stopped. */
+/** Whether the incomplete frame at `offset` was being written when the process or the machine stopped. */
 function isTorn(bytes: Buffer, offset: number, header: FrameHeader | undefined, seed: number): boolean {
   if (offset + FRAME_HEADER_BYTES > bytes.length) return true
   if (header === undefined) {

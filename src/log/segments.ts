@@ -74,7 +74,7 @@ export function encodeLogManifest(storeId: string, { oldest, newest }: LogManife
   return Buffer.from(`${JSON.stringify({ ...content, crc })}\n`)
 }
 
-/** Throws {@link LogDamaged} where MANIFEST is missing, damaged, newer or of another store. */
+/** Throws {@link LogDamaged} if MANIFEST is missing, damaged, newer, or of another store. */
 export function readLogManifest(files: Files, folder: string, storeId: string): LogManifest {
   const path = logManifestPath(folder)
   let text: string

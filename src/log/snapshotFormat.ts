@@ -25,7 +25,7 @@ export function encodeHeader(storeId: string, partition: number, { position, byt
   return header
 }
 
-/** Why bytes are not the snapshot that they should be; undefined when they are. */
+/** Why the bytes are not the expected snapshot; undefined if they are. */
 export function snapshotProblem(
   file: Buffer,
   storeId: string,

@@ -11,8 +11,8 @@ const NAME = /^(\d+)-(\d+)\.snap$/
 /**
  * Opens the snapshots of a store that this process has locked. Removes what an interrupted write left behind.
  *
- * @param damaged told of each snapshot that {@link SnapshotStore.newest} had to pass over; the file stays until the
- *   partition has two whole ones that are newer.
+ * @param damaged called for each snapshot that {@link SnapshotStore.newest} had to skip; the file stays until the
+ * partition has two undamaged newer ones.
  */
 export function openSnapshots(
   folder: string,
@@ -50,7 +50,7 @@ class FileSnapshots implements SnapshotStore, CopyableSnapshots {
     this.#damaged = damaged
   }
 
-  /** Writes of different partitions may run side by side; those of one partition must ascend. */
+  /** Writes of different partitions may run concurrently; those of one partition must ascend. */
   async write(partition: number, snapshot: Snapshot): Promise<void> {
     const path = this.#path(partition, snapshot.position)
     const header = encodeHeader(this.#storeId, partition, snapshot)
@@ -67,7 +67,7 @@ class FileSnapshots implements SnapshotStore, CopyableSnapshots {
 
     const positions = add(this.#kept, partition, snapshot.position)
     const old = positions.splice(KEPT)
-    // What was damaged at this very position is replaced already.
+    // A damaged snapshot at this very position has been replaced.
     const bad = (this.#bad.get(partition) ?? []).filter((position) => position !== snapshot.position)
     this.#bad.set(partition, positions.length === KEPT ? [] : bad)
     if (positions.length === KEPT) old.push(...bad)
@@ -118,7 +118,7 @@ class FileSnapshots implements SnapshotStore, CopyableSnapshots {
   }
 }
 
-/** Adds a position to a partition's list, newest first; answers the list. */
+/** Adds a position to a partition's list, newest first; returns the list. */
 function add(lists: Map<number, number[]>, partition: number, position: number): number[] {
   const positions = lists.get(partition) ?? []
   if (!positions.includes(position)) positions.push(position)

@@ -11,10 +11,12 @@ export interface Store {
   readonly folder: string
   /** 16 hexadecimal digits, random, drawn when the store was created. */
   readonly storeId: string
-  /** 64 hexadecimal digits, random, told to nobody; drawn when the store was created, or first opened by this version. */
+  /**
+   * 64 hexadecimal digits, random and kept secret; drawn when the store was created, or first opened by this version.
+   */
   readonly secret: string
   readonly partitions: number
-  /** Lets go of the lock. Everything in the folder must be closed before. */
+  /** Releases the lock. Everything in the folder must be closed before. */
   release(): void
 }
 
@@ -39,25 +41,28 @@ export class StoreRefused extends Error {
 }
 
 const FORMAT = 1
-/** How long a start waits for the lock, in milliseconds: two at the same moment may each see the other's try. */
+/**
+ * How long a start waits for the lock, in milliseconds: two processes that start at the same moment may each see the
+ * other's attempt.
+ */
 const LOCK_WAIT = 500
 
-/** What store.json holds. `creating` is there until the empty log is. */
+/** The contents of store.json. `creating` is there until the empty log is. */
 interface Description {
   readonly format: number
   readonly storeId: string
-  /** Absent from stores made before there was one. */
+  /** Absent from stores created before it was introduced. */
   readonly secret?: string
   readonly partitions: number
   readonly creating?: true
 }
 
 /**
- * Takes the data folder for this process, and creates the store in it when there is none.
+ * Locks the data folder for this process, and creates the store in it if there is none.
  *
  * @param options.partitions 1 to 65536; must be what the store was created with.
- * @throws {StoreLocked} while another process has it. The lock is one of SQLite's on the file `lock`, so the system
- *   lets go of it however the process ends. It needs a file system with POSIX locks: local, or NFS 4.
+ * @throws {StoreLocked} while another process has it. The lock is SQLite's on the file `lock`, so the system releases
+ * it however the process ends. It needs a file system with POSIX locks: local, or NFS 4.
  * @throws {StoreRefused} for a newer format, other partitions, or a damaged or missing store.json.
  */
 export function openStore(folder: string, options: { partitions: number }): Store {
@@ -80,8 +85,8 @@ export function openStore(folder: string, options: { partitions: number }): Stor
 const ANOTHER_FOLDER = '. Choose another one with --data (RINGFENCE_DATA).'
 
 /**
- * Takes the data folder for this process, and makes it where it is not there, as {@link openStore} does; whether there is a
- * store in it is not looked at.
+ * Locks the data folder for this process, and creates it if necessary, as {@link openStore} does; does not check
+ * whether there is a store in it.
  * @throws {StoreLocked} {@link StoreRefused}
  */
 export function takeFolder(folder: string): () => void {
@@ -93,7 +98,9 @@ export function takeFolder(folder: string): () => void {
   return lockStore(folder)
 }
 
-/** With those above it; durable. Not mkdir's own `recursive`: under /proc that tries for ever. */
+/**
+ * Creates the folder and those above it, durably. Does not use mkdir's own `recursive`, which never ends under /proc.
+ */
 function makeFolder(folder: string): void {
   if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   const parent = dirname(folder)
@@ -103,9 +110,9 @@ function makeFolder(folder: string): void {
 }
 
 /**
- * Takes the folder for this process, until the returned function is called: an exclusive transaction that is never
- * committed. The folder exists; whether there is a store in it is not looked at.
- * @throws {StoreLocked} {@link StoreRefused} where it cannot be read and written
+ * Locks the folder for this process until the returned function is called: an exclusive transaction that is never
+ * committed. The folder must exist; whether there is a store in it is not checked.
+ * @throws {StoreLocked} {@link StoreRefused} if it cannot be read and written
  */
 export function lockStore(folder: string): () => void {
   let database: Database.Database
@@ -131,7 +138,7 @@ export function lockStore(folder: string): () => void {
   }
 }
 
-/** The store's description; undefined where there is no store yet, or one whose creation was interrupted. */
+/** The store's description; undefined if there is no store yet, or its creation was interrupted. */
 function readDescription(folder: string, partitions: number): Description | undefined {
   const path = join(folder, 'store.json')
   if (!fs.existsSync(path)) {
@@ -173,7 +180,10 @@ function readDescription(folder: string, partitions: number): Description | unde
   return found.creating ? undefined : (found as Description)
 }
 
-/** store.json says `creating` first, so that later a log that is missing is never taken for one not yet there. */
+/**
+ * store.json says `creating` first, so that a log that is missing later is never taken for one that does not exist
+ * yet.
+ */
 function create(folder: string, partitions: number): Description {
   const description = {
     format: FORMAT,
@@ -192,7 +202,7 @@ function drawSecret(): string {
   return randomBytes(32).toString('hex')
 }
 
-/** Durable, whole or not at all. */
+/** Durable and atomic. */
 function writeDescription(folder: string, content: Description): void {
   const bytes = Buffer.from(`${JSON.stringify(content, null, 2)}\n`)
   replaceFileBlocking(systemFiles, join(folder, 'store.json'), bytes)
