@@ -4,7 +4,7 @@ import { DEVICE_TYPE } from './deviceRows.ts'
 import { DeviceTable } from './deviceTable.ts'
 import { REMOVAL } from './removal.ts'
 
-/** The actors to which updates go. Their rows have kinds of their own in a commit (deviceRows.ts). */
+/** The actors that receive updates. Their rows have their own kinds in a commit (deviceRows.ts). */
 export const DEVICES: ActorType<DeviceTable> = {
   name: 'device',
   number: DEVICE_TYPE,

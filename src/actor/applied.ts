@@ -5,13 +5,13 @@ import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import type { Outcome, UserParts } from './port.ts'
 import { userHead, userHeadPieces, userJson } from './userRecord.ts'
 
-/** What an update came to. */
+/** The result of an update. */
 export interface Applied extends Outcome {
   /** Of the record, in its partition's table. */
   readonly row: number
 }
 
-/** With a user, whose text is made when it is asked for: who writes bytes needs only its parts. */
+/** With a user. Its text is made only if it is needed: a writer of bytes only needs its parts. */
 export class AppliedForUser implements Applied {
   readonly parts: UserParts
   readonly events: readonly string[]
@@ -31,8 +31,8 @@ export class AppliedForUser implements Applied {
 }
 
 /**
- * With a user who stays in a crowd of geofences, whose text may have megabytes: it is made when it is asked for, which of a
- * replay is the last one only, with the geofences as they are by then.
+ * With a user in a crowd of geofences, whose text may have megabytes. It is made only if it is requested, in a replay
+ * only for the last update, with the geofences as they are then.
  */
 export class AppliedInCrowd implements Applied {
   readonly events: readonly string[]
@@ -70,8 +70,8 @@ interface CrowdedUser {
   readonly tail: string
 }
 
-/** From so many stays on the text of a user takes long, if the geofences have the most metadata. */
+/** From this many stays on, the text of a user takes long if the geofences have as much metadata as they may. */
 export const CROWD = 64
-/** Users in crowds that are written at one time: each is held in memory until it is out. */
+/** Users in crowds that are written at a time, because each is held in memory until it is sent. */
 const CROWDED_AT_ONCE = 8
 const crowdLimit = new ConcurrencyLimit(CROWDED_AT_ONCE)

@@ -13,55 +13,57 @@ import type { Submitter } from './port.ts'
 import { errorOf, RATE_LIMITED, Unwritten } from './refusal.ts'
 
 /**
- * The batch of a host: takes what waits into one frame, and keeps what everybody is told once that is durable. There is one
- * batch at a time, so one object is used for all.
+ * The batch of a host: puts waiting commands into one frame, and keeps the results until that frame is durable. There
+ * is one batch at a time, so one object serves all.
  *
- * Owns: the order within a batch, its bounds in bytes and time. Does not own: when it begins, durability, who is told (host.ts).
+ * Owns: the order within a batch, its bounds in bytes and time. Does not own: when it begins, durability, who gets
+ * the results (host.ts).
  */
 export interface BatchParts {
   readonly partitions: readonly Partition[]
   readonly registry: RegistryView
   readonly clock: Clock
-  /** Takes over where an update has much to measure. */
+  /** Measures geometry in place of the main thread if an update needs much of it. */
   readonly measurer?: Measurer | undefined
 }
 
-/** What became of updates; they only rise. */
+/** Results of updates; they only increase. */
 export interface UpdateCounters {
   updates: number
   repeats: number
   rateLimited: number
 }
 
-/** A frame is closed when it has grown this large; what is left waits for the next. */
+/** A frame is closed when it reaches this size; the rest waits for the next. */
 const FRAME_BYTES = 4 * 1024 * 1024
-/** To evaluate what makes such a frame takes milliseconds, and to write it some more: others have their turn between the two. */
+/** Evaluating such a frame takes milliseconds, and writing it more, so others get a turn in between. */
 const LARGE_FRAME_BYTES = 1024 * 1024
 /**
- * A batch that has taken this long is closed too: an update amid thousands of geofences takes milliseconds, and others
- * must have their turn.
+ * A batch is also closed after this time: an update in thousands of geofences takes milliseconds, and others must get
+ * a turn.
  */
 const EVALUATION_MS = 10
 /**
- * An update that took this long, and that met so many geofences, is dear: what else came with it waits behind the updates of
- * others. Time alone would also be that of other processes: where processors are scarce, every update is now and then long.
+ * An update that took this long, and evaluated this many geofences, is expensive: the rest of its submission waits
+ * behind the updates of others. Time alone is not enough, because it includes that of other processes: if processors
+ * are busy, any update may take long.
  */
 const DEAR_MS = 2
 const DEAR_MEETINGS = 32
-/** What waits behind the others is evaluated this long in a batch, one update at least. */
+/** The backlog is evaluated for this long in a batch, but at least one update. */
 const BACKLOG_MS = 4
-/** Updates within their zones after which the clock is looked at. */
+/** The clock is read after so many updates within their zones. */
 const UPDATES_A_LOOK = 64
 
 export class Batch {
-  /** Of each of {@link results} what it is for. */
+  /** For each of {@link results}, its mail. */
   readonly mails: UpdateMail[] = []
   readonly results: (Applied | ApiError)[] = []
   readonly executed: { readonly command: PartitionCommand; readonly result: unknown }[] = []
   readonly removed: RemovedRecord[] = []
-  /** Of the frame, in their order. */
+  /** Of the frame, in order. */
   events: StoredEvent[] = []
-  /** It has had its time: something may be left for the next. */
+  /** Its time is over: something may be left for the next batch. */
   isLate = false
 
   readonly #parts: BatchParts
@@ -71,15 +73,15 @@ export class Batch {
   readonly #writer = new FrameWriter()
   /** Of a frame without commits. */
   #emptyBytes = 0
-  /** Whose commit has many events that are not all written; it is the last of the frame. */
+  /** The partition whose commit has many events that are not all written; it is the last of the frame. */
   #unended: Partition | undefined
   #wasLarge = false
-  /** Of `performance.now()`. */
+  /** In terms of `performance.now()`. */
   #evaluateUntil = 0
-  /** When the clock was looked at last, of `performance.now()`. */
+  /** When the clock was last read, in terms of `performance.now()`. */
   #lookedAt = 0
 
-  /** @param prepare told of an update that something has to be done for first: its device waits in the backlog for that */
+  /** @param prepare called for an update that needs preparation; its device waits in the backlog for it */
   constructor(
     parts: BatchParts,
     waiting: Mailboxes,
@@ -92,13 +94,13 @@ export class Batch {
     this.#prepare = prepare
   }
 
-  /** Bytes of the frame; 0 where it has no commit. */
+  /** Bytes of the frame; 0 if it has no commit. */
   get bytes(): number {
     const { bytes } = this.#writer
     return bytes === this.#emptyBytes ? 0 : bytes
   }
 
-  /** Whether the frame, or the one before once a new batch has begun, is so large that others should have their turn. */
+  /** Whether the frame, or the previous one once a new batch has begun, is so large that others should get a turn. */
   get isLarge(): boolean {
     return this.#wasLarge
   }
@@ -109,8 +111,9 @@ export class Batch {
   }
 
   /**
-   * Empties the mailboxes into one frame, up to its bound; whether the frame is complete, else {@link writeMore} is to be called.
-   * @param withBacklog whether what waits behind others may be taken, too
+   * Empties the mailboxes into one frame, up to its bound. Returns whether the frame is complete; if not,
+   * {@link writeMore} must be called.
+   * @param withBacklog whether the backlog may be evaluated, too
    */
   evaluate(withBacklog: boolean): boolean {
     const writer = this.#writer
@@ -131,7 +134,7 @@ export class Batch {
         if (waiting.boxes[index]!.length > 0) unfinished.push(index)
       } else waiting.waiting.push(index)
     }
-    // Behind those that had no turn at all.
+    // After those that had no turn at all.
     waiting.waiting.push(...unfinished)
     if (withBacklog) this.#applyBacklog(time)
     this.#applyCommands(waiting.afterUpdates, time)
@@ -140,7 +143,7 @@ export class Batch {
     return true
   }
 
-  /** Writes some of the many events of the last commit; whether the frame is complete. */
+  /** Writes some of the many events of the last commit; returns whether the frame is complete. */
   writeMore(): boolean {
     const partition = this.#unended!
     if (partition.writeEvents(this.#writer, this.events)) return false
@@ -150,7 +153,7 @@ export class Batch {
     return true
   }
 
-  /** Forgets what everybody has been told. */
+  /** Forgets the results once they have been delivered. */
   clear(): void {
     this.mails.length = 0
     this.results.length = 0
@@ -176,15 +179,15 @@ export class Batch {
         backlog.push(mail)
     }
     this.#endCommit(partition)
-    // Setting the length of an array to 0 leaves V8's compiled code, and a new one costs next to nothing.
+    // Setting an array's length to 0 deoptimizes V8's compiled code, and a new array costs almost nothing.
     boxes[index] = taken === box.length ? [] : box.slice(taken)
   }
 
-  /** After all others, who have had their time: what waits behind them has its own. */
+  /** After all others have had their time, the backlog gets its own. */
   #applyBacklog(time: number): void {
     const writer = this.#writer
     const { backlog } = this.#waiting
-    // To bring a large frame to the disk takes long. Those who came meanwhile get one of their own first.
+    // Writing a large frame to the disk takes long. Updates that came in the meantime get their own frame first.
     const isOthers = this.#wasLarge && this.mails.length > 0
     if (this.#unended !== undefined || !backlog.isReady || isOthers) return
     this.#lookedAt = performance.now()
@@ -218,13 +221,13 @@ export class Batch {
     if (taken > 0) waiting.splice(0, taken)
   }
 
-  /** Ends the commit of a partition, or leaves that to {@link writeMore}: the frame takes nothing else then. */
+  /** Ends the commit of a partition, or leaves that to {@link writeMore}; the frame takes nothing more then. */
   #endCommit(partition: Partition): void {
     if (partition.isLong) this.#unended = partition
     else partition.end(this.#writer, this.events)
   }
 
-  /** Applies one update; false: something has to be done for it first, and its device waits in the backlog for that. */
+  /** Applies one update. Returns false if it needs preparation first; its device waits in the backlog for that. */
   #apply(mail: UpdateMail, partition: Partition): boolean {
     const { update, submitter } = mail
     const { rateLimited, wantsUser } = submitter
@@ -233,7 +236,8 @@ export class Batch {
     const { zoneHits } = partition
     const writing = mail.isWritten ? undefined : 'before'
     const result = partition.apply(update, view, this.#writer, rateLimited, wantsUser, measuring, writing)
-    // Within a zone an update takes hardly more than looking at the clock, but for a user who is told of many stays.
+    // Within a zone, an update takes hardly longer than reading the clock, except if a user with many stays is
+    // requested.
     const isCheap = partition.zoneHits !== zoneHits && !wantsUser
     if (!isCheap || this.mails.length % UPDATES_A_LOOK === 0) this.#look(submitter, partition.meetings)
     if (result instanceof Unmeasured || result instanceof Unwritten) {
@@ -252,7 +256,7 @@ export class Batch {
     return true
   }
 
-  /** Looks at the clock, after an update of theirs. */
+  /** Reads the clock after an update of the submitter. */
   #look(submitter: Submitter, meetings: number): void {
     const now = performance.now()
     if (meetings >= DEAR_MEETINGS && now - this.#lookedAt >= DEAR_MS) submitter.isBehind = true

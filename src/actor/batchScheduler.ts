@@ -1,17 +1,17 @@
 import type { LoopRest } from '../runtime/loopRest.ts'
 
 /**
- * How long a batch gathers under load. A flush costs some 60 µs of CPU, however little is in it: see
- * docs/adr/0012-gather-under-load.md for what that is worth.
+ * How long a batch gathers under load. A flush costs about 60 µs of CPU, however little it contains:
+ * docs/adr/0012-gather-under-load.md shows the gain.
  */
 const GATHER_MS = 2
 
-/** For fewer updates the loop is not kept from what else there is to do. */
+/** With fewer updates, the event loop is not kept from its other work. */
 const MANY = 16
 
 /**
- * When hosts begin their batches and answer. Those that share a scheduler do so together: what all of them append or say leaves
- * in one write to the socket, and the server reads it at once.
+ * Decides when hosts begin their batches and answer. Hosts that share a scheduler do so together: all their appends
+ * or answers go into one write to the socket, and the server reads them at once.
  */
 export class BatchScheduler {
   readonly #rest: LoopRest | undefined
@@ -19,7 +19,7 @@ export class BatchScheduler {
   #gathered: (() => void)[] = []
   #rests = false
 
-  /** @param rest while much gathers; not for hosts that have answers of their log to read meanwhile */
+  /** @param rest used while many updates gather; not for hosts that must read answers of their log in the meantime */
   constructor(rest?: LoopRest) {
     this.#rest = rest
   }
@@ -30,14 +30,14 @@ export class BatchScheduler {
   }
 
   /**
-   * Once what comes meanwhile has gathered.
-   * @param expected updates, by the batch before
+   * After updates have gathered for a moment.
+   * @param expected number of updates, from the previous batch
    */
   gathered(batch: () => void, expected: number): void {
     if (this.#gathered.push(batch) > 1) return
     setTimeout(this.#runGathered, GATHER_MS)
     this.#rests = this.#rest !== undefined && expected >= MANY
-    // Behind the answers of the batch before.
+    // After the answers of the previous batch.
     if (this.#rests) setImmediate(this.#beginRest)
   }
 

@@ -8,8 +8,8 @@ import type { ActorHost } from './host.ts'
 import { snapshotOf } from './recovery.ts'
 
 /**
- * Keeps the log short: when enough has been written, a snapshot of each partition in turn, then the log is trimmed to
- * what the older snapshots and the event index no longer need.
+ * Keeps the log short: after enough was written, it takes a snapshot of each partition in turn, and trims the log to
+ * what the older snapshots and the event index still need.
  */
 export class Checkpointer {
   private readonly parts: {
@@ -24,7 +24,7 @@ export class Checkpointer {
   private readonly everyBytes: number
   private lastBytes: number
   private running: Promise<void> | undefined
-  /** How many want the log and the snapshots to stay as they are. */
+  /** The number of users that need the log and the snapshots to stay unchanged. */
   private holds = 0
 
   /** @param everyBytes bytes of commits between two rounds */
@@ -51,7 +51,8 @@ export class Checkpointer {
     const { host, log, snapshots, events, registry, clock, logger } = this.parts
     const started = clock.now()
     let bytes = 0
-    // Frames without events are never added to the index: it is told how far it is, or it would hold the log back.
+    // Frames without events are never added to the index. It must learn the position anyway, or it would keep the log
+    // from being trimmed.
     await host.read(() => events.add(log.position, []))
     for (const partition of host.partitions) {
       const snapshot = await host.read(() => ({
@@ -67,8 +68,8 @@ export class Checkpointer {
   }
 
   /**
-   * Waits for a round that is under way; none begins until the returned function is called. Meanwhile no snapshot
-   * comes or goes and the log only grows, so that their files can be copied.
+   * Waits for a running round; none begins until the returned function is called. Until then no snapshot is added or
+   * removed, and the log only grows, so that their files can be copied.
    */
   async hold(): Promise<() => void> {
     this.holds++
@@ -76,7 +77,7 @@ export class Checkpointer {
     return () => void this.holds--
   }
 
-  /** Waits for a round that is under way. */
+  /** Waits for a running round. */
   async stop(): Promise<void> {
     await this.running
   }

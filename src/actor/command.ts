@@ -5,50 +5,50 @@ import type { FrameWriter } from './commitCodec.ts'
 import type { Partition } from './partition.ts'
 
 /**
- * What a partition can be asked to do. Mailbox, gateway, protocol and owner carry commands, and know the kinds by this
- * interface only. The kinds of an actor type are listed in it (actorType.ts).
+ * The commands that a partition accepts. Mailbox, gateway, protocol and owner carry commands, and know their kinds
+ * only through this interface. The kinds of an actor type are listed in it (actorType.ts).
  *
- * Updates are the one kind that does not go this way: there are thousands of them for each command, so they have mail, batches
- * and a codec of their own (host.ts, updateRows.ts), in which nothing is allocated per update.
+ * Updates do not go this way: there are thousands of them for each command, so they have their own mail, batches and
+ * codec (host.ts, updateRows.ts), which allocate nothing per update.
  */
 export interface CommandKind<A = unknown, R = unknown> {
-  /** On the wire between gateway and owner; no other kind has it, also later. */
+  /** On the wire between gateway and owner. No other kind may ever use it. */
   readonly name: string
-  /** Whether what waits of it counts against the mailbox's bound, past which it is refused. */
+  /** Whether its waiting commands count against the mailbox's bound. Past the bound, commands are refused. */
   readonly isBounded: boolean
-  /** Whether it is applied before the updates of its batch; else after those that came before it. */
+  /** Whether it is applied before the updates of its batch; otherwise after those that came before it. */
   readonly isBeforeUpdates: boolean
-  /** The result where no partition has what the command names; of kinds of which every command has a partition, it is unused. */
+  /** The result if no partition has what the command names; unused if every command of the kind has a partition. */
   readonly nowhere?: R
-  /** The number of the partition that the command goes to; undefined: none has what it names. */
+  /** The number of the partition for the command; undefined if none has what it names. */
   partitionOf(args: A, store: StoreShape): number | undefined
-  /** The arguments as something that MessagePack can hold; the result must be such by itself. */
+  /** The arguments as something that MessagePack can encode; the result must be encodable as it is. */
   encode(args: A): unknown
   decode(packed: unknown): A
   /**
-   * Applies it: changes the state and writes the rows and events that make the change durable. An error is a refusal, and
-   * then nothing is changed or written.
+   * Applies it: changes the state, and writes the rows and events that make the change durable. An error is a
+   * refusal; then nothing was changed or written.
    */
   apply(partition: Partition, args: A, commit: CommandCommit): R | ApiError
   /**
-   * What an owner does with a command that was asked for before, when it does not know what came of it.
-   * @param apply applies it, as if for the first time
+   * What an owner does with a repeated command if it does not know the first outcome.
+   * @param apply applies it as if for the first time
    */
   repeat(apply: () => Promise<R>): Promise<R>
 }
 
-/** What decides which partition has what. */
+/** What determines the partition of a command. */
 export interface StoreShape {
   readonly partitions: number
   readonly salt: StoreSalt
 }
 
-/** The commit that a command is applied in. */
+/** The commit in which a command is applied. */
 export interface CommandCommit {
   readonly writer: FrameWriter
   /** The server's, epoch milliseconds. */
   readonly time: number
-  /** Records that are gone once the commit is durable: observers of positions are then told. */
+  /** Records that are gone once the commit is durable; observers of positions are told then. */
   readonly removed: RemovedRecord[]
 }
 
@@ -58,7 +58,7 @@ export interface RemovedRecord {
   readonly recordId: string
 }
 
-/** A command without its answer. */
+/** A command without its result. */
 export interface Command<A = unknown, R = unknown> {
   readonly kind: CommandKind<A, R>
   readonly args: A

@@ -16,15 +16,15 @@ import { DEVICE_TYPE, deviceRowEnd } from './deviceRows.ts'
  */
 const VERSION = 2
 const ACTOR = 5
-/** Before what the type has written. */
+/** Before the data that the type has written. */
 const ACTOR_BYTES = 6
 
 const FIRST_BYTES = 64 * 1024
-/** A writer that a burst has grown past this starts small again. */
+/** A writer that grew larger than this in a burst starts small again. */
 const KEPT_BYTES = 4 * 1024 * 1024
 const COMMIT_HEADER_BYTES = 26
 
-/** An event as it stands in a commit. */
+/** An event as stored in a commit. */
 export interface CommittedEvent {
   readonly scope: ScopeId
   readonly json: string
@@ -33,7 +33,7 @@ export interface CommittedEvent {
 /** Builds one frame after another in one reused buffer. */
 export class FrameWriter {
   private buffer: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
-  /** Of the frame's bytes; another one after each row that is added. */
+  /** Of the frame's bytes; replaced after each added row. */
   view = viewOf(this.buffer)
   private at = 0
   private commitStart = 0
@@ -65,7 +65,7 @@ export class FrameWriter {
     this.events = 0
   }
 
-  /** Ends the commit; one without rows and events is taken back. Returns whether it stands. */
+  /** Ends the commit; one without rows and events is removed. Returns whether it was kept. */
   endCommit(): boolean {
     if (this.rows === 0 && this.events === 0) {
       this.at = this.commitStart
@@ -75,13 +75,13 @@ export class FrameWriter {
     return true
   }
 
-  /** Ends the commit, an empty one too. */
+  /** Ends the commit, even if it is empty. */
   sealCommit(): void {
     this.buffer.writeUInt32LE(this.rows, this.commitStart + 18)
     this.buffer.writeUInt32LE(this.events, this.commitStart + 22)
   }
 
-  /** Adds a row to the commit: the caller writes so many bytes into {@link view}, from the answered place on. */
+  /** Adds a row to the commit: the caller writes so many bytes into {@link view}, from the returned index on. */
   addRow(bytes: number): number {
     this.reserve(bytes)
     const { at } = this
@@ -90,7 +90,7 @@ export class FrameWriter {
     return at
   }
 
-  /** A row of an actor that is not a device; `data` is as its table reads it. */
+  /** A row of an actor that is not a device; `data` is in the form that its table reads. */
   actorRow({ number }: Pick<ActorType, 'number'>, data: Uint8Array): void {
     const at = this.addRow(ACTOR_BYTES + data.length)
     this.view.setUint8(at, ACTOR)
@@ -130,7 +130,7 @@ export class FrameWriter {
   }
 }
 
-/** Numbers by way of a view: a Buffer's own methods take several times as long. */
+/** Writes numbers through a view, because a Buffer's own methods take several times as long. */
 function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
@@ -138,22 +138,22 @@ function viewOf(bytes: Uint8Array): DataView {
 /** The bytes of a frame. */
 export interface FrameBytes {
   readonly buffer: Buffer
-  /** Of the same bytes. */
+  /** A view of the same bytes. */
   readonly view: DataView
 }
 
-/** What a reader of frames is handed, in the order of the bytes. */
+/** Receives the contents of frames, in the order of the bytes. */
 export interface FrameVisitor {
-  /** A commit begins; false: its rows are skipped, because a snapshot has them already. */
+  /** A commit begins. Returns false if its rows are to be skipped because a snapshot has them already. */
   commit(partition: number, sequence: number, revision: number, rows: number): boolean
-  /** The table that the current commit's rows of an actor type go to; undefined: there is no such type. */
+  /** The table for the current commit's rows of an actor type; undefined if there is no such type. */
   tableOf(type: number): ActorTable | undefined
-  /** Whether events are handed over: to make their texts takes longer than all else. */
+  /** Whether events are wanted: making their texts takes longer than everything else. */
   readonly wantsEvents: boolean
   event(event: CommittedEvent): void
 }
 
-/** Reads one frame. Throws when it is of a newer version or does not add up. */
+/** Reads one frame. Throws if it is of a newer version or inconsistent. */
 export function readFrame(payload: Uint8Array, visitor: FrameVisitor): void {
   const buffer = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
   const view = viewOf(payload)

@@ -7,8 +7,8 @@ import type { CommandKind } from './command.ts'
 import { identify } from './identity.ts'
 
 /**
- * Puts a conversion into the event log, and answers the event's JSON. It changes no state, and has no number by which a resend
- * could be told apart.
+ * Puts a conversion into the event log, and returns the event's JSON. It changes no state, and has no number by which
+ * a resend could be recognized.
  */
 export const CONVERSION: CommandKind<Conversion, string> = {
   name: 'conversion',
@@ -18,7 +18,7 @@ export const CONVERSION: CommandKind<Conversion, string> = {
 
   partitionOf: ({ deviceId }, { partitions }) => deviceHash(deviceId) % partitions,
 
-  /** As JSON, for the keys of its metadata may be any. */
+  /** As JSON, because its metadata may have any keys. */
   encode: (conversion) => JSON.stringify(conversion),
   decode: (json) => JSON.parse(json as string) as Conversion,
 

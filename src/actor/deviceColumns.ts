@@ -5,17 +5,17 @@ import type { SafeZone } from '../rules/safeZone.ts'
 /**
  * The numbers of the user records of one partition: 128 bytes a row, side by side.
  *
- * The naive way is an array per field. Then an update of one of a hundred thousand devices, which reads and writes some
- * twenty fields of one row, waits for the memory twenty times. Here a row is two lines of the processor's cache: the
- * first is the zone, all that most updates look at; the second is what every update writes.
+ * The obvious way is an array per field. Then an update of one of a hundred thousand devices, which reads and writes
+ * about twenty fields of one row, waits for memory twenty times. Here a row is two cache lines: the first is the
+ * zone, which is all that most updates read; the second has what every update writes.
  *
- * Owns: where a number lies, growth. Does not own: which rows are in use, what the numbers mean.
+ * Owns: where a number is stored, growth. Does not own: which rows are in use, what the numbers mean.
  */
 
 const FIRST_CAPACITY = 256
-/** Cells of 8 bytes of a row, as a shift. */
+/** Cells of 8 bytes in a row, as a shift. */
 const CELLS = 4
-/** Words of 4 bytes of a row, as a shift: the last two cells are four words. */
+/** Words of 4 bytes in a row, as a shift: the last two cells are four words. */
 const WORDS = 5
 
 const ZONE_RADIUS = 0
@@ -35,7 +35,7 @@ const NEXT_ALLOWED_AT = 13
 const FLAGS = 28
 const SCOPE = 29
 
-/** The chains that a row is part of, each by the word that holds the next row. */
+/** The chains that contain a row, each identified by the word that holds the next row. */
 export const OF_DEVICE = 30
 export const OF_USER = 31
 
@@ -46,17 +46,17 @@ export class DeviceColumns {
   private cells = new Float64Array(FIRST_CAPACITY << CELLS)
   /** The same memory. */
   private words = new Int32Array(this.cells.buffer)
-  /** Apart, since only scans read it. */
+  /** Separate, because only scans read it. */
   private created = new Float64Array(FIRST_CAPACITY)
-  /** Apart, since only streams that number their updates use it. */
+  /** Separate, because only streams that number their updates use it. */
   private sequences = new Float64Array(FIRST_CAPACITY)
   /**
-   * What evaluations have found about each device, at the revision of its zone. Apart, since only evaluations use it, and
+   * What evaluations found about each device, at the revision of its zone. Separate, because only evaluations use it;
    * not durable.
    */
   readonly candidateCache = new CandidateCache(FIRST_CAPACITY)
 
-  /** How many rows there is memory for. */
+  /** How many rows fit into the allocated memory. */
   protected get capacity(): number {
     return this.created.length
   }
@@ -74,7 +74,7 @@ export class DeviceColumns {
     return this.cells[(row << CELLS) + LONGITUDE]!
   }
 
-  /** Metres; NaN when the last update came without. */
+  /** Metres; NaN if the last update had none. */
   accuracy(row: number): number {
     return this.cells[(row << CELLS) + ACCURACY]!
   }
@@ -94,12 +94,12 @@ export class DeviceColumns {
     return this.created[row]!
   }
 
-  /** −1: the row is free. */
+  /** −1 if the row is free. */
   scope(row: number): ScopeId {
     return this.words[(row << WORDS) + SCOPE]!
   }
 
-  /** Writes what every update writes; `accuracy` is NaN for none. */
+  /** Writes the fields that every update writes; `accuracy` is NaN for none. */
   move(
     row: number,
     latitude: number,
@@ -119,7 +119,7 @@ export class DeviceColumns {
     this.words[(row << WORDS) + FLAGS] = flags
   }
 
-  /** The sequence number of the newest mark; −1: what the profile says of it. */
+  /** The sequence number of the newest mark; −1 if it is the one in the profile. */
   sequence(row: number): number {
     return this.sequences[row]!
   }
@@ -128,29 +128,29 @@ export class DeviceColumns {
     this.sequences[row] = sequence
   }
 
-  // What follows is not durable: recovery leaves it empty, the next full evaluation fills it.
+  // The following fields are not durable: recovery leaves them empty, and the next full evaluation fills them.
 
   /** Metres; 0: no zone. */
   zoneRadius(row: number): number {
     return this.cells[(row << CELLS) + ZONE_RADIUS]!
   }
 
-  /** Of the registry that the zone was made with. */
+  /** The registry revision with which the zone was made. */
   zoneRevision(row: number): number {
     return this.cells[(row << CELLS) + ZONE_REVISION]!
   }
 
-  /** The last time t of an update that the zone holds for. */
+  /** The last time t of an update for which the zone is valid. */
   zoneUntil(row: number): number {
     return this.cells[(row << CELLS) + ZONE_UNTIL]!
   }
 
-  /** The server time from which the zone holds no more. */
+  /** The server time from which the zone is no longer valid. */
   zoneUntilReceived(row: number): number {
     return this.cells[(row << CELLS) + ZONE_UNTIL_RECEIVED]!
   }
 
-  /** Metres: of a worse accuracy the zone says nothing. */
+  /** Metres: the zone is not valid for a worse accuracy. */
   zoneAccuracy(row: number): number {
     return this.cells[(row << CELLS) + ZONE_ACCURACY]!
   }
@@ -192,7 +192,7 @@ export class DeviceColumns {
     this.cells[(row << CELLS) + ZONE_RADIUS] = 0
   }
 
-  /** Server time from which the rate limit lets the device's next update pass. */
+  /** Server time from which the rate limit admits the device's next update. */
   nextAllowedAt(row: number): number {
     return this.cells[(row << CELLS) + NEXT_ALLOWED_AT]!
   }
@@ -201,7 +201,7 @@ export class DeviceColumns {
     this.cells[(row << CELLS) + NEXT_ALLOWED_AT] = time
   }
 
-  /** The row after this one in a chain, see {@link OF_DEVICE}; −1 when it is the last. */
+  /** The next row in a chain, see {@link OF_DEVICE}; −1 if this is the last. */
   protected next(chain: number, row: number): number {
     return this.words[(row << WORDS) + chain]!
   }
@@ -214,7 +214,7 @@ export class DeviceColumns {
     this.created[row] = time
   }
 
-  /** Takes a row for a record of the scope: without zone and without limit of its rate. */
+  /** Takes a row for a record of the scope, without a zone and with its full rate. */
   protected take(row: number, scope: ScopeId): void {
     this.words[(row << WORDS) + SCOPE] = scope
     this.endZone(row)

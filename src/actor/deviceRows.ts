@@ -26,13 +26,13 @@ const NUMBERED_BYTES = MOVED_BYTES + 8
 /** Without the profile. */
 const WHOLE_BYTES = MOVED_BYTES + 8
 
-/** The row's columns of position, times and flags; its profile is as it was. */
+/** Writes the row's columns of position, times and flags; its profile is unchanged. */
 export function writeMoved(writer: FrameWriter, table: DeviceTable, row: number): void {
   const at = writer.addRow(MOVED_BYTES)
   writeColumns(writer.view, at, MOVED, table, row)
 }
 
-/** As {@link writeMoved}, with the number of the newest mark. */
+/** Like {@link writeMoved}, with the number of the newest mark. */
 export function writeNumbered(writer: FrameWriter, table: DeviceTable, row: number): void {
   const at = writer.addRow(NUMBERED_BYTES)
   writeColumns(writer.view, at, NUMBERED, table, row)
@@ -65,7 +65,7 @@ function writeColumns(view: DataView, at: number, kind: number, table: DeviceTab
   view.setFloat64(at + 38, table.receivedAt(row), true)
 }
 
-/** Where the row ends. */
+/** The end of the row. */
 export function deviceRowEnd(view: DataView, at: number): number {
   switch (view.getUint8(at)) {
     case MOVED:

@@ -27,16 +27,18 @@ export const FLAG_STOPPED = 2
 export const FLAG_REPLAYED = 4
 /** The update was too inaccurate to touch any geofence. */
 export const FLAG_IGNORED = 8
-/** The update left the profile as it was: what that says of the stays before the last update is of an earlier one. */
+/**
+ * The update left the profile unchanged: its information on the stays before the last update is from an earlier one.
+ */
 export const FLAG_SETTLED = 16
 
-/** The fields of the reply that seldom change. */
+/** The fields of the reply that rarely change. */
 export interface ReplyHead {
   /** Finished JSON, see userRecord.ts. */
   readonly json: string
-  /** Of the registry that it was made with. */
+  /** The registry revision with which it was made. */
   readonly revision: number
-  /** Server time from which it holds no more. */
+  /** Server time from which it is no longer valid. */
   readonly until: number
 }
 
@@ -51,7 +53,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   private readonly profiles = new ProfileStore()
   /** Dropped whenever the profile changes. */
   readonly replyHead: (ReplyHead | undefined)[] = []
-  /** Who sent the last update of a record that is its device's only one. */
+  /** The sender of the last update of a record that is its device's only one. */
   private readonly senders: (Sender | undefined)[] = []
   /** The stream of that update. */
   private readonly streams: (string | undefined)[] = []
@@ -65,20 +67,20 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return (this.flags(row) & FLAG_IGNORED) !== 0
   }
 
-  /** The first record of the device; −1 when it has none. */
+  /** The first record of the device; −1 if it has none. */
   firstOf(scope: ScopeId, deviceId: string): number {
     const slot = this.deviceSlot(scope, deviceId, nameHash(scope, deviceId))
     return slot < 0 ? -1 : this.devices.row(slot)
   }
 
-  /** The record after this one of the same device; −1 when it is the last. */
+  /** The next record of the same device; −1 if this is the last. */
   nextOf(row: number): number {
     return this.next(OF_DEVICE, row)
   }
 
   /**
-   * The device's only record, whose last update came of this very sender, and in the same stream below this number if in
-   * any; −1: it is to be looked for.
+   * The device's only record, if its last update came from this same sender and, with a stream, in the same stream
+   * with a lower number; −1 if it must be looked up.
    */
   rowOf(sender: Sender | undefined, stream: string | undefined, sequence: number | undefined): number {
     if (sender === undefined) return -1
@@ -86,13 +88,13 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     if (row < 0 || row >= this.senders.length || this.senders[row] !== sender) return -1
     if (stream === undefined) return row
     const newest = this.sequence(row)
-    // Below 0 the profile knows it: an update without a number has changed that.
+    // Below 0, the profile has the number, because an update without a number changed it.
     return this.streams[row] === stream && newest >= 0 && sequence! > newest ? row : -1
   }
 
   /**
-   * Notes who sent the last update of a record, and in which stream.
-   * @param sender undefined: it is no shared one, or the device has other records
+   * Stores the sender of a record's last update, and its stream.
+   * @param sender undefined if it is not a shared one, or the device has other records
    */
   remember(row: number, sender: Sender | undefined, stream: string | undefined): void {
     if (sender === undefined) return this.forget(row)
@@ -118,27 +120,27 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return row < this.length && this.scope(row) >= 0
   }
 
-  /** The profile, unpacked and kept so. */
+  /** The profile, which stays unpacked. */
   profile(row: number): Profile {
     this.settleMark(row)
     return this.profiles.get(row)
   }
 
-  /** The profile, without keeping an idle one unpacked: for scans. */
+  /** The profile, without keeping an idle one unpacked; for scans. */
   peek(row: number): Profile {
     this.settleMark(row)
     return this.profiles.peek(row)
   }
 
   /**
-   * False where the profile names no such id, 24 hex, of a geofence or a beacon; true where it may: for scans, which would
-   * else unpack every idle profile.
+   * False if the profile contains no such id (24 hex) of a geofence or beacon; true if it may. For scans, which would
+   * otherwise unpack every idle profile.
    */
   mayMention(row: number, id: Buffer): boolean {
     return this.profiles.mayMention(row, id)
   }
 
-  /** Makes room for so many records at once, rather than for twice as many again and again. */
+  /** Reserves room for so many records at once, instead of doubling again and again. */
   expect(records: number): void {
     if (records === 0) return
     this.reserve(records - 1)
@@ -155,7 +157,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return this.length
   }
 
-  /** Takes back an allocated row into which nothing was put. */
+  /** Takes back an allocated row that was not used. */
   giveBack(row: number, now: number): void {
     if (row < this.length) this.freed.push({ row, at: now })
   }
@@ -170,10 +172,12 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     this.relink(row, scope, isNew, userBefore)
   }
 
-  /** As {@link setProfile}, for a packed profile, which is copied and stays packed: a start has a million of them. */
+  /**
+   * Like {@link setProfile} for a packed profile, which is copied and stays packed: a start reads a million of them.
+   */
   setPacked(row: number, scope: ScopeId, packed: Buffer): void {
     const isNew = this.open(row, scope)
-    // Of a record that is there and stays its user's, nothing else changes.
+    // If the record exists and stays with its user, nothing else changes.
     const isKnown = !isNew && this.profiles.isOfUserIn(row, packed)
     const userBefore = isNew || isKnown ? undefined : this.profiles.userId(row)
     this.profiles.setPacked(row, packed)
@@ -207,7 +211,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     }
   }
 
-  /** Notes the free rows. */
+  /** Collects the free rows. */
   recovered(now: number): void {
     this.freed.length = 0
     for (let row = 0; row < this.length; row++) if (this.scope(row) < 0) this.freed.push({ row, at: now })
@@ -233,7 +237,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return this.profiles.packed(row)
   }
 
-  /** Writes the newest mark's number into the profile, where its column is ahead. An idle profile stays packed. */
+  /** Writes the newest mark's number into the profile if its column is ahead. An idle profile stays packed. */
   private settleMark(row: number): void {
     const sequence = this.sequence(row)
     if (!(sequence >= 0) || !this.exists(row)) return
@@ -263,7 +267,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return true
   }
 
-  /** Brings chains, columns and replies in line with the profile that was put. */
+  /** Updates chains, columns and replies after a profile was put. */
   private relink(row: number, scope: ScopeId, isNew: boolean, userBefore: string | undefined): void {
     const { profiles } = this
     const userId = profiles.userId(row)
@@ -277,14 +281,14 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
       const deviceId = profiles.deviceId(row)
       const hash = nameHash(scope, deviceId)
       this.link(this.devices, OF_DEVICE, row, this.deviceSlot(scope, deviceId, hash), hash)
-      // None of several records of a device is the only one.
+      // If a device has several records, none of them is its only one.
       for (let other = row; other >= 0; other = this.nextOf(other)) this.forget(other)
     }
     this.setCreatedAt(row, profiles.createdAt(row))
     this.replyHead[row] = undefined
   }
 
-  /** The slot of the device's first record; −1 when it has none. */
+  /** The slot of the device's first record; −1 if it has none. */
   private deviceSlot(scope: ScopeId, deviceId: string, hash: number): number {
     const { devices, profiles } = this
     for (let slot = devices.find(hash); slot >= 0; slot = devices.findAfter(slot, hash)) {
@@ -303,7 +307,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return -1
   }
 
-  /** Puts the row before those of its chain, or begins one. */
+  /** Puts the row before the others of its chain, or begins a chain. */
   private link(index: RowIndex, chain: number, row: number, slot: number, hash: number): void {
     this.setNext(chain, row, slot < 0 ? -1 : index.row(slot))
     if (slot < 0) index.add(row, hash)

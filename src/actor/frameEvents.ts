@@ -2,11 +2,11 @@ import type { StoredEvent } from '../events/port.ts'
 import { readEvent } from '../events/record.ts'
 import { readFrame } from './commitCodec.ts'
 
-/** The events of a frame of the log, in their order. */
+/** The events of a frame of the log, in order. */
 export function eventsOfFrame(payload: Uint8Array): StoredEvent[] {
   const events: StoredEvent[] = []
   readFrame(payload, {
-    // Rows are passed over.
+    // Rows are skipped.
     commit: () => false,
     tableOf: () => undefined,
     wantsEvents: true,

@@ -21,18 +21,20 @@ import { BatchScheduler } from './batchScheduler.ts'
 /**
  * The host of the device actors: from mailbox to commit.
  *
- * The naive way makes each update durable before the next is looked at: one flush per update, 0.2 ms each. Here what
- * arrives while a flush is under way waits in the mailboxes of its partitions and is the next batch. So there is one
- * flush in flight, and batches grow by themselves with the load; a lone update never waits for company.
+ * The obvious way makes each update durable before it reads the next: one flush per update, 0.2 ms each. Here,
+ * updates that arrive during a flush wait in the mailboxes of their partitions and become the next batch. So there is
+ * one flush in flight, batches grow with the load, and a single update never waits for others.
  *
- * Owns: the bound of what waits, when a batch begins, the order evaluate → commit → flush → tell.
- * Does not own: what goes into a batch (mailboxes.ts, batch.ts), what an update means (partition.ts), recovery (recovery.ts), snapshots (checkpoint.ts).
+ * Owns: the bound of what waits, when a batch begins, the order evaluate → commit → flush → tell. Does not own: what
+ * goes into a batch (mailboxes.ts, batch.ts), what an update means (partition.ts), recovery (recovery.ts), snapshots
+ * (checkpoint.ts).
  *
  * Invariants
  * - HOST-1: No update, event or removal is reported to anybody before its frame is durable (G1, G5).
- * - HOST-2: Updates of a device are applied in the order of submission, because a device belongs to one partition (G3).
- * - HOST-3: A batch reads one registry revision: it is evaluated without interruption, and edits happen between batches
- *   (G10).
+ * - HOST-2: Updates of a device are applied in the order of submission, because a device belongs to one partition
+ *   (G3).
+ * - HOST-3: A batch reads one registry revision: it is evaluated without interruption, and edits happen between
+ *   batches (G10).
  * - HOST-4: Readers run between batches, so they see only committed state.
  * - HOST-5: The bytes of waiting updates are bounded. A submission that does not fit is refused as a whole (G7).
  * - HOST-6: A device whose update takes long lets others go first (backlog.ts): they are evaluated before it in each
@@ -40,23 +42,23 @@ import { BatchScheduler } from './batchScheduler.ts'
  */
 
 export interface HostParts extends BatchParts {
-  /** That of this machine, or of a partition. */
+  /** The log of this machine, or of a partition. */
   readonly log: Pick<AppendLog, 'append'>
-  /** Is handed the frames that have events, before replies go out; undefined: the log hands them to somebody. */
+  /** Receives the frames that have events, before replies are sent; undefined if the log passes them on itself. */
   readonly events?: EventConsumer | undefined
   readonly mailbox: ByteBound
-  /** Fetches what the evaluation of these updates looks up, as far as it can in a moment. Never rejects. */
+  /** Fetches what the evaluation of these updates will look up, as far as that is quick. Never rejects. */
   readonly prepare?: ((updates: readonly Update[]) => Promise<void>) | undefined
-  /** Of hosts that take their turns together; else it has its own. */
+  /** Shared by hosts that take their turns together; otherwise the host has its own. */
   readonly scheduler?: BatchScheduler
 }
 
 export interface EventConsumer extends CommittedConsumer<StoredEvent> {
-  /** Bytes of events that it was handed and has not stored, about: how far it is behind. */
+  /** Approximate bytes of events that it received and has not stored yet: how far it is behind. */
   readonly pendingBytes: number
 }
 
-/** Counters for metrics; they only rise. */
+/** Counters for metrics; they only increase. */
 export interface HostCounters extends UpdateCounters {
   events: number
   frames: number
@@ -64,18 +66,18 @@ export interface HostCounters extends UpdateCounters {
 }
 
 /**
- * When the event index is that far behind, no more updates are evaluated until it has caught up. They wait in the
- * mailboxes, and past the bound of those they are refused: a flood of events is told to its senders like any other.
+ * If the event index is this far behind, no more updates are evaluated until it has caught up. They wait in the
+ * mailboxes, and beyond the bound of those they are refused. So senders learn of a flood of events like of any other.
  */
 const EVENT_BACKLOG_BYTES = 64 * 1024 * 1024
 const EVENTS_WAIT_MS = 10
-/** From here on nothing that waits behind others is evaluated: what is left is for them. */
+/** From here on the backlog is not evaluated: the rest of the room is for others. */
 const BACKLOG_EVENT_BYTES = EVENT_BACKLOG_BYTES / 4
-/** What a waiting update takes beside the bytes it came in. */
+/** Memory of a waiting update besides the bytes in which it came. */
 const UPDATE_OVERHEAD_BYTES = 512
 /**
- * Bytes that wait, between which more should come: about as much as the last batches could take in their time, so that who
- * comes now waits for a batch or two.
+ * While fewer bytes wait, more should come: about as much as the last batches processed in their time, so that a new
+ * update waits for one or two batches.
  */
 const LEAST_ROOM_BYTES = 256 * 1024
 const MOST_ROOM_BYTES = 4 * 1024 * 1024
@@ -90,7 +92,7 @@ export class ActorHost implements Intake {
     frameBytes: 0,
   }
 
-  /** Undefined while nobody watches: then it costs nothing. */
+  /** Undefined while nobody watches, so that it costs nothing. */
   observer: PositionObserver | undefined
 
   private readonly parts: HostParts
@@ -102,7 +104,7 @@ export class ActorHost implements Intake {
   private readers: (() => void)[] = []
   private flushing = false
   private scheduled = false
-  /** Updates in the batch before. */
+  /** Updates in the previous batch. */
   private lastBatch = 0
 
   private readonly position = new RowPosition()
@@ -116,7 +118,7 @@ export class ActorHost implements Intake {
     for (const partition of parts.partitions) partition.geofenceTexts = this.geofenceTexts
   }
 
-  /** The partition that all updates of a device go through. */
+  /** The partition that handles all updates of a device. */
   partitionOf(deviceId: string): Partition {
     return this.parts.partitions[deviceHash(deviceId) % this.parts.partitions.length]!
   }
@@ -145,7 +147,7 @@ export class ActorHost implements Intake {
     return this.executeIn(this.parts.partitions[number]!, kind, args, bytes)
   }
 
-  /** As {@link execute}, where the partition is known. */
+  /** Like {@link execute}, for a known partition. */
   executeIn<A, R>(partition: Partition, kind: CommandKind<A, R>, args: A, bytes: number): Promise<R> {
     const share = kind.isBounded ? bytes + UPDATE_OVERHEAD_BYTES : 0
     if (!this.parts.mailbox.tryAcquire(share)) throw overloaded()
@@ -159,7 +161,7 @@ export class ActorHost implements Intake {
     })
   }
 
-  /** Runs `read` on committed state: now, or when the batch in flight is durable. */
+  /** Runs `read` on committed state: now, or once the batch in flight is durable. */
   read<T>(read: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = () => {
@@ -198,7 +200,7 @@ export class ActorHost implements Intake {
     return this.partitions.reduce((sum, { table }) => sum + table.count, 0)
   }
 
-  /** Updates that the first tier answered. */
+  /** Updates that the first tier handled. */
   get zoneHits(): number {
     return this.partitions.reduce((sum, partition) => sum + partition.zoneHits, 0)
   }
@@ -208,7 +210,7 @@ export class ActorHost implements Intake {
     return !isEmpty || (backlog.isReady && this.takesBacklog)
   }
 
-  /** Whether what waits behind others may be evaluated. */
+  /** Whether the backlog may be evaluated. */
   private get takesBacklog(): boolean {
     return this.pendingBytes <= BACKLOG_EVENT_BYTES
   }
@@ -218,8 +220,8 @@ export class ActorHost implements Intake {
   }
 
   /**
-   * After the sockets of this turn of the event loop have been read, so that what arrived together goes together;
-   * under load (the last batch had company) two milliseconds later.
+   * After the sockets of this turn of the event loop have been read, so that updates that arrived together are
+   * processed together; under load (the last batch had several) two milliseconds later.
    */
   private schedule(): void {
     if (this.flushing || this.scheduled) return
@@ -246,7 +248,7 @@ export class ActorHost implements Intake {
     this.run()
   }
 
-  /** Comes back to what waits behind others, when the event index may have caught up. */
+  /** Returns to the backlog when the event index may have caught up. */
   private backlogLater(): void {
     if (!this.mailboxes.backlog.isReady) return
     this.backlogTimer ??= setTimeout(() => {
@@ -267,7 +269,7 @@ export class ActorHost implements Intake {
     else setImmediate(this.writeMore)
   }
 
-  /** Has something done for an update before it is evaluated; its device waits in the backlog for that. */
+  /** Prepares an update before it is evaluated; its device waits in the backlog for that. */
   private readonly prepare = (mail: UpdateMail, missing: Unmeasured | Unwritten): void => {
     const { backlog } = this.mailboxes
     const { deviceId } = mail.update
@@ -305,7 +307,7 @@ export class ActorHost implements Intake {
     this.tell()
   }
 
-  /** The batch is durable: tells everybody, lets readers in, and goes on. */
+  /** The batch is durable: delivers the results, runs readers, and continues. */
   private tell(): void {
     const { mails, results, executed } = this.batch
     if (this.observer !== undefined) this.show(this.observer)
@@ -332,7 +334,7 @@ export class ActorHost implements Intake {
     else this.backlogLater()
   }
 
-  /** @param bytes of the batch that was told */
+  /** @param bytes of the batch whose results were delivered */
   private adaptRoom(bytes: number): void {
     if (this.batch.isLate) this.roomBytes = Math.min(MOST_ROOM_BYTES, Math.max(LEAST_ROOM_BYTES, bytes))
     else this.roomBytes = Math.min(MOST_ROOM_BYTES, 2 * this.roomBytes)

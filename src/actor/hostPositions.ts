@@ -5,7 +5,7 @@ import type { ScopeId } from '../model/scope.ts'
 import { LiveAreas, type LiveArea } from '../spatial/liveAreas.ts'
 import type { PositionObserver, Positions, PositionViewer } from './port.ts'
 
-/** Rows that are looked at in one turn: to unpack an idle one takes some microseconds. */
+/** Rows that are read in one turn: unpacking an idle one takes some microseconds. */
 const ROWS_A_TURN = 512
 
 /** The positions of the devices of a host in this process. */
@@ -50,7 +50,7 @@ export class HostPositions implements Positions {
   }
 }
 
-/** Of the records of a device, the one that was updated last; of several at the same time, the newest. */
+/** The record of a device that was updated last; of several with the same time, the newest. */
 function latestOf(table: DeviceTable, first: number): number {
   let latest = first
   for (let row = table.nextOf(first); row >= 0; row = table.nextOf(row)) {

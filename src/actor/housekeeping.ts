@@ -10,31 +10,31 @@ const CHECKPOINT_EVERY_MS = 5000
 const PACK_EVERY_MS = 60_000
 const RETENTION_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** Removals between two breaths: a year's worth of old users must not hold up today's. */
+/** Removals without a pause: a year's worth of old users must not delay today's. */
 const REMOVALS_AT_ONCE = 1000
 
 export interface HousekeepingParts {
-  /** Those of now. */
+  /** The present hosts. */
   readonly hosts: () => readonly ActorHost[]
-  /** Undefined where somebody else removes them. */
+  /** Undefined if another process removes them. */
   readonly events: Pick<EventIndex, 'prune'> | undefined
   readonly checkpointer: {
-    /** Takes snapshots where they are due. */
+    /** Takes the snapshots that are due. */
     tick(): void
-    /** Waits for those that are under way. */
+    /** Waits for running ones. */
     stop(): Promise<void>
   }
   readonly clock: Clock
   readonly logger: Logger
-  /** Devices that have been silent that long are packed. */
+  /** Devices that were silent for this long are packed. */
   readonly idleMinutes: number
-  /** Days since the server received the last update of a user, after which the record goes. */
+  /** Days since the server received the last update of a user, after which the record is removed. */
   readonly usersDays: number
-  /** Days since the server made an event, after which it goes. */
+  /** Days since the server made an event, after which it is removed. */
   readonly eventsDays: number
 }
 
-/** What has to be done now and then: snapshots, packing of idle devices, retention. */
+/** Regular work: snapshots, packing of idle devices, retention. */
 export class Housekeeping implements Service {
   readonly name = 'housekeeping'
   private readonly parts: HousekeepingParts
@@ -74,7 +74,7 @@ export class Housekeeping implements Service {
     packOne()
   }
 
-  /** Removes users and events whose time is up. */
+  /** Removes users and events after their retention. */
   async enforceRetention(): Promise<void> {
     const { events, clock, logger, usersDays, eventsDays } = this.parts
     try {

@@ -2,7 +2,7 @@ import type { StreamMark } from '../model/device.ts'
 import type { Update } from '../model/update.ts'
 import type { DeviceTable } from './deviceTable.ts'
 
-/** What of an update, or of a conversion, tells whose it is. */
+/** The fields of an update or a conversion that identify its record. */
 export type IdentityFields = Pick<
   Update,
   'scope' | 'deviceId' | 'userId' | 'installId' | 'stream' | 'sequence'
@@ -12,9 +12,9 @@ export type IdentityFields = Pick<
 export interface Identity {
   /** −1: a new record. */
   readonly row: number
-  /** The first record of the device; −1 when it has none. */
+  /** The first record of the device; −1 if it has none. */
   readonly first: number
-  /** The latest time t of any record of the device, epoch milliseconds; −Infinity when it has none. */
+  /** The latest time t of any record of the device, epoch milliseconds; −Infinity if it has none. */
   readonly latestTime: number
   /** How many records the device has. */
   readonly records: number
@@ -23,9 +23,10 @@ export interface Identity {
 }
 
 /**
- * An existing record of (deviceId, userId or none) wins; else the first userId on an anonymous record attaches to
- * it; else it is a new record. installId separates records only where both sides have one and they differ. Among
- * several that match, the one with the very installId wins, then the latest updated, received, created.
+ * An existing record of (deviceId, userId or none) wins. Otherwise, the first userId on an anonymous record is
+ * attached to it. Otherwise, it is a new record. installId separates records only if both sides have one and they
+ * differ. Among several matches, the one with the same installId wins, then the one that was last updated, received,
+ * created.
  */
 export function identify(table: DeviceTable, update: IdentityFields): Identity {
   let latestTime = -Infinity
@@ -38,7 +39,7 @@ export function identify(table: DeviceTable, update: IdentityFields): Identity {
     records++
     latestTime = Math.max(latestTime, table.updatedAt(row))
     const { userId, installId, marks } = table.profile(row)
-    // On every record of the device, because a login between sending and resending changes the record.
+    // Checked on every record of the device, because a login between sending and resending changes the record.
     if (update.stream !== undefined && isMarked(marks, update.stream, update.sequence!)) repeatOf = row
     if (installId !== undefined && update.installId !== undefined && installId !== update.installId) continue
     if (userId === update.userId) same = preferred(table, same, row, update)
@@ -60,7 +61,7 @@ function preferred(table: DeviceTable, held: number, row: number, update: Identi
   return isLater(table, row, held) ? row : held
 }
 
-/** As reads decide it (users/userQueries.ts): a chain is in another order after a recovery. */
+/** In the order that reads use (users/userQueries.ts), because a chain is in another order after a recovery. */
 function isLater(table: DeviceTable, row: number, held: number): boolean {
   const difference =
     table.updatedAt(row) - table.updatedAt(held) ||

@@ -6,27 +6,27 @@ import type { Command } from './command.ts'
 import type { Partition } from './partition.ts'
 import type { Submitter } from './port.ts'
 
-/** An update that waits. */
+/** A waiting update. */
 export interface UpdateMail {
   readonly update: Update
-  /** In the bound. */
+  /** Counted in the bound. */
   readonly bytes: number
   readonly submitter: Submitter
-  /** What was measured for it before it is evaluated. */
+  /** The measurements that were made for it before its evaluation. */
   measured?: Measured
-  /** Whether what its events say of geofences was written before. */
+  /** Whether the geofence texts of its events were written before. */
   isWritten?: boolean
 }
 
-/** A command that waits. */
+/** A waiting command. */
 export interface PartitionCommand extends Command {
   readonly partition: Partition
-  /** In the bound. */
+  /** Counted in the bound. */
   readonly bytes: number
   readonly done: (result: unknown) => void
 }
 
-/** Updates that are looked at for what a batch needs; a batch is mostly smaller. */
+/** The largest number of updates that are examined for what a batch needs; a batch is mostly smaller. */
 const MOST_PREPARED = 4096
 
 /** What waits for a batch of a host, in the order in which it is taken. */
@@ -45,12 +45,12 @@ export class Mailboxes {
     this.boxes = Array.from({ length: partitions }, () => [])
   }
 
-  /** Whether nothing waits but for the backlog. */
+  /** Whether nothing waits except in the backlog. */
   get isEmpty(): boolean {
     return this.waiting.length === 0 && this.beforeUpdates.length === 0 && this.afterUpdates.length === 0
   }
 
-  /** The index of the partition that all updates of a device go through. */
+  /** The index of the partition that handles all updates of a device. */
   indexOf({ sender, deviceId }: Pick<Update, 'sender' | 'deviceId'>): number {
     return (sender?.deviceHash ?? deviceHash(deviceId)) % this.boxes.length
   }
@@ -67,7 +67,7 @@ export class Mailboxes {
     else this.afterUpdates.push(command)
   }
 
-  /** Of the updates that wait the first, in the order in which they are evaluated. */
+  /** The first of the waiting updates, in the order of their evaluation. */
   firstUpdates(): Update[] {
     const updates: Update[] = []
     for (const index of this.waiting) {

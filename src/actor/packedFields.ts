@@ -1,8 +1,8 @@
 /**
- * Fields of a packed profile, read where they lie: MessagePack of an array, see profileCodec.ts. To unpack a profile costs a
- * microsecond and some twenty objects; a start needs three fields of a million.
+ * Reads fields of a packed profile in place: MessagePack of an array, see profileCodec.ts. Unpacking a profile costs
+ * a microsecond and about twenty objects; a start needs three fields of a million profiles.
  *
- * A field is named by the offset at which it begins.
+ * A field is identified by the offset at which it begins.
  */
 
 const NIL = 0xc0
@@ -11,8 +11,8 @@ const UINT_32 = 0xce
 const CREATED_AT = 11
 
 /**
- * Of the values that begin with 0xc0 to 0xdf the bytes that are always there: nil, unused, false, true, bin 8 to 32, ext 8
- * to 32, float 32 and 64, uint 8 to 64, int 8 to 64, fixext 1 to 16, str 8 to 32, array 16 and 32, map 16 and 32.
+ * The fixed bytes of the values that begin with 0xc0 to 0xdf: nil, unused, false, true, bin 8 to 32, ext 8 to 32,
+ * float 32 and 64, uint 8 to 64, int 8 to 64, fixext 1 to 16, str 8 to 32, array 16 and 32, map 16 and 32.
  */
 const SIZES = [
   1, 1, 1, 1, 2, 3, 5, 3, 4, 6, 5, 9, 2, 3, 5, 9, 2, 3, 5, 9, 3, 4, 6, 10, 18, 2, 3, 5, 3, 5, 3, 5,
@@ -24,12 +24,12 @@ const STR_32 = 0xdb
 const ARRAY_16 = 0xdc
 const MAP_16 = 0xde
 
-/** The field of the deviceId, of the profile that begins at `at`. */
+/** The field of the deviceId, in the profile that begins at `at`. */
 export function deviceIdField(bytes: Buffer, at: number): number {
   return fieldAfter(bytes, headEnd(bytes, at))
 }
 
-/** The field of the userId, of the profile that begins at `at`. */
+/** The field of the userId, in the profile that begins at `at`. */
 export function userIdField(bytes: Buffer, at: number): number {
   return fieldAfter(bytes, deviceIdField(bytes, at))
 }
@@ -41,13 +41,13 @@ export function profileCreatedAt(bytes: Buffer, at: number): number {
   return readNumber(bytes, field)
 }
 
-/** The text of a field; undefined where there is none. */
+/** The text of a field; undefined if it has none. */
 export function readText(bytes: Buffer, field: number): string | undefined {
   if (bytes[field] === NIL) return undefined
   return bytes.toString('utf8', headEnd(bytes, field), fieldAfter(bytes, field))
 }
 
-/** Whether that is the text of the field. */
+/** Whether this is the text of the field. */
 export function isText(bytes: Buffer, field: number, text: string): boolean {
   if (bytes[field] === NIL) return false
   const from = headEnd(bytes, field)
@@ -77,13 +77,16 @@ function readNumber(bytes: Buffer, field: number): number {
   return size === 8 ? Number(bytes.readBigUInt64BE(field + 1)) : bytes.readUIntBE(field + 1, size)
 }
 
-/** Where the value that begins at `at` ends but for what its head counts: bytes of a text, members of an array or a map. */
+/**
+ * The end of the head of the value that begins at `at`, before what the head counts: bytes of a text, members of an
+ * array or a map.
+ */
 function headEnd(bytes: Buffer, at: number): number {
   const head = bytes[at]!
   return at + (head >= 0xc0 && head < 0xe0 ? SIZES[head - 0xc0]! : 1)
 }
 
-/** The field that follows. */
+/** The next field. */
 function fieldAfter(bytes: Buffer, at: number): number {
   const head = bytes[at]!
   const end = headEnd(bytes, at)

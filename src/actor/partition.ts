@@ -46,23 +46,23 @@ import { movedMeters, zoneCosine, type SafeZone } from '../rules/safeZone.ts'
 /**
  * The device actors of one partition: applies updates one at a time, in two tiers.
  *
- * First tier: within the device's zone an update changes position, times and flags, and no more.
- * Second tier: identity, time, facts and the pure step.
+ * First tier: within the device's zone, an update only changes position, times and flags. Second tier: identity,
+ * time, facts and the pure step.
  *
- * Owns: device states, the sequence of commits, what a commit holds. Does not own: when a commit is made durable,
- * who is told (host.ts).
+ * Owns: device states, the sequence of commits, the contents of a commit. Does not own: when a commit is made
+ * durable, who gets the results (host.ts).
  */
 
-/** Phones keep time badly: an update may come that much early, as long as the average holds. */
+/** Clocks of phones are imprecise: an update may come this much early, as long as the average rate is kept. */
 const EARLY_MS = 100
 
-/** To write so much of events takes milliseconds. */
+/** Writing this many bytes of events takes milliseconds. */
 const LONG_BYTES = 1024 * 1024
 const BYTES_A_TURN = 256 * 1024
 
-/** Characters of what events say of geofences that are kept, in each of two generations. */
+/** Characters of geofence texts for events that are kept, in each of two generations. */
 export const GEOFENCE_TEXT_CHARACTERS = 8 * 1024 * 1024
-/** To write so many of these texts takes a millisecond. */
+/** Writing this many of these texts takes a millisecond. */
 const MANY_TEXTS = 300
 
 const NO_EVENTS: readonly string[] = []
@@ -76,7 +76,7 @@ export class Partition {
   readonly table: DeviceTable
   /** Of the last commit. */
   sequence = 0
-  /** Updates that the first tier answered; for metrics. */
+  /** Updates that the first tier handled; for metrics. */
   zoneHits = 0
 
   /** By the number of their type. */
@@ -84,19 +84,21 @@ export class Partition {
   private readonly intervalMs: number
   private readonly earlyMs: number
   private readonly evaluators = createEvaluators()
-  /** What events say of geofences. A host has one for all its partitions. */
+  /** The geofence texts for events. A host has one cache for all its partitions. */
   geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
   private readonly newEvents: StoredEvent[] = []
   /** How many of them are in the frame. */
   private written = 0
   private commitTime = 0
-  /** Of the commit under way; undefined until it has an event. */
+  /** Of the current commit; undefined until it has an event. */
   private idOf: ((index: number) => string) | undefined
   private eventIndex = 0
-  /** Bytes (roughly) of the events of the commit under way, which are written at its end. */
+  /** Approximate bytes of the events of the current commit, which are written at its end. */
   eventBytes = 0
 
-  /** @param updatesPerSecond what the rate limit lets a device send, in a bucket of a second's worth; Infinity: all */
+  /**
+   * @param updatesPerSecond that the rate limit admits from a device, in a bucket of a second's worth; Infinity: all
+   */
   constructor(
     number: number,
     salt: StoreSalt,
@@ -112,25 +114,25 @@ export class Partition {
     this.earlyMs = EARLY_MS + 1000 - this.intervalMs
   }
 
-  /** Geofences and the like that the last update was held against; none, where the first tier answered it. */
+  /** Geofences and beacons for which the last update was evaluated; 0 if the first tier handled it. */
   meetings = 0
 
-  /** The actors of a type that is among the partition's. */
+  /** The actors of one of the partition's types. */
   tableOf<T extends ActorTable>({ number }: ActorType<T>): T {
     return this.tables.get(number) as T
   }
 
-  /** The actors of the type with that number; undefined where the partition has no such type. */
+  /** The actors of the type with that number; undefined if the partition has no such type. */
   tableOfNumber(type: number): ActorTable | undefined {
     return this.tables.get(type)
   }
 
-  /** A snapshot has so many rows. */
+  /** Reserves room for the rows of a snapshot. */
   expect(rows: number): void {
     for (const table of this.tables.values()) table.expect?.(rows)
   }
 
-  /** Writes rows that make an empty partition as this one is. */
+  /** Writes the rows that turn an empty partition into this one. */
   writeAll(writer: FrameWriter): void {
     for (const table of this.tables.values()) table.writeAll(writer)
   }
@@ -151,12 +153,12 @@ export class Partition {
     writer.beginCommit(this.number, this.sequence + 1, revision)
   }
 
-  /** Whether the commit has so many events that {@link writeEvents} is to write them in turns, before it ends. */
+  /** Whether the commit has so many events that {@link writeEvents} must write them in turns before it ends. */
   get isLong(): boolean {
     return this.eventBytes >= LONG_BYTES
   }
 
-  /** Writes some of the commit's events, and appends them to `events`; whether there are more. */
+  /** Writes some of the commit's events, and appends them to `events`; returns whether there are more. */
   writeEvents(writer: FrameWriter, events: StoredEvent[]): boolean {
     const { newEvents } = this
     let bytes = 0
@@ -169,7 +171,7 @@ export class Partition {
     return this.written < newEvents.length
   }
 
-  /** Ends the commit and appends its events to `events`; returns whether there is one. */
+  /** Ends the commit and appends its events to `events`; returns whether there is a commit. */
   end(writer: FrameWriter, events: StoredEvent[]): boolean {
     while (this.writeEvents(writer, events));
     const stands = writer.endCommit()
@@ -181,7 +183,8 @@ export class Partition {
    * Applies one update: changes the state and writes the row that makes the change durable.
    * @param limited whether the device's rate limit applies
    * @param wantsUser whether the user's JSON is to be made
-   * @param measuring what was measured of its geofences; `elsewhere`: nothing yet, and it is refused where that is much
+   * @param measuring what was measured of its geofences; `elsewhere`: nothing yet, and it is refused where that is
+   * much
    * @param writing `before`: it is refused where the texts of its geofences take long to write
    */
   apply(
@@ -224,9 +227,9 @@ export class Partition {
     }
     const isOnly = records === (row < 0 ? 0 : 1)
     if (known < 0) table.remember(at, isOnly ? update.sender : undefined, update.stream)
-    // A replay takes nothing of the rate: what comes live after it must not wait for each of its updates.
+    // A replay does not use the rate: live updates after it must not wait for each of its updates.
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.intervalMs : allowedAt
-    // A new record heads the chain of its device.
+    // A new record becomes the head of its device's chain.
     table.setNextAllowedAt(row < 0 ? at : first, next)
     return this.told(at, view, update, wantsUser, events, false)
   }
@@ -254,12 +257,12 @@ export class Partition {
     return new AppliedForUser(userParts(table, row, head), events, repeated, row)
   }
 
-  /** As {@link identify} answers for the only record of a device. */
+  /** The same result as {@link identify} for the only record of a device. */
   private onlyRecord(row: number): Identity {
     return { row, first: row, latestTime: this.table.updatedAt(row), records: 1, repeatOf: -1 }
   }
 
-  /** Server time from which the device's next update may come; a clock set back must not lock devices out. */
+  /** Server time from which the device's next update may come; a clock that was set back must not lock devices out. */
   private allowedAt(first: number, now: number): number {
     const allowedAt = this.table.nextAllowedAt(first)
     return allowedAt > now + this.earlyMs + this.intervalMs ? 0 : allowedAt
@@ -271,7 +274,7 @@ export class Partition {
     return this.idOf(this.eventIndex++)
   }
 
-  /** Adds an event to the commit, behind the others; its id is the {@link nextEventId}. */
+  /** Adds an event to the commit, after the others; its id is the {@link nextEventId}. */
   addEvent(event: StoredEvent): void {
     this.newEvents.push(event)
     this.eventBytes += event.json.length
@@ -294,13 +297,13 @@ export class Partition {
     return json
   }
 
-  /** What was written of the user before, where it would be written so now. */
+  /** The part of the user that was written before, if it would be the same now. */
   private headOf(row: number, view: ScopeView, now: number): string | undefined {
     const head = this.table.replyHead[row]
     return head !== undefined && head.revision === view.revision && now < head.until ? head.json : undefined
   }
 
-  /** @param repeats whether the update says of the device what the one before said */
+  /** @param repeats whether the update has the same data about the device as the last one */
   private isWithinZone(
     row: number,
     update: Update,
@@ -323,14 +326,14 @@ export class Partition {
     return goesOn(profile, update) && saysNothingNew(profile, update)
   }
 
-  /** @param settled whether the profile stays as it is */
+  /** @param settled whether the profile stays unchanged */
   private move(row: number, update: Update, settings: Settings, time: number, settled: boolean): void {
     const { table } = this
     const flags = flagsOf(update, settings) | (settled ? FLAG_SETTLED : 0)
     table.move(row, update.latitude, update.longitude, update.accuracy ?? NaN, time, update.receivedAt, flags)
   }
 
-  /** The events, or why there are none: then nothing was changed. */
+  /** The events, or why there are none; then nothing was changed. */
   private evaluate(
     row: number,
     update: Update,
@@ -382,7 +385,7 @@ export class Partition {
     table.setZone(row, latitude, longitude, zoneCosine(latitude), zone, view.revision)
   }
 
-  /** The geofences of which events have nothing to say yet, where these are many; else undefined. */
+  /** The geofences whose texts for events are missing, if there are many; otherwise undefined. */
   private unwritten(transitions: readonly Transition[]): Unwritten | undefined {
     if (transitions.length < MANY_TEXTS) return undefined
     const missing = transitions.flatMap(({ geofence }) =>
@@ -414,7 +417,7 @@ export class Partition {
       time,
       receivedAt: update.receivedAt,
     }
-    // For a few it costs more to keep a text than to write it.
+    // For a few, keeping a text costs more than writing it.
     const kept = transitions.length < MANY_TEXTS ? undefined : this.geofenceTexts
     const written = new EventTexts(context, kept)
     const texts: string[] = []
@@ -447,7 +450,7 @@ export class Partition {
   }
 }
 
-/** Time t: as sent, unless it is missing or before the device's last; then the server's, never below the last. */
+/** Time t: as sent, unless it is missing or before the device's last; then the server's, but never before the last. */
 function timeOf(update: Update, latestTime: number): number {
   if (update.updatedAt !== undefined && update.updatedAt >= latestTime) return update.updatedAt
   return Math.max(update.receivedAt, latestTime)

@@ -5,23 +5,24 @@ import type { Partition } from './partition.ts'
 import { RecoveryError } from './recovery.ts'
 
 /**
- * Recovery of one partition from what all hosts share: its newest snapshot plus the frames after it, applied as data, never
- * evaluated again.
+ * Recovers one partition from what all hosts share: its newest snapshot and the frames after it, applied as data and
+ * never evaluated again.
  */
 
 export interface RecoveredPartition {
   readonly partition: Partition
   /** Frames read from the log. */
   readonly frames: number
-  /** The highest registry revision that a commit was made with (G10). */
+  /** The highest registry revision with which a commit was made (G10). */
   readonly revision: number
 }
 
 /**
- * The partition as it is at the end of its log.
- * @param create makes it empty; more than once where a trim overtakes the reading, which then begins anew
+ * The partition at the end of its log.
+ * @param create makes an empty one; called again if a trim removes frames that are being read, because the reading
+ * starts again then
  * @param now server time, epoch milliseconds
- * @throws {RecoveryError} when the log does not reach back to where the newest snapshot ends
+ * @throws {RecoveryError} if the log does not reach back to the end of the newest snapshot
  */
 export async function recoverPartition(
   create: () => Partition,

@@ -5,29 +5,28 @@ import type { LiveArea } from '../spatial/liveAreas.ts'
 import type { CommandKind } from './command.ts'
 
 /**
- * What everybody outside of the device actors may ask of them. Nobody reaches into devices: what is handed over, and what
- * comes back, are plain values, so the actors may be in this process or in others.
+ * The interface of the device actors for all other code. Nobody accesses devices directly: arguments and results are
+ * plain values, so the actors may be in this process or in others.
  *
- * Embedded technology: the actor host itself (src/actor/host.ts) takes in; hostUsers.ts and hostPositions.ts answer.
- * Distributed one: gateway.ts and remotePositions.ts ask the owners of the partitions over NATS, where partitionServer.ts and
- * positionServer.ts answer.
- * Their one contract suite is test/cluster/contract.ts.
+ * Embedded technology: the actor host itself (src/actor/host.ts) is the intake; hostUsers.ts and hostPositions.ts
+ * answer. Distributed: gateway.ts and remotePositions.ts ask the owners of the partitions over NATS, where
+ * partitionServer.ts and positionServer.ts answer. Their common contract suite is test/cluster/contract.ts.
  */
 
-/** What an update came to. The strings are finished JSON. */
+/** The result of an update. The strings are finished JSON. */
 export interface Outcome {
-  /** Empty where nobody wants it. */
+  /** Empty if nobody wants it. */
   readonly user: string
-  /** What {@link user} is put together of; absent where it came as a text. */
+  /** The parts of {@link user}; absent if it came as a text. */
   readonly parts?: UserParts | undefined
-  /** The pieces of {@link user}, made in turns with others; only there where it may be long. */
+  /** The pieces of {@link user}, made in turns with others; only present if it may be long. */
   readonly userPieces?: (() => Promise<readonly string[]>) | undefined
   readonly events: readonly string[]
-  /** A resend: acknowledged, not evaluated (G9). Its events were told the first time, and are in the event log. */
+  /** A resend: acknowledged, not evaluated (G9). Its events were returned the first time, and are in the event log. */
   readonly repeated: boolean
 }
 
-/** A user's JSON as it was after an update, in parts: who writes bytes needs no text. */
+/** A user's JSON after an update, in parts, because a writer of bytes needs no text. */
 export interface UserParts {
   /** Finished JSON up to the coordinates. */
   readonly head: string
@@ -43,49 +42,52 @@ export interface UserParts {
   readonly receivedAt: number
 }
 
-/** Who submitted an update. One object may stand for many updates. */
+/** The submitter of updates. One object may stand for many updates. */
 export interface Submitter {
   /** Whether the limit of one update per second and device applies. */
   readonly rateLimited: boolean
   /** Whether {@link Outcome.user} is made, which costs more than most updates. */
   readonly wantsUser: boolean
-  /** Whether {@link Outcome.events} is looked at; where not, it may be empty. */
+  /** Whether {@link Outcome.events} is read; if not, it may be empty. */
   readonly wantsEvents: boolean
   /**
-   * Whether its updates wait behind those of others, because they take long. Who takes them in sets it where one has, and
-   * looks at it for each.
+   * Whether its updates wait behind those of others because they take long. The intake sets it after an expensive
+   * update, and checks it for each.
    */
   isBehind: boolean
   /** The update is durable. */
   applied(outcome: Outcome, update: Update): void
-  /** The update was refused and changed nothing; or, with code 503, nobody could say in time whether it did. */
+  /**
+   * The update was refused and changed nothing; or, with code 503, it could not be found out in time whether it did.
+   */
   refused(error: ApiError, update: Update): void
 }
 
-/** Takes in what changes devices. */
+/** Accepts what changes devices. */
 export interface Intake {
   /**
-   * Whether more should come: little waits. Who has much to hand over, and can keep it, waits for that; nobody is refused
-   * for it.
+   * Whether more should come, because little waits. A submitter that has much, and can keep it, waits for this;
+   * nobody is refused because of it.
    */
   readonly hasRoom: boolean
   /**
-   * Takes updates in, all or none.
-   * @param bytes what the updates came in with, for the bound
-   * @throws {ApiError} 503 when too much waits already
+   * Accepts updates, all or none.
+   * @param bytes in which the updates came, for the bound
+   * @throws {ApiError} 503 if too much waits already
    */
   submit(updates: readonly Update[], bytes: number, submitter: Submitter): void
-  /** As {@link submit}, for the one update of most requests. */
+  /** Like {@link submit}, for the single update of most requests. */
   submitOne(update: Update, bytes: number, submitter: Submitter): void
   /**
-   * Has a command applied; resolves, once that is durable, to its result.
-   * @param bytes what it came in with, for the bound
-   * @throws {ApiError} 503 when too much waits already; it may reject so too, and may then have been applied
+   * Has a command applied; resolves to its result once that is durable.
+   * @param bytes in which it came, for the bound
+   * @throws {ApiError} 503 if too much waits already. It may also reject with 503 later, and may have been applied
+   * then
    */
   execute<A, R>(kind: CommandKind<A, R>, args: A, bytes: number): Promise<R>
 }
 
-/** A geofence as far as it matters for who is inside. */
+/** The fields of a geofence that matter for who is inside. */
 export interface InsideGeofence {
   readonly id: string
   readonly userId: string | undefined
@@ -96,7 +98,7 @@ export interface InsideGeofence {
 export interface UserList {
   readonly userId?: string | undefined
   readonly deviceId?: string | undefined
-  /** The {@link FoundUser.order} in the list after which the page begins: that of `record`. */
+  /** The {@link FoundUser.order} of `record`, after which the page begins. */
   readonly after?: readonly number[] | undefined
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
@@ -110,7 +112,7 @@ export interface UsersNear {
   readonly latitude: number
   readonly longitude: number
   readonly radiusMeters: number
-  /** As `metadataMatcher` takes it. */
+  /** In the form that `metadataMatcher` takes. */
   readonly metadata?: Readonly<Record<string, string>> | undefined
   readonly limit: number
 }
@@ -123,17 +125,20 @@ export type UserQuestion = { readonly scope: ScopeId } & (
       readonly id: string
     }
   | {
-      /** The records with these `_id`s, in no order that says something; those that are not there are left out. */
+      /** The records with these `_id`s, in no particular order; those that do not exist are left out. */
       readonly ask: 'records'
       readonly ids: readonly string[]
     }
   | {
-      /** The record with that `_id`, userId or deviceId; of several the latest updated. `explained`: and why it did what. */
+      /**
+       * The record with that `_id`, userId or deviceId; of several, the last one updated. `explained`: also why it
+       * did what it did.
+       */
       readonly ask: 'user' | 'explained'
       readonly id: string
     }
   | {
-      /** The record of the device that the user was last seen on. */
+      /** The record of the device on which the user was last seen. */
       readonly ask: 'lastDevice'
       readonly userId: string
     }
@@ -145,30 +150,30 @@ export type UserQuestion = { readonly scope: ScopeId } & (
 
 /** A record in an answer. */
 export interface FoundUser {
-  /** Its place: compared number by number, the lower comes first. No two records have the same. */
+  /** Its rank: compared number by number, the lower comes first. No two records have the same. */
   readonly order: readonly number[]
   /** `_id`. */
   readonly id: string
   readonly deviceId: string
-  /** The record as the API answers it. */
+  /** The record as the API returns it. */
   readonly user: string
-  /** JSON of what `explained` asks for; empty elsewhere. */
+  /** The JSON for `explained`; otherwise empty. */
   readonly explanation: string
 }
 
 export interface UserAnswer {
-  /** In their order; a page ends early with the one that reaches PAGE_CHARACTERS (events/port.ts). */
+  /** In order; a page ends early with the one that reaches PAGE_CHARACTERS (events/port.ts). */
   readonly users: readonly FoundUser[]
   readonly hasMore: boolean
 }
 
 /** Answers questions about users from committed state. */
 export interface Users {
-  /** @throws {ApiError} 503 when nobody answers for a part of the devices */
+  /** @throws {ApiError} 503 if nobody answers for a part of the devices */
   ask(question: UserQuestion): Promise<UserAnswer>
 }
 
-/** Where a device is. */
+/** The position of a device. */
 export interface LivePosition {
   readonly scope: ScopeId
   readonly deviceId: string
@@ -183,33 +188,36 @@ export interface LivePosition {
   readonly updatedAt: number
 }
 
-/** Who watches positions: told of them once they are durable. */
+/** An observer of positions; called once they are durable. */
 export interface PositionObserver {
-  /** An update moved the device. The position is valid during the call, and where the device is now, whichever update it was. */
+  /**
+   * An update moved the device. The position is valid during the call. It is the device's present position, whichever
+   * update led to it.
+   */
   moved(position: LivePosition): void
-  /** A record is gone. */
+  /** A record was removed. */
   removed(scope: ScopeId, deviceId: string, recordId: string): void
 }
 
-/** Who looks at where devices are. */
+/** Receives the positions of a look. */
 export interface PositionViewer {
-  /** Nobody looks any more. */
+  /** The viewer needs no more. */
   readonly isEnded: boolean
   /** The position is valid during the call. */
   found(position: LivePosition): void
-  /** Some have been found; updates may come in before more are. */
+  /** Some were found; updates may be processed before more are. */
   pause(): void
 }
 
 /** Live positions of the devices of all scopes. */
 export interface Positions {
-  /** Undefined while nobody watches: then it costs nothing. */
+  /** Undefined while nobody watches, so that it costs nothing. */
   observer: PositionObserver | undefined
-  /** Shows the devices that are in the area. What moves meanwhile the observer is told. */
+  /** Shows the devices in the area. The observer gets movements that happen in the meantime. */
   look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void>
 }
 
-/** Positions of which somebody is told always, beside whoever watches for a while. */
+/** Positions with a permanent observer, besides the one that watches for a while. */
 export interface CopiedPositions extends Positions {
   copier: PositionObserver | undefined
 }

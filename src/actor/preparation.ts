@@ -10,11 +10,14 @@ import type { Unwritten } from './refusal.ts'
 
 export interface PreparationParts {
   readonly registry: RegistryView
-  /** Takes over where an update has much to measure. */
+  /** Measures geometry in place of the main thread if an update needs much of it. */
   readonly measurer?: Measurer | undefined
 }
 
-/** Does, elsewhere or in turns with others, what would take long in the batch of an update. The batch that it was in goes first. */
+/**
+ * Does work for an update that would take long in its batch, elsewhere or in turns with others. The batch continues
+ * without it.
+ */
 export async function prepareUpdate(
   mail: UpdateMail,
   missing: Unmeasured | Unwritten,
@@ -31,7 +34,7 @@ export async function prepareUpdate(
     if (slice.isOver) await slice.next()
     const { index } = registry.scope(mail.update.scope)
     const slot = index.slotOf(geofence.id)
-    // What was edited meanwhile is evaluated as it is then.
+    // A geofence that was edited in the meantime is evaluated as it is then.
     if (slot < 0 || index.geofence(slot) !== geofence) continue
     texts.get(geofence, () => geofenceText(geofence, index.outline(slot)))
   }

@@ -5,8 +5,8 @@ import type { Update } from '../model/update.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 
 /**
- * What was known before the last update, but for what it crossed, and for beacons, which are of after it.
- * @param settled whether that update left the profile as it was
+ * The state before the last update, except for what it crossed, and for beacons, which are from after it.
+ * @param settled whether that update left the profile unchanged
  */
 export function stateBefore(profile: Profile, settled: boolean): DeviceState {
   const { visits, approaches, beacons } = profile
@@ -15,7 +15,7 @@ export function stateBefore(profile: Profile, settled: boolean): DeviceState {
   return { visits: visitsBefore, approaches: approachesBefore, crossed, beacons }
 }
 
-/** Whether the profile stays as it is: a field that the update lacks keeps its value. */
+/** Whether the profile stays unchanged: a field that the update lacks keeps its value. */
 export function saysNothingNew(p: Profile, u: Update): boolean {
   return (
     u.userId === p.userId &&
@@ -41,12 +41,12 @@ function sameMetadata(a: Metadata, b: Metadata | undefined): boolean {
   return keys === Object.keys(b).length
 }
 
-/** Whether the update is of the newest mark's stream, or of none: then its profile need not change for the marks. */
+/** Whether the update belongs to the newest mark's stream, or to none: then the marks do not change the profile. */
 export function goesOn({ marks }: Profile, { stream }: Update): boolean {
   return stream === undefined || marks.at(-1)?.stream === stream
 }
 
-/** The profile after an update; the same object where nothing in it changes but the newest mark's number. */
+/** The profile after an update; the same object if nothing changes except the newest mark's number. */
 export function profileAfter(
   before: Profile | undefined,
   update: Update,

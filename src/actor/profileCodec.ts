@@ -2,8 +2,8 @@ import { Packr } from 'msgpackr'
 import type { Approach, BeaconVisit, Profile, Visit } from '../model/device.ts'
 
 /**
- * A profile as bytes: MessagePack of an array in this order, so that no key is stored a million times.
- * Fields are only ever added at the end; an older, shorter array still reads.
+ * A profile as bytes: MessagePack of an array in this order, so that keys are not stored a million times. Fields are
+ * only ever added at the end; an older, shorter array can still be read.
  */
 const packr = new Packr({ useRecords: false, variableMapSize: true })
 
@@ -23,11 +23,11 @@ export function packProfile(p: Profile): Uint8Array {
     p.ip,
     p.createdAt,
     p.visits.map(packVisit),
-    // Only where the last update changed them: null stands for "the same".
+    // Only if the last update changed them: null stands for "the same".
     p.visitsBefore === p.visits ? null : p.visitsBefore.map(packVisit),
     p.marks.map((m) => [m.stream, m.sequence]),
   ]
-  // What few devices have is left out where nothing of it is there.
+  // Fields that few devices have are left out if all of them are empty.
   const isElsewhere =
     p.approaches.length + p.approachesBefore.length + p.crossed.length + p.beacons.length > 0
   if (isElsewhere || p.source !== undefined) {

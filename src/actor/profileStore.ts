@@ -12,23 +12,23 @@ import { packProfile, unpackProfile } from './profileCodec.ts'
 /**
  * The profiles of one partition by row: an object while the device is active, packed bytes while it is idle.
  *
- * The naive way keeps the bytes of each idle device in an array of their own: two hundred bytes of objects around a hundred
- * and fifty of profile, and a million of them for the garbage collector to walk over. Here they lie behind one another in
+ * The obvious way keeps the bytes of each idle device in a separate array: two hundred bytes of objects for a hundred
+ * and fifty of profile, and a million objects for the garbage collector. Here they are stored one after the other in
  * chunks, and a row holds the number of their place.
  *
  * Owns: packing, the chunks. Does not own: which rows there are, look-ups.
  *
  * Invariants
  * - PROFILES-1: An entry of a chunk is in use exactly as long as its row holds the entry's place.
- * - PROFILES-2: At least half of each chunk except the last is in use. Otherwise its entries are moved and the chunk is
- *   dropped.
+ * - PROFILES-2: At least half of each chunk except the last is in use. Otherwise its entries are moved and the chunk
+ *   is dropped.
  */
 
 const CHUNK_BYTES = 64 * 1024
-/** Before each packed profile: its row and its bytes, u32 each. */
+/** Before each packed profile: its row and its length in bytes, u32 each. */
 const HEADER_BYTES = 8
 
-/** A longer profile has a chunk of its own. */
+/** A longer profile has its own chunk. */
 interface Chunk {
   readonly bytes: Buffer
   /** Of the entries, in use or not. */
@@ -38,15 +38,15 @@ interface Chunk {
 }
 
 export class ProfileStore {
-  /** Of a packed one its place: the chunk's number times {@link CHUNK_BYTES}, plus the offset of its entry. */
+  /** Of a packed profile, its place: the chunk's number times {@link CHUNK_BYTES}, plus the offset of its entry. */
   private readonly held: (Profile | number | undefined)[] = []
-  /** By number; of those that are gone the number is used again. */
+  /** By number; numbers of removed chunks are used again. */
   private readonly chunks: (Chunk | undefined)[] = []
   private readonly freeNumbers: number[] = []
   /** The chunk that is being filled; −1: none. */
   private last = -1
 
-  /** The profile, unpacked and kept so. Throws where there is none. */
+  /** The profile, which stays unpacked. Throws if there is none. */
   get(row: number): Profile {
     const held = this.held[row]
     if (typeof held === 'object') return held
@@ -55,7 +55,7 @@ export class ProfileStore {
     return profile
   }
 
-  /** The profile, without keeping an idle one unpacked. Throws where there is none. */
+  /** The profile, without keeping an idle one unpacked. Throws if there is none. */
   peek(row: number): Profile {
     const held = this.held[row]
     return typeof held === 'object' ? held : this.unpack(row, held)
@@ -73,13 +73,13 @@ export class ProfileStore {
     if (typeof held === 'number') {
       const chunk = this.chunkOf(held)
       const at = held % CHUNK_BYTES
-      // In a tail of the log most rows come again as long as they were.
+      // In a tail of the log, most rows come again with the same length.
       if (entryBytes(chunk.bytes.readUInt32LE(at + 4)) === entryBytes(packed.length)) {
         chunk.bytes.writeUInt32LE(packed.length, at + 4)
         chunk.bytes.set(packed, at + HEADER_BYTES)
         return
       }
-      // Before the new one is appended, which may move what is in use.
+      // Before the new one is appended, which may move entries in use.
       this.delete(row)
     }
     this.held[row] = this.append(row, packed)
@@ -141,13 +141,13 @@ export class ProfileStore {
     return isText(bytes, userIdField(bytes, profileAt(held)), userId)
   }
 
-  /** Whether a packed profile has these bytes anywhere; of one that is not packed it is always said. */
+  /** Whether a packed profile contains these bytes anywhere; always true for one that is not packed. */
   mayMention(row: number, bytes: Buffer): boolean {
     const held = this.held[row]
     return typeof held !== 'number' || this.bytesAt(held).includes(bytes)
   }
 
-  /** Whether the record is of the user, or of the none, that the packed profile names. */
+  /** Whether the record belongs to the user that the packed profile names, or to no user if it names none. */
   isOfUserIn(row: number, packed: Buffer): boolean {
     const held = this.held[row]
     const field = userIdField(packed, 0)
@@ -178,7 +178,7 @@ export class ProfileStore {
     while (this.last < 0 || this.chunks[this.last]!.end + size > CHUNK_BYTES) {
       const full = this.last
       this.last = this.newChunk(CHUNK_BYTES)
-      // What was freed of it while it was being filled.
+      // For the entries that were freed while it was being filled.
       if (full >= 0) this.tidy(full)
     }
     return this.write(this.last, row, packed)
@@ -202,7 +202,7 @@ export class ProfileStore {
     return number
   }
 
-  /** The entry at a place is in use no more. */
+  /** Marks the entry at a place as unused. */
   private drop(place: number): void {
     const chunk = this.chunkOf(place)
     chunk.used -= entryBytes(chunk.bytes.readUInt32LE((place % CHUNK_BYTES) + 4))

@@ -5,12 +5,13 @@ import { FrameWriter, readFrame, type CommittedEvent } from './commitCodec.ts'
 import type { Partition } from './partition.ts'
 
 /**
- * Recovery: newest snapshot of each partition plus the commits after it, applied as data, never evaluated again.
+ * Recovery: the newest snapshot of each partition and the commits after it, applied as data and never evaluated
+ * again.
  *
- * A snapshot's bytes are a frame of one commit that holds every row of the partition.
+ * A snapshot's bytes are a frame of one commit with every row of the partition.
  */
 
-/** What is on disk does not fit together; the message names the part. */
+/** The files on disk do not fit together; the message names the part. */
 export class RecoveryError extends Error {
   override name = 'RecoveryError'
 }
@@ -18,15 +19,15 @@ export class RecoveryError extends Error {
 export interface Recovered {
   /** Frames read from the log. */
   readonly frames: number
-  /** The highest registry revision that a commit was made with (G10). */
+  /** The highest registry revision with which a commit was made (G10). */
   readonly revision: number
 }
 
 /**
- * Fills the partitions' tables and hands the index the events that it lacks.
+ * Fills the partitions' tables, and gives the index the events that it lacks.
  * @param now server time, epoch milliseconds
  * @param progress called after each frame with its position and that of the last
- * @throws {RecoveryError} when the log does not reach back to where a snapshot or the event index ends
+ * @throws {RecoveryError} if the log does not reach back to the end of a snapshot or of the event index
  */
 export function recover(
   partitions: readonly Partition[],
@@ -100,11 +101,11 @@ export function recover(
   return { frames, revision }
 }
 
-/** The partition's states as a snapshot; to be taken between batches. */
+/** The partition's states as a snapshot; must be taken between batches. */
 export function snapshotOf(partition: Partition, revision: number, now: number): Uint8Array {
   const writer = new FrameWriter()
   writer.begin(now)
-  // A commit without rows would be taken back, and with it the sequence: an empty partition still has one.
+  // A commit without rows would be removed, and the sequence with it; an empty partition still has one.
   writer.beginCommit(partition.number, partition.sequence, revision)
   partition.writeAll(writer)
   writer.sealCommit()

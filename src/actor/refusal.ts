@@ -8,12 +8,12 @@ import { ApiError } from '../runtime/errors.ts'
 export const RATE_LIMITED: unique symbol = Symbol('rate limited')
 /** The device has {@link MAX_RECORDS} records already; nothing was changed. */
 export const TOO_MANY_RECORDS: unique symbol = Symbol('too many records')
-/** The events of the update would be over {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
+/** The events of the update would exceed {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
 export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
 
 /**
- * The update makes so many events that writing what they say of their geofences takes long: that is to be written first. Nothing
- * was changed.
+ * The update makes so many events that writing their geofence texts takes long; that must be done first. Nothing was
+ * changed.
  */
 export class Unwritten {
   /** As they are in the index of the update's scope. */
@@ -24,18 +24,18 @@ export class Unwritten {
   }
 }
 
-/** What is told to whoever sent the update. */
+/** Refusals that the sender of the update is told. */
 type Refused = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS
 
 /** Why an update was not applied. */
 export type Refusal = Refused | Unmeasured | Unwritten
 
-/** Users of one device, whose records each of its updates walks over: more than share any real one. */
+/** Users of one device, whose records each of its updates goes through: more than any real device has. */
 export const MAX_RECORDS = 1000
 
 /**
- * Bound of one update's events together, in characters of their JSON. Each repeats the user's metadata, so one update
- * with much of it amid thousands of geofences would else be a frame that no log takes.
+ * The bound of one update's events together, in characters of their JSON. Each repeats the user's metadata, so one
+ * update with much metadata in thousands of geofences would otherwise be a frame that no log accepts.
  */
 export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 

@@ -9,12 +9,12 @@ export interface Removal {
   readonly recordId: string
 }
 
-/** Removes a user's record, and answers whether it was there. */
+/** Removes a user's record, and returns whether it existed. */
 export const REMOVAL: CommandKind<Removal, boolean> = {
   name: 'removal',
-  // It makes room.
+  // It frees room.
   isBounded: false,
-  // An update of the same batch is of a record that stays.
+  // An update of the same batch belongs to a record that stays.
   isBeforeUpdates: true,
   nowhere: false,
 
@@ -34,7 +34,7 @@ export const REMOVAL: CommandKind<Removal, boolean> = {
     const located = locateUserRecord(salt, recordId)
     if (located === undefined || located.partition !== number) return false
     const { row } = located
-    // The row may have been freed, and used again.
+    // The row may have been freed and used again.
     if (!table.exists(row) || table.scope(row) !== scope || table.peek(row).id !== recordId) return false
     removed.push({ scope, deviceId: table.peek(row).deviceId, recordId })
     table.remove(row, time)
@@ -42,6 +42,6 @@ export const REMOVAL: CommandKind<Removal, boolean> = {
     return true
   },
 
-  /** It was there when it was asked for the first time, or the gateway would not ask again. */
+  /** It existed at the first request, or the gateway would not repeat it. */
   repeat: async (apply) => (await apply()) || true,
 }

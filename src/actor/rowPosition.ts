@@ -2,13 +2,13 @@ import type { LivePosition } from './port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { DeviceTable } from './deviceTable.ts'
 
-/** A row of a device table as a position; one object is moved from row to row, and what nobody asks for is not read. */
+/** A row of a device table as a position. One object is moved from row to row, and only reads what is asked for. */
 export class RowPosition implements LivePosition {
   #table!: DeviceTable
   #row = 0
   #deviceId: string | undefined
 
-  /** @param deviceId where it is known */
+  /** @param deviceId if it is known */
   at(table: DeviceTable, row: number, deviceId?: string): this {
     this.#table = table
     this.#row = row

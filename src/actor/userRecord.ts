@@ -10,8 +10,8 @@ import { mapInSlices } from '../runtime/slices.ts'
 import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
 
 /**
- * The public JSON of a user, in two parts: the head, which seldom changes and is kept beside an active device, and
- * the tail, which every update changes. Written by hand, because it is the reply to every update.
+ * The public JSON of a user, in two parts: the head, which rarely changes and is kept for an active device, and the
+ * tail, which every update changes. Written by hand, because it is the reply to every update.
  */
 export function userParts(table: DeviceTable, row: number, head: string): UserParts {
   const flags = table.flags(row)
@@ -56,7 +56,10 @@ export function userHead(profile: Profile, scope: ScopeId, view: ScopeView, now:
   return headBefore(profile, scope) + geofences + headBehind(profile, view)
 }
 
-/** As {@link userHead}, in pieces and in turns with others: of a user in a crowd of geofences, which may take megabytes. */
+/**
+ * Like {@link userHead}, in pieces and in turns with others: for a user in a crowd of geofences, whose text may have
+ * megabytes.
+ */
 export async function userHeadPieces(
   profile: Profile,
   scope: ScopeId,
@@ -101,7 +104,7 @@ function headBehind(profile: Profile, view: ScopeView): string {
   return `,"beacons":${beacons},"segments":[],"topChains":[],"location":{"type":"Point","coordinates":[`
 }
 
-/** The server time from which a head made before would show what is hidden by then; Infinity: never. */
+/** The server time from which an earlier head would show something that must be hidden by then; Infinity: never. */
 export function headUntil(profile: Profile, view: ScopeView): number {
   let until = Infinity
   for (const { geofenceId } of profile.visits) {
@@ -112,7 +115,7 @@ export function headUntil(profile: Profile, view: ScopeView): number {
   return until
 }
 
-/** The geofences that the user is in and that still count, in the order of entry. */
+/** The geofences that contain the user and still count, in the order of entry. */
 export function currentGeofences(profile: Pick<Profile, 'visits' | 'userId'>, view: ScopeView, now: number) {
   const geofences = []
   for (const { geofenceId } of profile.visits) {
