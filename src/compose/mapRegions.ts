@@ -17,7 +17,7 @@ export interface OpenMapRegions {
   readonly check: ReadinessCheck
 }
 
-/** @throws {RegionsRefused} where the data folder's are of a later version, or damaged */
+/** @throws {MapRegionsRefused} where the data folder's are of a later version, or damaged */
 export function openMapRegions({
   options,
   logger,

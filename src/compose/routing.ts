@@ -43,7 +43,7 @@ export interface RoutingService {
   readonly sample: Service
 }
 
-/** @throws {RegionsRefused} where the data folder's regions are of a later version, or damaged */
+/** @throws {MapRegionsRefused} where the data folder's regions are of a later version, or damaged */
 export function openRoutingService(parts: {
   readonly options: Options
   readonly logger: Logger
