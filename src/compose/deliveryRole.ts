@@ -30,7 +30,7 @@ export async function openDelivery(
   let served: Served | undefined
   const holder: LeaseHolder = {
     async begin() {
-      // A webhook that it does not know begins where the events end.
+      // A webhook that it does not know begins at the end of the events.
       await shared.caughtUp()
       await webhooks.start()
       served = serveRoutes(webhookRoutes({ webhooks, outgoing, clock }), calls, webhooksSubject)

@@ -1,6 +1,6 @@
 /**
- * The distributed engine: a process with some of the roles, on NATS JetStream, which all processes share. Reads top to bottom as the
- * flow of the data. A part of the composition roots.
+ * The distributed engine: a process with some of the roles, on NATS JetStream, which all processes share. Reads top
+ * to bottom as the flow of the data. Part of the composition roots.
  *
  * | role | has | answers |
  * |---|---|---|
@@ -36,7 +36,7 @@ import { rolesOf } from './roles.ts'
 import { openRoutingService } from './routing.ts'
 import { watchTile38 } from './tile38.ts'
 
-/** Starts the process, which waits for its servers; it ends by a signal. */
+/** Starts the process, which waits for its servers; a signal ends it. */
 export async function runDistributed(options: Options, logger: Logger): Promise<void> {
   const isIn = rolesOf(options)
   const release = takeFolder(options.data)
@@ -102,12 +102,12 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   await lifecycle.start()
 }
 
-/** Answers probes while the servers are waited for, and 503 to everybody else. */
+/** Answers probes while waiting for the servers, and 503 to all other requests. */
 async function openWaitingRoom(options: Options, metrics: Metrics) {
   const check = { name: 'NATS', check: () => ({ ok: false, detail: 'waiting for the servers' }) }
   const server = createServer({
     routes: healthRoutes([check], metrics, options.metricsToken),
-    // Who would take 404 for an answer would not send it again.
+    // A client that got 404 would not send it again.
     elsewhere: new ApiError(503, 'The server is starting. Try again.', { retryAfter: 1 }),
     authenticate: () => undefined,
     trustedProxies: [],
@@ -117,7 +117,9 @@ async function openWaitingRoom(options: Options, metrics: Metrics) {
   return { port: Number(new URL(url).port), close: () => server.close() }
 }
 
-/** Snapshots and the retention of users where partitions are, retention of events where an index is. */
+/**
+ * Snapshots and the retention of users in processes with partitions, retention of events in processes with an index.
+ */
 function housekeeping(
   { options, logger }: DistributedParts,
   events: EventIndex | undefined,
@@ -127,7 +129,7 @@ function housekeeping(
     ...options,
     hosts: () => owners?.hosts ?? [],
     events,
-    // Partitions wait for their own when they are given away.
+    // Partitions wait for their own snapshots when they are given away.
     checkpointer: { tick: () => owners?.checkpoint(), stop: () => Promise.resolve() },
     clock,
     logger,

@@ -1,4 +1,4 @@
-/** What all roles of the distributed engine stand on. A part of the composition roots. */
+/** The common basis of all roles of the distributed engine. Part of the composition roots. */
 import { Senders } from '../wire/senders.ts'
 import { failureFields } from '../runtime/errors.ts'
 import { randomBytes } from 'node:crypto'
@@ -33,14 +33,14 @@ import { onlyRole, type Role } from './roles.ts'
 import { geofencesOf, openSharedTile38 } from './tile38.ts'
 
 const DAY_MS = 86_400_000
-/** A process that does what one does at a time, and has said nothing for so long, is gone. */
+/** A lease holder that has been silent for this long is gone. */
 const LEASE_TTL_MS = 6000
 
-/** What all roles stand on. */
+/** The common basis of all roles. */
 export interface DistributedParts {
   readonly options: Options
   readonly logger: Logger
-  /** This run of the process; no other has the same. */
+  /** Identifies this run of the process. */
   readonly id: string
   readonly nats: NatsLink
   readonly streams: OpenStreams
@@ -51,17 +51,17 @@ export interface DistributedParts {
   /** Of all roles of this process. */
   readonly senders: Senders
   readonly metrics: Metrics
-  /** Undefined where no Tile38 is set, and where the roles have nothing to do with it. */
+  /** Undefined if no Tile38 is set, or the roles do not need it. */
   readonly tile38: Awaited<ReturnType<typeof openSharedTile38>>
-  /** Told of what is tried again. */
+  /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
-  /** Ends the process: a part can no longer do its work. */
+  /** Ends the process, because a part can no longer work. */
   readonly fatal: (error: Error) => void
 }
 
 /**
- * Waits for the servers, and for what is to be there, and brings the registry up to date. Who has partitions makes what is not there
- * yet: the others may be allowed no more than they do (config/nats/users.conf).
+ * Waits for the servers and for the streams and buckets, and brings the registry up to date. Processes with
+ * partitions create what is missing; the others may not have the permission (config/nats/users.conf).
  */
 export async function openDistributedParts(
   options: Options,
@@ -133,7 +133,7 @@ export async function openDistributedParts(
   }
 }
 
-/** Connects, as long as it takes, and says in the log what happens to the connection. */
+/** Connects, however long it takes, and logs what happens to the connection. */
 async function openNats(way: NodeConnectionOptions, logger: Logger): Promise<NatsLink> {
   const { tell } = new Troubles(clock, ({ message: reason }) =>
     logger.warn({ reason }, 'cannot connect to NATS; retrying'),
@@ -162,7 +162,7 @@ export interface RoleParts {
   readonly checks: readonly ReadinessCheck[]
 }
 
-/** Waits for the servers, and for the lease from then on: one of all processes has it at a time. */
+/** Waits for the servers, and from then on for the lease, which one of all processes has at a time. */
 export function openLease(
   { id, nats, troubled }: DistributedParts,
   name: string,
@@ -173,7 +173,7 @@ export function openLease(
   return persistently(() => Lease.open(options, holder), troubled)
 }
 
-/** A service of which one of all processes does the work at a time, of those that are able to. */
+/** A service that runs in one of all able processes at a time. */
 export function leased(
   ground: DistributedParts,
   name: string,

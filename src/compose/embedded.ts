@@ -1,5 +1,5 @@
 /**
- * The embedded engine: one process, all of whose parts are in it. Reads top to bottom as the flow of the data. A part of the
+ * The embedded engine: one process with all parts. Reads from top to bottom as the flow of the data. Part of the
  * composition roots.
  */
 import { Senders } from '../wire/senders.ts'
@@ -52,18 +52,18 @@ import { MeasuringPool } from '../spatial/measuringPool.ts'
 import { encodeEvent } from '../stream/protobufCodec.ts'
 import { geofencesOf, openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
-/** The event index is copied at 60 MB a second at most: the disk is the commit log's. */
+/** The event index is copied with at most 60 MB a second, because the commit log needs the disk. */
 const BACKUP_PAUSE_MILLISECONDS = 4
 
-/** Starts the process; it ends by a signal. */
+/** Starts the process; a signal ends it. */
 export async function runEmbedded(options: Options, logger: Logger): Promise<void> {
-  /** What is not on the disk must not be answered: a part that can no longer write ends the process. */
+  /** Nothing may be answered that is not on the disk, so a part that can no longer write ends the process. */
   const fatal = (error: Error) => {
     logger.fatal({ err: error }, 'fatal error; everything that was acknowledged is on disk')
     process.exit(1)
   }
 
-  // Durable state, from the lock inwards.
+  // Durable state, beginning with the lock.
   const store = openStore(options.data, options)
   closeDataFolder(options.data, logger)
   const salt = storeSalt(store.storeId)
@@ -82,7 +82,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     onProgress: progressLog(logger, clock, 'reading geofences'),
     onSweepFailure: (err) => logger.error(failureFields(err), 'the registry cannot be written; retrying'),
   })
-  // However the process ends: a write-ahead log left by a refused start would be played into a restored registry.
+  // However the process ends: a write-ahead log that a refused start left would be applied to a restored registry.
   process.once('exit', () => registry.close())
   const log = openCommitLog({ store, ...options, failed: fatal })
   const snapshots = openSnapshots(options.data, store.storeId, (file, reason) =>
@@ -94,7 +94,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     upgrading: progressLog(logger, clock, 'bringing the event index up to date'),
   })
 
-  // The device actors, as they were when the last frame became durable.
+  // The device actors, in the state of the last durable frame.
   const updatesPerSecond = options.limits['POST /v1/track']
   const partitions = Array.from(
     { length: store.partitions },
@@ -127,7 +127,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     options.snapshotBytes,
   )
 
-  // Where events go by themselves.
+  // Outgoing events.
   const outgoing = new Outgoing(options.webhookPrivateAddresses)
   const webhooks = openWebhooks({
     options,
@@ -142,7 +142,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   })
   const nats = await openNats(options, feed, logger)
 
-  // What users face. Positions are told to Tile38 too; what is asked here is answered here.
+  // What users see. Positions also go to Tile38; questions are answered here.
   const metrics = new Metrics()
   const roads = openRoutingService({ options, logger, metrics, registry })
   const positions = new HostPositions(host)
@@ -164,7 +164,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     checks: [
       { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
       roomIn(mailbox),
-      // Ready without it: nobody waits for NATS.
+      // Ready without it: nothing waits for NATS.
       ...(nats ? [{ name: nats.name, check: () => ({ ok: true, detail: nats.status.detail }) }] : []),
       ...watchTile38(tile38, metrics),
     ],
@@ -241,7 +241,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   await lifecycle.start()
 }
 
-/** The bridge, where one is asked for. Its client, 45 ms and 15 MB, is loaded only then. */
+/** The bridge, if it is configured. Its client, which takes 45 ms and 15 MB, is only loaded then. */
 async function openNats(options: Options, feed: EventFeed, logger: Logger): Promise<NatsBridge | undefined> {
   if (options.natsUrl.length === 0) return undefined
   const { natsConnectionOptions } = await import('../cluster/nats/natsConnection.ts')

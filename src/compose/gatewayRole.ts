@@ -1,4 +1,4 @@
-/** The role `gateway` of the distributed engine: the whole API, by asking owners. A part of the composition roots. */
+/** The role `gateway` of the distributed engine: the whole API, by asking owners. Part of the composition roots. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { webhookRoutes, type WebhookRouteParts } from '../delivery/webhookRoutes.ts'
@@ -19,7 +19,10 @@ import { openPublicApi, roomIn, type PublicApi } from './publicApi.ts'
 import { type DistributedParts, groundChecks } from './distributedParts.ts'
 import type { RoutingService } from './routing.ts'
 
-/** The events of all processes, in an index of this one: named by the store, since it is a copy of that store's stream. */
+/**
+ * The events of all processes, in this process's index. It is named after the store, because it is a copy of that
+ * store's stream.
+ */
 export async function openEvents({
   options,
   logger,
@@ -62,7 +65,7 @@ export function openGateway({ options, id, salt, calls, registry, metrics, troub
   return { gateway, mailbox }
 }
 
-/** The whole API. Webhooks are managed by the process that delivers to them. */
+/** The whole API. The process that delivers webhooks manages them. */
 export function openGatewayFront(
   ground: DistributedParts,
   { shared, feed, checks }: Events,

@@ -1,4 +1,7 @@
-/** The regions of this process's data folder, and the sample that comes by itself. A part of the composition roots. */
+/**
+ * The map regions of this process's data folder, and the sample that is built automatically. Part of the composition
+ * roots.
+ */
 import type { Options } from '../../config/options.ts'
 import { readManifest, mapRegionsFolder, wantsSample } from '../geo/extract/mapRegionFiles.ts'
 import { MapRegionStore } from '../geo/extract/mapRegionStore.ts'
@@ -12,12 +15,12 @@ import type { Logger } from '../runtime/logger.ts'
 
 export interface OpenMapRegions {
   readonly regions: MapRegionStore
-  /** To be started when the server listens: tracking does not wait for it. */
+  /** Started when the server listens, because tracking does not wait for it. */
   readonly sample: Service
   readonly check: ReadinessCheck
 }
 
-/** @throws {MapRegionsRefused} where the data folder's are of a later version, or damaged */
+/** @throws {MapRegionsRefused} if those of the data folder are of a later version or damaged */
 export function openMapRegions({
   options,
   logger,

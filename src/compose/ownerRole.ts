@@ -1,4 +1,4 @@
-/** The role `actors` of the distributed engine: partitions by ownership. A part of the composition roots. */
+/** The role `actors` of the distributed engine: partitions by ownership. Part of the composition roots. */
 import { randomBytes } from 'node:crypto'
 import { eventsOfFrame } from '../actor/frameEvents.ts'
 import type { ActorHost } from '../actor/host.ts'
@@ -24,9 +24,9 @@ import { type DistributedParts, openLease } from './distributedParts.ts'
 import { scopesOf } from './tile38.ts'
 
 const MIB = 1024 * 1024
-/** A host that has said nothing for so long is gone; others have its partitions before gateways give up (10 s). */
+/** A host that has been silent for this long is gone; others have its partitions before gateways give up (10 s). */
 const HOST_TTL_MS = 4000
-/** Of committed events that wait to be published; beyond it commits wait. */
+/** Of committed events that wait to be published; beyond it, commits wait. */
 const BACKLOG_BYTES = 64 * MIB
 
 /** The partitions that this process owns. */
@@ -121,7 +121,7 @@ export async function openOwners(ground: DistributedParts) {
         })
       ownership = await persistently(joined, troubled)
     },
-    /** Partitions first: who asks about a partition is answered until another host has it. */
+    /** Partitions first: questions about a partition are answered until another host has it. */
     async stop() {
       await ownership?.leave()
       await server.stop()
@@ -146,7 +146,7 @@ export async function openOwners(ground: DistributedParts) {
   }
 }
 
-/** Where the devices of each partition are, for two observers; the same object for as long as the partition is here. */
+/** The positions of the devices of each partition, for two observers; the same object while the partition is here. */
 function copiedPositions(hosts: () => readonly ActorHost[]) {
   const known = new WeakMap<ActorHost, CopiedPositions>()
   return () =>
@@ -157,13 +157,13 @@ function copiedPositions(hosts: () => readonly ActorHost[]) {
     })
 }
 
-/** The same for one: who does not watch costs nothing. */
+/** The same for one observer, at no cost while nobody watches. */
 function plainPositions(hosts: () => readonly ActorHost[]) {
   return () =>
     hosts().map((host) => ({ number: host.partitions[0]!.number, positions: new HostPositions(host) }))
 }
 
-/** Of what the process may have, for one partition. */
+/** A partition's share of the process's bound. */
 function shareOf(bytes: number, partitions: number): number {
   return Math.max(MIB, Math.floor(bytes / partitions))
 }

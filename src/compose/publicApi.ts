@@ -1,4 +1,7 @@
-/** What users face, whichever engine is behind it: the HTTP API, streams, and what operators look at. A part of the composition roots. */
+/**
+ * What users see, whichever engine is behind it: the HTTP API, streams, and what operators look at. Part of the
+ * composition roots.
+ */
 import type { Senders } from '../wire/senders.ts'
 import { OPTIONS, type Options } from '../../config/options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -65,7 +68,7 @@ export interface PublicApiParts {
   readonly events: EventQueries
   readonly feed: EventFeed
   readonly positions: Positions
-  /** Seals places in the log, for clients that come back. */
+  /** Seals offsets in the log, for clients that resume. */
   readonly secret: string
   /** Management of webhooks. */
   readonly webhooks: readonly Route[]
@@ -81,7 +84,7 @@ export interface PublicApi {
   readonly streamServer: StreamServer
 }
 
-/** The API with all that it has, not listening yet. */
+/** The complete API, not listening yet. */
 export function openPublicApi(parts: PublicApiParts): PublicApi {
   const {
     options,
@@ -168,7 +171,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
   return { server, keyWatch, eventStreams, streamServer }
 }
 
-/** One key may take half of all, and one connection a sixty-fourth. */
+/** One key may use half of it, and one connection a sixty-fourth. */
 function boundsOf(all: number): KeyedLimits {
   return { connection: Math.floor(all / 64), key: Math.floor(all / 2), all }
 }
@@ -184,7 +187,7 @@ export function openWebhooks(parts: {
   readonly feed: EventFeed
   readonly users: Users
   readonly outgoing: Outgoing
-  /** Told where the deliveries can no longer be written. */
+  /** Called if the deliveries can no longer be written. */
   readonly failed: (error: Error) => void
 }): Webhooks {
   const { options, logger, file, registry, events, feed, users, outgoing, failed } = parts
@@ -218,7 +221,7 @@ export function roomIn(mailbox: ByteBound): ReadinessCheck {
   }
 }
 
-/** How many connections there may be, which the limit of open files may make fewer than are wanted. */
+/** The number of connections that are possible; the limit of open files may be lower than the setting. */
 function roomFor(options: Options, logger: Logger): number {
   const fileLimit = openFileLimit()
   const maxConnections = connectionRoom(options.maxConnections, fileLimit)
@@ -231,9 +234,9 @@ function roomFor(options: Options, logger: Logger): number {
 }
 
 /**
- * Listens where the settings say.
+ * Listens as configured.
  * @returns the URL
- * @throws Error where it cannot
+ * @throws Error if it cannot
  */
 export async function listen(server: Server, { host, port: wanted }: Options): Promise<string> {
   const port = await server.listen(host, wanted).catch(async (cause: Error) => {
@@ -243,8 +246,8 @@ export async function listen(server: Server, { host, port: wanted }: Options): P
 }
 
 /**
- * Makes the first project, where there is none, and shows its keys; else says where the reference and the keys are. Not before
- * the port is ours: the keys of a start that fails would be lost.
+ * Creates the first project if there is none, and shows its keys; otherwise says where the reference and the keys
+ * are. Not before the port is open, because the keys of a failed start would be lost.
  */
 export async function welcome(
   registry: Registry,

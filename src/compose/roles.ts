@@ -1,9 +1,9 @@
-/** Which roles the settings give the process. A part of the composition roots. */
+/** The roles that the settings give the process. Part of the composition roots. */
 import { OptionError, ROLES, type Options } from '../../config/options.ts'
 
 export type Role = (typeof ROLES)[number]
 
-/** @throws {OptionError} for settings that the engine cannot do with */
+/** @throws {OptionError} for settings that do not fit the engine */
 export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: Role) => boolean {
   if (natsUrl.length === 0)
     throw new OptionError(
@@ -13,7 +13,7 @@ export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: Role) =
   return (role) => roles.includes('all') || roles.includes(role)
 }
 
-/** The role of a process that has no other. */
+/** The role of a process with only one. */
 export function onlyRole(isIn: (role: Role) => boolean): Role | undefined {
   const roles = ROLES.filter(isIn)
   return roles.length === 1 ? roles[0] : undefined

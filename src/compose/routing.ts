@@ -1,4 +1,4 @@
-/** Road networks, and what this server makes of them. A part of the composition roots. */
+/** Road networks, and what this server uses them for. Part of the composition roots. */
 import { failureFields } from '../runtime/errors.ts'
 import { availableParallelism } from 'node:os'
 import type { Options } from '../../config/options.ts'
@@ -26,24 +26,24 @@ import type { Logger } from '../runtime/logger.ts'
 import { Troubles } from '../runtime/troubles.ts'
 import type { TravelTimes } from '../users/travelSearch.ts'
 
-/** A remote network changes without a word. */
+/** A remote network may change without notice. */
 const REMOTE_ANSWER_MILLISECONDS = 300_000
 
 export interface RoutingService {
   readonly routes: readonly Route[]
   readonly times: TravelTimes
   readonly checks: readonly ReadinessCheck[]
-  /** Up before users face the server. */
+  /** Started before the server accepts requests. */
   readonly services: readonly Service[]
   /** Whether there is a road network now. */
   readonly areThere: () => boolean
-  /** Of all processes that share a registry one at a time, that has roads. */
+  /** Runs in one of the processes that share a registry and have roads, at a time. */
   readonly isochrones: IsochroneWorker
-  /** To be started when the server listens: tracking does not wait for it. */
+  /** Started when the server listens, because tracking does not wait for it. */
   readonly sample: Service
 }
 
-/** @throws {MapRegionsRefused} where the data folder's regions are of a later version, or damaged */
+/** @throws {MapRegionsRefused} if the data folder's map regions are of a later version or damaged */
 export function openRoutingService(parts: {
   readonly options: Options
   readonly logger: Logger
@@ -80,7 +80,7 @@ interface Routing {
   readonly service: Service
 }
 
-/** The road network of the server that the settings name; without one, a process of ours for each region that is asked. */
+/** The road network of the configured server; without one, a child process for each region in use. */
 function openRouting(parts: {
   readonly options: Options
   readonly logger: Logger

@@ -1,4 +1,4 @@
-/** Tile38 beside either engine, where it is asked for. A part of the composition roots. */
+/** Tile38 beside either engine, if it is configured. Part of the composition roots. */
 import type { Options } from '../../config/options.ts'
 import type { Lease, LeaseHolder } from '../cluster/ownership/jetStreamLease.ts'
 import { scopeId, type ScopeId } from '../model/scope.ts'
@@ -12,8 +12,8 @@ import type { Tile38Copies } from '../tile38/tile38Copies.ts'
 import type { GeofenceSource } from '../tile38/tile38Geofences.ts'
 
 /**
- * Undefined where no Tile38 is set. Its client is loaded only then.
- * @param process this run of the process; no other has the same
+ * Undefined if no Tile38 is set. Its client is only loaded if one is.
+ * @param process identifies this run of the process
  * @param writer the process that writes the geofences, as far as it is known
  */
 export async function openTile38(
@@ -28,8 +28,8 @@ export async function openTile38(
 }
 
 /**
- * The same for one of many processes, of which one writes the geofences: the holder of a lease.
- * @returns `writing`: takes part in that
+ * The same for one of several processes, of which the holder of a lease writes the geofences.
+ * @returns `writing`: competes for the lease
  */
 export async function openSharedTile38(
   options: Options,
@@ -53,14 +53,14 @@ export async function openSharedTile38(
   return { copies, writing }
 }
 
-/** What a probe and an operator see of it. The process is ready without it: what it does then, the detail says. */
+/** What probes and operators see of it. The process is ready without it; the detail says what it does then. */
 export function watchTile38(tile38: Tile38Copies | undefined, metrics: Metrics): ReadinessCheck[] {
   if (tile38 === undefined) return []
   registerTile38Metrics(metrics, tile38)
   return [{ name: tile38.name, check: () => ({ ok: true, detail: tile38.status.detail }) }]
 }
 
-/** The registry, as far as Tile38 is to have it. */
+/** The part of the registry that Tile38 gets. */
 export function geofencesOf(registry: Registry): GeofenceSource {
   return {
     get revision() {
@@ -70,7 +70,7 @@ export function geofencesOf(registry: Registry): GeofenceSource {
   }
 }
 
-/** The scopes that devices may be in. */
+/** The scopes that may have devices. */
 export function scopesOf(registry: Registry): ScopeId[] {
   return registry.keys.projects().flatMap(({ id }) => [scopeId(id, false), scopeId(id, true)])
 }

@@ -10,23 +10,23 @@ import type { NatsOffset } from './natsOffset.ts'
 import { BATCH_MESSAGES, NatsStream, type NatsMessage } from './natsStream.ts'
 import { addressOf, subjectOf } from '../model/eventSubject.ts'
 
-/** Bytes of one batch, about; all that is held of the backlog besides one stretch of the feed. */
+/** Approximate bytes of one batch; apart from one stretch of the feed, nothing else of the backlog is in memory. */
 const BATCH_BYTES = 2 * 1024 * 1024
-/** For the headers of a message, and what is not known of a stream's settings. */
+/** For the headers of a message, and for stream settings that are not known. */
 const HEADER_BYTES = 1024
 const PAUSES: RetryPauses = { firstMs: 250, lastMs: 10_000, isSpread: true }
-/** A stop waits this long for the batch under way; whether it was stored, the next start sees. */
+/** A stop waits this long for the current batch. The next start finds out whether it was stored. */
 const STOP_MS = 5000
 
-/** What of the bridge an operator sees. */
+/** The state of the bridge for operators. */
 export interface BridgeStatus {
-  /** Connected, and the stream found fit. */
+  /** Connected, and the stream is suitable. */
   readonly connected: boolean
-  /** Events that the stream does not have yet. */
+  /** Events that are not in the stream yet. */
   readonly lag: number
-  /** Events that the stream has taken since the start of the process. */
+  /** Events that the stream has accepted since the start of the process. */
   readonly published: number
-  /** Events that were left out since the start of the process, as larger than the server allows. */
+  /** Events that were left out since the start of the process because they exceed the server's limit. */
   readonly omitted: number
   /** In words. */
   readonly detail: string
@@ -35,19 +35,22 @@ export interface BridgeStatus {
 /**
  * Publishes every event of every scope to the JetStream stream `EVENTS`, in the order of the log.
  *
- * The naive way publishes each event, and notes the last offset that was acknowledged. Pipelined, as it must be to be fast,
- * it loses the order when one in the middle is refused or lost and those behind it are not; and after `kill -9` it repeats
- * what was stored and not noted, which the server's window of duplicates (two minutes) does not cover for long.
+ * The obvious way publishes each event, and records the last acknowledged offset. To be fast it must be pipelined,
+ * and then it loses the order when one event is refused or lost and later ones are not. After `kill -9` it repeats
+ * events that were stored but not recorded, and the server's duplicate window (two minutes) does not cover that for
+ * long.
  *
- * So: batches that are stored whole or not at all, one at a time, each fenced by the sequence that it must follow. The
- * stream is then always the beginning of the log, and its last message says where to go on: nothing that is noted here
- * can be out of step with it. What is noted counts where the stream has lost that message: expired, consumed, purged.
+ * So: batches that are stored whole or not at all, one at a time, each fenced by the sequence that it must follow.
+ * The stream is then always the beginning of the log, and its last message says where to go on: nothing that is noted
+ * here can be out of step with it. What is noted counts where the stream has lost that message: expired, consumed,
+ * purged.
  *
- * Owns: the cursor and the connection. Does not own: what happened (the feed), what subscribers have seen (JetStream).
+ * Owns: the cursor and the connection. Does not own: what happened (the feed), what subscribers have seen
+ * (JetStream).
  *
  * Invariants
- * - BRIDGE-1: What the stream holds of an event log is in the order of the log, without a gap, and each event once (G2,
- *   G3).
+ * - BRIDGE-1: What the stream holds of an event log is in the order of the log, without a gap, and each event once
+ *   (G2, G3).
  * - BRIDGE-2: NATS being slow or gone costs nothing elsewhere: the backlog is the event log.
  */
 export class NatsBridge {
@@ -65,7 +68,7 @@ export class NatsBridge {
   #omitted = 0
 
   /**
-   * @param parts.connection where the servers are, and who we are
+   * @param parts.connection the servers and our credentials
    * @param parts.encode an event's record as the data of its message
    */
   constructor(parts: {
@@ -88,7 +91,7 @@ export class NatsBridge {
 
   get status(): BridgeStatus {
     const lag = this.#feed.lastOffset - this.#offset.value
-    // Anybody may ask for it: where the servers are is for the log.
+    // Anybody may read this state. The servers' addresses are only in the log.
     const where = this.#server === undefined ? 'not connected; the log says why' : 'connected'
     return {
       connected: this.#server !== undefined,
@@ -99,7 +102,7 @@ export class NatsBridge {
     }
   }
 
-  /** Notes where the log ends, if this is the first start, and begins; connecting goes on in the background. */
+  /** Records the end of the log at the first start, and begins. Connecting continues in the background. */
   async start(): Promise<void> {
     if (this.#offset.value > this.#feed.lastOffset) {
       const { value } = this.#offset
@@ -127,7 +130,7 @@ export class NatsBridge {
     return keepRunning((worked) => this.#session(signal, worked), { pauses: PAUSES, signal, failed })
   }
 
-  /** One connection, to its end; throws what ended it. */
+  /** One connection until its end; throws the reason. */
   async #session(stopped: AbortSignal, worked: () => void): Promise<void> {
     const stream = await NatsStream.open(this.#connection)
     try {
@@ -153,8 +156,9 @@ export class NatsBridge {
   }
 
   /**
-   * The offset behind which the stream has nothing. Its last message tells; where that is gone, or is not of this log,
-   * the noted offset does, unless one of the messages before it is further: then the process ended before it noted it.
+   * The offset after which the stream has no events. Its last message tells it. If that is gone, or does not belong
+   * to this log, the recorded offset counts, unless one of the messages before it is further: then the process ended
+   * before it recorded it.
    */
   async #resumeAt(stream: NatsStream): Promise<number> {
     const noted = this.#offset.value
@@ -179,7 +183,10 @@ export class NatsBridge {
     return address && this.#feed.offsetOf(address.scope, id)
   }
 
-  /** Cuts by bytes; leaves out, and says so, what no server would take: it would hold up all others for ever. */
+  /**
+   * Cuts by bytes. Leaves out, and reports, events that no server would accept, because they would block all others
+   * for ever.
+   */
   *#batches(events: readonly LoggedEvent[], maxBytes: number): Generator<NatsMessage[]> {
     let batch: NatsMessage[] = []
     let bytes = 0

@@ -4,7 +4,7 @@ import { open, rename } from 'node:fs/promises'
 /** Milliseconds between two writes of the file. */
 const SAVE_MS = 1000
 
-/** The file is not what this program wrote. */
+/** The file was not written by this program, or is damaged. */
 export class OffsetDamaged extends Error {
   override readonly name = 'OffsetDamaged'
 }
@@ -12,8 +12,8 @@ export class OffsetDamaged extends Error {
 /**
  * The offset in the event log up to which NATS has acknowledged, in a small file of the data folder.
  *
- * It lags by a second: the stream itself tells more exactly how far it is (see `natsBridge.ts`). It counts where the
- * stream is empty, because its events have expired or were taken.
+ * It lags by a second, and the stream itself is more exact (see `natsBridge.ts`). It is used if the stream is empty
+ * because its events have expired or were consumed.
  */
 export class NatsOffset {
   readonly #file: string
@@ -25,8 +25,8 @@ export class NatsOffset {
 
   /**
    * Reads the file.
-   * @param first what counts where there is no file: the end of the log at the first start with a bridge
-   * @param failed told when the file cannot be written; it is tried again with the next offset
+   * @param first used if there is no file: the end of the log at the first start with a bridge
+   * @param failed called if the file cannot be written; the next offset tries again
    * @throws {@link OffsetDamaged}
    */
   constructor(file: string, first: number, failed: (error: Error) => void) {
@@ -40,13 +40,13 @@ export class NatsOffset {
     return this.#offset
   }
 
-  /** Notes an offset; on the disk within a second, or by {@link save}. */
+  /** Stores an offset; on the disk within a second, or by {@link save}. */
   set(offset: number): void {
     this.#offset = offset
     this.#timer ??= setTimeout(() => void this.save(), SAVE_MS)
   }
 
-  /** Resolves once the offset is on the disk, or could not be brought there. */
+  /** Resolves once the offset is on the disk, or could not be written. */
   save(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -84,7 +84,7 @@ function readOffset(file: string): number | undefined {
   return found.place as number
 }
 
-/** After a crash the file holds the old text or the new one, whole. */
+/** After a crash, the file has either the old text or the new one. */
 async function replaceFile(file: string, text: string): Promise<void> {
   const handle = await open(`${file}.tmp`, 'w', 0o600)
   try {

@@ -7,38 +7,38 @@ import { EVERY_SUBJECT } from '../model/eventSubject.ts'
 
 const STREAM = 'EVENTS'
 
-/** Messages of one atomic batch: what servers allow by default. */
+/** Messages of one atomic batch: the servers' default limit. */
 export const BATCH_MESSAGES = 1000
 
-/** For an answer of the server: a batch is flushed to its disk before. */
+/** For an answer of the server, which flushes a batch to its disk first. */
 const ANSWER_MS = 10_000
 
 const NANOSECONDS = 1e6
 const DAY_MS = 86_400_000
 
-/** How the stream is made where there is none. Whoever wants another makes it before, or edits it. */
+/** Settings of a stream that we create. To use others, create the stream before, or edit it. */
 const NEW_STREAM = {
   name: STREAM,
   description: 'Events of Ringfence, in the order of the event log',
   subjects: [EVERY_SUBJECT],
-  // The archive is the event log; this is the hand-over.
+  // The archive is the event log; this stream only hands events over.
   max_age: 7 * DAY_MS * NANOSECONDS,
   duplicate_window: 2 * 60_000 * NANOSECONDS,
   allow_atomic: true,
   allow_direct: true,
 } as const satisfies Partial<StreamConfig>
 
-/** There is no connection to one of the servers, it has ended, or its server has no JetStream for us. */
+/** No server can be connected to, the connection has ended, or its server has no JetStream for us. */
 export class NatsUnreachable extends Error {
   override readonly name = 'NatsUnreachable'
 }
 
-/** The stream is there but cannot be appended to as it must be; its owner has to edit it. */
+/** The stream exists but cannot be appended to as required; its owner must edit it. */
 export class StreamUnfit extends Error {
   override readonly name = 'StreamUnfit'
 }
 
-/** The server did not take the messages, or did not say that it did. */
+/** The server did not accept the messages, or did not confirm them. */
 export class PublishRefused extends Error {
   override readonly name = 'PublishRefused'
 }
@@ -50,20 +50,20 @@ export interface NatsMessage {
   readonly data: Uint8Array
 }
 
-/** A message as the stream keeps it. */
+/** A message as stored in the stream. */
 export interface StoredMessage {
   readonly subject: string
   readonly id: string
 }
 
 /**
- * The stream `EVENTS` as one writer sees it over one connection, from connecting to the first failure: then it is closed and
- * another is opened. The client library could reconnect by itself; but what was under way then is lost without a
- * word, and what comes after it would be stored in its stead.
+ * The stream `EVENTS` as one writer sees it over one connection, from connecting to the first failure: then it is
+ * closed and another is opened. The client library could reconnect by itself, but messages in flight would be lost
+ * silently, and later ones would be stored in their place.
  *
  * Invariants
- * - NATS-STREAM-1: A batch is stored whole or not at all, in its order, directly after what this writer knows to be the
- *   end.
+ * - NATS-STREAM-1: A batch is stored whole or not at all, in its order, directly after what this writer knows to be
+ *   the end.
  * - NATS-STREAM-2: The next batch is sent only once the one before is known to be stored.
  */
 export class NatsStream {
@@ -84,8 +84,8 @@ export class NatsStream {
   }
 
   /**
-   * Connects, and makes the stream where there is none.
-   * @param options where the servers are, and who we are
+   * Connects, and creates the stream if it does not exist.
+   * @param options the servers and our credentials
    * @throws NatsUnreachable, StreamUnfit
    */
   static async open(options: NodeConnectionOptions): Promise<NatsStream> {
@@ -129,12 +129,12 @@ export class NatsStream {
     return this.#connection.info!.max_payload
   }
 
-  /** Whether the last message that the stream was given is still there. */
+  /** The stream's last message; undefined if it is no longer there. */
   async lastMessage(): Promise<StoredMessage | undefined> {
     return this.#lastSequence === 0 ? undefined : this.#messageAt(this.#lastSequence)
   }
 
-  /** What is there of the last messages, newest first. */
+  /** Those of the last messages that are still there, newest first. */
   async *newest(count: number): AsyncGenerator<StoredMessage> {
     const lowest = Math.max(this.#firstSequence, this.#lastSequence - count + 1, 1)
     for (let sequence = this.#lastSequence; sequence >= lowest; sequence--) {
@@ -145,7 +145,7 @@ export class NatsStream {
 
   /**
    * Appends one to {@link BATCH_MESSAGES} messages; resolves once they are stored.
-   * @throws {PublishRefused} whether they are stored is then for the next connection to see
+   * @throws {PublishRefused} the next connection must then find out whether they are stored
    */
   async append(messages: readonly NatsMessage[]): Promise<void> {
     const connection = this.#connection
@@ -191,7 +191,7 @@ export class NatsStream {
   }
 }
 
-/** Why the stream cannot be used; the sentence goes on after its name. */
+/** Why the stream cannot be used; the text continues a sentence that begins with its name. */
 function problemOf(config: StreamConfig): string | undefined {
   if (!config.subjects?.includes(EVERY_SUBJECT)) return `must have the subject ${EVERY_SUBJECT}`
   if (config.allow_atomic !== true) return 'must allow atomic batches (allow_atomic; NATS 2.12 or newer)'

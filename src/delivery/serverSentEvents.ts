@@ -12,16 +12,16 @@ import type { Credentials } from '../http/credentials.ts'
 import { notFound } from '../runtime/errors.ts'
 import type { KeyedBound } from '../runtime/keyedBound.ts'
 
-/** A reader that has left that much unread gets no more until it has read all. */
+/** A reader that left this much unread gets nothing more until it has read everything. */
 const MAX_UNREAD_BYTES = 64 * 1024
-/** What a reader takes in memory beside its filter, about: what waits for it included, which others mostly share. */
+/** Approximate memory of a reader besides its filter, including waiting events, most of which readers share. */
 const READER_BYTES = 8 * 1024
-/** A comment that often tells proxies, and us, that the other side is still there. */
+/** A comment at this interval tells proxies, and us, that the other side is still there. */
 const HEARTBEAT_MS = 15_000
 
 const List = (what: string) => Type.Optional(Text(4096, `Comma-separated; only events ${what}.`))
 
-/** Nothing else, since a mistyped filter would mean all events. */
+/** No other parameters, because a mistyped filter would mean all events. */
 const Query = Type.Object(
   {
     types: List('of these types'),
@@ -40,11 +40,12 @@ const Query = Type.Object(
 )
 
 /**
- * Events as they happen, as server-sent events (the HTML standard, section 9.2). Each reader is an offset in the event log, as
- * those of streams are: slow ones read on from disk, and one that comes back with Last-Event-ID misses nothing.
+ * Events as they happen, as server-sent events (the HTML standard, section 9.2). Each reader is an offset in the
+ * event log, like those of streams: slow readers continue from disk, and a reader that comes back with Last-Event-ID
+ * misses nothing.
  *
- * Owns: the readers that are connected, so that a shutdown ends them. Does not own: what happened (the feed), how long a
- * key is good (the key watch).
+ * Owns: the connected readers, so that a shutdown ends them. Does not own: the events (the feed), how long a key is
+ * valid (the key watch).
  */
 export class ServerSentEvents {
   readonly name = 'event streams'
@@ -55,7 +56,7 @@ export class ServerSentEvents {
   readonly #open = new Set<AbortController>()
   #stopped = false
 
-  /** @param kept bound of what readers and their filters take in memory, together with those of streams */
+  /** @param kept bound of the memory of readers and their filters, together with those of streams */
   constructor(feed: EventFeed, audiences: FanoutGroups, keyWatch: KeyWatch, kept: KeyedBound) {
     this.#feed = feed
     this.#audiences = audiences
@@ -63,12 +64,12 @@ export class ServerSentEvents {
     this.#kept = kept
   }
 
-  /** How many readers are connected. */
+  /** The number of connected readers. */
   get readers(): number {
     return this.#open.size
   }
 
-  /** Ends all streams; a client that comes back goes on where it was. */
+  /** Ends all streams; a client that comes back continues where it was. */
   stop(): void {
     this.#stopped = true
     for (const controller of this.#open) controller.abort()
@@ -125,7 +126,7 @@ export class ServerSentEvents {
     return {
       [Symbol.asyncIterator]: () => ({
         next: () => texts.next(),
-        // A generator that waits for the next event hears of no return().
+        // A generator that waits for the next event does not notice return().
         return: () => {
           ended.abort()
           return texts.return(undefined)
@@ -140,7 +141,7 @@ export class ServerSentEvents {
     filter: EventFilter,
     ended: AbortController,
   ): AsyncGenerator<Encoded, undefined> {
-    // Not before the first piece is asked for: until then nobody may ever come to read, and nothing below would run.
+    // Not before the first piece is requested: until then nobody may ever read, and nothing below would run.
     const share = this.#kept.share(keyName(credentials))
     const listed = LISTS.find(([list]) => filter[list] !== undefined)
     share.acquire(READER_BYTES + filterBytes(filter), listed?.[0])
@@ -174,7 +175,7 @@ export class ServerSentEvents {
   }
 }
 
-/** The events of one reader as pieces of its answer, which are made as they are asked for. */
+/** The events of one reader as pieces of its response, which are made on request. */
 class PieceOutlet implements Outlet {
   readonly format = 'text/event-stream'
   readonly #ended: AbortSignal
@@ -209,7 +210,10 @@ class PieceOutlet implements Outlet {
     this.#wake()
   }
 
-  /** All that was sent, when there is something; '' at the end, and undefined when nothing has come for a heartbeat. */
+  /**
+   * Everything that was sent, as soon as there is something; '' at the end, and undefined if nothing came for a
+   * heartbeat.
+   */
   async take(): Promise<Encoded | undefined> {
     if (this.#messages.length === 0 && this.#error === undefined && !this.#ended.aborted) await this.#more()
     if (this.#error !== undefined) throw this.#error
@@ -223,7 +227,7 @@ class PieceOutlet implements Outlet {
     )
   }
 
-  /** Resolves when something has come, it has ended, or a heartbeat is due. */
+  /** Resolves when something has come, the stream has ended, or a heartbeat is due. */
   #more(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, HEARTBEAT_MS)
@@ -235,7 +239,7 @@ class PieceOutlet implements Outlet {
   }
 }
 
-/** JSON has no line breaks; the name of a conversion may. */
+/** JSON has no line breaks, but the name of a conversion may. */
 function frame(id: string, type: string, json: string): string {
   return `id: ${id}\nevent: ${type.replaceAll(/[\r\n]/g, ' ')}\ndata: ${json}\n\n`
 }

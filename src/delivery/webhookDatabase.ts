@@ -3,10 +3,10 @@ import { openSqlite, SqliteFileForeign, SqliteFileTooNew, withFlush } from '../r
 import type { SqliteFormat } from '../runtime/sqlite.ts'
 import type { Delivery, DeliveryQuery, WebhookState } from './webhookPort.ts'
 
-/** Deliveries removed at a time, so that what waits behind waits for milliseconds. */
+/** Deliveries removed at a time, so that other work waits only milliseconds. */
 const CHUNK = 1000
 
-/** `number` is the order in which deliveries were made; never given twice. */
+/** `number` is the order in which deliveries were made; no number is given twice. */
 const SCHEMA = `
   CREATE TABLE webhooks (id TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE deliveries (
@@ -30,7 +30,7 @@ const FORMAT: SqliteFormat = {
   settings: ['synchronous = NORMAL'],
 }
 
-/** The file is none of ours, of a newer version, or damaged. */
+/** The file is of another program, of a newer version, or damaged. */
 export class DeliveriesUnreadable extends Error {
   override readonly name = 'DeliveriesUnreadable'
 
@@ -42,7 +42,7 @@ export class DeliveriesUnreadable extends Error {
   }
 }
 
-/** How long and how many finished deliveries are kept, of each webhook. */
+/** How long, and how many, finished deliveries of each webhook are kept. */
 export interface DeliveryRetention {
   readonly deliveriesDays: number
   readonly deliveriesRows: number
@@ -57,14 +57,15 @@ interface Row {
 }
 
 /**
- * The SQLite side of deliveries, synchronous. Changes gather in a transaction until {@link commit}: WAL, synchronous =
- * NORMAL, so that a commit survives the process and a power loss takes back whole transactions, the latest first.
+ * The SQLite side of deliveries, synchronous. Changes are gathered in a transaction until {@link commit}: WAL,
+ * synchronous = NORMAL. So a commit survives the process, and a power failure undoes whole transactions, the latest
+ * first.
  */
 export class WebhookDatabase {
   readonly #database: Database.Database
   readonly #retention: DeliveryRetention
   readonly #statements: ReturnType<typeof prepareStatements>
-  /** There may be deliveries of webhooks that are gone: a killed process leaves them, too. */
+  /** There may be deliveries of deleted webhooks; a killed process also leaves some. */
   #orphans = true
 
   /** @throws {DeliveriesUnreadable} */
@@ -126,7 +127,7 @@ export class WebhookDatabase {
     return { deliveries: rows.slice(0, limit).map(fromRow), hasMore: rows.length > limit }
   }
 
-  /** Its deliveries go with {@link tidySome}. */
+  /** Its deliveries are removed by {@link tidySome}. */
   remove(webhookId: string): void {
     this.#change()
     this.#statements.remove.run(webhookId)
@@ -134,7 +135,7 @@ export class WebhookDatabase {
   }
 
   /**
-   * Removes some finished deliveries past their retention, and some of webhooks that are gone.
+   * Removes some finished deliveries past their retention, and some of deleted webhooks.
    * @returns whether there may be more
    */
   tidySome(now: number): boolean {
@@ -151,7 +152,7 @@ export class WebhookDatabase {
     return removed === CHUNK
   }
 
-  /** Ends the transaction under way. */
+  /** Ends the current transaction. */
   commit(): void {
     if (this.#database.inTransaction) this.#database.exec('COMMIT')
   }
@@ -211,7 +212,7 @@ function prepareStatements(database: Database.Database) {
     listByStatus: database.prepare(`SELECT * FROM deliveries WHERE webhookId = ? AND status = ? AND ${page}`),
     removeOrphans: removeWhere('webhookId NOT IN (SELECT id FROM webhooks)'),
     removeOld: removeWhere(`status <> 'pending' AND createdAt < ?`),
-    // What is pending stays, and counts among the kept.
+    // Pending deliveries stay, and count among the kept ones.
     removeMany: removeWhere(
       `webhookId = ? AND status <> 'pending' AND number <=
          (SELECT number FROM deliveries WHERE webhookId = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,

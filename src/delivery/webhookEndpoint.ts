@@ -15,11 +15,12 @@ import { conclude } from './webhookRetry.ts'
 /**
  * One webhook at work: a cursor over the event log whose events become deliveries, and deliveries requests.
  *
- * The naive way sends one event after the other: exact order, but one slow answer holds up the fleet, and one event
- * that the receiver cannot digest stops it. Here order is kept where it means something, within a device: each device
- * is a line of its own, whose head is sent until it is through, while other lines go on.
+ * The obvious way sends one event after the other. The order is exact, but one slow response delays all devices, and
+ * one event that the receiver cannot process stops them. Here, the order is kept where it matters, within a device:
+ * each device has its own line, whose first delivery is sent until it succeeds, while other lines continue.
  *
- * Owns: which delivery is sent when, what counts as failing. Does not own: requests (Send), what is kept (DeliveryStore).
+ * Owns: which delivery is sent when, what counts as failing. Does not own: requests (Send), what is kept
+ * (DeliveryStore).
  *
  * Invariants
  * - WEBHOOK-1: A delivery is stored, with the cursor past it, before it is sent. So it is neither lost nor given
@@ -27,26 +28,30 @@ import { conclude } from './webhookRetry.ts'
  * - WEBHOOK-2: At most one delivery of a device is in flight. The next one is sent once it is delivered or given up.
  * - WEBHOOK-3: Nothing is given up while the whole endpoint fails. Instead the endpoint is paused, and keeps its
  *   deliveries and its cursor.
- * - WEBHOOK-4: The number of deliveries that wait in memory is bounded: at {@link WINDOW} deliveries the cursor stops.
+ * - WEBHOOK-4: The number of deliveries that wait in memory is bounded: at {@link WINDOW} deliveries the cursor
+ *   stops.
  */
 
 /** Deliveries that are taken out of the log ahead of their turn. */
 const WINDOW = 10_000
-/** Events looked at between two transactions. */
+/** Events that are read between two transactions. */
 const STRETCH = 200
-/** Offsets that may be read again after a crash where none of their events was wanted. */
+/** Offsets that may be read again after a crash if none of their events was wanted. */
 const UNSAVED_PLACES = 1000
-/** Requests under way to one endpoint. */
+/** Concurrent requests to one endpoint. */
 const CONCURRENCY = 20
-/** From so many failures in a row on an endpoint gets one request at a time. */
+/** After this many consecutive failures, an endpoint gets one request at a time. */
 const SICK_FAILURES = 10
-/** However long a receiver asks to be left alone. */
+/** The longest pause that a receiver can request. */
 const LONGEST_QUIET_MS = 3_600_000
-/** For the user of an event, who could not be had. */
+/** For the user of an event, if it could not be read. */
 const ASK_AGAIN_MS = 1000
-/** How long the end of the process waits for answers that are under way. */
+/** How long the end of the process waits for running requests. */
 const GRACE_MS = 3000
-/** The event log's times may run back a little: where the machine's clock was set, and while updates wait in lines of their own. */
+/**
+ * Times in the event log may run backwards a little: if the machine's clock was set, and while updates wait in their
+ * own lines.
+ */
 export const CLOCK_SLACK_MS = 60_000
 
 export interface EndpointParts {
@@ -54,7 +59,7 @@ export interface EndpointParts {
   readonly events: Pick<EventIndex, 'get'>
   readonly store: DeliveryStore
   readonly send: Send
-  /** JSON of a user record as it stands; undefined where it is gone. Rejects with ApiError 503 where nobody can say. */
+  /** JSON of a user record as it is now; undefined if it is gone. Rejects with ApiError 503 if nobody can tell. */
   readonly userJson: (scope: ScopeId, recordId: string) => Promise<string | undefined>
   readonly time: Time
   /** From 0 to below 1. */
@@ -63,13 +68,13 @@ export interface EndpointParts {
   readonly retryMilliseconds: number
   /** How long the event log keeps events, milliseconds. */
   readonly retentionMilliseconds: number
-  /** For the events that wait in memory; past it they are read again when their turn comes. */
+  /** For waiting events in memory; beyond it, they are read again when their turn comes. */
   readonly memory: ByteBound
   readonly counters: EndpointCounters
   readonly logger: Logger
 }
 
-/** Of all endpoints together; they only rise. */
+/** Of all endpoints together; they only increase. */
 export interface EndpointCounters {
   delivered: number
   failedAttempts: number
@@ -83,17 +88,17 @@ export class WebhookEndpoint {
   #state: WebhookState
   #savedOffset: number
   readonly #lines: WebhookLines
-  /** Deliveries that are stored and not through, in memory or not. */
+  /** Deliveries that are stored and not finished, in memory or not. */
   #pending = 0
   #inFlight = 0
-  /** Failed attempts since the last that went well. */
+  /** Failed attempts since the last successful one. */
   #failures = 0
   #lastError: string | undefined
   #quietUntil = 0
   #wake: (() => void) | undefined
-  /** Aborted: nothing more is taken in or sent. */
+  /** Aborted: no more events are taken in or sent. */
   #run = new AbortController()
-  /** Aborted: what is under way is cut off. */
+  /** Aborted: running requests are cut off. */
   #cut = new AbortController()
   readonly #waiting = new Set<() => void>()
   #turn: Promise<unknown> = Promise.resolve()
@@ -101,7 +106,7 @@ export class WebhookEndpoint {
   constructor(parts: EndpointParts, webhook: Webhook, state: WebhookState) {
     this.#parts = parts
     this.#webhook = webhook
-    // After a loss of the log's end, which `durability: os` admits, the cursor would be ahead of it.
+    // After a loss of the log's end, which is possible with `durability: os`, the cursor would be ahead of it.
     this.#state = { ...state, offset: Math.min(state.offset, parts.feed.lastOffset) }
     this.#savedOffset = this.#state.offset
     this.#run.abort()
@@ -117,44 +122,44 @@ export class WebhookEndpoint {
     return !this.#run.signal.aborted
   }
 
-  /** Deliveries taken in and not through. */
+  /** Deliveries that were taken in and are not finished. */
   get pending(): number {
     return this.#pending
   }
 
-  /** Why the last attempt failed, while the last did. */
+  /** Why the last attempt failed; undefined if it succeeded. */
   get lastError(): string | undefined {
     return this.#lastError
   }
 
-  /** When undelivered events would be gone, from what is known now; see {@link WebhookState.lostBefore}. */
+  /** When undelivered events would be gone, as far as is known now; see {@link WebhookState.lostBefore}. */
   get lostBefore(): number | undefined {
     const { pause, lostBefore } = this.#state
     const oldest = this.#parts.time.now() - this.#parts.retentionMilliseconds
     return pause !== undefined && pause.since < oldest ? oldest : lostBefore
   }
 
-  /** Goes to work, unless the webhook is disabled or paused. */
+  /** Starts working, unless the webhook is disabled or paused. */
   start(): Promise<void> {
     return this.#inTurn(() => this.#start(false))
   }
 
-  /** Waits for what is under way, some seconds, and cuts the rest off; it is sent again after the next start. */
+  /** Waits some seconds for running requests, and cuts off the rest, which are sent again after the next start. */
   stop(): Promise<void> {
     return this.#inTurn(() => this.#stop())
   }
 
-  /** Puts another definition in place of the one so far; `change` is what makes it durable. */
+  /** Replaces the definition; `change` makes the new one durable. */
   change(change: () => Promise<Webhook>): Promise<Webhook> {
     return this.#inTurn(async () => {
       const { enabled, url } = this.#webhook
-      // What the old filter has passed over stays passed over, even if the process ends now.
+      // Events that the old filter skipped stay skipped, even if the process ends now.
       await this.#save({})
       this.#webhook = await change()
       if (url !== this.#webhook.url) await this.#goElsewhere()
       if (enabled && !this.#webhook.enabled) await this.#stop()
       if (!enabled && this.#webhook.enabled) {
-        // While it was off nothing was tried, so that time is none in which it failed.
+        // While it was off nothing was tried, so that time does not count as failing.
         const resumedAt = this.#parts.time.now()
         await this.#save({ offset: this.#parts.feed.lastOffset, failingSince: undefined, resumedAt })
         await this.#start(true)
@@ -163,7 +168,7 @@ export class WebhookEndpoint {
     })
   }
 
-  /** Ends a pause: what waited is sent, with all its retries ahead of it. */
+  /** Ends a pause: waiting deliveries are sent, with all their retries. */
   resume(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#state.pause === undefined) return
@@ -176,7 +181,7 @@ export class WebhookEndpoint {
     })
   }
 
-  /** Sends a delivery once more, or now where it waits. */
+  /** Sends a delivery once more, or a waiting one now. */
   redeliver(delivery: Delivery): Promise<Delivery> {
     return this.#inTurn(async () => {
       if (delivery.status === 'pending') {
@@ -199,7 +204,7 @@ export class WebhookEndpoint {
     })
   }
 
-  /** Sends a stretch of the log once more; whether there was none under way. */
+  /** Sends a stretch of the log once more; returns false if another one is being sent. */
   redeliverRange(redelivery: Redelivery): Promise<boolean> {
     return this.#inTurn(async () => {
       if (this.#state.redelivery !== undefined) return false
@@ -216,7 +221,7 @@ export class WebhookEndpoint {
     return done
   }
 
-  /** @param anew what waits for a retry is due now */
+  /** @param anew waiting retries are due now */
   async #start(anew: boolean): Promise<void> {
     const pending = await this.#parts.store.pending(this.#webhook.id)
     this.#pending = pending.length
@@ -239,7 +244,7 @@ export class WebhookEndpoint {
     if (this.#savedOffset !== this.#state.offset) await this.#save({})
   }
 
-  /** Stops taking in and sending, and forgets what waits: it is stored. */
+  /** Stops taking in and sending, and forgets waiting deliveries, which are stored. */
   #halt(): void {
     this.#run.abort()
     this.#wake?.()
@@ -248,12 +253,12 @@ export class WebhookEndpoint {
     this.#tellWaiting()
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no request is running. */
   async #idle(): Promise<void> {
     while (this.#inFlight > 0) await this.#something()
   }
 
-  /** Resolves when a delivery is through, or work ends. */
+  /** Resolves when a delivery is finished, or work ends. */
   #something(): Promise<void> {
     return new Promise((resolve) => this.#waiting.add(resolve))
   }
@@ -289,7 +294,7 @@ export class WebhookEndpoint {
     }
   }
 
-  /** Takes in the stretch that is asked for once more. */
+  /** Takes in the stretch that was requested once more. */
   async #readAgain(signal: AbortSignal): Promise<void> {
     for (;;) {
       const { redelivery } = this.#state
@@ -308,8 +313,8 @@ export class WebhookEndpoint {
   }
 
   /**
-   * Makes deliveries of events once there is room.
-   * @param lazy where none is wanted, the change of state need not be stored
+   * Turns events into deliveries once there is room.
+   * @param lazy the change of state need not be stored if no event is wanted
    * @returns false once work has ended
    */
   async #takeIn(
@@ -338,7 +343,7 @@ export class WebhookEndpoint {
     await this.#parts.store.take(this.#webhook.id, this.#state, deliveries)
   }
 
-  /** What the old address did says nothing about the new one, which gets what waits at once. */
+  /** Failures of the old address do not count for the new one, which gets waiting deliveries at once. */
   async #goElsewhere(): Promise<void> {
     this.#failures = 0
     this.#lastError = undefined
@@ -347,7 +352,7 @@ export class WebhookEndpoint {
     this.#endQuiet()
   }
 
-  /** Whoever asked to be left alone is not asked any more. */
+  /** The pause that the receiver requested no longer applies. */
   #endQuiet(): void {
     this.#quietUntil = 0
     this.#wake?.()
@@ -358,7 +363,7 @@ export class WebhookEndpoint {
   #pump(): void {
     if (this.#run.signal.aborted) return
     const quiet = this.#quietUntil - this.#parts.time.now()
-    // Longer than ever is asked for: the clock was set back.
+    // A longer pause than any receiver can request: the clock was set back.
     if (quiet > 0 && quiet <= LONGEST_QUIET_MS) {
       this.#wake ??= this.#parts.time.after(quiet, () => {
         this.#wake = undefined
@@ -376,7 +381,7 @@ export class WebhookEndpoint {
 
   async #attempt(line: Line): Promise<void> {
     const { delivery, jsons: held, forgotten } = line.entries[0]!
-    // It may wait for a day, and one that somebody has deleted in that time is not sent: the index knows which.
+    // It may wait for a day. An event that was deleted in that time is not sent; the index knows.
     const jsons = forgotten === this.#parts.feed.forgotten ? held : undefined
     const { signal } = this.#run
     this.#inFlight++
@@ -385,7 +390,7 @@ export class WebhookEndpoint {
       try {
         message = await this.#message(delivery, jsons)
       } catch (error) {
-        // The user cannot be asked for at the moment: that says nothing about the endpoint.
+        // The user cannot be read at the moment; that is not the endpoint's fault.
         if (!(error instanceof ApiError) || error.code !== 503) throw error
         this.#lastError = error.message
         const nextAttemptAt = this.#parts.time.now() + ASK_AGAIN_MS
@@ -396,9 +401,9 @@ export class WebhookEndpoint {
       const cut = this.#cut.signal
       const { url } = this.#webhook
       const outcome = await this.#parts.send(this.#webhook, message, cut)
-      // Cut off by us: it says nothing about the endpoint, and the delivery stays as it is.
+      // We cut it off ourselves: that is not the endpoint's fault, and the delivery stays as it is.
       if (outcome.error !== undefined && cut.aborted) return
-      // Nor does what an address says that is not asked any more.
+      // A failure of an address that is no longer used does not count either.
       if (outcome.error !== undefined && url !== this.#webhook.url) {
         if (!signal.aborted) this.#lines.postpone(line, { ...delivery, nextAttemptAt: undefined })
         return
@@ -411,7 +416,7 @@ export class WebhookEndpoint {
     }
   }
 
-  /** Undefined where none of the events is left. */
+  /** Undefined if none of the events is left. */
   async #message(delivery: Delivery, jsons: readonly string[] | undefined): Promise<Message | undefined> {
     const { scope } = this.#webhook
     const { events, userJson } = this.#parts
@@ -422,7 +427,7 @@ export class WebhookEndpoint {
     return { id: delivery.messageId, body: messageBody(delivery.multiple, there, user) }
   }
 
-  /** Notes how an attempt went, and what comes next. */
+  /** Records the result of an attempt, and what comes next. */
   #conclude(signal: AbortSignal, line: Line, before: Delivery, outcome: AttemptOutcome): void {
     const { time, random, counters, retryMilliseconds } = this.#parts
     const { failingSince, resumedAt } = this.#state
@@ -433,7 +438,7 @@ export class WebhookEndpoint {
     if (outcome.error === undefined) {
       counters.delivered++
       if (failingSince !== undefined) this.#inBackground(this.#save({ failingSince: undefined }))
-      // An endpoint that is back gets what waits for a retry at once: the outage was its own.
+      // An endpoint that has recovered gets waiting retries at once, because the outage was its own.
       if (this.#failures >= SICK_FAILURES) this.#lines.hasten()
       this.#failures = 0
     } else {
@@ -448,11 +453,12 @@ export class WebhookEndpoint {
     if (pauseReason !== undefined) this.#pause(pauseReason, now)
   }
 
-  /** Stores what became of the first of a line, and lets the line go on. */
+  /** Stores the result of a line's first delivery, and lets the line continue. */
   #move(signal: AbortSignal, line: Line, delivery: Delivery): void {
     this.#inBackground(this.#parts.store.save(delivery))
     if (delivery.status !== 'pending') this.#pending--
-    // With nothing left to try nothing fails any more: else the next failure, days later, would look like the end of them.
+    // With nothing left to try, nothing fails any more. Otherwise the next failure, days later, would count as the
+    // end of a long outage.
     if (this.#pending === 0 && this.#state.failingSince !== undefined)
       this.#inBackground(this.#save({ failingSince: undefined }))
     if (signal.aborted) return

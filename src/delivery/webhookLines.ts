@@ -7,22 +7,22 @@ import { LONGEST_RETRY_MS } from './webhookRetry.ts'
 /** A delivery that waits for its turn. */
 interface Entry {
   delivery: Delivery
-  /** Its events, where there is memory for them. */
+  /** Its events, if there is memory for them. */
   jsons: readonly string[] | undefined
   /** How many events had been deleted when they were read. */
   readonly forgotten: number
 }
 
-/** The deliveries of one device, in order. The first is due, asleep until its next attempt, or under way. */
+/** The deliveries of one device, in order. The first one is due, asleep until its next attempt, or being sent. */
 export interface Line {
   readonly entries: Entry[]
-  /** Ends the sleep of the first. */
+  /** Ends the sleep of the first delivery. */
   wake?: (() => void) | undefined
 }
 
 /**
- * What waits for one endpoint, a line for each device: the first of each is sent until it is through, while other lines
- * go on.
+ * The waiting deliveries of one endpoint, in a line for each device: the first of each is sent until it succeeds,
+ * while other lines continue.
  */
 export class WebhookLines {
   readonly #time: Time
@@ -33,8 +33,8 @@ export class WebhookLines {
   #ready: Line[] = []
 
   /**
-   * @param memory bound of the events that are held; past it they are read again when their turn comes
-   * @param due told when a delivery's sleep is over
+   * @param memory bound of the events in memory; beyond it, they are read again when their turn comes
+   * @param due called when a delivery's sleep is over
    */
   constructor(time: Time, memory: ByteBound, due: () => void) {
     this.#time = time
@@ -67,7 +67,7 @@ export class WebhookLines {
     return this.#ready.shift()
   }
 
-  /** Done with the first of a line, which was taken. */
+  /** The first delivery of a taken line is finished. */
   settle(line: Line): void {
     const { delivery, jsons } = line.entries.shift()!
     this.#release(jsons)
@@ -75,13 +75,13 @@ export class WebhookLines {
     else this.#lines.delete(delivery.deviceId)
   }
 
-  /** The first of a line, which was taken, is to be sent again when its `nextAttemptAt` has come. */
+  /** The first delivery of a taken line must be sent again at its `nextAttemptAt`. */
   postpone(line: Line, delivery: Delivery): void {
     line.entries[0]!.delivery = delivery
     this.#place(line)
   }
 
-  /** Ends the sleep of all, or of that delivery. */
+  /** Ends the sleep of all deliveries, or of this one. */
   hasten(delivery?: Delivery): void {
     const lines = delivery === undefined ? this.#lines.values() : [this.#lines.get(delivery.deviceId)]
     for (const line of lines) {
@@ -106,7 +106,7 @@ export class WebhookLines {
   /** Puts a line where its first delivery belongs: among those that are due, or to sleep. */
   #place(line: Line): void {
     const { nextAttemptAt = 0 } = line.entries[0]!.delivery
-    // A clock that was set back must not make it longer than it ever is.
+    // A clock that was set back must not make it longer than the longest wait.
     const wait = Math.min(nextAttemptAt - this.#time.now(), LONGEST_RETRY_MS)
     if (wait <= 0) {
       this.#ready.push(line)

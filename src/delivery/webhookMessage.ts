@@ -7,20 +7,20 @@ import { publicReason, type Outgoing } from '../runtime/outgoing.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Delivery, Message, AttemptOutcome, Send } from './webhookPort.ts'
 
-/** What is kept of an answer's body. */
+/** Bytes of a response's body that are kept. */
 const KEPT_BODY_BYTES = 1024
 
 const SECRET_PREFIX = 'whsec_'
 
-/** An event with the delivery that it went into. */
+/** Events with their delivery. */
 export interface Bundle {
   readonly delivery: Delivery
   readonly jsons: readonly string[]
 }
 
 /**
- * The deliveries that some events make, in the order of the log: one of each event that the webhook wants, or of
- * successive ones of a device that are of one user.
+ * The deliveries for some events, in the order of the log: one for each event that the webhook wants, or one for
+ * successive events of a device that belong to one user.
  */
 export function bundle(webhook: Webhook, placed: readonly LoggedEvent[], now: number): Bundle[] {
   const { id: webhookId, types, tags } = webhook
@@ -65,21 +65,21 @@ export function bundle(webhook: Webhook, placed: readonly LoggedEvent[], now: nu
   })
 }
 
-/** The same for the same events, so that a receiver recognises what it has seen. */
+/** The same for the same events, so that a receiver recognizes what it has seen. */
 function messageId(eventIds: readonly string[]): string {
   if (eventIds.length === 1) return `msg_${eventIds[0]}`
   return `msg_${createHash('sha256').update(eventIds.join()).digest('hex').slice(0, 24)}`
 }
 
-/** `{event, user}` or `{events, user}`; without `user` where the record is gone. */
+/** `{event, user}` or `{events, user}`; without `user` if the record is gone. */
 export function messageBody(multiple: boolean, events: readonly string[], user: string | undefined): string {
   const what = multiple ? `"events":[${events.join(',')}]` : `"event":${events[0]}`
   return user === undefined ? `{${what}}` : `{${what},"user":${user}}`
 }
 
 /**
- * The headers of one attempt: those of Standard Webhooks, which cover the body and the time, and those that receivers
- * of Radar's webhooks check, which do not.
+ * The headers of one attempt: those of Standard Webhooks, whose signature covers the body and the time, and those
+ * that receivers of Radar's webhooks check, whose signature does not cover them.
  */
 function messageHeaders(webhook: Webhook, message: Message, now: number): Record<string, string> {
   const { secret, previousSecret } = webhook
@@ -97,8 +97,9 @@ function messageHeaders(webhook: Webhook, message: Message, now: number): Record
 }
 
 /**
- * A signature of Standard Webhooks. By Node itself: their library computes it in JavaScript, a millisecond for 100 KB, which
- * the messages of many webhooks took together in one turn. The tests verify it by their library.
+ * A signature of Standard Webhooks, computed by Node. Their library computes it in JavaScript, which takes a
+ * millisecond for 100 KB; the messages of many webhooks took that together in one turn. The tests verify it with
+ * their library.
  */
 function signature(secret: string, signed: string): string {
   const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
@@ -135,9 +136,9 @@ export function senderThrough(
   }
 }
 
-/** Milliseconds of a `Retry-After`, which gives seconds or a date; undefined where it says nothing. */
+/** Milliseconds of a `Retry-After`, which is in seconds or a date; undefined if it is neither. */
 function retryAfterOf(value: string | string[] | undefined, now: number): number | undefined {
-  // Of a header that is there twice, the first.
+  // If a header is there twice, the first.
   const text = String([value].flat()[0]).trim()
   const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
   return milliseconds > 0 ? milliseconds : undefined

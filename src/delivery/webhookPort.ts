@@ -1,16 +1,16 @@
 import type { Webhook } from '../model/webhook.ts'
 
-/** What the parts of webhooks agree on: deliveries, where they are kept, and what sends them. */
+/** The common types of webhooks: deliveries, their store, and the sender. */
 
 /** `dropped`: the event was gone (its retention was over, or somebody deleted it) before it could be sent. */
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dropped'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
-/** One request and what came of it. */
+/** One request and its result. */
 export interface Attempt {
   /** Epoch milliseconds. */
   readonly at: number
-  /** Milliseconds from the first byte out to the last byte in, or to the failure. */
+  /** Milliseconds from the first byte sent to the last byte received, or to the failure. */
   readonly latency: number
   /** HTTP status; absent if there was no response. */
   readonly status?: number
@@ -18,10 +18,10 @@ export interface Attempt {
   readonly error?: string
 }
 
-/** How many attempts a delivery remembers. */
+/** How many attempts a delivery keeps. */
 export const KEPT_ATTEMPTS = 20
 
-/** One message to one webhook: some events of one user, and how far it is. */
+/** One message to one webhook: some events of one user, and its state. */
 export interface Delivery {
   /** 24 hex. */
   readonly id: string
@@ -29,7 +29,7 @@ export interface Delivery {
   /** The header `webhook-id`: the same for the same events, however often they are sent. */
   readonly messageId: string
   readonly deviceId: string
-  /** Empty where the events have no user record. */
+  /** Empty if the events have no user record. */
   readonly userRecordId: string
   readonly eventIds: readonly string[]
   readonly types: readonly string[]
@@ -38,17 +38,17 @@ export interface Delivery {
   /** Epoch milliseconds. */
   readonly createdAt: number
   readonly status: DeliveryStatus
-  /** How often it was sent, in all. */
+  /** How often it was sent in all. */
   readonly attemptCount: number
   /** The latest of them, oldest first. */
   readonly attempts: readonly Attempt[]
-  /** Since when it is tried, epoch milliseconds: begins anew when it is sent again on request. */
+  /** Since when it has been tried, epoch milliseconds; starts again when it is sent again on request. */
   readonly triedSince?: number | undefined
   /** Failed attempts since then. */
   readonly failures: number
-  /** When it is due again, epoch milliseconds. */
+  /** When the next attempt is due, epoch milliseconds. */
   readonly nextAttemptAt?: number | undefined
-  /** The beginning of the last answer's body. */
+  /** The beginning of the last response's body. */
   readonly lastBody?: string | undefined
 }
 
@@ -61,7 +61,7 @@ export interface WebhookPause {
 
 /** A stretch of the event log that is being sent once more. */
 export interface Redelivery {
-  /** The offset up to which it is taken in. */
+  /** The offset up to which it was taken in. */
   readonly after: number
   /** The last offset that it may reach. */
   readonly until: number
@@ -70,14 +70,14 @@ export interface Redelivery {
   readonly to: number
 }
 
-/** How far a webhook is: what makes it a cursor over the event log. */
+/** The progress of a webhook, which makes it a cursor over the event log. */
 export interface WebhookState {
   /** The offset up to which all events have been taken into deliveries. */
   readonly offset: number
   /** Since when every attempt has failed, epoch milliseconds. */
   readonly failingSince?: number | undefined
   readonly pause?: WebhookPause | undefined
-  /** When the last pause was ended, it was turned on again, or went elsewhere, epoch milliseconds. */
+  /** When the last pause ended, it was enabled again, or got another address, epoch milliseconds. */
   readonly resumedAt?: number | undefined
   readonly redelivery?: Redelivery | undefined
   /** Undelivered events that the server made before this time (epoch milliseconds) are gone. */
@@ -89,14 +89,14 @@ export interface DeliveryQuery {
   /** Exclusive, epoch milliseconds. */
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
-  /** The delivery after which the page begins; where there is none with that id, the page is empty. */
+  /** The delivery after which the page begins; if there is none with that id, the page is empty. */
   readonly before?: string | undefined
   readonly limit: number
 }
 
 /**
- * Where deliveries are kept, beside how far each webhook is. Everything survives `kill -9` once its promise has
- * resolved; a power loss may take back the last of it, cursor and deliveries alike, so that nothing is left out.
+ * The store of deliveries and of each webhook's progress. Everything survives `kill -9` once its promise has
+ * resolved. A power failure may undo the last of it, cursor and deliveries together, so that nothing is left out.
  */
 export interface DeliveryStore {
   states(): Promise<ReadonlyMap<string, WebhookState>>
@@ -112,22 +112,22 @@ export interface DeliveryStore {
   get(webhookId: string, id: string): Promise<Delivery | undefined>
   /** Newest first. */
   list(webhookId: string, query: DeliveryQuery): Promise<{ deliveries: Delivery[]; hasMore: boolean }>
-  /** Forgets the webhook and all of its deliveries. */
+  /** Removes the webhook and all of its deliveries. */
   remove(webhookId: string): Promise<void>
   close(): Promise<void>
 }
 
-/** What is sent: an id that stays over retries, and the exact body. */
+/** What is sent: an id that is the same for all retries, and the exact body. */
 export interface Message {
   readonly id: string
   readonly body: string
 }
 
-/** What came back, or why nothing did. */
+/** The response, or the reason why there is none. */
 export interface AttemptOutcome extends Attempt {
-  /** The beginning of the answer's body; empty where there is none. */
+  /** The beginning of the response's body; empty if there is none. */
   readonly body: string
-  /** What the receiver asks for in `Retry-After`, milliseconds from the end of the attempt. */
+  /** The receiver's `Retry-After`, milliseconds from the end of the attempt. */
   readonly retryAfter?: number | undefined
 }
 

@@ -56,7 +56,7 @@ export const WebhookRecord = Type.Object(
   { title: 'Webhook' },
 )
 
-/** @param secret whether to tell it whole */
+/** @param secret whether it is shown in full */
 export function webhookRecord(webhook: Webhook, standing: WebhookStanding, secret = false) {
   const { since, lostBefore, redelivery } = standing
   return {

@@ -1,19 +1,19 @@
 import type { Attempt, Delivery, AttemptOutcome } from './webhookPort.ts'
 import { KEPT_ATTEMPTS } from './webhookPort.ts'
 
-/** What follows from an attempt: pure, so that a day of failures is tested in a millisecond. */
+/** The consequences of an attempt. Pure, so that a day of failures is tested in a millisecond. */
 
 /** The first retry comes within this time, the next within twice as much, and so on up to the longest. */
 const FIRST_RETRY_MS = 1000
 export const LONGEST_RETRY_MS = 3_600_000
 
-/** What counts beside the attempt itself. */
+/** The circumstances of an attempt. */
 export interface RetryContext {
   /** The end of the attempt, epoch milliseconds. */
   readonly now: number
-  /** Since when every attempt at the endpoint has failed; absent: the one before went well. */
+  /** Since when every attempt at the endpoint has failed; absent if the previous one succeeded. */
   readonly failingSince: number | undefined
-  /** When the endpoint's last pause was ended, it was turned on again, or went elsewhere. */
+  /** When the endpoint's last pause ended, it was enabled again, or got another address. */
   readonly resumedAt: number | undefined
   /** How long a delivery is tried, milliseconds. */
   readonly retryMilliseconds: number
@@ -21,7 +21,7 @@ export interface RetryContext {
   readonly random: number
 }
 
-/** The delivery as it is after an attempt, and whether the endpoint is to be paused. */
+/** The delivery after an attempt, and whether the endpoint must be paused. */
 export interface Conclusion {
   readonly delivery: Delivery
   readonly pauseReason?: string | undefined
@@ -29,8 +29,8 @@ export interface Conclusion {
 
 /**
  * Exponential backoff with full jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/);
- * the last attempt is when the time is up. A delivery is given up only while others get through; where every attempt
- * failed for that long, the endpoint is at fault: it is to be paused, and the delivery stays pending.
+ * the last attempt is made when the time is up. A delivery is only given up while others succeed. If every attempt
+ * failed for that long, the endpoint is at fault: it is paused, and the delivery stays pending.
  */
 export function conclude(before: Delivery, outcome: AttemptOutcome, context: RetryContext): Conclusion {
   const { now, failingSince, resumedAt = 0, retryMilliseconds } = context

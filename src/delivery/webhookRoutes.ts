@@ -34,7 +34,7 @@ const Redelivery = Type.Object(
   { allOf: [atLeastOne('from', 'deliveryId')] },
 )
 
-/** What the routes of webhooks ask. */
+/** The dependencies of the webhooks' routes. */
 export interface WebhookRouteParts {
   readonly webhooks: Webhooks
   readonly outgoing: Outgoing
@@ -191,7 +191,7 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
           createdAfter: dateField(call.query, 'createdAfter'),
         })
         const { before } = call.query
-        // Looked up last: one that is cleared meanwhile must not pass for the end of the list.
+        // Checked last, because a delivery that was removed in the meantime must not look like the end of the list.
         if (before !== undefined && deliveries.length === 0) {
           if ((await webhooks.delivery(webhook, before)) === undefined) throw unknownBefore()
         }
@@ -250,7 +250,7 @@ function answer(webhooks: Webhooks, webhook: Webhook, secret = false) {
   return { body: { webhook: webhookRecord(webhook, webhooks.standing(webhook), secret) } }
 }
 
-/** A name is checked when it is connected to; an address can be refused right away. */
+/** A name is checked when it is connected to; an address can be refused at once. */
 function refusePrivate(outgoing: Outgoing, url: string): void {
   const refusal = outgoing.refusal(new URL(url).hostname)
   if (refusal === undefined) return

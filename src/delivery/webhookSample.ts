@@ -4,7 +4,7 @@ import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { Webhook } from '../model/webhook.ts'
 
-/** What the test button sends: somebody enters a geofence in Berlin, neither of which exists. */
+/** The event that the test button sends: somebody enters a geofence in Berlin. Neither exists. */
 
 const ID = '0'.repeat(24)
 const USER = { id: ID, userId: 'sample-user', deviceId: 'sample-device', metadata: { sample: true } }
@@ -26,7 +26,7 @@ const geofence: GeofenceProperties = {
 
 const outline: Outline = { center: [PLACE.longitude, PLACE.latitude], radius: 100 }
 
-/** An entry, as JSON; of a type that the webhook wants. */
+/** An entry, as JSON, of a type that the webhook wants. */
 export function sampleEvent({ scope, types }: Webhook, id: string, now: number): string {
   const json = eventJson(
     id,

@@ -11,9 +11,9 @@ export class DeliveriesFailed extends Error {
 }
 
 /**
- * Opens the deliveries: SQLite in a thread of its own, whose flushes and clearing hold up nobody.
- * @param options.file created where absent
- * @param options.failed told once, when it fails later on; all calls then reject
+ * Opens the deliveries: SQLite in a separate thread, whose flushes and removals delay nobody.
+ * @param options.file created if absent
+ * @param options.failed called once if it fails later; all calls reject then
  * @throws {DeliveriesUnreadable} {@link DeliveriesFailed}
  */
 export async function openDeliveries(options: {

@@ -4,22 +4,22 @@ import { serveCalls } from '../runtime/workerCalls.ts'
 import { WebhookDatabase, type DeliveryRetention } from './webhookDatabase.ts'
 import type { DeliveryStore } from './webhookPort.ts'
 
-/** What is asked of the thread: all methods of the store but its end. */
+/** The thread's calls: all methods of the store except its end. */
 export type DeliveryThread = Omit<DeliveryStore, 'close'>
 
-/** Milliseconds between two looks at what is past its retention. */
+/** Milliseconds between two checks for deliveries past their retention. */
 const TIDY_MS = 60_000
 
 /**
- * Serves a delivery database to the thread at the other end of the port until it is closed or fails. What arrives
- * together goes into one transaction, and is answered when that has ended.
+ * Serves a delivery database to the thread at the other end of the port until it is closed or fails. Calls that
+ * arrive together share one transaction, and are answered after it.
  */
 export function serveDeliveries(port: MessagePort, file: string, retention: DeliveryRetention): void {
   serveCalls<DeliveryThread>(port, ({ guard }) => {
     const database = new WebhookDatabase(file, retention)
     let tidying: NodeJS.Timeout
     const tidyAfter = (milliseconds: number): void => {
-      // A thread whose port is closed ends.
+      // A thread ends when its port is closed.
       tidying = setTimeout(() => guard(tidy), milliseconds).unref()
     }
     const tidy = (): void => tidyAfter(database.tidySome(systemClock.now()) ? 1 : TIDY_MS)

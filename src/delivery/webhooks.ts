@@ -11,7 +11,7 @@ import { messageBody } from './webhookMessage.ts'
 import type { Delivery, DeliveryQuery, DeliveryStore, AttemptOutcome, WebhookState } from './webhookPort.ts'
 import { sampleEvent, sampleUser } from './webhookSample.ts'
 
-/** Bytes of events that wait in memory for all endpoints together. */
+/** Bytes of waiting events in memory for all endpoints together. */
 const MEMORY_BYTES = 64 * 1024 * 1024
 const TEST_ID_CHARACTERS = 12
 
@@ -22,13 +22,13 @@ export interface WebhookParts extends Omit<EndpointParts, 'store' | 'memory' | '
   readonly openStore: () => Promise<DeliveryStore>
 }
 
-/** How a webhook stands, as its record says it. */
+/** The state of a webhook, as its record shows it. */
 export interface WebhookStanding {
   readonly status: 'active' | 'failing' | 'paused' | 'disabled'
   /** Since when it is failing or paused, epoch milliseconds. */
   readonly since?: number | undefined
   readonly reason?: string | undefined
-  /** Deliveries taken in and not through. */
+  /** Deliveries that were taken in and are not finished. */
   readonly pending: number
   readonly lostBefore?: number | undefined
   readonly redelivery?: WebhookState['redelivery']
@@ -37,8 +37,8 @@ export interface WebhookStanding {
 /**
  * All webhooks of all scopes at work.
  *
- * Owns: an endpoint for each webhook, in step with the registry. Does not own: definitions (registry), what a webhook
- * does (WebhookEndpoint).
+ * Owns: an endpoint for each webhook, in step with the registry. Does not own: definitions (registry), the work of a
+ * webhook (WebhookEndpoint).
  */
 export class Webhooks {
   readonly name = 'webhooks'
@@ -53,7 +53,7 @@ export class Webhooks {
     this.#parts = parts
   }
 
-  /** Goes on where the process before ended, or this one at its last {@link stop}. */
+  /** Continues where the previous process ended, or this one at its last {@link stop}. */
   async start(): Promise<void> {
     const webhooks = this.#parts.registry.all()
     if (webhooks.length === 0) return
@@ -77,17 +77,17 @@ export class Webhooks {
     return this.#count(({ state }) => (state.pause === undefined ? 0 : 1))
   }
 
-  /** Webhooks whose last attempts failed, paused ones not counted. */
+  /** Webhooks whose last attempts failed, without paused ones. */
   get failing(): number {
     return this.#count(({ state }) => (state.failingSince !== undefined && state.pause === undefined ? 1 : 0))
   }
 
-  /** Deliveries of all webhooks that are taken in and not through. */
+  /** Deliveries of all webhooks that were taken in and are not finished. */
   get pending(): number {
     return this.#count(({ pending }) => pending)
   }
 
-  /** Events of the log, of any scope, that the webhook furthest behind has yet to look at, of those at work. */
+  /** Events of the log, in any scope, that the slowest running webhook has not read yet. */
   get lag(): number {
     let lag = 0
     for (const { state, running } of this.#endpoints.values())
@@ -122,7 +122,7 @@ export class Webhooks {
     registry.refuseFull(scope)
     const id = newId(time.now())
     const state = { offset: feed.lastOffset }
-    // The cursor first: a webhook that is there has one, whenever the process ends.
+    // The cursor first, so that an existing webhook always has one, whenever the process ends.
     const store = await this.#open()
     await store.begin(id, state)
     try {
@@ -146,7 +146,7 @@ export class Webhooks {
     return endpoint?.change(async () => gone(await this.#parts.registry.rotate(webhook)))
   }
 
-  /** Ends a pause, and turns it on where it was off. */
+  /** Ends a pause, and enables it if it was disabled. */
   async enable(webhook: Webhook): Promise<Webhook | undefined> {
     const endpoint = this.#endpoints.get(webhook.id)
     if (endpoint === undefined) return undefined
@@ -163,7 +163,7 @@ export class Webhooks {
     await (await this.#open()).remove(id)
   }
 
-  /** Sends a made-up event, whatever the state of the webhook, and tells what came back. Nothing is kept of it. */
+  /** Sends a made-up event, whatever the state of the webhook, and returns the result. Nothing of it is stored. */
   async test(webhook: Webhook): Promise<AttemptOutcome> {
     const { send, time } = this.#parts
     const now = time.now()
@@ -176,7 +176,7 @@ export class Webhooks {
     return send(webhook, message, this.#tests.signal)
   }
 
-  /** Cuts off what {@link test} waits for, so that nothing holds up the end of the process. */
+  /** Cuts off waiting {@link test} requests, so that they do not delay the end of the process. */
   endTests(): void {
     this.#tests.abort()
   }
@@ -189,16 +189,16 @@ export class Webhooks {
     return (await this.#open()).get(webhook.id, id)
   }
 
-  /** Sends a delivery again; undefined where there is none with that id. */
+  /** Sends a delivery again; undefined if there is none with that id. */
   async redeliver(webhook: Webhook, deliveryId: string): Promise<Delivery | undefined> {
     const delivery = await this.delivery(webhook, deliveryId)
     return delivery && this.#endpoints.get(webhook.id)?.redeliver(delivery)
   }
 
   /**
-   * Sends again what the filters want of the events that the server made from `from` on and before `to`, epoch
+   * Sends again those events that match the filters and that the server made from `from` on and before `to`, epoch
    * milliseconds.
-   * @throws {ApiError} 409 where another time range is under way
+   * @throws {ApiError} 409 if another time range is being sent
    */
   async redeliverRange(webhook: Webhook, from: number, to: number): Promise<void> {
     const { feed } = this.#parts
@@ -215,7 +215,7 @@ export class Webhooks {
   }
 
   async #add(store: DeliveryStore, webhook: Webhook, known: WebhookState | undefined): Promise<void> {
-    // A restored backup has webhooks and no cursors: they go on with what happens from then on.
+    // A restored backup has webhooks without cursors: they begin with new events.
     const state = known ?? { offset: this.#parts.feed.lastOffset }
     if (known === undefined) await store.begin(webhook.id, state)
     const parts = { ...this.#parts, store, memory: this.#memory, counters: this.counters }
@@ -237,7 +237,10 @@ function gone(webhook: Webhook | undefined): Webhook {
   return webhook
 }
 
-/** An offset before the first event of a scope that the server made at that time or later, by bisection: where times run back, about. */
+/**
+ * An offset before the first event of a scope that the server made at that time or later, by bisection; approximate
+ * if times run backwards.
+ */
 async function offsetBefore(feed: EventFeed, scope: ScopeId, time: number): Promise<number> {
   let low = 0
   let high = feed.lastOffset

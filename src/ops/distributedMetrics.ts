@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.ts'
 
-/** What an operator watches of a process of the distributed engine, beside what it has in common with the embedded one. */
+/** Metrics of a process of the distributed engine, besides those that it shares with the embedded one. */
 export function registerDistributedMetrics(
   metrics: Metrics,
   parts: {

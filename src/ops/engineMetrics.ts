@@ -8,11 +8,11 @@ import type { KeyedBound } from '../runtime/keyedBound.ts'
 import { HostTotals } from './hostTotals.ts'
 import type { Metrics } from './metrics.ts'
 
-/** What an operator watches of device actors. */
+/** Metrics of device actors. */
 export function registerActorMetrics(
   metrics: Metrics,
   parts: {
-    /** Those of now. */
+    /** The present hosts. */
     readonly hosts: () => readonly ActorHost[]
     readonly measurer: { readonly counters: { readonly measured: number; readonly refused: number } }
   },
@@ -47,7 +47,7 @@ export function registerActorMetrics(
   )
 }
 
-/** What an operator watches of the log on this machine. */
+/** Metrics of the log on this machine. */
 export function registerLogMetrics(metrics: Metrics, log: CommitLog): void {
   metrics.gauge('log_position', 'Position of the last durable frame.', () => log.position)
   metrics.gauge('log_bytes', 'Bytes of the commit log on disk.', () => log.bytes)
@@ -75,7 +75,7 @@ export function registerEventMetrics(metrics: Metrics, events: EventIndex): void
   )
 }
 
-/** What an operator watches of the HTTP server. */
+/** Metrics of the HTTP server. */
 export function registerServerMetrics(
   metrics: Metrics,
   server: {
@@ -111,7 +111,7 @@ export function registerServerMetrics(
   )
 }
 
-/** What an operator watches of streams and other readers. */
+/** Metrics of streams and other readers. */
 export function registerFrontMetrics(
   metrics: Metrics,
   parts: {
@@ -132,7 +132,7 @@ export function registerFrontMetrics(
     readonly eventReaders: { readonly readers: number }
     readonly subscriptions: { readonly count: number }
     readonly watches: { readonly count: number; readonly devicesBytes: number }
-    /** What subscriptions, watches and server-sent events keep. */
+    /** The memory of subscriptions, watches and server-sent events. */
     readonly kept: KeyedBound
   },
 ): void {
@@ -182,7 +182,7 @@ export function registerFrontMetrics(
   )
 }
 
-/** What an operator watches of any process. */
+/** Metrics of any process. */
 export function registerProcessMetrics(metrics: Metrics, registry: RegistryView): void {
   const loop = monitorEventLoopDelay({ resolution: 10 })
   loop.enable()

@@ -4,19 +4,19 @@ import { route, type Route } from '../http/route.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { Metrics } from './metrics.ts'
 
-/** One thing that must hold before requests may come. */
+/** One condition for accepting requests. */
 export interface ReadinessCheck {
   readonly name: string
-  /** Must be quick: every probe calls it. */
+  /** Must be quick, because every probe calls it. */
   check(): { readonly ok: boolean; readonly detail: string }
 }
 
 const CheckResult = Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() })
 
 /**
- * GET /healthz, /readyz and /metrics. They ask for no key, because probes and scrapers have none, and say nothing of
- * any project's data, nor of addresses, ports and files of the inside.
- * @param metricsToken what /metrics asks for; `''`: anybody may read it
+ * GET /healthz, /readyz and /metrics. They need no key, because probes and scrapers have none, and contain no
+ * project's data and no internal addresses, ports or files.
+ * @param metricsToken required for /metrics; `''`: anybody may read it
  */
 export function healthRoutes(
   checks: readonly ReadinessCheck[],
@@ -74,13 +74,13 @@ export function healthRoutes(
   ]
 }
 
-/** Takes as long however much of the token is right. */
+/** Takes the same time however much of the token is right. */
 function isToken(authorization: string | undefined, token: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(hash(authorization ?? ''), hash(`Bearer ${token}`))
 }
 
-/** A check that throws has failed: a probe is answered whatever happens. */
+/** A check that throws has failed: a probe always gets an answer. */
 function outcome(one: ReadinessCheck): { ok: boolean; detail: string } {
   try {
     return one.check()

@@ -3,14 +3,14 @@ import type { ActorHost } from '../actor/host.ts'
 type Counter = keyof ActorHost['counters'] | 'zoneHits'
 
 /**
- * Counters over hosts that come and go. What a host counted between the last look and its end is not in them: partitions
- * move seldom, and totals must not fall.
+ * Counters over hosts that come and go. Counts of a host between the last reading and its end are lost: partitions
+ * rarely move, and totals must not decrease.
  */
 export class HostTotals {
   readonly #hosts: () => readonly ActorHost[]
   readonly #totals = new Map<Counter, { sum: number; seen: Map<ActorHost, number> }>()
 
-  /** @param hosts those of now */
+  /** @param hosts the present ones */
   constructor(hosts: () => readonly ActorHost[]) {
     this.#hosts = hosts
   }

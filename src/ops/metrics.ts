@@ -7,9 +7,9 @@ const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 5000]
 
 type Values = MetricValueWithName<string>[]
 
-/** Times: plain numbers, because a labelled counter of the library costs more than a request may. */
+/** Times as plain numbers, because a labelled counter of the library costs more than a request may. */
 class Times {
-  /** One per bucket and one for what is slower; not cumulative. */
+  /** One per bucket and one for slower requests; not cumulative. */
   readonly #buckets = new Float64Array(BUCKETS_MS.length + 1)
   #totalMs = 0
 
@@ -34,7 +34,7 @@ class Times {
   }
 }
 
-/** What the requests of one route came to. */
+/** The results of the requests of one route. */
 interface RouteCounts {
   readonly method: string
   readonly path: string
@@ -43,8 +43,8 @@ interface RouteCounts {
 }
 
 /**
- * The process's metrics in a registry of its own. Names begin with `ringfence_`; times are in seconds, as Prometheus
- * has it. Requests are labelled by route, never by raw path, so the number of series is bounded.
+ * The process's metrics in a separate registry. Names begin with `ringfence_`; times are in seconds, as usual in
+ * Prometheus. Requests are labelled by route, never by raw path, so the number of series is bounded.
  */
 export class Metrics {
   readonly registry = new Registry()
@@ -78,21 +78,21 @@ export class Metrics {
     }
   }
 
-  /** A value that is read when somebody asks for it, e.g. `('mailbox_bytes', 'Bytes waiting.', () => …)`. */
+  /** A value that is read on request, e.g. `('mailbox_bytes', 'Bytes waiting.', () => …)`. */
   gauge(name: string, help: string, read: () => number): void {
     this.#register(`ringfence_${name}`, 'gauge', help, (metricName) => [
       { metricName, labels: {}, value: read() },
     ])
   }
 
-  /** A number that only rises and is read when somebody asks for it; the name ends in `_total`. */
+  /** A number that only increases and is read on request; the name ends in `_total`. */
   total(name: string, help: string, read: () => number): void {
     this.#register(`ringfence_${name}`, 'counter', help, (metricName) => [
       { metricName, labels: {}, value: read() },
     ])
   }
 
-  /** As {@link total}, a number for each value of a label. */
+  /** Like {@link total}, with a number for each value of a label. */
   labelled(
     name: string,
     help: string,
@@ -106,7 +106,7 @@ export class Metrics {
 
   /**
    * Times of something, in the buckets of requests; the name ends in `_seconds`.
-   * @returns what is told each time, in milliseconds
+   * @returns to be called each time, with milliseconds
    */
   times(name: string, help: string): (milliseconds: number) => void {
     const times = new Times()
@@ -119,7 +119,7 @@ export class Metrics {
     return this.registry.metrics()
   }
 
-  /** Registers a metric whose values are made when asked for: the library's own keep theirs. */
+  /** Registers a metric whose values are made on request, unlike the library's own. */
   #register(
     name: string,
     type: 'counter' | 'gauge' | 'histogram',

@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.ts'
 
-/** What an operator watches of the NATS bridge. */
+/** Metrics of the NATS bridge. */
 export function registerNatsMetrics(
   metrics: Metrics,
   bridge: {

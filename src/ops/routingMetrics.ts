@@ -1,14 +1,14 @@
 import type { Metrics } from './metrics.ts'
 
-/** What the routing engines tell as it happens. */
+/** Receives what happens in the routing engines. */
 export interface RoutingWatch {
-  /** A request that an engine was asked. `outcome`: `ok` or the name of the error's class. */
+  /** An engine answered a request. `outcome`: `ok` or the name of the error's class. */
   asked(action: string, outcome: string, milliseconds: number): void
   /** A process with an engine ended, for this reason. */
   ended(reason: string): void
 }
 
-/** Counts what the routing engines tell. */
+/** Counts what happens in the routing engines. */
 export function watchRouting(metrics: Metrics): RoutingWatch {
   const requests = new Map<string, number>()
   const failures = new Map<string, number>()
@@ -46,12 +46,12 @@ export function watchRouting(metrics: Metrics): RoutingWatch {
   }
 }
 
-/** What an operator watches of the routing engines and of the answers that are kept. */
+/** Metrics of the routing engines and of the cached answers. */
 export function registerRoutingMetrics(
   metrics: Metrics,
   parts: {
     readonly cache: { readonly hits: number; readonly misses: number; readonly bytes: number }
-    /** Those of now. */
+    /** The present engines. */
     readonly engines: () => readonly { readonly waiting: number; readonly residentBytes: number }[]
   },
 ): void {

@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.ts'
 
-/** What an operator watches of the copies in Tile38. */
+/** Metrics of the copies in Tile38. */
 export function registerTile38Metrics(
   metrics: Metrics,
   copies: {

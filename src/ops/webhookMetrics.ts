@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.ts'
 
-/** What an operator watches of webhooks. */
+/** Metrics of webhooks. */
 export function registerWebhookMetrics(
   metrics: Metrics,
   webhooks: {

@@ -10,8 +10,8 @@ export const EXAMPLE = {
 }
 
 /**
- * The text of a first start: the keys, shown this once, and a first call.
- * @param flags what operator's commands need behind them to find this server's data folder
+ * The text of a first start: the keys, which are shown once, and a first call.
+ * @param flags that commands need to find this server's data folder
  */
 export function firstStartText(keys: FirstKeys, url: string, flags: string): string {
   const [longitude, latitude] = EXAMPLE.center
@@ -41,7 +41,7 @@ Ctrl-C stops the server.
 `
 }
 
-/** The text of every later start; `flags` as of {@link firstStartText}. */
+/** The text of every later start; `flags` as in {@link firstStartText}. */
 export function laterStartText(url: string, flags: string): string {
   return `
 API reference and guides: ${url}/docs
@@ -50,7 +50,7 @@ A key that was lost is replaced by a new one: npm run keys -- rotate testSecret$
 `
 }
 
-/** The keys that a first start has made. */
+/** The keys that a first start has created. */
 export interface FirstKeys {
   readonly testPublishable: string
   readonly livePublishable: string

@@ -76,7 +76,7 @@ export function manifestPath(folder: string): string {
   return join(folder, 'regions.json')
 }
 
-/** @throws {RegionsRefused} and the system's errors, but for a manifest that is not there: then there are no regions */
+/** @throws {MapRegionsRefused} and the system's errors, but for a manifest that is not there: then there are no regions */
 export function readManifest(folder: string): MapRegionManifest {
   const path = manifestPath(folder)
   if (!fs.existsSync(path)) return NO_REGIONS
@@ -97,7 +97,7 @@ export function writeManifest(folder: string, manifest: MapRegionManifest): void
   replaceFile(manifestPath(folder), `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
-/** @param build its folder. @throws {RegionsRefused} and the system's errors */
+/** @param build its folder. @throws {MapRegionsRefused} and the system's errors */
 export function readRecord(build: string): MapRegionRecord {
   return readJson(join(build, 'region.json')) as MapRegionRecord
 }

@@ -53,7 +53,7 @@ export class MapRegionStore implements MapRegions, Service {
   #stamp: string
   #isStopped = false
 
-  /** Reads the regions there are. @throws {RegionsRefused} and the system's errors, of the manifest */
+  /** Reads the regions there are. @throws {MapRegionsRefused} and the system's errors, of the manifest */
   constructor(parts: MapRegionStoreParts) {
     this.#parts = parts
     this.#folder = mapRegionsFolder(resolve(parts.dataFolder))
