@@ -1,7 +1,7 @@
 import { ApiError } from '../../runtime/errors.ts'
 import type { Calls } from '../nats/calls.ts'
 
-/** Until those who have not answered a question are asked again. */
+/** After this time, the partitions that have not been answered for are asked again. */
 const ASK_AGAIN_MS = 500
 
 /** A question about partitions, to the hosts that have them. */
@@ -9,16 +9,16 @@ export interface OwnersQuestion {
   readonly calls: Calls
   readonly subject: string
   readonly partitions: Iterable<number>
-  /** How long there may be nobody who answers for one of them. */
+  /** How long one of them may remain without an answer. */
   readonly patienceMs: number
   encode(partitions: readonly number[]): Uint8Array
-  /** What an answer is for; `take` is called where nothing of it was known. */
+  /** The partitions that an answer is for; `take` is called if none of them was answered for before. */
   decode(answer: Uint8Array): { readonly partitions: readonly number[]; readonly take: () => void }
 }
 
 /**
- * Asks all hosts, each of which answers for the partitions that it has, until all partitions are answered for.
- * @throws {ApiError} 503 where that takes too long
+ * Asks all hosts, each of which answers for its own partitions, until all partitions are answered for.
+ * @throws {ApiError} 503 if that takes too long
  */
 export async function askOwners(question: OwnersQuestion): Promise<void> {
   const missing = new Set(question.partitions)
@@ -32,7 +32,8 @@ export async function askOwners(question: OwnersQuestion): Promise<void> {
     }
     const call = question.calls.askAll(question.subject, (bytes) => {
       const { partitions, take } = question.decode(bytes)
-      // One that says again what is known, or was asked before the partition changed hands, cannot be taken apart.
+      // An answer that repeats known partitions, or was requested before a partition changed hands, cannot be
+      // divided.
       if (!partitions.every((partition) => missing.has(partition))) return
       for (const partition of partitions) missing.delete(partition)
       take()

@@ -11,11 +11,11 @@ import type { CommandKind } from '../../actor/command.ts'
 import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from '../../actor/port.ts'
 
 /**
- * The device actors as a process without any sees them: what changes devices goes to the owner of their partition (partitionClient.ts),
- * questions go to all hosts, each of which answers for the partitions that it has.
+ * The device actors for a process that has none: changes to devices go to the owner of their partition
+ * (partitionClient.ts), questions go to all hosts, each of which answers for its own partitions.
  *
- * Owns: the bound on what waits, the numbers of updates that have none. Does not own: who has which partition; whoever
- * listens to a partition's subject does.
+ * Owns: the bound of waiting updates, the numbers of updates without one. Does not own: who owns which partition;
+ * that is the process that listens to the partition's subject.
  */
 export interface GatewayOptions extends PartitionClientParts {
   /** Of the store. */
@@ -23,10 +23,10 @@ export interface GatewayOptions extends PartitionClientParts {
   readonly salt: StoreSalt
 }
 
-/** What waits takes beside the bytes it came in. */
+/** Memory of a waiting update besides the bytes in which it came. */
 const UPDATE_OVERHEAD_BYTES = 128
 
-/** Bytes that wait for the owners, up to which more should come: a request or two to each of many partitions. */
+/** While fewer bytes wait for the owners, more should come: one or two requests to each of many partitions. */
 const ROOM_BYTES = 8 * 1024 * 1024
 
 export class Gateway implements Intake, Users {
@@ -92,7 +92,7 @@ export class Gateway implements Intake, Users {
     return answers.length === 0 ? { users: [], hasMore: false } : mergeAnswers(question, answers)
   }
 
-  /** Resolves when everything that was taken in has been told of. */
+  /** Resolves when the results of all accepted updates are known. */
   async drained(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.drained()))
   }
@@ -110,7 +110,7 @@ export class Gateway implements Intake, Users {
     client.update({ update, wanted, stream, sequence, bytes })
   }
 
-  /** Those that a question is about. */
+  /** The partitions that a question concerns. */
   #partitionsOf(question: UserQuestion): Iterable<number> {
     if (question.ask !== 'record' && question.ask !== 'records') return this.#clients.keys()
     const ids = question.ask === 'record' ? [question.id] : question.ids

@@ -11,13 +11,13 @@ import type { NumberedUpdate } from '../protocol/updateRows.ts'
 /**
  * The way from a gateway to the owner of one partition.
  *
- * The naive way sends each update as it comes: a message each, of which later ones may overtake those that were lost and
- * are sent again. Here one request is under way, and what arrives meanwhile is the next: so batches grow with the load, and
- * the order of a device's updates is kept whatever is lost.
+ * The obvious way sends each update as it comes, one message each, and later ones may overtake earlier ones that were
+ * lost and are sent again. Here, one request is in flight, and updates that arrive in the meantime form the next one.
+ * So batches grow with the load, and the order of a device's updates is kept whatever gets lost.
  *
  * Invariants
- * - LANE-1: A request is sent again, unchanged and under its number, until it is answered, or until nobody has answered
- *   for {@link PATIENCE_MS}.
+ * - LANE-1: A request is sent again, unchanged and under its number, until it is answered, or until nobody has
+ *   answered for {@link PATIENCE_MS}.
  * - LANE-2: Each update carries a stream and a number, so that sending it again applies it once (G9).
  * - LANE-3: Updates that wait behind others (backlog.ts) go into a request after all the others, and only as many as
  *   make it no slower than {@link BEHIND_MS}, but at least one. What arrives meanwhile waits for the answer.
@@ -26,24 +26,25 @@ import type { NumberedUpdate } from '../protocol/updateRows.ts'
  *   applied before one that is sent again.
  */
 
-/** An update that waits. */
+/** A waiting update. */
 export interface OutgoingUpdate extends NumberedUpdate {
   readonly wanted: Submitter
-  /** In the bound. */
+  /** Counted in the bound. */
   readonly bytes: number
 }
 
-/** A command that waits. */
+/** A waiting command. */
 export interface CommandMail extends Command {
-  /** What it came in with, about. */
+  /** Approximate bytes in which it came. */
   readonly bytes: number
-  /** @param result what the kind answers, or why it was refused */
+  /** @param result of the kind, or why it was refused */
   readonly done: (result: unknown) => void
 }
 
 /**
- * When partition clients with much to send set out: all of a gateway together. A request costs the same however little is in it, and what
- * many of them say at once goes through one write of each socket on the way, to the owner and back.
+ * Decides when partition clients with many updates send: all clients of a gateway together. A request costs the same
+ * however little it contains, and what many clients send together goes through one write of each socket on the way,
+ * to the owner and back.
  */
 export class Departures {
   readonly #pause: Pause
@@ -53,7 +54,7 @@ export class Departures {
     this.#pause = pause
   }
 
-  /** Resolves for all who wait at the same time. */
+  /** Resolves at the same time for all that wait. */
   next(): Promise<void> {
     return (this.#next ??= this.#pause(GATHER_MS).then(() => {
       this.#next = undefined
@@ -63,31 +64,31 @@ export class Departures {
 
 type Pause = (milliseconds: number) => Promise<unknown>
 
-/** What the partition clients of a gateway share. */
+/** Shared by the partition clients of a gateway. */
 export interface PartitionClientParts {
   readonly calls: Calls
   /** See {@link PartitionRequest.gateway}. */
   readonly gateway: string
   readonly registry: { readonly revision: number }
   readonly mailbox: ByteBound
-  /** How long the owner may be missing, or silent, before what waits is refused; {@link PATIENCE_MS} where absent. */
+  /** How long the owner may be missing or silent before waiting updates are refused; {@link PATIENCE_MS} if absent. */
   readonly patienceMs?: number
-  /** Told of failures; what failed is tried again. */
+  /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
   readonly pause?: Pause
 }
 
 /** See docs/adr/0030-the-engine-behind-a-port.md. */
 export const PATIENCE_MS = 10_000
-/** A commit takes some milliseconds; an owner whose NATS servers choose a new leader takes seconds, and answers once. */
+/** A commit takes some milliseconds. An owner whose NATS servers elect a new leader takes seconds, and answers once. */
 const ANSWER_MS = 1000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
-/** Bytes that are meant to go in one request, and that may: NATS servers take no message of more than a megabyte. */
+/** The intended and the largest size of a request in bytes: NATS servers accept no message of more than a megabyte. */
 const REQUEST_BYTES = 256 * 1024
 const MOST_REQUEST_BYTES = 400 * 1024
 
-/** How long a request may take for what is behind in it, and the most updates of those. */
+/** How long a request may take for its updates from the backlog, and the largest number of them. */
 const BEHIND_MS = 20
 const MOST_BEHIND = 256
 
@@ -98,7 +99,7 @@ const APPLIED: Outcome = { user: '', events: [], repeated: false }
 
 interface Batch {
   readonly updates: OutgoingUpdate[]
-  /** Of the updates, the last so many are from the backlog. */
+  /** The last so many updates are from the backlog. */
   readonly behind: number
   readonly commands: CommandMail[]
 }
@@ -114,7 +115,7 @@ export class PartitionClient {
   #commands: CommandMail[] = []
   #running: Promise<void> | undefined
   #number = 0
-  /** Updates in the request before. */
+  /** Updates in the previous request. */
   #lastUpdates = 0
 
   constructor(subject: string, parts: PartitionClientParts, departures: Departures) {
@@ -145,7 +146,8 @@ export class PartitionClient {
 
   async #run(): Promise<void> {
     do {
-      // Under load with company; else after the sockets of this turn have been read, so that what came together goes together.
+      // Under load together with others; otherwise after the sockets of this turn have been read, so that updates
+      // that came together go together.
       if (this.#lastUpdates > 1) await this.#departures.next()
       else await nextTurn()
       const { batch, request } = this.#take()
@@ -163,7 +165,7 @@ export class PartitionClient {
     return this.#updates.length + this.#commands.length > 0 || !this.#backlog.isEmpty
   }
 
-  /** So many of the backlog made a request take so long. */
+  /** Adapts to how long a request with so many updates of the backlog took. */
   #adapt(behind: number, milliseconds: number): void {
     if (milliseconds > BEHIND_MS) this.#mostBehind = Math.max(1, Math.floor(behind / 2))
     else if (behind === this.#mostBehind) this.#mostBehind = Math.min(MOST_BEHIND, 2 * behind)
@@ -177,7 +179,10 @@ export class PartitionClient {
     return all
   }
 
-  /** The next request. Senders' bytes are a good guess at its size; where it is not good enough, less goes. */
+  /**
+   * The next request. The bytes of the updates are a good estimate of its size; if they are not good enough, fewer
+   * updates are sent.
+   */
   #take(): { readonly batch: Batch; readonly request: Uint8Array } {
     for (let budget = REQUEST_BYTES; ; budget /= 4) {
       const batch = this.#pick(budget)
@@ -206,9 +211,9 @@ export class PartitionClient {
     }
     const updates = within(this.#updates)
     if (updates.length < this.#updates.length) return { updates, behind: 0, commands: [] }
-    // Behind all that came before of their devices, in one request or the last.
+    // After all earlier updates of their devices, in this request or the previous one.
     const behind = within(this.#backlog.next(this.#mostBehind))
-    // A command never goes ahead of an update that came before it.
+    // A command never overtakes an update that came before it.
     return { updates: [...updates, ...behind], behind: behind.length, commands: within(this.#commands) }
   }
 
@@ -218,7 +223,7 @@ export class PartitionClient {
     return encodeRequest({ gateway, number, retried, revision, updates, commands })
   }
 
-  /** Undefined: nobody has answered in time. */
+  /** Undefined if nobody answered in time. */
   async #exchange(batch: Batch, request: Uint8Array): Promise<PartitionReply | undefined> {
     const { calls, patienceMs = PATIENCE_MS, troubled, pause = sleep } = this.#parts
     const deadline = performance.now() + patienceMs

@@ -9,29 +9,30 @@ import { INTEREST_MS } from '../owner/positionServer.ts'
 import { lookSubject, positionsSubject } from '../nats/subjects.ts'
 
 /**
- * The positions of devices that other processes have, for a gateway: while somebody watches, it tells the owners of partitions that it
- * wants to know what moves.
+ * The positions of devices that other processes have, for a gateway: while somebody watches, it asks the owners of
+ * partitions for movements.
  *
- * What moves and what a look finds may overtake each other, so a look that finds a device where it was before is not believed.
+ * Movements and the results of a look may overtake each other, so the result of a look is ignored for a device that
+ * has moved in the meantime.
  *
  * Invariants
  * - REMOTE-POSITIONS-1: What the observer was told during a look is newer than what the look finds.
  */
 export interface RemotePositionsParts {
   readonly calls: Calls
-  /** This process; no other has the same. */
+  /** Identifies this process. */
   readonly gateway: string
   /** Of the store. */
   readonly partitions: number
   readonly patienceMs?: number
 }
 
-/** Between two words that positions are still wanted. */
+/** Between two requests that positions are still wanted. */
 const AGAIN_MS = INTEREST_MS / 3
 
 export class RemotePositions implements Positions {
   readonly #parts: RemotePositionsParts
-  /** Of each look under way, the devices of its scope of which there was news. */
+  /** For each running look, the devices of its scope that have moved since. */
   readonly #looks = new Set<{ readonly scope: ScopeId; readonly told: Set<string> }>()
   #observer: PositionObserver | undefined
   #interest: { readonly call: OpenCall; readonly timer: NodeJS.Timeout } | undefined
@@ -50,7 +51,7 @@ export class RemotePositions implements Positions {
     else this.stop()
   }
 
-  /** Wants nothing any more. */
+  /** Requests nothing any more. */
   stop(): void {
     if (this.#interest === undefined) return
     clearInterval(this.#interest.timer)

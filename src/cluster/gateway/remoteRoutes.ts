@@ -4,13 +4,13 @@ import { ApiError } from '../../runtime/errors.ts'
 import { NobodyListens, type Calls, type Served } from '../nats/calls.ts'
 
 /**
- * Routes that one process has and another answers. The first authenticates, limits and validates; what the handler is called with,
- * and what it answers, are plain values, so they travel as JSON.
+ * Routes that one process has and another answers. The first authenticates, limits and validates. The handler's
+ * arguments and result are plain values, so they travel as JSON.
  */
 
 type AnyCall = Call<TObject | undefined, TObject | undefined, TSchema | undefined>
 
-/** What of a {@link Call} travels. */
+/** The parts of a {@link Call} that travel. */
 type Question = Pick<
   AnyCall,
   'params' | 'query' | 'body' | 'credentials' | 'ip' | 'receivedAt' | 'requestId'
@@ -28,12 +28,13 @@ type Reply =
     }
   | { readonly is: 'failure'; readonly message: string }
 
-/** More than the longest that a handler waits, which is for the receiver of a webhook. */
+/** Longer than the longest wait of a handler, which is for the receiver of a webhook. */
 const ANSWER_MS = 65_000
 
 /**
- * The routes, answered by who serves them under the subject. A request is asked once: what it does may not be repeated.
- * @param missing what is said, with 503, where nobody does
+ * The routes, answered by the process that serves them under the subject. A request is sent once, because its effect
+ * may not be repeated.
+ * @param missing the message of the 503 if no process does
  */
 export function remoteRoutes(
   routes: readonly Route[],
@@ -97,7 +98,7 @@ async function replyTo(bytes: Uint8Array, routes: ReadonlyMap<string, Route>): P
   }
 }
 
-/** The handlers answer by their promise. */
+/** The handlers answer with their promise. */
 const NO_REPLY = { send() {}, fail() {}, aborted: false }
 
 function nameOf({ method, path }: Route): string {

@@ -1,10 +1,10 @@
 import { retry, type Pause, type RetryPauses } from '../../runtime/retry.ts'
 
-/** How the servers are asked again where they do not answer. */
+/** Pauses after which servers that do not answer are asked again. */
 export const PAUSES: RetryPauses = { firstMs: 20, lastMs: 1000 }
-/** Where there is no leader an attempt costs little, and everybody waits for the first that works. */
+/** Without a leader an attempt costs little, and everybody waits for the first one that works. */
 export const MAX_LEADER_MS = 200
-/** Of a question, and of taking the partition, before it is given up. */
+/** Attempts of a question, and of taking the partition. */
 export const ATTEMPTS = 8
 
 /** The answer to a question. */

@@ -16,50 +16,56 @@ import { asked, MAX_LEADER_MS, PAUSES } from './askAgain.ts'
 /**
  * Publishes the events of committed frames, many frames and partitions in one batch.
  *
- * The naive way puts the events of a frame into the batch of its commit. The server spends milliseconds on each batch, however
- * small it is, and the frame waits for it. So a commit is durable by itself, and its events follow.
+ * The obvious way puts the events of a frame into the batch of its commit. The server spends milliseconds on each
+ * batch, however small it is, and the frame waits for it. So a commit is durable by itself, and its events follow.
  *
  * They come once all the same, by a mark: the newest `mark.<n>` in the stream of events says how far partition n is
- * published, and a batch is stored only where the mark of each partition in it is still the one that its sender knew. Who sends it
- * does not matter, for everybody has the same to send: what stands in the log of the partition, from the mark on. An owner of
- * before that wakes up either publishes what the new owner was about to, or is refused, and both learn it from the mark.
+ * published, and a batch is stored only where the mark of each partition in it is still the one that its sender knew.
+ * Who sends it does not matter, for everybody has the same to send: what stands in the log of the partition, from the
+ * mark on. An owner of before that wakes up either publishes what the new owner was about to, or is refused, and both
+ * learn it from the mark.
  *
  * Invariants
- * - PUBLISHER-1: What is added is durable in its log (G5), and the events of a partition are added in their order (G3).
+ * - PUBLISHER-1: What is added is durable in its log (G5), and the events of a partition are added in their order
+ *   (G3).
  * - PUBLISHER-2: A batch continues where the mark that it replaces ends (G2).
  * - PUBLISHER-3: The memory for events that wait is bounded by the limit plus one frame per partition (G7).
  */
 export interface PublisherOptions {
   readonly stream: EventStream
-  /** Of events that wait, of all partitions. */
+  /** Of waiting events of all partitions. */
   readonly maxBacklogBytes: number
-  /** Told of each attempt that failed; it is repeated. */
+  /** Called for each failed attempt, which is repeated. */
   readonly troubled: (error: Error) => void
   readonly pause?: Pause
 }
 
 /** The events of a partition, for its owner. */
 export interface PartitionEvents extends CommittedConsumer {
-  /** As it was found when the partition was opened. */
+  /** As found when the partition was opened. */
   readonly found: Progress
-  /** Position of the first frame that may have events which are not published; Infinity where there is none. */
+  /** Position of the first frame that may have unpublished events; Infinity if there is none. */
   readonly unpublished: number
   /** Resolves when there is room for more. */
   room(): Promise<void>
   /** Takes a frame, in the order of the log; events that are published already are left out. */
   committed(frame: Committed): void
-  /** Resolves once everything is published, or cannot be for now: whoever opens the partition next publishes it. */
+  /**
+   * Resolves once everything is published, or cannot be published now: then the next process that opens the partition
+   * publishes it.
+   */
   close(): Promise<void>
 }
 
 /**
- * From the end of a batch to the next, unless that is full: under load events are so much and one batch late, and the
- * server has no more than some thirty batches a second of each host. After a silence the first goes out at once.
+ * From the end of a batch to the next, unless that is full: under load, events are one batch and this time late, and
+ * the server gets at most about thirty batches a second from each host. After a pause, the first batch is sent at
+ * once.
  */
 const GATHER_MS = 25
 /** Of one batch; a single event may be larger. */
 const BATCH_BYTES = 4 * 1024 * 1024
-/** What an event takes in memory beside its data, about. */
+/** Approximate memory of an event besides its data. */
 const EVENT_BYTES = 200
 
 export class EventPublisher {
@@ -68,7 +74,7 @@ export class EventPublisher {
   readonly #troubled: (error: Error) => void
   readonly #pause: Pause
   readonly #open = new Map<number, Backlog>()
-  /** Those in which something waits; who has waited longest comes first. */
+  /** Backlogs with waiting events; the one that has waited longest comes first. */
   readonly #waiting = new Set<Backlog>()
   #bytes = 0
   #forRoom: (() => void)[] = []
@@ -81,19 +87,21 @@ export class EventPublisher {
     this.#pause = options.pause ?? sleep
   }
 
-  /** Bytes of events that wait. */
+  /** Bytes of waiting events. */
   get backlogBytes(): number {
     return this.#bytes
   }
 
-  /** Takes a partition, from its mark on. What an earlier opening has not published is in the partition's log. */
+  /**
+   * Takes a partition, from its mark on. Events that an earlier opening has not published are in the partition's log.
+   */
   async open(partition: number): Promise<PartitionEvents> {
     const earlier = this.#open.get(partition)
     if (earlier !== undefined) this.#forget(earlier)
     const mark = await asked(() => this.#stream.mark(partition), this.#pause)
     const backlog = new Backlog(partition, mark ?? NO_MARK)
     this.#open.set(partition, backlog)
-    // Of one that was opened anew since then, or is closed, nothing is known.
+    // Nothing is known of a backlog that was opened again or closed since then.
     const unpublished = () => (this.#open.get(partition) === backlog ? (backlog.first ?? Infinity) : 0)
     return {
       found: backlog.mark,
@@ -137,7 +145,7 @@ export class EventPublisher {
     backlog.closing?.resolve()
   }
 
-  /** Does something to a backlog that changes its bytes. */
+  /** Makes a change to a backlog that alters its bytes. */
   #count(backlog: Backlog, change: () => void): void {
     const before = backlog.bytes
     change()
@@ -161,13 +169,13 @@ export class EventPublisher {
     this.#isRunning = false
   }
 
-  /** As much as one batch takes, of who has waited longest first. */
+  /** As much as fits into one batch, from those that have waited longest first. */
   #compose(): { readonly shares: readonly Share[]; readonly isFull: boolean } {
     const shares: Share[] = []
     let messages = MAX_BATCH_MESSAGES
     let bytes = BATCH_BYTES
     for (const backlog of this.#waiting) {
-      // A mark, and one event at least.
+      // A mark, and at least one event.
       if (messages < 2 || bytes <= 0) return { shares, isFull: true }
       const share = backlog.share(messages - 1, bytes)
       shares.push(share)
@@ -178,7 +186,10 @@ export class EventPublisher {
     return { shares, isFull: false }
   }
 
-  /** Answers whether it, or what somebody else has done instead, led anywhere. Where there is no leader nobody has the marks. */
+  /**
+   * Returns whether this batch, or another process's in its place, made progress. Without a leader, nobody has the
+   * marks.
+   */
   async #publish(shares: readonly Share[]): Promise<'ahead' | 'nowhere' | 'no leader'> {
     let marks: readonly number[] | undefined
     let hasLeader = true
@@ -202,7 +213,7 @@ export class EventPublisher {
       }),
     )
     for (const { backlog } of shares) {
-      // To the end of those that wait.
+      // To the end of the waiting ones.
       if (!this.#waiting.delete(backlog)) continue
       if (!backlog.isEmpty && (isAhead || backlog.closing === undefined)) this.#waiting.add(backlog)
       else backlog.closing?.resolve()
@@ -223,18 +234,18 @@ interface Share {
 
 const NO_MARK: Mark = { sequence: 0, position: 0, events: 0 }
 
-/** An event that waits; the progress is what holds once it is published. */
+/** A waiting event; the progress is valid once it is published. */
 interface Waiting {
   readonly progress: Progress
   readonly event: PublishedEvent
 }
 
-/** What waits to be published of a partition. */
+/** The unpublished events of a partition. */
 class Backlog {
   readonly partition: number
   mark: Mark
   bytes = 0
-  /** Resolved when nothing waits any more, or it is given up. */
+  /** Resolved when nothing waits any more, or publishing is given up. */
   closing: PromiseWithResolvers<void> | undefined
   #waiting: Waiting[] = []
 
@@ -247,7 +258,7 @@ class Backlog {
     return this.#waiting.length === 0
   }
 
-  /** Position of the first frame of which something waits. */
+  /** Position of the first frame with a waiting event. */
   get first(): number | undefined {
     return this.#waiting[0]?.progress.position
   }
@@ -267,7 +278,7 @@ class Backlog {
     this.bytes = 0
   }
 
-  /** As much as fits, one event at least. */
+  /** As much as fits, but at least one event. */
   share(messages: number, bytes: number): Share {
     let taken = 0
     let takenBytes = 0
@@ -288,7 +299,10 @@ class Backlog {
     }
   }
 
-  /** Takes the newest mark. Where it is not, the batch that names it is refused, and it is read again. */
+  /**
+   * Takes over the newest mark. If it is not the newest, a batch that names it is refused, and the mark is read
+   * again.
+   */
   learn(mark: Mark): void {
     this.mark = mark
     let published = 0

@@ -3,18 +3,18 @@ import { unlessLost } from '../nats/connectionLoss.ts'
 import { LeaderMissing } from '../../log/errors.ts'
 import type { JournalMessage } from './jetStreamPort.ts'
 
-/** For an answer of the server: a batch is flushed to its disk, and to that of most of its peers, before. */
+/** For an answer of the server, which first flushes a batch to its disk and to those of most of its peers. */
 export const ANSWER_MS = 5000
 
-/** The server did not take the messages; why, is for people to read. */
+/** The server did not accept the messages; the reason is for people to read. */
 export class BatchRefused extends Error {
   override readonly name = 'BatchRefused'
 }
 
 /**
- * Has a stream store messages with whole subjects, in their order and next to each other, or none of them; resolves to the
- * sequence of the last. (The client's own call for it adds a round trip, and hides what the server says.)
- * @throws {BatchRefused} {@link LeaderMissing}, or what the client says where no answer came
+ * Stores messages with complete subjects in a stream, in order and next to each other, or none of them; resolves to
+ * the sequence of the last. (The client's own call for it adds a round trip, and hides what the server says.)
+ * @throws {BatchRefused} {@link LeaderMissing}, or the client's error if no answer came
  */
 export async function storeBatch(
   connection: NatsConnection,

@@ -15,16 +15,16 @@ const HEARTBEAT_MS = 1000
 const EXPIRES_MS = 10_000
 const PAGE_MESSAGES = 1000
 
-/** The stream of events over a connection, for who keeps an index of it. */
+/** The stream of events over a connection, for processes that keep an index of it. */
 export class JetStreamEventReader implements SharedEvents {
   readonly #connection: NatsConnection
   readonly #manager: JetStreamManager
   readonly #client: JetStreamClient
   readonly #unreadable: (sequence: number, reason: string) => void
-  /** What ends those that follow, when the connection is lost: by themselves they would wait for it in silence. */
+  /** Ends all followers when the connection is lost. They would otherwise wait for it silently. */
   readonly #cuts = new Set<() => void>()
 
-  /** @param unreadable told of each message that is not ours: others may publish there */
+  /** @param unreadable called for each message that is not ours: others may publish there */
   constructor(
     connection: NatsConnection,
     manager: JetStreamManager,
@@ -111,7 +111,7 @@ export class JetStreamEventReader implements SharedEvents {
   }
 }
 
-/** @throws Error where it is not one of ours: an index would fail at it, again and again. */
+/** @throws Error if it is not one of ours: an index would fail at it again and again. */
 function changeIn(json: string): EventChange {
   const change = JSON.parse(json) as Partial<EventChange> | null
   const { scope, id, verdict } = change ?? {}

@@ -9,8 +9,8 @@ const MARK_HEADER = 'Ringfence-Published'
 const NOTHING = new Uint8Array(0)
 
 /**
- * The stream of events over a connection. Each mark takes the place of the one before it, and has no age: an idle partition keeps
- * it for ever.
+ * The stream of events over a connection. Each mark replaces the previous one, and does not expire: an idle partition
+ * keeps it for ever.
  */
 export class JetStreamEvents implements EventStream {
   readonly #connection: NatsConnection
@@ -21,7 +21,7 @@ export class JetStreamEvents implements EventStream {
     this.#manager = manager
   }
 
-  /** @throws {BatchRefused}, or what the client says where no answer came */
+  /** @throws {BatchRefused}, or the client's error if no answer came */
   async publish(publications: readonly Publication[]): Promise<readonly number[]> {
     const batch: JournalMessage[] = []
     const places: number[] = []

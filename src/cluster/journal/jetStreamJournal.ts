@@ -7,10 +7,10 @@ import { journalSubject, streamOf } from './jetStreamStreams.ts'
 
 const PAGE_MESSAGES = 256
 const PAGE_BYTES = 4 * 1024 * 1024
-/** Beside the data: what the headers of a message may take. */
+/** Room for the headers of a message, besides its data. */
 const HEADER_BYTES = 4096
 
-/** The stream of one partition over a connection, which may reconnect as it likes and is shared with others. */
+/** The stream of one partition over a connection, which is shared with others and may reconnect at any time. */
 export class JetStreamJournal implements Journal {
   readonly maxDataBytes: number
   readonly #connection: NatsConnection
@@ -18,7 +18,7 @@ export class JetStreamJournal implements Journal {
   readonly #stream: string
   readonly #prefix: string
 
-  /** @param connection connected at the moment, for what its server allows */
+  /** @param connection must be connected, because its server's limits are read */
   constructor(connection: NatsConnection, manager: JetStreamManager, partition: number) {
     this.maxDataBytes = connection.info!.max_payload - HEADER_BYTES
     this.#connection = connection
@@ -27,7 +27,7 @@ export class JetStreamJournal implements Journal {
     this.#prefix = journalSubject(partition)
   }
 
-  /** @throws {BatchRefused}, or what the client says where no answer came */
+  /** @throws {BatchRefused}, or the client's error if no answer came */
   append(messages: readonly JournalMessage[], after?: number): Promise<number> {
     const fence = after === undefined ? {} : { 'Nats-Expected-Last-Sequence': String(after) }
     const batch = messages.map(({ subject, headers, data }, i) => {
@@ -62,7 +62,7 @@ export class JetStreamJournal implements Journal {
       batch: PAGE_MESSAGES,
       max_bytes: PAGE_BYTES,
     })
-    // A server that goes away in the middle says nothing more.
+    // A server that disappears in the middle sends nothing more.
     const late = setTimeout(() => page.stop(new Error(`no answer of ${this.#stream}`)), ANSWER_MS)
     const messages: JournalEntry[] = []
     try {

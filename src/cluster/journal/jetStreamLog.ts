@@ -21,16 +21,17 @@ import { ATTEMPTS, asked, MAX_LEADER_MS, PAUSES } from './askAgain.ts'
 /**
  * The log of a partition in its JetStream stream.
  *
- * The naive way appends and, when no answer comes, appends again: a frame may be there twice, and an owner that was
- * stopped for a while writes into what belongs to another by now. A lease does not help: it ends while a message is on its
- * way. So each batch names the sequence that it must follow, the fence, and the stream takes it there or nowhere.
+ * The obvious way appends and, if no answer comes, appends again. Then a frame may be there twice, and an owner that
+ * was stopped for a while writes into a log that belongs to another by now. A lease does not help: it ends while a
+ * message is on its way. So each batch names the sequence that it must follow, the fence, and the stream takes it
+ * there or nowhere.
  *
- * To own a partition is to have put a claim at its end: whoever appended before knows an older end and fails from then on.
- * A batch without an answer is sent again as it was until it is known what became of it. That is safe, because of all its
- * copies the stream can take one only.
+ * To own a partition is to have put a claim at its end: whoever appended before knows an older end and fails from
+ * then on. A batch without an answer is sent again as it was until it is known what became of it. That is safe,
+ * because of all its copies the stream can take one only.
  *
- * The events of a frame stand in its bytes. They are published once the frame is durable (eventPublisher.ts); a new owner
- * publishes what of them is missing.
+ * The events of a frame stand in its bytes. They are published once the frame is durable (eventPublisher.ts); a new
+ * owner publishes what of them is missing.
  *
  * docs/protocol.md has the whole of it, with each place where a process may die.
  *
@@ -43,31 +44,31 @@ import { ATTEMPTS, asked, MAX_LEADER_MS, PAUSES } from './askAgain.ts'
 export interface JetStreamLogOptions {
   readonly partition: number
   readonly journal: Journal
-  /** Of the host: all its partitions have the same. */
+  /** Of the host: all its partitions share it. */
   readonly publisher: EventPublisher
-  /** Names this opening of the log; no other has the same. */
+  /** Identifies this opening of the log. */
   readonly owner: string
-  /** The events that a frame was appended with, in their order. */
+  /** The events with which a frame was appended, in order. */
   readonly eventsOf: (frame: Uint8Array) => readonly LogEvent[]
   /** Called once, when another owner is known; the log accepts nothing afterwards. */
   readonly fencedOut: (error: FencedOut) => void
-  /** Told of each attempt to append that failed; it is repeated. */
+  /** Called for each failed attempt to append, which is repeated. */
   readonly troubled: (error: Error) => void
   readonly pause?: Pause
 }
 
-/** Until a replica that answers reads is asked again whether it has caught up. */
+/** The pause before a replica that answers reads is asked again whether it has caught up. */
 const BEHIND_MS = 50
 const PAGE_ATTEMPTS = 100
 
 /**
- * Becomes the owner of the partition: claims it, sees how far the log is, and says so.
- * @throws {LogUnavailable} also where another claims it at the same time; it may be tried again
+ * Becomes the owner of the partition: claims it, finds the end of the log, and records the ownership.
+ * @throws {LogUnavailable} also if another process claims it at the same time; it may be tried again
  */
 export async function openJetStreamLog(options: JetStreamLogOptions): Promise<PartitionLog> {
   const { partition, journal } = options
   try {
-    // What cannot be read is left to its owner.
+    // Its owner handles what cannot be read.
     const newest = await journal.last(ANY_RECORD)
     if (newest !== undefined) pointOf(newest)
     const claim = await claimPartition(options)
@@ -78,7 +79,7 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Pa
   }
 }
 
-/** Shuts everybody else out; answers the claim's sequence. It has no fence, or a busy owner would always be faster. */
+/** Locks out all others; returns the claim's sequence. It has no fence, or a busy owner would always be faster. */
 function claimPartition({ journal, owner, pause = sleep }: JetStreamLogOptions): Promise<number> {
   const claim = async () => {
     try {
@@ -94,8 +95,8 @@ function claimPartition({ journal, owner, pause = sleep }: JetStreamLogOptions):
 }
 
 /**
- * How far the log is. Whoever answers may not have the newest yet, so the record that it has is held against the claim:
- * between the two there is nothing but claims.
+ * The end of the log. The replica that answers may not have the newest record yet, so its record is compared with the
+ * claim: between the two there are only claims.
  */
 async function pointBefore(
   claim: number,
@@ -158,7 +159,7 @@ class JetStreamLog implements PartitionLog {
     this.#events = events
   }
 
-  /** The log right behind its owner's claim; hands over to be published what the owner before did not come to. */
+  /** The log directly after its owner's claim; passes on the events that the previous owner did not publish. */
   static async begin(options: JetStreamLogOptions, claim: number, point: LogPoint): Promise<JetStreamLog> {
     const events = await options.publisher.open(options.partition)
     const log = new JetStreamLog(options, claim, point, events)
@@ -169,7 +170,7 @@ class JetStreamLog implements PartitionLog {
       throw log.#damaged(`events are published up to frame ${found.position}, the last is ${point.position}`)
     }
     log.#bytes = await asked(() => log.#journal.bytes(), log.#pause)
-    // Of a frame that is trimmed, the events are published.
+    // The events of a trimmed frame are published.
     for await (const { position, payload } of log.#frames(Math.max(found.position, point.published + 1))) {
       await events.room()
       events.committed({ position, events: options.eventsOf(payload) })
@@ -181,7 +182,7 @@ class JetStreamLog implements PartitionLog {
     return this.#point.position
   }
 
-  /** About: what others have removed is seen with the next trim. */
+  /** Approximate: what others have removed is noticed at the next trim. */
   get bytes(): number {
     return this.#bytes
   }
@@ -222,7 +223,7 @@ class JetStreamLog implements PartitionLog {
   trim(position: number): void {
     this.#trims = this.#trims
       .then(() => this.#trim(position))
-      // What was not removed now is with the next trim.
+      // What was not removed now will be removed with the next trim.
       .catch((error) => this.#troubled(error as Error))
   }
 
@@ -246,7 +247,7 @@ class JetStreamLog implements PartitionLog {
       } catch (error) {
         if (!(error instanceof FencedOut)) throw error
         this.#fencedOut = error
-        // What waits is the next owner's, too.
+        // Waiting events are also in the next owner's log.
         void this.#events.close()
         this.#onFencedOut(error)
       }
@@ -254,7 +255,7 @@ class JetStreamLog implements PartitionLog {
   }
 
   /**
-   * Stores a batch behind all that is there.
+   * Stores a batch after everything that is there.
    * @throws {FencedOut}
    */
   async #store(messages: readonly JournalMessage[]): Promise<void> {
@@ -273,7 +274,7 @@ class JetStreamLog implements PartitionLog {
       const newest = await this.#journal.last(ANY_RECORD).catch(() => undefined)
       if (newest !== undefined && newest.sequence > fence) {
         if (ownerOf(newest) !== this.#owner) throw new FencedOut(this.#partition, ownerOf(newest))
-        // It is this one's, for no other was on its way.
+        // It is this log's batch, because no other was in flight.
         this.#lastSequence = fence + messages.length
         break
       }
@@ -286,7 +287,7 @@ class JetStreamLog implements PartitionLog {
     for (const { data } of messages) this.#bytes += data.length
   }
 
-  /** From a position on, without those that are trimmed, also while it reads. */
+  /** From a position on, without trimmed frames, also if they are trimmed while it reads. */
   async *#frames(position: number): AsyncGenerator<LogFrame> {
     if (position > this.position) return
     let sequence = await this.#sequenceOf(position)
@@ -295,7 +296,7 @@ class JetStreamLog implements PartitionLog {
     for (let attempt = 0; next === undefined || next <= this.position; attempt++) {
       const page = await asked(() => this.#journal.page(COMMIT, sequence), this.#pause)
       if (page.length === 0) {
-        // The replica that answers may not have the newest yet.
+        // The replica that answers may not have the newest frames yet.
         if (attempt === PAGE_ATTEMPTS) throw this.#damaged(`the frame ${next ?? position} is missing`)
         await this.#pause(BEHIND_MS)
         continue
@@ -314,7 +315,7 @@ class JetStreamLog implements PartitionLog {
           next = undefined
           pieces = []
         }
-        // Who was behind when it was asked names too early a beginning: here, or for a trim, which may cut a frame.
+        // A replica that was behind names a beginning that is too early: here, or for a trim, which may cut a frame.
         if (next === undefined && (found < position || part > 1)) continue
         next ??= found
         pieces.push(record.data)
@@ -341,7 +342,7 @@ class JetStreamLog implements PartitionLog {
 
   async #trim(position: number): Promise<void> {
     if (this.#closed || this.#fencedOut !== undefined) return
-    // The last frame stays: it says where positions go on.
+    // The last frame stays, because it tells where positions continue.
     const upTo = Math.min(position, this.position, this.#published + 1)
     if (upTo <= 1) return
     await this.#journal.purge(await this.#sequenceOf(upTo))

@@ -1,6 +1,7 @@
 /**
- * What the distributed log needs of the streams that keep it. Technologies: jetStreamJournal.ts, jetStreamEvents.ts, and the
- * simulated ones of the tests (test/sim/). Every promise may reject where a stream cannot be reached.
+ * The distributed log's requirements of the streams that store it. Technologies: jetStreamJournal.ts,
+ * jetStreamEvents.ts, and the simulated ones of the tests (test/sim/). Every promise may reject if a stream cannot be
+ * reached.
  */
 
 /** A message to be stored. */
@@ -11,7 +12,7 @@ export interface JournalMessage {
   readonly data: Uint8Array
 }
 
-/** A message as the stream keeps it. */
+/** A message as stored in the stream. */
 export interface JournalEntry {
   readonly sequence: number
   readonly subject: string
@@ -21,23 +22,24 @@ export interface JournalEntry {
 
 /** The stream of one partition: numbered messages, appended in batches. */
 export interface Journal {
-  /** Bytes that the data of one message may have. */
+  /** The largest size of one message's data, in bytes. */
   readonly maxDataBytes: number
   /**
-   * Stores all messages in their order, right behind the one of sequence `after`, or none; resolves to the sequence of
-   * the last once they are durable. A rejection says nothing: they may be stored, may never be, or may be still on
-   * their way. But for {@link LeaderMissing}: then they are not stored, and there is nobody to ask about others.
+   * Stores all messages in their order, right behind the one of sequence `after`, or none; resolves to the sequence
+   * of the last once they are durable. A rejection leaves it open whether they are stored, will never be, or are
+   * still in flight. Except for {@link LeaderMissing}: then they are not stored, and nobody can be asked about
+   * others.
    * @param messages 1 to {@link MAX_BATCH_MESSAGES}
-   * @param after where it is left out, they are stored behind whatever is there
+   * @param after if absent, they are stored after whatever is there
    */
   append(messages: readonly JournalMessage[], after?: number): Promise<number>
-  /** Bytes that the stream takes. */
+  /** Bytes that the stream occupies. */
   bytes(): Promise<number>
-  /** The newest message of a subject, of which a `*` stands for any one token. */
+  /** The newest message of a subject, in which a `*` stands for any one token. */
   last(subject: string): Promise<JournalEntry | undefined>
-  /** The first message of a subject at or behind a sequence. */
+  /** The first message of a subject at or after a sequence. */
   next(subject: string, sequence: number): Promise<JournalEntry | undefined>
-  /** Some messages of a subject in their order, the first of them being that of {@link next}; none where that is none. */
+  /** Some messages of a subject in order, beginning with that of {@link next}; none if there is none. */
   page(subject: string, sequence: number): Promise<readonly JournalEntry[]>
   /** Removes everything before a sequence. */
   purge(before: number): Promise<void>
@@ -45,21 +47,24 @@ export interface Journal {
 
 /** An event to be stored. */
 export interface PublishedEvent {
-  /** The whole of it. */
+  /** The complete subject. */
   readonly subject: string
   /** 24 hex. */
   readonly id: string
   readonly data: Uint8Array
 }
 
-/** How far the events of a partition are published: those of all frames before `position`, and the first of it. */
+/**
+ * How far the events of a partition are published: those of all frames before `position`, and the first `events` of
+ * the frame there.
+ */
 export interface Progress {
   readonly position: number
   /** Of the frame at `position`. */
   readonly events: number
 }
 
-/** The message that tells the progress of a partition in the stream of events. */
+/** The message in the stream of events with a partition's progress. */
 export interface Mark extends Progress {
   readonly sequence: number
 }
@@ -67,9 +72,9 @@ export interface Mark extends Progress {
 /** The next events of a partition. */
 export interface Publication {
   readonly partition: number
-  /** Of the partition's newest mark; 0 where it has none. */
+  /** The sequence of the partition's newest mark; 0 if it has none. */
   readonly after: number
-  /** Once they are published. */
+  /** After they are published. */
   readonly progress: Progress
   readonly messages: readonly PublishedEvent[]
 }
@@ -77,15 +82,15 @@ export interface Publication {
 /** The stream of events, which all partitions share. */
 export interface EventStream {
   /**
-   * Stores of each publication a new mark and its messages, in their order, or nothing at all: also where of any of the
-   * partitions the newest mark is another than `after`. Resolves to the sequences of the marks. A rejection says nothing, as
-   * that of {@link Journal.append}.
+   * Stores a new mark and the messages of each publication, in order, or nothing at all. It stores nothing if the
+   * newest mark of any of the partitions differs from `after`. Resolves to the sequences of the marks. A rejection
+   * leaves the result open, like that of {@link Journal.append}.
    * @param publications of different partitions, of {@link MAX_BATCH_MESSAGES} messages in all, marks included
    */
   publish(publications: readonly Publication[]): Promise<readonly number[]>
-  /** The newest mark of a partition; undefined where it has none. */
+  /** The newest mark of a partition; undefined if it has none. */
   mark(partition: number): Promise<Mark | undefined>
 }
 
-/** Messages of one atomic batch: what servers allow by default. */
+/** Messages of one atomic batch: the servers' default limit. */
 export const MAX_BATCH_MESSAGES = 1000

@@ -23,28 +23,28 @@ const LOG_HEADER = 'Ringfence-Log'
 const FORMAT = 1
 const NOTHING = new Uint8Array(0)
 
-/** What a record tells of the log. */
+/** The state of the log according to a record. */
 export interface LogPoint {
   /** Of the last frame. */
   readonly position: number
-  /** Which of the frame's parts the record is, from 1; 0: it is none. */
+  /** Which of the frame's parts the record is, from 1; 0 if it is none. */
   readonly part: number
   readonly parts: number
-  /** The events of all frames up to here were published when the record was written; perhaps those of more. */
+  /** The events of all frames up to here were published when the record was written, and perhaps more. */
   readonly published: number
-  /** Messages behind the record in its batch. */
+  /** Messages after the record in its batch. */
   readonly behind: number
 }
 
-/** Of a log in which nothing is. */
+/** Of an empty log. */
 export const NO_FRAME: LogPoint = { position: 0, part: 0, parts: 0, published: 0, behind: 0 }
 
-/** By whom a record or a claim is. */
+/** The owner that wrote a record or a claim. */
 export function ownerOf(record: JournalEntry): string {
   return record.header(OWNER_HEADER)
 }
 
-/** @throws Error where the record was written by a newer release, or not by us */
+/** @throws Error if the record was written by a newer release, or not by us */
 export function pointOf(record: JournalEntry): LogPoint {
   const text = record.header(LOG_HEADER)
   const [format, position, part, parts, published, behind] = text.split(' ').map(Number)
@@ -54,12 +54,12 @@ export function pointOf(record: JournalEntry): LogPoint {
   return { position: position!, part: part!, parts: parts!, published: published!, behind }
 }
 
-/** Of two tokens, so that {@link ANY_RECORD} does not find it. */
+/** With a subject of two tokens, so that {@link ANY_RECORD} does not find it. */
 export function claimRecord(owner: string): JournalMessage {
   return { subject: 'claim.owner', headers: { [OWNER_HEADER]: owner }, data: NOTHING }
 }
 
-/** Says that the log is its owner's; `point` is the log's. */
+/** States who owns the log; `point` is the log's. */
 export function ownerRecord(owner: string, point: LogPoint): JournalMessage {
   return recordMessage(owner, OWNER, { ...point, part: 0, behind: 0 }, NOTHING)
 }
@@ -68,7 +68,7 @@ export function ownerRecord(owner: string, point: LogPoint): JournalMessage {
  * The batch of a frame.
  * @param published see {@link LogPoint.published}
  * @param maxDataBytes of one message
- * @throws RangeError where the frame is larger than a batch can be
+ * @throws RangeError if the frame is larger than a batch can be
  */
 export function frameBatch(
   owner: string,
@@ -93,7 +93,7 @@ function recordMessage(owner: string, subject: string, point: LogPoint, data: Ui
   return { subject, headers: { [OWNER_HEADER]: owner, [LOG_HEADER]: log }, data }
 }
 
-/** At least one piece, so that an empty frame is one too. */
+/** At least one piece, so that an empty frame also has one. */
 function* cut(bytes: Uint8Array, most: number): Generator<Uint8Array> {
   let at = 0
   do {

@@ -5,18 +5,16 @@ import type { SharedSnapshotStore, Snapshot } from '../../log/port.ts'
 import { SNAPSHOT_HEADER_BYTES, encodeHeader, snapshotProblem } from '../../log/snapshotFormat.ts'
 
 /**
- * Snapshots in the object store `ringfence-snapshots`: two objects per partition, `<partition>-0` and `<partition>-1`, the
- * older of which the next snapshot takes the place of once it is whole. (An object that is deleted leaves a marker behind
- * for ever, so names must not be new each time.)
+ * Snapshots in the object store `ringfence-snapshots`: two objects per partition, `<partition>-0` and
+ * `<partition>-1`. The next snapshot replaces the older one once it is complete. (A deleted object leaves a marker
+ * for ever, so names must be reused.)
  */
 const BUCKET = 'ringfence-snapshots'
 const SLOTS = [0, 1] as const
-/** Slot without a snapshot that is whole. */
+/** A slot without a complete snapshot. */
 const EMPTY = -1
 
-/**
- * @param damaged told of each snapshot that {@link SharedSnapshotStore.newest} had to pass over
- */
+/** @param damaged called for each snapshot that {@link SharedSnapshotStore.newest} had to skip */
 export async function openJetStreamSnapshots(
   connection: NatsConnection,
   storeId: string,
@@ -36,7 +34,7 @@ class ObjectSnapshots implements SharedSnapshotStore {
   readonly #objects: ObjectStore
   readonly #storeId: string
   readonly #damaged: (object: string, reason: string) => void
-  /** Object ids that are known not to be whole. */
+  /** Ids of objects that are known to be incomplete. */
   readonly #bad = new Set<string>()
 
   constructor(objects: ObjectStore, storeId: string, damaged: (object: string, reason: string) => void) {
@@ -45,7 +43,7 @@ class ObjectSnapshots implements SharedSnapshotStore {
     this.#damaged = damaged
   }
 
-  /** An older one than there is, of an owner that is none any more, is not written. */
+  /** A snapshot that is older than the stored one, from a former owner, is not written. */
   async write(partition: number, snapshot: Snapshot): Promise<void> {
     const [newest, oldest] = await this.#slots(partition)
     if (newest.position >= snapshot.position) return
@@ -63,7 +61,7 @@ class ObjectSnapshots implements SharedSnapshotStore {
       const info = await this.#objects.info(name)
       const { bytes, reason } = await this.#read(name, partition, position)
       if (reason === undefined) return { position, bytes: bytes.subarray(SNAPSHOT_HEADER_BYTES) }
-      // Another may have been written meanwhile, which then is the one to read.
+      // Another one may have been written in the meantime, and must be read instead.
       if ((await this.#objects.info(name))?.nuid !== info?.nuid) continue
       this.#bad.add(info!.nuid)
       this.#damaged(name, reason)
@@ -84,7 +82,7 @@ class ObjectSnapshots implements SharedSnapshotStore {
     try {
       bytes = (await this.#objects.getBlob(name)) ?? new Uint8Array(0)
     } catch (error) {
-      // The client's words for a digest that is wrong; what else fails is worth another attempt.
+      // The client's message for a wrong digest; any other failure is worth another attempt.
       if (!/corrupt|digest/.test((error as Error).message)) throw error
       return { bytes: new Uint8Array(0), reason: (error as Error).message }
     }

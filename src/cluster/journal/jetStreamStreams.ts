@@ -12,7 +12,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { EVERY_SUBJECT } from '../../model/eventSubject.ts'
 
 /**
- * The streams of the distributed engine: made where they are not there, brought to what the settings say where they are.
+ * The streams of the distributed engine: created if they do not exist, and updated to the settings if they do.
  *
  * | stream | holds | filled by |
  * |---|---|---|
@@ -23,15 +23,18 @@ import { EVERY_SUBJECT } from '../../model/eventSubject.ts'
  * What must never change stands in the bucket `ringfence` under `store`.
  */
 export interface JournalOptions {
-  /** 1 to 1024; what the store was made with. */
+  /** 1 to 1024; as when the store was created. */
   readonly partitions: number
   /** 1, 3 or 5. */
   readonly replicas: number
-  /** Of one partition's stream; then appends wait until it is trimmed or allowed more. -1: no bound. */
+  /**
+   * Of one partition's stream; when it is full, appends wait until it is trimmed or the limit is raised. -1: no
+   * limit.
+   */
   readonly maxPartitionBytes: number
   /** How long `EVENTS` keeps an event; 0: for ever. */
   readonly eventsAgeMs: number
-  /** Taken where there is no store yet: 16 hex digits. */
+  /** Used if there is no store yet: 16 hex digits. */
   readonly newStoreId: string
 }
 
@@ -46,19 +49,19 @@ const FORMAT = 1
 /** The first with atomic batches. */
 const OLDEST_VERSION = [2, 12, 0] as const
 const NANOSECONDS = 1e6
-/** For an answer to the making of a stream, which a cluster agrees on. */
+/** For the answer to the creation of a stream, on which a cluster must agree. */
 const MAKING_MS = 5000
-/** For an answer to a question: one without a leader gives none, and the next attempt may have one. */
+/** For the answer to a question: a stream without a leader gives none, and the next attempt may get one. */
 const ANSWER_MS = 1500
-/** A larger message is cut, so any server would do; below this each event could be too large. */
+/** A larger message is split, so any server would do; with less than this, each event could be too large. */
 const LEAST_PAYLOAD_BYTES = 512 * 1024
 
-/** The servers, or what is in them, cannot be used as they are: somebody has to change that. */
+/** The servers, or their contents, cannot be used as they are; somebody has to change that. */
 export class ServersUnfit extends Error {
   override readonly name = 'ServersUnfit'
 }
 
-/** The streams are not there yet. */
+/** The streams do not exist yet. */
 export class StreamsMissing extends Error {
   override readonly name = 'StreamsMissing'
 
@@ -67,13 +70,13 @@ export class StreamsMissing extends Error {
   }
 }
 
-/** What the streams are opened to. */
+/** The open streams. */
 export interface OpenStreams {
-  /** Impatient: for questions that can be asked again. */
+  /** With a short time limit, for questions that can be repeated. */
   readonly manager: JetStreamManager
   /** Of the store, for derived ids. */
   readonly storeId: string
-  /** 64 hex digits, told to no client. */
+  /** 64 hex digits, kept secret from clients. */
   readonly secret: string
 }
 
@@ -81,7 +84,7 @@ export function streamOf(partition: number): string {
   return `P${partition}`
 }
 
-/** Of all that a partition's stream holds, without the dot. */
+/** Of everything in a partition's stream, without the dot. */
 export function journalSubject(partition: number): string {
   return `partition.${partition}`
 }
@@ -92,7 +95,7 @@ export function markOf(partition: number | '*'): string {
 }
 
 /**
- * For the processes that make and change streams.
+ * For the processes that create and change streams.
  * @throws {ServersUnfit}; other errors are worth another attempt
  */
 export async function openStreams(connection: NatsConnection, options: JournalOptions): Promise<OpenStreams> {
@@ -106,8 +109,8 @@ export async function openStreams(connection: NatsConnection, options: JournalOp
 }
 
 /**
- * For the processes that use what others make, and may be allowed no more.
- * @throws {ServersUnfit}; other errors, as {@link StreamsMissing}, are worth another attempt
+ * For the processes that use what others create, and may have no permission for more.
+ * @throws {ServersUnfit}; other errors, such as {@link StreamsMissing}, are worth another attempt
  */
 export async function findStreams(connection: NatsConnection, partitions: number): Promise<OpenStreams> {
   const manager = await managerOf(connection, ANSWER_MS)
@@ -154,7 +157,7 @@ function checkServer(connection: NatsConnection): void {
   }
 }
 
-/** The store's id. The first host that comes decides for all. */
+/** The store's id. The first host decides for all. */
 async function agreeOnStore(bucket: KV, options: JournalOptions): Promise<string> {
   const { partitions, newStoreId } = options
   const mine = { format: FORMAT, partitions, storeId: newStoreId }
@@ -171,7 +174,7 @@ async function agreeOnStore(bucket: KV, options: JournalOptions): Promise<string
   return storeIdIn(entry, partitions)
 }
 
-/** @throws {ServersUnfit} where it is not one that this process can work with */
+/** @throws {ServersUnfit} if this process cannot work with it */
 function storeIdIn(entry: KvEntry, partitions: number): string {
   const store: { format?: number; partitions?: number; storeId?: string } = entry.json()
   if (store.format !== FORMAT || typeof store.storeId !== 'string') {
@@ -188,7 +191,7 @@ function storeIdIn(entry: KvEntry, partitions: number): string {
   return store.storeId
 }
 
-/** Drawn by the first host that comes. */
+/** Drawn by the first host. */
 async function agreeOnSecret(bucket: KV): Promise<string> {
   const found = await bucket.get(SECRET_KEY)
   if (found !== null) return found.string()
@@ -211,9 +214,9 @@ function partitionStream(n: number, options: JournalOptions): Partial<StreamConf
     storage: StorageType.File,
     num_replicas: options.replicas,
     max_bytes: options.maxPartitionBytes,
-    // A log that is full takes nothing more; it must never lose its beginning by itself.
+    // A full log accepts nothing more; it must never lose its beginning by itself.
     discard: DiscardPolicy.New,
-    // The fence knows repeats; ids in memory would be for nothing.
+    // The fence recognizes repeats, so the server need not remember ids.
     duplicate_window: 1000 * NANOSECONDS,
     allow_atomic: true,
     allow_direct: true,
@@ -228,10 +231,10 @@ function eventsStream(options: JournalOptions): Partial<StreamConfig> & { name: 
     storage: StorageType.File,
     num_replicas: options.replicas,
     max_age: options.eventsAgeMs * NANOSECONDS,
-    // The marks know repeats; ids in memory would be for nothing.
+    // The marks recognize repeats, so the server need not remember ids.
     duplicate_window: Math.min(1000, options.eventsAgeMs || Infinity) * NANOSECONDS,
     allow_atomic: true,
-    // Of marks: the newest takes the place of the one before, and does not grow old.
+    // For marks: the newest replaces the previous one, and does not expire.
     allow_rollup_hdrs: true,
     allow_msg_ttl: true,
     allow_direct: true,
@@ -247,7 +250,7 @@ async function ensureStream(
     found = (await manager.streams.info(wanted.name)).config
   } catch (error) {
     if (!isAbsent(error)) throw error
-    // Another host may make it meanwhile: of the same settings that is no error.
+    // Another host may create it in the meantime; with the same settings, that is no error.
     await manager.streams.add(wanted)
     return
   }
@@ -264,7 +267,7 @@ function isAbsent(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
 }
 
-/** Whether what we set is set otherwise. */
+/** Whether a setting that we set has another value. */
 function differs(found: object, wanted: object): boolean {
   return Object.entries(wanted).some(([name, value]) => {
     const is = (found as Record<string, unknown>)[name]

@@ -15,12 +15,12 @@ import type {
 import { readEvent } from '../../events/record.ts'
 
 /**
- * The events of the distributed engine, as one of its processes has them: an index of its own that follows the stream which all
- * share, and which only grows by what is in there. Its log position, and the offset of an event, is the stream's sequence: so a start
- * goes on where the last ended, and an offset means the same to all processes.
+ * The events of the distributed engine in one of its processes: its own index, which follows the shared stream and
+ * only gets what is in there. Its log position, and the offset of an event, is the stream's sequence. So a start
+ * continues where the last run ended, and an offset means the same to all processes.
  *
- * What clients do to events goes into the stream too, and into each index as it comes back from there. So all indices say
- * the same, and a new one needs nothing but the stream.
+ * Clients' changes to events go into the stream too, and from there into each index. So all indices say the same, and
+ * a new one needs nothing but the stream.
  *
  * Owns: the way from the stream into the feed. Does not own: the index and the feed.
  *
@@ -34,12 +34,12 @@ export interface SharedIndexParts {
   readonly index: EventIndex
   /** Over the index. */
   readonly feed: EventFeed
-  /** Told of each failure; what failed is tried again. */
+  /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
   readonly pause: Pause
 }
 
-/** The index is further than the stream goes. */
+/** The index is ahead of the end of the stream. */
 export class EventsMissing extends Error {
   override readonly name = 'EventsMissing'
 
@@ -52,7 +52,7 @@ export class EventsMissing extends Error {
 }
 
 const PAUSES: RetryPauses = { firstMs: 500, lastMs: 500 }
-/** How far the index may be behind before no more is read. */
+/** How far the index may be behind before reading pauses. */
 const PENDING_BYTES = 32 * 1024 * 1024
 const PENDING_PAUSE_MS = 10
 /** How long a change may take to come back. */
@@ -84,7 +84,7 @@ export class SharedIndex implements EventQueries {
     return opened
   }
 
-  /** Whether it has all that there was when it began, and more comes. */
+  /** Whether it has everything that existed when it began, and receives more. */
   get status(): { readonly ok: boolean; readonly detail: string } {
     const offset = `at ${this.#sequence} of the stream EVENTS`
     if (!this.#isFollowing) return { ok: false, detail: `out of reach, ${offset}` }
@@ -92,7 +92,7 @@ export class SharedIndex implements EventQueries {
     return { ok: true, detail: `${offset}, ${this.#behind} behind` }
   }
 
-  /** Resolves once it has all that there was when it began, or is stopped. */
+  /** Resolves once it has everything that existed when it began, or is stopped. */
   async caughtUp(): Promise<void> {
     while (this.#behind === Infinity && !this.#stopped.signal.aborted)
       await new Promise<void>((resolve) => this.#waiting.add(resolve))
@@ -132,7 +132,7 @@ export class SharedIndex implements EventQueries {
     return true
   }
 
-  /** @throws {ApiError} 503 where it is not known to be done */
+  /** @throws {ApiError} 503 if it is not known whether it was done */
   async #change(change: EventChange): Promise<void> {
     const { shared, troubled, pause } = this.#parts
     let sequence: number
@@ -176,7 +176,7 @@ export class SharedIndex implements EventQueries {
   async #take({ sequence, behind, event, change }: SharedMessage): Promise<void> {
     const { index, feed, pause } = this.#parts
     if (sequence <= this.#sequence) return
-    // Before the position moves on: after a crash it comes again.
+    // Before the position moves: after a crash, the change comes again.
     if (change?.verdict !== undefined) await index.verify(change.scope, change.id, change.verdict)
     else if (change !== undefined) {
       await index.delete(change.scope, change.id)
@@ -193,7 +193,7 @@ export class SharedIndex implements EventQueries {
     while (index.pendingBytes > PENDING_BYTES) await pause(PENDING_PAUSE_MS)
   }
 
-  /** None where it is not an event of ours: anybody with the right may publish there. */
+  /** Undefined if it is not one of our events: anybody with the permission may publish there. */
   #read({ scope, json }: { readonly scope: ScopeId; readonly json: string }): StoredEvent[] {
     try {
       return [readEvent(scope, json)]

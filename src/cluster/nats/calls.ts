@@ -7,12 +7,14 @@
 export interface Calls {
   /**
    * The first answer.
-   * @throws {NobodyListens} {@link AnswerOverdue}; other errors say as little as the latter
+   * @throws {NobodyListens} {@link AnswerOverdue}; other errors mean no more than the latter
    */
   ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>
-  /** Hands every answer to what is sent through it over, until it is ended. */
+  /** Passes on every answer to the questions that are sent through the result, until it is ended. */
   askAll(subject: string, answered: (answer: Uint8Array) => void): OpenCall
-  /** Hands over what comes; `answer` may be called later, several times, and not at all. Both byte arrays are the callee's. */
+  /**
+   * Receives questions; `answer` may be called later, several times, or not at all. The callee owns both byte arrays.
+   */
   serve(subject: string, asked: (question: Uint8Array, answer: (answer: Uint8Array) => void) => void): Served
 }
 
@@ -23,7 +25,7 @@ export interface OpenCall {
 }
 
 export interface Served {
-  /** Nothing is handed over any more once it resolves; whoever asks then learns that nobody listens. */
+  /** After it resolves, no questions are received, and askers learn that nobody listens. */
   stop(): Promise<void>
 }
 

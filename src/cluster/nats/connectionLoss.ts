@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 
-/** The connection was lost, and with it an answer that was to come over it. */
+/** The connection was lost, and with it an expected answer. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }
@@ -8,9 +8,9 @@ export class ConnectionLost extends Error {
 const waiting = new WeakMap<NatsConnection, Set<(error: ConnectionLost) => void>>()
 
 /**
- * What the servers answer. Where the connection is lost there will be no answer, and the client library would wait for it until its time is
- * up; it drops what is asked before there is a connection again, too.
- * @throws {ConnectionLost}, or what `answer` throws
+ * The servers' answer. If the connection is lost, there will be no answer, and the client library would wait for it
+ * until the time limit. It also drops requests that are made before there is a connection again.
+ * @throws {ConnectionLost}, or the error of `answer`
  */
 export function unlessLost<T>(connection: NatsConnection, answer: Promise<T>): Promise<T> {
   const all = waiting.get(connection) ?? watch(connection)

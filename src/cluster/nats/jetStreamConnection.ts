@@ -7,7 +7,7 @@ const PAUSES: RetryPauses = { firstMs: 250, lastMs: 5000, isSpread: true }
 const RECONNECT_MS = 250
 const FLUSH_MS = 1000
 
-/** The connection of a process of the distributed engine, which finds its servers again by itself. */
+/** The connection of a process of the distributed engine, which reconnects by itself. */
 export class NatsLink {
   readonly connection: NatsConnection
   #isUp = true
@@ -17,10 +17,10 @@ export class NatsLink {
   }
 
   /**
-   * Waits for the servers as long as it takes.
-   * @param unreachable told why, in a line, of each attempt that failed, until there is a connection
-   * @param changed told when the connection is lost, and when there is one again
-   * @param refused told when a server does not know us any more, or does not let us use a subject
+   * Waits for the servers, however long it takes.
+   * @param unreachable called with the reason, in a line, of each failed attempt, until there is a connection
+   * @param changed called when the connection is lost, and when there is one again
+   * @param refused called when a server no longer accepts our credentials, or refuses a subject
    */
   static async open(
     options: NodeConnectionOptions,
@@ -34,9 +34,9 @@ export class NatsLink {
       maxReconnectAttempts: -1,
       reconnectTimeWait: RECONNECT_MS,
       reconnectJitter: RECONNECT_MS,
-      // Credentials may be set right while we run.
+      // Credentials may be corrected while the process runs.
       ignoreAuthErrorAbort: true,
-      // A stack for each request, in case that it fails, costs a tenth of a host's time.
+      // Recording a stack for each request, in case it fails, costs a tenth of a host's time.
       noAsyncTraces: true,
     }
     const link = new NatsLink(
@@ -53,7 +53,7 @@ export class NatsLink {
     return { ok: this.#isUp, detail: this.#isUp ? 'connected' : 'not connected' }
   }
 
-  /** Sends what is on its way, where there is a connection. */
+  /** Sends what is in flight, if there is a connection. */
   async close(): Promise<void> {
     const late = new AbortController()
     if (this.#isUp)
@@ -79,8 +79,8 @@ export class NatsLink {
 }
 
 /**
- * Does it until it works.
- * @param failed told of each attempt that failed; what it throws ends the attempts
+ * Repeats it until it succeeds.
+ * @param failed called for each failed attempt; an error that it throws ends the attempts
  */
 export function persistently<T>(work: () => Promise<T>, failed: (error: Error) => void): Promise<T> {
   return retry(work, { pauses: PAUSES, failed })

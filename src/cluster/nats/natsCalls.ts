@@ -2,31 +2,31 @@ import { createInbox, headers, nuid, type Msg, type NatsConnection } from '@nats
 import { AnswerOverdue, NobodyListens, type Calls, type OpenCall, type Served } from './calls.ts'
 
 /**
- * Questions over NATS requests. Answers come to subjects below one that is subscribed to once: a subscription for each would be
- * two more commands that each server has to take. An answer that is larger than a message comes in parts, which the header
- * names.
+ * Questions over NATS requests. Answers come to subjects below a single subscription, because a subscription for each
+ * would be two more commands for each server. An answer that is larger than a message comes in parts, which the
+ * header numbers.
  */
 
 const PART = 'Ringfence-Part'
-/** Of a message's bytes, what is left for subject and headers. */
+/** The part of a message's bytes that is reserved for subject and headers. */
 const HEAD_BYTES = 4096
-/** The status of a message that says that nobody listens. */
+/** The status of a message that reports that nobody listens. */
 const NO_RESPONDERS = 503
 
 export class NatsCalls implements Calls {
   readonly #connection: NatsConnection
   readonly #inboxPrefix: string
   readonly #troubled: (error: Error) => void
-  /** What the subjects of all answers begin with; undefined: nothing was asked yet. */
+  /** The common prefix of the subjects of all answers; undefined before the first question. */
   #inbox: string | undefined
-  /** By what their subjects end with: those who wait for answers. */
+  /** Waiting callers, by the end of their subjects. */
   readonly #waiting = new Map<string, (message: Msg) => void>()
   #asked = 0
 
   /**
-   * @param inboxPrefix of the subjects that answers come to: that of the connection
-   * @param troubled told of each message that could not be taken in: what its callback throws, the client library would take for the
-   *   end of what it reads, and say nothing any more
+   * @param inboxPrefix of the subjects of answers: that of the connection
+   * @param troubled called for each message that could not be processed. If its callback threw, the client library
+   * would take that for the end of the subscription, and report nothing any more
    */
   constructor(
     connection: NatsConnection,
@@ -128,7 +128,7 @@ export class NatsCalls implements Calls {
   }
 }
 
-/** The answer that a message is, or completes. Messages of one sender come in their order, or are lost. */
+/** The answer that a message is, or completes. Messages of one sender come in order, or are lost. */
 function wholeOf({ headers: head, data }: Msg, parts: Map<string, Uint8Array[]>): Uint8Array | undefined {
   const text = head?.get(PART) ?? ''
   if (text === '') return data

@@ -7,20 +7,23 @@ import {
 } from '@nats-io/transport-node'
 import { systemReason } from '../../runtime/errors.ts'
 
-/** How a process gets to its NATS servers, as the settings of the same names say. Files are paths; the empty text: none. */
+/**
+ * How a process connects to its NATS servers, from the settings of the same names. Files are paths; the empty text
+ * means none.
+ */
 export interface NatsSettings {
-  /** `nats://` or `tls://`, a user and password or a token before the host. */
+  /** `nats://` or `tls://`, with a user and password or a token before the host. */
   readonly natsUrl: readonly string[]
-  /** Of a credentials file, or of one with the seed of a user's nkey. */
+  /** A credentials file, or a file with the seed of a user's nkey. */
   readonly natsCredentials: string
-  /** Certificates, as PEM, of the authorities that are trusted instead of those that Node knows. */
+  /** PEM certificates of the authorities that are trusted instead of those that Node knows. */
   readonly natsTlsCa: string
-  /** The certificate, as PEM, that this process shows, and its key. */
+  /** The PEM certificate that this process presents, and its key. */
   readonly natsTlsCertificate: string
   readonly natsTlsKey: string
 }
 
-/** A setting of the way to NATS cannot be used. The message names it, and holds no secret. */
+/** A setting of the connection to NATS cannot be used. The message names it, and contains no secret. */
 export class NatsSettingsUnfit extends Error {
   override readonly name = 'NatsSettingsUnfit'
   /** Of the process. */
@@ -28,13 +31,13 @@ export class NatsSettingsUnfit extends Error {
 }
 
 const CONNECT_MS = 3000
-/** A connection that says nothing is given up after two of these. */
+/** A silent connection is given up after two of these. */
 const PING_MS = 10_000
 const DEFAULT_PORT = 4222
 
 /**
- * What the client library is given. The files are read now, to see that they are good, and again for each connection, so that they may be
- * replaced while the process runs.
+ * The options for the client library. The files are read now, to check them, and again for each connection, so that
+ * they may be replaced while the process runs.
  * @throws {NatsSettingsUnfit}
  */
 export function natsConnectionOptions(settings: NatsSettings): NodeConnectionOptions {
@@ -72,14 +75,15 @@ function tlsOptions(settings: NatsSettings): NodeConnectionOptions['tls'] {
   return isAsked ? Object.fromEntries(given) : undefined
 }
 
-/** Who the file says that we are, as of each connection. */
+/** The credentials in the file, read again for each connection. */
 function authenticatorOf(file: string): Authenticator {
   let known = identityIn(file)
   return (nonce) => {
     try {
       known = identityIn(file)
     } catch {
-      // It is being replaced. The library would give up for ever where this throws; the servers say whether what was known is good.
+      // It is being replaced. The library would give up for ever if this threw; the servers decide whether the known
+      // credentials are valid.
     }
     return known(nonce)
   }

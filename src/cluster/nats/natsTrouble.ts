@@ -1,6 +1,6 @@
 import { systemReason } from '../../runtime/errors.ts'
 
-/** What of the client library's options a trouble is told by; `servers` are `host:port`, without secrets. */
+/** The options of the client library that explain a failure; `servers` are `host:port`, without secrets. */
 interface Way {
   readonly servers?: string | string[]
   readonly tls?: { readonly certFile?: string } | null
@@ -11,9 +11,9 @@ const UNTRUSTED =
   /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:GET|VERIFY)_\w+|CERT_UNTRUSTED)$/
 
 /**
- * Why there is no connection to NATS, in a line for the operator: where, what, and what to look at.
+ * Why there is no connection to NATS, in a line for the operator: where, why, and what to check.
  * @param error of the client library's `connect`
- * @param way that the library was given
+ * @param way the options that the library got
  */
 export function natsTrouble(error: Error, { servers = [], tls }: Way): string {
   return `${[servers].flat().join(', ')}: ${reasonOf(error, tls ?? undefined)}`
@@ -29,14 +29,14 @@ function reasonOf(error: Error, tls: Way['tls']): string {
   }
   if (code !== undefined && UNTRUSTED.test(code))
     return `${message}: the server's certificate is not trusted; natsTlsCa names a file with the authority's certificate`
-  // In TLS 1.3 a server looks for our certificate once we are connected; its reason (an alert) is lost where the system learns of
-  // the end first.
+  // In TLS 1.3, a server checks our certificate after we are connected. Its reason (an alert) is lost if the system
+  // notices the end first.
   if (tls && !tls.certFile && (code === 'ECONNRESET' || code === 'EPIPE'))
     return `${message}: the server may require a client certificate (natsTlsCertificate)`
   return systemReason(deepest(error))
 }
 
-/** The first cause of all. A host with several addresses fails with one error for each. */
+/** The first cause. A host with several addresses fails with one error for each. */
 function deepest(error: Error): Error {
   const [first] = error instanceof AggregateError ? (error.errors as Error[]) : []
   const cause = first ?? error.cause

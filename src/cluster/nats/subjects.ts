@@ -1,16 +1,16 @@
-/** Of the questions about users: every host that has partitions listens. */
+/** Questions about users: every host with partitions listens. */
 export const usersSubject = 'ringfence.users'
 
-/** Of who is in an area: every host that has partitions listens. */
+/** Questions about who is in an area: every host with partitions listens. */
 export const lookSubject = 'ringfence.look'
 
-/** Of gateways that want to be told of positions: every host that has partitions listens, and answers again and again. */
+/** Requests of gateways for positions: every host with partitions listens, and answers again and again. */
 export const positionsSubject = 'ringfence.positions'
 
-/** Of the management of webhooks: the process that delivers to them listens. */
+/** The management of webhooks: the process that delivers them listens. */
 export const webhooksSubject = 'ringfence.webhooks'
 
-/** Of what changes devices of a partition: its owner listens. */
+/** Changes to devices of a partition: its owner listens. */
 export function ownerSubject(partition: number): string {
   return `ringfence.partition.${partition}`
 }

@@ -39,37 +39,37 @@ export interface OwnedParts {
   readonly snapshots: SharedSnapshotStore
   readonly salt: StoreSalt
   readonly clock: Clock
-  /** Of the host: who sent the updates that come from gateways. */
+  /** Of the host: the senders of the updates that come from gateways. */
   readonly senders: Senders
-  /** Bound on what waits, per partition. */
+  /** Bound of waiting updates, per partition. */
   readonly mailboxBytes: number
   /** See `HostParts.prepare`. */
   readonly prepare?: HostParts['prepare']
-  /** Takes over where an update has much to measure. */
+  /** Measures geometry in place of the main thread if an update needs much of it. */
   readonly measurer?: Measurer | undefined
   /** Of all partitions of the process. */
   readonly scheduler: BatchScheduler
-  /** Told of failures of requests, which are asked again. */
+  /** Called for failures of requests, which are repeated. */
   readonly troubled: (error: Error) => void
 }
 
-/** What is kept of a gateway. */
+/** What is kept about a gateway. */
 interface Session {
   readonly number: number
-  /** Of the last who asked. */
+  /** Of the last request. */
   answer: (bytes: Uint8Array) => void
-  /** Undefined while the request is under way, and when it is not kept. */
+  /** Undefined while the request is in progress, and if it is not kept. */
   reply: Uint8Array | undefined
   isOpen: boolean
 }
 
-/** Gateways that are remembered; who is forgotten has its updates told apart by their numbers. */
+/** The number of gateways that are remembered; the updates of a forgotten one are recognized by their numbers. */
 const MAX_SESSIONS = 100
 /** Larger replies are not kept. */
 const KEPT_REPLY_BYTES = 64 * 1024
-/** What a waiting update takes beside its bytes: see host.ts. */
+/** Memory of a waiting update besides its bytes: see host.ts. */
 const UPDATE_BYTES = 512
-/** An owner that goes leaves a snapshot behind where the next would have more than this to read. */
+/** An owner that leaves writes a snapshot if its successor would have to read more than this. */
 const LEFT_BEHIND_BYTES = 4 * 1024 * 1024
 
 export class OwnedPartition {
@@ -98,7 +98,7 @@ export class OwnedPartition {
     const kinds = partition.types.flatMap(({ commands }) => commands)
     this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]))
     const { registry, clock, scheduler } = parts
-    // A host that is not told that its frame is durable goes no further.
+    // A host that never learns that its frame is durable stops there.
     const guarded: HostParts['log'] = {
       append: (pieces, done, ofFrame) => {
         if (!this.isDropped) log.append(pieces, done, ofFrame)
@@ -120,12 +120,14 @@ export class OwnedPartition {
     return this.#dropped.signal.aborted
   }
 
-  /** Another owner is known, or will be: nothing is answered or appended any more. */
+  /** There is, or will be, another owner: nothing is answered or appended any more. */
   drop(): void {
     this.#dropped.abort()
   }
 
-  /** Ends what is under way, once no requests come any more; resolves at once where the partition was dropped. */
+  /**
+   * Finishes the work in progress, after requests have stopped coming; resolves at once if the partition was dropped.
+   */
   async close(): Promise<void> {
     this.#ending.abort()
     await Promise.race([this.#finish(), aborted(this.#dropped.signal)])
@@ -137,13 +139,13 @@ export class OwnedPartition {
   async #finish(): Promise<void> {
     await Promise.all(this.#open)
     await this.#checkpoint
-    // What housekeeping has removed, too.
+    // Including removals by housekeeping.
     while (this.host.isBusy && !this.isDropped) await nextTurn()
     if (this.host.counters.frameBytes - this.#snapshotAt <= LEFT_BEHIND_BYTES) return
     await this.#snapshot().catch((error: Error) => this.#parts.troubled(error))
   }
 
-  /** Takes a snapshot and trims the log, where so many bytes of commits have come since the last. */
+  /** Takes a snapshot and trims the log if so many bytes of commits have come since the last. */
   checkpoint(everyBytes: number): void {
     if (this.#checkpoint !== undefined || this.isDropped) return
     if (this.host.counters.frameBytes - this.#snapshotAt < everyBytes) return
@@ -164,12 +166,12 @@ export class OwnedPartition {
     if (!this.isDropped) log.trim(position)
   }
 
-  /** A gateway asks. */
+  /** Handles a request of a gateway. */
   serve(bytes: Uint8Array, answer: (bytes: Uint8Array) => void): void {
     const request = decodeRequest(bytes, (name) => this.#kinds.get(name), this.#parts.senders)
     const { gateway, number } = request
     const known = this.#sessions.get(gateway)
-    // One that was on its way for long.
+    // A request that was in flight for long.
     if (known !== undefined && number < known.number) return
     if (known?.number === number) {
       known.answer = answer
@@ -185,15 +187,15 @@ export class OwnedPartition {
   async #process(request: PartitionRequest, session: Session): Promise<void> {
     try {
       const { registry, scheduler } = this.#parts
-      // Where it is given away before, the next owner is asked.
+      // If the partition is given away before, the next owner is asked.
       await revisionReached(registry, request.revision, this.#ending.signal)
       const reply = await this.#apply(request)
-      // Under load with those of other partitions, as it came.
+      // Under load, together with those of other partitions.
       if (request.updates.length > 1)
         await new Promise<void>((resolve) => scheduler.gathered(resolve, request.updates.length))
       if (this.isDropped) return
       session.answer(reply ?? encodeReply(undefined))
-      // Who is told that it is busy is to be let in when it asks again.
+      // A gateway that was told "busy" must be admitted when it asks again.
       if (reply !== undefined && reply.length <= KEPT_REPLY_BYTES) session.reply = reply
     } catch (error) {
       this.#parts.troubled(error as Error)
@@ -202,13 +204,13 @@ export class OwnedPartition {
     }
   }
 
-  /** Resolves to the reply, once everything is durable; to undefined where there is no room, and nothing was done. */
+  /** Resolves to the reply, once everything is durable; to undefined if there is no room and nothing was done. */
   #apply(request: PartitionRequest): Promise<Uint8Array | undefined> {
     const { updates, commands, retried } = request
     const bounded = commands.filter((one) => 'kind' in one && one.kind.isBounded)
     const bytes = UPDATE_BYTES * (updates.length + bounded.length)
     const mostBytes = this.#mailbox.limit - this.#mailbox.used
-    // Whole or not at all; one that would never fit has to be let in when it is alone.
+    // All or nothing; a request that would never fit must be admitted when it is alone.
     if (bytes > mostBytes && this.#mailbox.used > 0) return Promise.resolve(undefined)
     const results = new RequestResults(updates.length)
     for (const run of runsOf(updates)) {
@@ -220,7 +222,7 @@ export class OwnedPartition {
     )
   }
 
-  /** Resolves to the result, or to why the command was refused. */
+  /** Resolves to the result, or to the reason why the command was refused. */
   async #execute({ kind, args }: Command, retried: boolean): Promise<unknown> {
     const apply = () => this.host.executeIn(this.#partition, kind, args, 0)
     try {
@@ -245,7 +247,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
-/** What became of the updates of one request. */
+/** The results of the updates of one request. */
 class RequestResults {
   /** In the order of the request, once it is complete. */
   readonly all: Promise<readonly UpdateResult[]>
@@ -260,7 +262,7 @@ class RequestResults {
     if (count === 0) this.#done(this.#results)
   }
 
-  /** Updates that go together. */
+  /** Takes updates that go together. */
   take(updates: readonly RemoteUpdate[], submit: (submitter: Submitter) => void): void {
     const wanted = wantedOf(updates[0]!.flags)
     const submitter: Submitter = {
@@ -290,7 +292,7 @@ class RequestResults {
   }
 }
 
-/** Stretches of updates of which the same is wanted. */
+/** Runs of updates with the same wanted results. */
 function runsOf(updates: readonly RemoteUpdate[]): RemoteUpdate[][] {
   const runs: RemoteUpdate[][] = []
   for (const update of updates) {

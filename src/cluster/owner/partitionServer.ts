@@ -12,10 +12,12 @@ import { revisionReached } from './revisions.ts'
 import { ownerSubject, usersSubject } from '../nats/subjects.ts'
 
 /**
- * The partitions that this process owns: takes them over and gives them away as ownership says, and lets gateways in.
+ * The partitions that this process owns: takes them over and gives them away as ownership decides, and serves
+ * gateways.
  *
  * Invariants
- * - SERVER-1: A partition listens from when its states have reached the end of its log until it is given away or lost.
+ * - SERVER-1: A partition listens from when its states have reached the end of its log until it is given away or
+ *   lost.
  * - SERVER-2: What was accepted before the partition is given away is answered.
  */
 export interface PartitionServerParts extends Omit<OwnedParts, 'scheduler'> {
@@ -24,7 +26,7 @@ export interface PartitionServerParts extends Omit<OwnedParts, 'scheduler'> {
   openLog(partition: number, fencedOut: (error: FencedOut) => void): Promise<PartitionLog>
   /** An empty partition. */
   createPartition(number: number): Partition
-  /** Whether the other hosts know of this one: see `Ownership.isLive`. */
+  /** Whether the other hosts know this one: see `Ownership.isLive`. */
   isLive(): boolean
   /** The partition has another owner, and has been dropped. */
   lost(partition: number): void
@@ -46,7 +48,7 @@ export class PartitionServer implements OwnershipHandlers {
     this.#parts = parts
   }
 
-  /** Of the partitions that are owned, one each. */
+  /** One for each owned partition. */
   get hosts(): readonly ActorHost[] {
     return [...this.#served.values()].map(({ owned }) => owned.host)
   }
@@ -57,7 +59,7 @@ export class PartitionServer implements OwnershipHandlers {
     })
   }
 
-  /** No questions are answered any more. Partitions are given away by `Ownership.leave`, before. */
+  /** Stops answering questions. Partitions must be given away by `Ownership.leave` before. */
   async stop(): Promise<void> {
     this.#stopped.abort()
     await this.#questions?.stop()
@@ -101,7 +103,7 @@ export class PartitionServer implements OwnershipHandlers {
     await served.owned.close()
   }
 
-  /** Takes snapshots where they are due; to be called every few seconds. */
+  /** Takes the snapshots that are due; must be called every few seconds. */
   checkpoint(everyBytes: number): void {
     for (const { owned } of this.#served.values()) owned.checkpoint(everyBytes)
   }
@@ -115,7 +117,7 @@ export class PartitionServer implements OwnershipHandlers {
     served.requests.stop().catch((error: Error) => this.#parts.troubled(error))
   }
 
-  /** Answers for those of the partitions that are here; where none is, others will. */
+  /** Answers for those of the partitions that are here; if there are none, others will answer. */
   async #answer(bytes: Uint8Array, answer: (bytes: Uint8Array) => void): Promise<void> {
     const { revision, partitions, question } = decodeQuestion(bytes)
     const { registry } = this.#parts

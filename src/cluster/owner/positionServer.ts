@@ -6,23 +6,24 @@ import type { LivePosition, PositionObserver, Positions } from '../../actor/port
 import { lookSubject, positionsSubject } from '../nats/subjects.ts'
 
 /**
- * Tells gateways where the devices of this process's partitions are: those in an area when they ask, and what moves for as long as
- * they want it.
+ * Tells gateways the positions of devices in this process's partitions: those in an area when they ask, and movements
+ * while they want them.
  *
- * The naive way sends each position as it comes. Here it is gathered for {@link NEWS_MS}, of each device the newest, so what is sent is
- * bounded by devices; nothing is kept for who does not get it, for the next position says it again.
+ * The obvious way sends each position as it comes. Here, the newest position of each device is gathered for
+ * {@link NEWS_MS}, so the number of devices bounds what is sent. Nothing is kept for a gateway that misses it,
+ * because the next position replaces it.
  */
 export interface PositionServerParts {
   readonly calls: Calls
   /** The partitions that are owned now. */
   readonly partitions: () => readonly { readonly number: number; readonly positions: Positions }[]
-  /** Whether the other hosts know of this one: see `Ownership.isLive`. */
+  /** Whether the other hosts know this one: see `Ownership.isLive`. */
   readonly isLive: () => boolean
   readonly troubled: (error: Error) => void
 }
 
 const NEWS_MS = 50
-/** A gateway that has not said so again for so long wants nothing any more. */
+/** A gateway that has not repeated its request for so long wants nothing more. */
 export const INTEREST_MS = 6000
 
 interface Reader {
@@ -64,7 +65,10 @@ export class PositionServer implements PositionObserver {
     await Promise.all(this.#served.map((served) => served.stop()))
   }
 
-  /** To be called when there is another partition, before it takes updates: who wants to know what moves wants it of that one, too. */
+  /**
+   * Must be called when a partition is added, before it takes updates, because gateways that want movements want them
+   * from it, too.
+   */
   came(): void {
     if (this.#beat !== undefined) this.#observe(this)
   }

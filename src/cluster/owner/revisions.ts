@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The registry's changes come within milliseconds, where they come at all. */
+/** The registry's changes come within milliseconds, if they come at all. */
 const LOOK_AGAIN_MS = 5
 const PATIENCE_MS = 5000
 
-/** The registry of this process is older than what others have evaluated with. */
+/** The registry of this process is older than the one with which others have evaluated. */
 export class RegistryBehind extends Error {
   override readonly name = 'RegistryBehind'
 }
 
 /**
- * Resolves when the registry has come to the revision (G10).
+ * Resolves when the registry has reached the revision (G10).
  * @param ended nobody waits any more
- * @throws {RegistryBehind} when that takes long, or has ended
+ * @throws {RegistryBehind} if that takes long, or waiting has ended
  */
 export async function revisionReached(
   registry: { readonly revision: number },

@@ -2,41 +2,42 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kvm, type KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 
-/** What the holder of a lease does while it has it. */
+/** The work of the holder of a lease. */
 export interface LeaseHolder {
-  /** Each time that it was taken. Where it rejects the lease is let go of, and taken again later. */
+  /** Called each time that the lease was taken. If it rejects, the lease is released, and taken again later. */
   begin(): Promise<void>
-  /** After each {@link begin}, whether that resolved or not: it is given up, or was lost. */
+  /** Called after each {@link begin}, whether that resolved or not: the lease is given up, or was lost. */
   end(): Promise<void>
 }
 
 export interface LeaseOptions {
   readonly connection: NatsConnection
   readonly name: string
-  /** This process; no other has the same. */
+  /** Identifies this process. */
   readonly holderId: string
-  /** After which a holder that says nothing has lost it: that of {@link makeLeases}. */
+  /** A holder that is silent for this long has lost the lease: that of {@link makeLeases}. */
   readonly ttlMs: number
-  /** Whether it could do the work now; while it could not it leaves the lease to others. By default it always can. */
+  /** Whether it could do the work now; while it could not, it leaves the lease to others. By default it always can. */
   readonly isAble?: () => boolean
-  /** Told of each failure; what failed is tried again. */
+  /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
 }
 
 const BUCKET = 'ringfence-leases'
 const RENEWALS_PER_TTL = 3
 
-/** Makes the bucket of leases where it is not there. */
+/** Creates the bucket of leases if it does not exist. */
 export async function makeLeases(connection: NatsConnection, replicas: number, ttlMs: number): Promise<void> {
   await new Kvm(connection).create(BUCKET, { replicas, history: 1, ttl: ttlMs })
 }
 
 /**
- * The right to do what one process at a time may do, in the bucket `ringfence-leases`: an entry that its holder renews, and that goes by
- * itself when nobody does. Who loses it, since the servers were away for too long, waits for it again.
+ * The right to do work that one process at a time may do, in the bucket `ringfence-leases`: an entry that its holder
+ * renews, and that expires if nobody does. A process that loses it, because the servers were unreachable for too
+ * long, waits for it again.
  *
- * A holder that stands still may wake up when another has it, and go on for a moment. So it suits what may be done twice, and must
- * not be by habit.
+ * A holder that was suspended may wake up when another has the lease, and continue for a moment. So it suits work
+ * that may occasionally be done twice.
  */
 export class Lease {
   readonly #options: LeaseOptions
@@ -57,7 +58,10 @@ export class Lease {
     this.#pauseMs = options.ttlMs / RENEWALS_PER_TTL
   }
 
-  /** Waits for the lease from now on, and does the work whenever it has it. Fails where nobody has made the bucket yet. */
+  /**
+   * Waits for the lease from now on, and does the work whenever it has it. Fails if nobody has created the bucket
+   * yet.
+   */
   static async open(options: LeaseOptions, holder: LeaseHolder): Promise<Lease> {
     const bucket = await new Kvm(options.connection).open(BUCKET)
     await bucket.status()
@@ -70,12 +74,12 @@ export class Lease {
     return this.#isHeld
   }
 
-  /** Who had it when it was last looked; undefined before that. */
+  /** The holder when it was last checked; undefined before that. */
   get holderId(): string | undefined {
     return this.#holderId
   }
 
-  /** Ends the work and lets go of the lease; others may have it at once. */
+  /** Ends the work and releases the lease; others may have it at once. */
   async end(): Promise<void> {
     this.#ended.abort()
     await this.#running
@@ -86,7 +90,7 @@ export class Lease {
     const { signal } = this.#ended
     while (!signal.aborted) {
       const isTaken = await this.#take().catch((error: Error) => {
-        // Somebody was faster, or the servers are out of reach.
+        // Another process was faster, or the servers are unreachable.
         troubled(error)
         return false
       })
@@ -110,7 +114,7 @@ export class Lease {
     const { name, holderId } = this.#options
     const at = performance.now()
     const entry = await this.#bucket.get(name)
-    // Its own is there where the answer to its creation was lost.
+    // Its own entry is there if the answer to its creation was lost.
     if (entry?.operation !== 'PUT') this.#revision = await this.#bucket.create(name, holderId)
     else if (entry.string() === holderId) this.#revision = entry.revision
     else {
@@ -123,7 +127,7 @@ export class Lease {
     return true
   }
 
-  /** The work, from its beginning to its end, while the lease is renewed beside it. */
+  /** The work, from beginning to end, while the lease is renewed. */
   async #serve(): Promise<void> {
     const failed = new AbortController()
     const begun = this.#holder.begin().catch((error: Error) => {
@@ -146,7 +150,7 @@ export class Lease {
       this.#renewedAt = at
     } catch (error) {
       troubled(error as Error)
-      // It may have been written, and only the answer lost: then the next one goes on from there.
+      // It may have been written, and only the answer lost: then the next renewal continues from there.
       const entry = await this.#bucket.get(name).catch(() => undefined)
       if (entry?.operation === 'PUT' && entry.string() === holderId) this.#revision = entry.revision
     }

@@ -6,12 +6,12 @@ import { keepRunning } from '../../runtime/retry.ts'
 import { ownerAmong } from './rendezvous.ts'
 
 /**
- * Ownership by two buckets: `ringfence-hosts`, in which each host renews its entry, and `ringfence-partitions`, in which
- * the owner of each partition stands. Everybody watches both.
+ * Ownership by two buckets: `ringfence-hosts`, in which each host renews its entry, and `ringfence-partitions`, with
+ * the owner of each partition. All hosts watch both.
  *
- * A host wants what the rendezvous of the hosts that it sees says. What another live host has, it leaves to it until that
- * one has released it: so nobody waits for a failure when hosts come and go in peace. Whether a host lives is
- * measured by when its renewals arrive here, never by comparing clocks.
+ * A host wants the partitions that rendezvous hashing over the visible hosts gives it. It waits until another live
+ * host has released a partition, so nothing has to time out when hosts join and leave normally. Whether a host lives
+ * is measured by when its renewals arrive here, never by comparing clocks.
  *
  * Invariants
  * - OWNERSHIP-1: At most one acquire or release of a partition is in progress at a time.
@@ -22,14 +22,14 @@ import { ownerAmong } from './rendezvous.ts'
  */
 export interface OwnershipOptions {
   readonly connection: NatsConnection
-  /** This process; no other has the same. Letters, digits, `-` and `_`. */
+  /** Identifies this process. Letters, digits, `-` and `_`. */
   readonly host: string
   readonly partitions: number
   readonly replicas: number
-  /** A host that has not renewed its entry for so long is gone; it does so three times as often. At least 300. */
+  /** A host that has not renewed its entry for so long is gone; hosts renew it three times as often. At least 300. */
   readonly ttlMs: number
   readonly handlers: OwnershipHandlers
-  /** Told of each failure; what failed is tried again. */
+  /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
 }
 
@@ -38,14 +38,14 @@ const PARTITIONS = 'ringfence-partitions'
 const RENEWALS_PER_TTL = 3
 const STUCK_TTLS = 2
 /**
- * Partitions that a host takes at a time. All at once, the first would be answered for when the last is there; and while a busy
- * machine reads them all the host may not come to say that it lives.
+ * Partitions that a host takes at a time. If it took all at once, the first would only be served when the last is
+ * ready, and on a busy machine the host might not renew its entry in time while it reads them all.
  */
 const TAKEN_AT_A_TIME = 8
 const NOBODY = ''
 
 interface Membership {
-  /** It takes no partitions any more, and still has some. */
+  /** It takes no more partitions, and still has some. */
   readonly leaving: boolean
 }
 
@@ -54,7 +54,7 @@ interface Seen extends Membership {
   readonly at: number
 }
 
-/** Takes part: other hosts know of this one when it resolves, and partitions come and go from then on. */
+/** Joins: other hosts know this one when it resolves, and partitions come and go from then on. */
 export async function joinHosts(options: OwnershipOptions): Promise<Ownership> {
   const { connection, replicas, ttlMs } = options
   const kvm = new Kvm(connection)
@@ -75,16 +75,16 @@ class HostMembership implements Ownership {
   readonly #ownersBucket: KV
   readonly #seen = new Map<string, Seen>()
   readonly #owners = new Map<number, Owner>()
-  /** Partitions that this host has, with the epochs of their logs. */
+  /** Partitions of this host, with the epochs of their logs. */
   readonly #mine = new Map<number, number>()
-  /** Acquires and releases under way. */
+  /** Running acquires and releases. */
   readonly #busy = new Map<number, Promise<void>>()
-  /** Of those, acquires. */
+  /** The number of running acquires. */
   #acquiring = 0
-  /** When each partition was first wanted that another has, and has had since, of `performance.now()`. */
+  /** When each partition that another host has was first wanted, in terms of `performance.now()`. */
   readonly #wantedSince = new Map<number, number>()
   readonly #stopped = new AbortController()
-  /** When each partition was lost to another, of `performance.now()`. */
+  /** When each partition was lost to another host, in terms of `performance.now()`. */
   readonly #lostAt = new Map<number, number>()
   #renewedAt = -Infinity
   #leaving = false
@@ -111,7 +111,8 @@ class HostMembership implements Ownership {
 
   lost(partition: number): void {
     this.#mine.delete(partition)
-    // Whoever was faster says so soon; taking it back at once, two would rob each other in turn.
+    // The faster host will announce itself soon. If this one took the partition back at once, two hosts would take it
+    // from each other in turn.
     this.#lostAt.set(partition, performance.now())
   }
 
@@ -125,7 +126,7 @@ class HostMembership implements Ownership {
   async leave(): Promise<void> {
     this.#leaving = true
     await this.#renew().catch(this.#troubled)
-    // What is being acquired now, too.
+    // Including partitions that are being acquired now.
     while (this.#busy.size > 0 || this.#mine.size > 0) {
       this.#releaseAll()
       await Promise.all(this.#busy.values())
@@ -139,18 +140,19 @@ class HostMembership implements Ownership {
     const { signal } = this.#stopped
     const renewMs = this.#ttlMs / RENEWALS_PER_TTL
     for (;;) {
-      // First for the others to be seen.
+      // First, time to see the other hosts.
       await sleep(renewMs, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       const wasLive = this.isLive
       if (!wasLive) {
         this.#releaseAll()
-        // Who is seen is given partitions at once, so its hands should be free. But one that hangs must not keep it away.
+        // A visible host is given partitions at once, so it should be free for them. But one that hangs must not keep
+        // it away.
         const late = sleep(this.#ttlMs, undefined, { signal, ref: false }).catch(() => {})
         await Promise.race([Promise.all(this.#busy.values()), late])
       }
       await this.#renew().catch(this.#troubled)
-      // What they sent while this process stood still counts as if they had sent it now.
+      // Renewals that came while this process was suspended count as if they had come now.
       if (!wasLive)
         for (const [host, seen] of this.#seen) this.#seen.set(host, { ...seen, at: performance.now() })
       this.#plan()
@@ -166,7 +168,7 @@ class HostMembership implements Ownership {
     this.#renewedAt = at
   }
 
-  /** Follows a bucket for ever, from its state at the beginning on. */
+  /** Follows a bucket for ever, beginning with its present state. */
   #watch(bucket: KV, saw: (key: string, text: string | undefined) => void): Promise<void> {
     const { signal } = this.#stopped
     const pauseMs = this.#ttlMs / RENEWALS_PER_TTL
@@ -196,7 +198,7 @@ class HostMembership implements Ownership {
     if (owner === undefined || known === undefined || !isSame(owner, known))
       this.#wantedSince.delete(partition)
     if (owner === undefined || owner.host === NOBODY) this.#owners.delete(partition)
-    // An owner of before may say so late.
+    // A former owner may announce itself late.
     else if (known === undefined || owner.epoch >= known.epoch) this.#owners.set(partition, owner)
   }
 
@@ -209,7 +211,7 @@ class HostMembership implements Ownership {
     })
   }
 
-  /** Starts what has to be done for each partition, where nothing is under way. */
+  /** Starts the necessary work for each partition that has none in progress. */
   #plan(): void {
     if (!this.isLive || this.#leaving || this.#stopped.signal.aborted) return
     const now = performance.now()
@@ -219,7 +221,7 @@ class HostMembership implements Ownership {
     for (let partition = 0; partition < this.#partitions; partition++) {
       if (this.#busy.has(partition)) continue
       const isWanted = ownerAmong(takers, partition) === this.#host
-      // Who is to have it meanwhile need not have released it.
+      // The host that gets it in the meantime need not have released it.
       if (!isWanted) this.#wantedSince.delete(partition)
       const epoch = this.#mine.get(partition)
       if (epoch !== undefined) {
@@ -254,7 +256,7 @@ class HostMembership implements Ownership {
 
   async #acquire(partition: number): Promise<void> {
     const epoch = await this.#handlers.acquire(partition).finally(() => this.#acquiring--)
-    // The next may begin; after a failure not at once.
+    // The next one may begin; after a failure, not at once.
     this.#planSoon()
     this.#wantedSince.delete(partition)
     this.#mine.set(partition, epoch)
@@ -267,7 +269,7 @@ class HostMembership implements Ownership {
     await this.#say(partition, { host: NOBODY, epoch })
   }
 
-  /** Writes who owns the partition, unless a later owner stands there already. */
+  /** Writes the owner of the partition, unless a later owner is recorded already. */
   async #say(partition: number, owner: Owner): Promise<void> {
     const key = String(partition)
     const entry = await this.#ownersBucket.get(key)
@@ -276,7 +278,7 @@ class HostMembership implements Ownership {
     await this.#ownersBucket.put(key, JSON.stringify(owner), { previousSeq: entry?.revision ?? 0 })
   }
 
-  /** Begins to release what is not under way. */
+  /** Begins to release partitions that have no work in progress. */
   #releaseAll(): void {
     for (const [partition, epoch] of this.#mine) {
       if (!this.#busy.has(partition)) this.#begin(partition, () => this.#release(partition, epoch))

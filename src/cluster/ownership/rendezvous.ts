@@ -1,6 +1,6 @@
 /**
- * Rendezvous hashing: of the hosts there are, a partition belongs to the one with the highest score. All who know the same
- * hosts agree without a word; a host that comes or goes moves its own share only.
+ * Rendezvous hashing: a partition belongs to the host with the highest score. All that know the same hosts agree
+ * without communicating, and a host that joins or leaves only moves its own share.
  *
  * @param hosts names, in any order
  */
@@ -9,7 +9,7 @@ export function ownerAmong(hosts: Iterable<string>, partition: number): string |
   let highest = -1
   for (const host of hosts) {
     const score = scoreOf(host, partition)
-    // Of two with one score, which no seed prevents, the first by name.
+    // If two have the same score, which no seed prevents, the first by name.
     if (score > highest || (score === highest && host < owner!)) {
       owner = host
       highest = score
@@ -18,7 +18,10 @@ export function ownerAmong(hosts: Iterable<string>, partition: number): string |
   return owner
 }
 
-/** FNV-1a over the name and the number, mixed (the finalizer of MurmurHash3), for its high bits say little of the end. */
+/**
+ * FNV-1a over the name and the number, then mixed (the finalizer of MurmurHash3), because its high bits depend little
+ * on the end.
+ */
 function scoreOf(host: string, partition: number): number {
   let hash = 0x811c9dc5
   for (const sign of `${host} ${partition}`) hash = Math.imul(hash ^ sign.charCodeAt(0), 0x01000193)

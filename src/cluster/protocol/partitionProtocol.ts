@@ -26,16 +26,16 @@ import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type Whole
  */
 
 export interface PartitionRequest<U = RemoteUpdate, C = Command | ApiError> {
-  /** Who asks: another name with each start of a gateway. */
+  /** The gateway; it gets another name with each start. */
   readonly gateway: string
-  /** Ascends with each request of the gateway to the partition; one that is asked again keeps its own. */
+  /** Increases with each request of the gateway to the partition; a repeated request keeps its number. */
   readonly number: number
-  /** It was asked before, and it is not known what came of it. */
+  /** It was sent before, and the outcome is unknown. */
   readonly retried: boolean
-  /** Of the gateway: what was evaluated by it there must not be evaluated by less. */
+  /** Of the gateway: updates that were evaluated with it there must not be evaluated with an older one. */
   readonly revision: number
   readonly updates: readonly U[]
-  /** As the owner reads them: an error in place of one whose kind it does not know. */
+  /** As the owner reads them: an error in place of a command whose kind it does not know. */
   readonly commands: readonly C[]
 }
 
@@ -43,7 +43,7 @@ export type UpdateResult = 0 | Outcome | ApiError
 
 export interface PartitionReply {
   readonly updates: readonly UpdateResult[]
-  /** Each a refusal or what the kind makes of it. */
+  /** Each is a refusal or a result of the kind. */
   readonly commands: readonly unknown[]
 }
 
@@ -64,7 +64,7 @@ export function encodeRequest(request: PartitionRequest<NumberedUpdate, Command>
 }
 
 /**
- * @param kindOf the kind of that name
+ * @param kindOf returns the kind of that name
  * @param senders of this host
  */
 export function decodeRequest(
@@ -124,15 +124,15 @@ function unknownKind(name: string): ApiError {
   )
 }
 
-/** A question to all who have some of the partitions. */
+/** A question to all hosts that have some of the partitions. */
 export interface SharedQuestion {
   readonly revision: number
-  /** Those that it is about. */
+  /** The partitions that it concerns. */
   readonly partitions: readonly number[]
   readonly question: UserQuestion
 }
 
-/** What one host answers, of all partitions that it has of those asked about. */
+/** The answer of one host, for all requested partitions that it has. */
 export interface SharedAnswer {
   readonly partitions: readonly number[]
   readonly answer: UserAnswer
@@ -174,7 +174,7 @@ export function decodeAnswer(bytes: Uint8Array): SharedAnswer {
   return { partitions, answer: { users, hasMore } }
 }
 
-/** What an update says that has more to say than a row can hold. */
+/** The data of an update that a row cannot hold. */
 type WholeRow = readonly [
   bits: number,
   scope: ScopeId,
@@ -194,7 +194,7 @@ type WholeRow = readonly [
   deviceMake: Nil<string>,
   deviceModel: Nil<string>,
   description: Nil<string>,
-  /** JSON, for its keys may be any. */
+  /** JSON, because its keys may be any. */
   metadata: Nil<string>,
   beacons: Nil<string>,
   source: Nil<string>,

@@ -3,22 +3,22 @@ import type { LiveArea } from '../../spatial/liveAreas.ts'
 import type { RemovedRecord } from '../../actor/command.ts'
 import type { LivePosition } from '../../actor/port.ts'
 
-/** What gateways and owners tell each other of positions, as JSON. */
+/** The messages about positions between gateways and owners, as JSON. */
 
 export interface LookQuestion {
   readonly scope: ScopeId
   readonly area: LiveArea
-  /** Those that are asked for. */
+  /** The requested partitions. */
   readonly partitions: readonly number[]
 }
 
 export interface LookAnswer {
-  /** Those that it is for. */
+  /** The partitions that it is for. */
   readonly partitions: readonly number[]
   readonly found: readonly LivePosition[]
 }
 
-/** What has happened since the last; of each device where it is now. */
+/** Movements since the last message, with the newest position of each device. */
 export interface PositionNews {
   readonly moved: readonly LivePosition[]
   readonly removed: readonly RemovedRecord[]
@@ -29,7 +29,7 @@ export interface Interest {
   readonly gateway: string
 }
 
-/** Accuracy that is not known is NaN, which JSON writes as null. */
+/** An unknown accuracy is NaN, which JSON writes as null. */
 export function encodeJson(value: LookQuestion | LookAnswer | PositionNews | Interest): Uint8Array {
   return Buffer.from(JSON.stringify(value))
 }

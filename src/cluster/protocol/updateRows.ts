@@ -7,20 +7,19 @@ import type { Sender, Update } from '../../model/update.ts'
 /**
  * Updates on their way from a gateway to an owner, as bytes.
  *
- * The naive way packs the fields of each update and makes an object of them at the other end, with each text anew; then the
- * owner has to look for the record of a sender that it has met a second before. Here texts are laid out so that they are found
- * as bytes, as those of a stream are (ADR 28), and what is unpacked is one small object.
+ * The obvious way packs the fields of each update and makes an object of them at the other end, with a new string for
+ * each text. Then the owner has to look up the record of a sender that it saw a second before. Here, texts are laid
+ * out so that senders are found by their bytes, like those of a stream (ADR 28), and only one small object is
+ * unpacked.
  *
- * ```
- * row      [u16 flags, u32 scope, f64 latitude, longitude, receivedAt, sequence, f64 accuracy?, f64 updatedAt?,
- *           text ip, text stream, u16 named, text of each field that is named]
- *          or, of an update that has more than that to say: [u16 WHOLE | flags, u32 length, what `whole` makes of it]
- * text     [u8 length, printable ASCII characters]
- * ```
- * Numbers are little endian.
+ * ``` row [u16 flags, u32 scope, f64 latitude, longitude, receivedAt, sequence, f64 accuracy?, f64 updatedAt?,
+ * text ip, text stream, u16 named, text of each field that is named]
+ * or, of an update that has more than that to say: [u16 WHOLE | flags, u32 length, what `whole` makes of it] text [u8
+ * length, printable ASCII characters]
+ * ``` Numbers are little endian.
  */
 
-/** Wanted of an update beside what it says. */
+/** What is wanted for an update besides its application. */
 export interface Wanted {
   readonly rateLimited: boolean
   readonly wantsUser: boolean
@@ -29,7 +28,7 @@ export interface Wanted {
   readonly isBehind: boolean
 }
 
-/** An update that goes out: numbered by the gateway where it is not by its sender. */
+/** An outgoing update: numbered by the gateway if it is not numbered by its sender. */
 export interface NumberedUpdate {
   readonly update: Update
   readonly wanted: Wanted
@@ -37,15 +36,15 @@ export interface NumberedUpdate {
   readonly sequence: number
 }
 
-/** An update as it came from a gateway. */
+/** An update that came from a gateway. */
 export interface RemoteUpdate extends Update {
-  /** Of the {@link Wanted} that go with it, for those that go together. */
+  /** Of its {@link Wanted}, to group updates that go together. */
   readonly flags: number
-  /** Among the updates of its request. */
+  /** Its index among the updates of its request. */
   readonly place: number
 }
 
-/** How updates that do not fit a row are packed. */
+/** The packing of updates that do not fit a row. */
 export interface WholeRows {
   pack(update: NumberedUpdate): Uint8Array
   /** @param bytes valid during the call */
@@ -81,7 +80,7 @@ const NAMES = [
   [FIELD.deviceModel, 'deviceModel'],
 ] as const satisfies readonly (readonly [number, keyof Sender])[]
 
-/** What the owner is to make of updates with these flags. */
+/** What is wanted for updates with these flags. */
 export function wantedOf(flags: number): Wanted {
   return {
     rateLimited: (flags & LIMITED) !== 0,
@@ -91,7 +90,7 @@ export function wantedOf(flags: number): Wanted {
   }
 }
 
-/** Writes rows one after the other. One may be used over and over: what it makes is valid until it is used again. */
+/** Writes rows one after the other. It can be reused: its result is valid until it is used again. */
 export class RowWriter {
   readonly #whole: WholeRows
   #bytes = Buffer.allocUnsafe(FIRST_BYTES)
@@ -114,7 +113,7 @@ export class RowWriter {
     return this.#bytes.subarray(0, this.#at)
   }
 
-  /** False where the update has more to say than a row can. */
+  /** False if the update has more data than a row can hold. */
   #row({ update, wanted, stream, sequence }: NumberedUpdate): boolean {
     const { accuracy, updatedAt } = update
     if (update.replayed || update.beacons !== undefined) return false
@@ -195,7 +194,7 @@ export class RowWriter {
   }
 }
 
-/** An update of which its sender is shared. */
+/** An update with a shared sender. */
 class SentUpdate extends StreamUpdate implements RemoteUpdate {
   readonly flags: number
   readonly place: number
@@ -221,8 +220,8 @@ class SentUpdate extends StreamUpdate implements RemoteUpdate {
 }
 
 /**
- * The updates of rows, in their order.
- * @throws {RangeError} where these are no rows
+ * The updates of rows, in order.
+ * @throws {RangeError} if the bytes are no rows
  */
 export function readRows(rows: Uint8Array, whole: WholeRows, senders: Senders): RemoteUpdate[] {
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.length)

@@ -9,9 +9,9 @@ export class EntryUnreadable extends Error {
 }
 
 /**
- * Changes as entries of the edit stream: the value is the row as JSON, its JSON columns within it as what they are, so that
- * people can read it. Anybody who may write to the stream can write what is no row of ours; nothing that comes from there is
- * believed.
+ * Changes as entries of the edit stream. The value is the row as JSON, with its JSON columns as JSON values, so that
+ * people can read it. Anybody who may write to the stream can write invalid rows, so everything from there is
+ * checked.
  */
 export class EntryCodec {
   readonly kinds: readonly RowKind[]

@@ -27,25 +27,25 @@ const ANSWER_MS = 3000
 const HEARTBEAT_MS = 1000
 const EXPIRES_MS = 10_000
 const PAGE_ENTRIES = 1000
-/** Beside the value: what the headers of a message may take. */
+/** Room for the headers of a message, besides the value. */
 const HEADER_BYTES = 4096
 const WRONG_LAST_SEQUENCE = 10071
 
 interface NewStream {
   /** 1, 3 or 5. */
   readonly replicas: number
-  /** Of the first entry, where the stream is not there yet: beyond what an earlier registry was at. */
+  /** Of the first entry, if the stream does not exist yet: higher than the sequence of an earlier registry. */
   readonly firstSequence: number
 }
 
-/** The server did not take an edit; why, is for people to read. */
+/** The server did not accept an edit; the reason is for people to read. */
 class EditRefused extends Error {
   override readonly name = 'EditRefused'
 }
 
 /**
- * The edits of a registry in JetStream: a bucket as the key-value tools know it, which allows atomic batches.
- * @param newStream as it is made where there is none; undefined: it is for others to make
+ * The edits of a registry in JetStream: a bucket for the key-value tools that also allows atomic batches.
+ * @param newStream its settings if it must be created; undefined: others create it
  */
 export async function openEditStream(
   connection: NatsConnection,
@@ -83,7 +83,7 @@ async function ensureStream(
     const isAbsent = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
     if (!isAbsent) throw error
     await manager.streams.add({ ...wanted, first_seq: firstSequence }).catch(async (cause) => {
-      // Another process made it meanwhile, beginning elsewhere.
+      // Another process created it in the meantime, with another first sequence.
       await manager.streams.info(STREAM).catch(() => {
         throw cause
       })
@@ -96,7 +96,7 @@ class JetStreamEdits implements EditStream {
   readonly #connection: NatsConnection
   readonly #manager: JetStreamManager
   readonly #client: JetStreamClient
-  /** What ends those that follow, when the connection is lost: by themselves they would wait for it in silence. */
+  /** Ends all followers when the connection is lost. They would otherwise wait for it silently. */
   readonly #cuts = new Set<() => void>()
 
   constructor(connection: NatsConnection, manager: JetStreamManager) {
@@ -112,7 +112,7 @@ class JetStreamEdits implements EditStream {
   }
 
   async last(name: string): Promise<KeptEntry | undefined> {
-    // Not any replica: one may be behind.
+    // Not from any replica, because one may be behind.
     const message: StoredMsg | null = await this.#manager.streams.getMessage(STREAM, {
       last_by_subj: PREFIX + name,
     })
@@ -120,7 +120,7 @@ class JetStreamEdits implements EditStream {
   }
 
   async append(edit: string, entries: readonly Entry[], after: number): Promise<number | undefined> {
-    // Each copy that is sent is a batch of its own: the server forgets none for a while.
+    // Each copy that is sent is a separate batch, because the server remembers each for a while.
     const batch = `${edit}-${Math.floor(performance.now() * 1000).toString(36)}`
     for (const [i, { name, value }] of entries.entries()) {
       const head = headers()

@@ -6,12 +6,12 @@ const STREAM = 'USAGE'
 const PREFIX = 'usage'
 const ANSWER_MS = 3000
 const NANOSECONDS = 1e6
-/** Within which an addition that is made twice counts once. */
+/** A repeated addition within this time counts once. */
 const WINDOW_MS = 3_600_000
 
 /**
  * The sums of requests in a JetStream stream of counters, `usage.<month>.<project>`.
- * @param replicas of the stream that is made where there is none; undefined: it is for others to make
+ * @param replicas of the stream if it must be created; undefined: others create it
  */
 export async function openUsageSums(
   connection: NatsConnection,

@@ -9,22 +9,23 @@ import type { RegistryReplica } from '../../registry/store/replica.ts'
 /**
  * Edits of a registry that many processes share, through a stream of entries that all of them follow.
  *
- * The naive way writes to the stream and lets everybody follow: two processes that each found a pair free both take it. A lock
- * would have to outlive whoever holds it. So an edit is a guess: it looks at the image, which is the stream up to some
- * sequence, and its entries are taken right behind that sequence or not at all. Where somebody was faster it looks again.
+ * The obvious way writes to the stream and lets everybody follow. Then two processes that each found a pair free both
+ * take it. A lock would have to outlive its holder. So an edit is conditional: it reads the image, which is the
+ * stream up to some sequence, and its entries are accepted directly after that sequence or not at all. If another
+ * process was faster, it reads again.
  *
  * Owns: that the image follows the stream. Does not own: what is in it.
  *
  * Invariants
- * - EDITS-1: The image is the stream up to {@link RegistryReplica.revision}, which is the end of an edit, so nobody sees
- *   a part of an edit. The stream keeps only the last entry of each name, so a process that was away may not get the
- *   edits one by one. It then applies all of them at once.
+ * - EDITS-1: The image is the stream up to {@link RegistryReplica.revision}, which is the end of an edit, so nobody
+ *   sees a part of an edit. The stream keeps only the last entry of each name, so a process that was away may not get
+ *   the edits one by one. It then applies all of them at once.
  * - EDITS-2: Changes reach the image through the stream alone, in the same order everywhere, including those of this
  *   process.
  * - EDITS-3: An edit resolves when it is in the image of this process. One that rejects with "Nothing was changed" is
  *   not in the stream and never will be.
- * - EDITS-4: One edit of this process is in flight at a time. If it is not answered, it is sent again unchanged: of all
- *   its copies the stream can accept one, since all name the same position.
+ * - EDITS-4: One edit of this process is in flight at a time. If it is not answered, it is sent again unchanged: of
+ *   all its copies the stream can accept one, since all name the same position.
  */
 export interface ReplicatedOptions {
   readonly image: RegistryReplica
