@@ -14,7 +14,7 @@ export function successText(status: number, answer: Answer): string {
   return members === '{}' ? `${meta}}` : `${meta},${members.slice(1)}`
 }
 
-/** The bytes of {@link successText} of an answer in pieces, none of them empty; others have their turns meanwhile. */
+/** The bytes of {@link successText} for an answer in pieces, none of them empty, in turns with other work. */
 export async function successBytes(
   status: number,
   answer: Answer & { readonly pieces: readonly string[] },
@@ -42,8 +42,8 @@ function metaText(status: number, { meta }: Answer): string {
 
 /**
  * A list as pieces of JSON text.
- * @param opening stands before its first bracket
- * @param closing stands behind its last
+ * @param opening comes before its first bracket
+ * @param closing comes after its last
  */
 export function listPieces(opening: string, items: readonly string[], closing = ''): string[] {
   const pieces = [`${opening}[`]

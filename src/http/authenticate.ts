@@ -2,25 +2,28 @@ import { ApiError } from '../runtime/errors.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Credentials } from './credentials.ts'
 
-/** Looks up a key; undefined when nobody holds it. Called for every request, so it must be fast. */
+/** Looks up a key; undefined if nobody has it. Called for every request, so it must be fast. */
 export type KeyLookup = (key: string) => Credentials | undefined
 
-/** Who may make requests, and how many: asked for every authenticated request, so it must be fast. */
+/** Who may make requests, and how many. Called for every authenticated request, so it must be fast. */
 export interface RequestQuotas {
   /**
    * Counts one request of a scope.
    * @param now epoch milliseconds
-   * @throws ApiError 402 where there may be none; it is not counted then
+   * @throws ApiError 402 if none is allowed; it is not counted then
    */
   take(scope: ScopeId, now: number): void
-  /** A request that was counted came to nothing by no fault of its own: it was over a rate limit, or the server failed. */
+  /**
+   * Takes back a counted request that failed through no fault of its own: it exceeded a rate limit, or the server
+   * failed.
+   */
   giveBack(scope: ScopeId): void
 }
 
 /**
  * The credentials of a request.
  * @param authorization value of the Authorization header: the key itself, or `Bearer` and the key
- * @throws ApiError 401 where the key is missing or unknown, 403 where its level does not suffice
+ * @throws ApiError 401 if the key is missing or unknown, 403 if its level does not suffice
  */
 export function authenticate(
   authorization: string,
@@ -37,14 +40,14 @@ export function authenticate(
   return credentials
 }
 
-/** Keys contain no space, so a space means that there is a scheme before it. */
+/** Keys contain no space, so a space means that there is a scheme before the key. */
 function keyOf(authorization: string): string {
   const space = authorization.indexOf(' ')
   if (space < 0) return authorization
   return authorization.slice(0, space).toLowerCase() === 'bearer' ? authorization.slice(space + 1).trim() : ''
 }
 
-/** What a key is counted by, without the key itself. */
+/** A name under which a key's requests are counted, without the key itself. */
 export function keyName({ scope, keyId }: Credentials): string {
   return `${scope} ${keyId}`
 }

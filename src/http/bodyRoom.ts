@@ -2,18 +2,18 @@ import { ApiError } from '../runtime/errors.ts'
 
 /** A request whose body takes memory. */
 export interface BodyHolder {
-  /** What its key is counted by; '' without one. */
+  /** The name under which its key is counted; '' without one. */
   readonly keyName: string
   readonly ip: string
   /** Since its body began. */
   readonly ageMs: number
-  /** Bytes a millisecond that arrived since; Infinity where it waits for us. */
+  /** Bytes per millisecond that have arrived since; Infinity while the body waits for us. */
   readonly arrivalRate: number
-  /** Refuses the rest of its body, and gives back what it takes. */
+  /** Refuses the rest of its body, and releases its memory. */
   cutOff(error: ApiError): void
 }
 
-/** So long a body may take whatever its rate, milliseconds. */
+/** A body may take this long whatever its rate, milliseconds. */
 const GRACE_MS = 1000
 
 type Bound = 'address' | 'key' | 'all'
@@ -25,24 +25,24 @@ const WHOSE: Readonly<Record<Bound, string>> = {
 }
 
 /**
- * The memory for request bodies that are arriving, or whose requests have no answer yet: bounded per address, per key and in
- * all (G7).
+ * The memory for request bodies that are arriving, or whose requests have no answer yet: bounded per address, per key
+ * and in all (G7).
  *
- * The naive way refuses whoever comes when it is full: then who sends half of many bodies, and a byte now and then, keeps
- * everybody out. So where a bound is met, the slowest of those that it is about loses its place: to hold it one has to send
- * faster than all others, and then the body is soon whole.
+ * The obvious way refuses new bodies when it is full. Then a client that sends half of many bodies, and a byte now
+ * and then, keeps everybody out. So when a bound is reached, the slowest body within it loses its room. To keep it, a
+ * client would have to send faster than all others, and then the body is soon complete.
  */
 export class BodyRoom {
   readonly #limits: Readonly<Record<Bound, number>>
   #used = 0
   readonly #byKey = new Map<string, number>()
   readonly #byAddress = new Map<string, number>()
-  /** Those whose bodies are not whole. */
+  /** Holders whose bodies are incomplete. */
   readonly arriving = new Set<BodyHolder>()
-  /** How many have lost their place. */
+  /** How many have lost their room. */
   slow = 0
 
-  /** @param limit bytes of all; a key may hold half of them, an address a quarter */
+  /** @param limit bytes of all bodies; those of one key may take half of it, those of one address a quarter */
   constructor(limit: number) {
     this.#limits = { address: limit / 4, key: limit / 2, all: limit }
   }
@@ -52,8 +52,8 @@ export class BodyRoom {
   }
 
   /**
-   * Takes bytes for a body.
-   * @throws ApiError 503 that names the bound; then none are taken
+   * Reserves bytes for a body.
+   * @throws ApiError 503 that names the bound; then nothing is reserved
    */
   acquire(holder: BodyHolder, bytes: number): void {
     for (;;) {

@@ -8,7 +8,7 @@ const MAX_MEMBERS = 1000
 /** Names that reach into prototypes when careless code copies them. */
 const POLLUTING: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** How much of a sender's own key is repeated in a message. */
+/** How much of a sender's own key a message repeats. */
 const SHOWN_KEY_LENGTH = 64
 
 const NO_NAMES: ReadonlySet<string> = new Set()
@@ -16,14 +16,14 @@ const NO_NAMES: ReadonlySet<string> = new Set()
 /**
  * Removes `null` members of objects, at every depth that the schema describes: null means absent.
  *
- * Fields that the schema does not have are left alone, whatever they hold: apps send what no version of this interface
- * knows yet. Only those whose names reach into prototypes are removed. What is `Type.Any()` is left alone, too.
+ * Fields that are not in the schema are left alone, whatever they contain: apps send fields that no version of this
+ * interface knows yet. Only those whose names reach into prototypes are removed. `Type.Any()` is left alone, too.
  * @param schema what is known of the value; undefined: nothing, and all of it is looked at
  * @param path where the value is; given back as it was
  * @param strings whether strings have to be looked at
  * @param nullable members of the outermost object that keep their null
- * @throws ApiError 400 naming the place of: nesting over {@link MAX_DEPTH}, over {@link MAX_MEMBERS} members whose names
- *   are free, a polluting key among those, NUL, a lone surrogate
+ * @throws ApiError 400 naming the place of: nesting over {@link MAX_DEPTH}, over {@link MAX_MEMBERS} members whose
+ * names are free, a polluting key among those, NUL, a lone surrogate
  */
 export function cleanValue(
   value: unknown,
@@ -62,7 +62,7 @@ function cleanItems(
   }
 }
 
-/** Of an object whose fields have names. */
+/** For an object with named fields. */
 function cleanFields(
   record: Record<string, unknown>,
   schema: TObject & { readonly additionalProperties?: unknown },
@@ -71,7 +71,7 @@ function cleanFields(
   nullable: ReadonlySet<string>,
 ): void {
   const { properties } = schema
-  // Where unknown names are refused, so are these.
+  // If unknown names are refused, so are these.
   if (schema.additionalProperties !== false)
     for (const name of POLLUTING) if (Object.hasOwn(record, name)) delete record[name]
   for (const name of Object.keys(record)) {
@@ -88,7 +88,7 @@ function cleanFields(
   }
 }
 
-/** Of an object whose names the sender chooses. */
+/** For an object whose names the sender chooses. */
 function cleanMembers(
   record: Record<string, unknown>,
   path: string[],
@@ -108,7 +108,7 @@ function cleanMembers(
   }
 }
 
-/** The schema, or the first of its variants, that is of a kind. */
+/** The schema, or the first of its variants, of a kind. */
 function variantOf<T extends TSchema>(
   schema: TSchema | undefined,
   isKind: (schema: unknown) => schema is T,
@@ -118,7 +118,7 @@ function variantOf<T extends TSchema>(
   return IsUnion(schema) ? schema.anyOf.find(isKind) : undefined
 }
 
-/** @throws ApiError 400 where the last key of a path may not be used */
+/** @throws ApiError 400 if the last key of a path may not be used */
 export function checkKey(path: readonly string[]): void {
   if (POLLUTING.has(path.at(-1)!)) throw badParam(pathText(path), 'Key not allowed.')
 }
@@ -129,13 +129,13 @@ export function checkText(text: string, path: readonly string[]): void {
   if (!text.isWellFormed()) throw badParam(pathText(path), 'Must be valid Unicode.')
 }
 
-/** `metadata.color`: the dotted name of a place in a body; the body itself is `body`. */
+/** `metadata.color`: the dotted path of a value in a body; the body itself is `body`. */
 export function pathText(path: readonly string[]): string {
   if (path.length === 0) return 'body'
   return path.map(shownKey).join('.')
 }
 
-/** A sender's key as messages show it: bounded, and free of what would not survive printing. */
+/** A sender's key as messages show it: bounded, and without characters that do not print. */
 export function shownKey(key: string): string {
   const text = key.length > SHOWN_KEY_LENGTH ? `${key.slice(0, SHOWN_KEY_LENGTH)}…` : key
   return text.toWellFormed().replaceAll('\0', '\u{FFFD}')

@@ -3,13 +3,13 @@ import ipaddr from 'ipaddr.js'
 type Address = ReturnType<typeof ipaddr.process>
 type Range = ReturnType<typeof ipaddr.parseCIDR>
 
-/** How many peers' texts are remembered; past it the memory starts afresh. */
+/** How many peers' texts are remembered; beyond it, the memory starts again. */
 const REMEMBERED_PEERS = 4096
 
 /**
- * Who sent a request. The peer's word about others (X-Forwarded-For) counts only where the peer is a trusted proxy,
- * because anybody can write that header; of the hops it names the rightmost that is not itself trusted is the
- * requester: everything left of it is hearsay.
+ * Who sent a request. X-Forwarded-For only counts if the peer is a trusted proxy, because anybody can write that
+ * header. The requester is the rightmost hop in it that is not trusted; everything to the left of that may be made
+ * up.
  *
  * Addresses are given in their usual text form; IPv4 mapped into IPv6 (`::ffff:1.2.3.4`) is given as IPv4.
  */
@@ -44,7 +44,7 @@ export class ClientAddress {
     return text
   }
 
-  /** The requester, given the peer's text and the value of X-Forwarded-For (`''` when there is none). */
+  /** The requester, given the peer's text and the value of X-Forwarded-For (`''` if there is none). */
   requester(peer: string, forwardedFor: string): string {
     let client = peer
     const hops = forwardedFor === '' ? [] : forwardedFor.split(',')
@@ -57,7 +57,7 @@ export class ClientAddress {
     return client
   }
 
-  /** Whether an address is a trusted proxy's. */
+  /** Whether an address belongs to a trusted proxy. */
   trusts(text: string): boolean {
     if (text === '') return false
     const address = ipaddr.process(text)
@@ -69,7 +69,8 @@ export class ClientAddress {
  * Knows the peer of every connection while all of them have the same one, as behind a reverse proxy. Asking a socket
  * for its address costs 1.3 microseconds of processor time, a sixth of what a request costs in all.
  *
- * Which of several peers has hung up cannot be told, so once there were two, there are until nobody is connected.
+ * It is not known which of several peers has disconnected, so after there were two, there count as several until
+ * nobody is connected.
  */
 export class Peers {
   #open = 0
@@ -90,7 +91,7 @@ export class Peers {
     this.#open--
   }
 
-  /** The one peer of all connections; undefined while there are several. */
+  /** The only peer of all connections; undefined while there are several. */
   get sole(): string | undefined {
     return this.#differ ? undefined : this.#first
   }
@@ -100,7 +101,7 @@ function parseRange(text: string): Range {
   const trimmed = text.trim()
   if (ipaddr.isValidCIDR(trimmed)) {
     const [address, bits] = ipaddr.parseCIDR(trimmed)
-    // A range written in mapped form covers the IPv4 addresses that it means.
+    // A range in mapped form covers the IPv4 addresses that it means.
     if (
       address.kind() === 'ipv6' &&
       bits >= 96 &&
@@ -117,7 +118,7 @@ function parseRange(text: string): Range {
   throw new Error(`Trusted proxy "${text}" is neither an address nor a CIDR range.`)
 }
 
-/** One entry of X-Forwarded-For: an address, perhaps with a port, IPv6 then in brackets. */
+/** One entry of X-Forwarded-For: an address, perhaps with a port; an IPv6 address with a port is in brackets. */
 function parseHop(text: string): string | undefined {
   let hop = text.trim()
   if (hop.startsWith('[')) {
@@ -129,7 +130,7 @@ function parseHop(text: string): string | undefined {
   return isAddress(hop) ? normalize(ipaddr.process(hop)) : undefined
 }
 
-/** The four-part form only: `ipaddr.js` would also take `127.1` and `0x7f000001`. */
+/** Only the four-part form: `ipaddr.js` would also accept `127.1` and `0x7f000001`. */
 function isAddress(text: string): boolean {
   return text.includes(':') ? ipaddr.IPv6.isValid(text) : ipaddr.IPv4.isValidFourPartDecimal(text)
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** How many connections there are, by the text of the peer's address. */
+/** The number of connections by the text of the peer's address. */
 export type Census = ReadonlyMap<string, number>
 
 export interface ConnectionLimits {
@@ -8,17 +8,17 @@ export interface ConnectionLimits {
   readonly max: number
   /** Of them, connections of one address. */
   readonly maxPerAddress: number
-  /** Addresses that {@link maxPerAddress} is not for, as proxies. */
+  /** Addresses without {@link maxPerAddress}, such as proxies. */
   readonly exempt: (peer: string) => boolean
-  /** Counts afresh; undefined where the system does not tell. */
+  /** Counts again; undefined if the system cannot tell. */
   readonly census: () => Census | undefined
   /** Monotonic milliseconds. */
   readonly now: () => number
-  /** Told of a refused connection, at most once a minute. */
+  /** Called for a refused connection, at most once a minute. */
   readonly refused?: ((refusal: ConnectionRefusal) => void) | undefined
 }
 
-/** A connection that was closed as soon as it had come. */
+/** A connection that was closed at once. */
 export interface ConnectionRefusal {
   readonly address: string
   readonly bound: 'all' | 'address'
@@ -26,35 +26,35 @@ export interface ConnectionRefusal {
   readonly open: number
 }
 
-/** A count from the system costs milliseconds: under a flood it must not be asked for with every connection. */
+/** The system takes milliseconds to count: under a flood, it must not be asked for every connection. */
 const CENSUS_PAUSE_MS = 50
-/** The pause after a count is as many times as long as it took: it takes a twentieth of the time at most. */
+/** The pause after a count is this many times its duration, so counting takes at most a twentieth of the time. */
 const CENSUS_PAUSE_FACTOR = 19
 const TELL_PAUSE_MS = 60_000
 /** Addresses that are kept between two counts. */
 const MAX_ADDRESSES = 16_384
 
 /**
- * Bounds the connections: each takes a file descriptor, and where these run out uWebSockets.js asks for the next
- * connection again and again without ever sleeping.
+ * Bounds the connections: each takes a file descriptor, and if these run out, uWebSockets.js tries to accept the next
+ * connection again and again without sleeping.
  *
  * The naive way counts each address up and down. But whose connection has gone is not told. So addresses are only
  * counted up, and how many have gone is counted for all together: of an address, at least the difference is open.
  *
  * - Refused is only who is over its bound for certain: by that difference, or by what the system counts afresh.
- * - Between two counts an address may be let go over its bound, by as many connections as have gone, of whomever, since
- *   the last count. That does not add up: each count knows all that are open.
+ * - Between two counts an address may be let go over its bound, by as many connections as have gone, of whomever,
+ *   since the last count. That does not add up: each count knows all that are open.
  */
 export class Connections {
   readonly #limits: ConnectionLimits
   #open = 0
   #refusals = 0
-  /** As of the last count, and those that have come since. */
+  /** As of the last count, plus those that have come since. */
   #perAddress = new Map<string, number>()
-  /** Connections that have gone since the last count. */
+  /** Connections that have ended since the last count. */
   #gone = 0
   #countAgainAt = -Infinity
-  /** False: the system does not tell, and what is counted up says nothing. */
+  /** False if the system cannot tell; then the sums mean nothing. */
   #isCountable = true
   #toldAt = -Infinity
 
@@ -62,7 +62,7 @@ export class Connections {
     this.#limits = limits
   }
 
-  /** Connections now, a refused one included until it is closed. */
+  /** Open connections, including a refused one until it is closed. */
   get open(): number {
     return this.#open
   }
@@ -72,7 +72,7 @@ export class Connections {
     return this.#refusals
   }
 
-  /** Counts a new connection; false: it is one too many, and must be closed. */
+  /** Counts a new connection; false if it is one too many and must be closed. */
   connected(peer: string): boolean {
     this.#open++
     const { max, maxPerAddress, exempt } = this.#limits
@@ -88,7 +88,7 @@ export class Connections {
     return this.#refuse(peer, 'address')
   }
 
-  /** One connection has gone, also one that was refused. */
+  /** A connection has ended; also called for refused ones. */
   disconnected(): void {
     this.#open--
     this.#gone++
@@ -97,7 +97,7 @@ export class Connections {
     this.#gone = 0
   }
 
-  /** Counts anew, unless that was done just now. */
+  /** Counts again, unless that was done just now. */
   #count(): boolean {
     const { now, census } = this.#limits
     const begunAt = now()
@@ -122,11 +122,11 @@ export class Connections {
   }
 }
 
-/** States of a connection that holds a descriptor of ours: established, and closed by the peer alone. */
+/** States of a connection that holds one of our descriptors: established, and closed only by the peer. */
 const HELD_STATES = new Set(['01', '08'])
 
 /**
- * The connections to a local port as Linux lists them; undefined elsewhere.
+ * The connections to a local port as listed by Linux; undefined elsewhere.
  * @param textOf the text of an address of 4 or 16 bytes
  */
 export function connectionsOf(port: number, textOf: (bytes: ArrayBuffer) => string): Census | undefined {
@@ -139,7 +139,7 @@ export function connectionsOf(port: number, textOf: (bytes: ArrayBuffer) => stri
   return counts
 }
 
-/** The inode of a connection that still waits to be accepted: it will come, and be counted then. */
+/** The inode of a connection that still waits to be accepted: it will be counted when it is. */
 const NOT_ACCEPTED = '0'
 
 /** Lines of `slot: address:port address:port state … inode`, the tenth; addresses, ports and states in hexadecimal. */
@@ -158,7 +158,9 @@ function countFile(
   }
 }
 
-/** Each four bytes are written as one number of this machine's byte order, which is little-endian wherever Node runs. */
+/**
+ * Each four bytes are written as one number in this machine's byte order, which is little-endian wherever Node runs.
+ */
 function addressBytes(hex: string): ArrayBuffer {
   const bytes = new Uint8Array(hex.length / 2)
   for (let i = 0; i < bytes.length; i++)

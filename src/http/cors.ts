@@ -3,7 +3,7 @@
  * read, so any origin may be answered. Calls carry `X-Radar-*` headers and are therefore preflighted.
  */
 
-/** Sent with every answer; one string, because each header written costs a call into native code. */
+/** Sent with every answer. One string, because each header is a call into native code. */
 export const CORS_HEADERS =
   'Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: X-Radar-Request-Id, Retry-After'
 
@@ -18,7 +18,7 @@ const MAX_NAMES = 32
 
 /**
  * The headers of a preflight's answer, as lines joined by CRLF.
- * @param requested the value of Access-Control-Request-Headers; of it, what the API reads is echoed
+ * @param requested the value of Access-Control-Request-Headers; those that the API reads are echoed
  */
 export function preflightHeaders(requested: string): string {
   const names = requested

@@ -1,6 +1,6 @@
 import type { ScopeId } from '../model/scope.ts'
 
-/** Who calls: the answer of a key look-up. */
+/** The caller: the result of a key look-up. */
 export interface Credentials {
   readonly scope: ScopeId
   readonly level: 'publishable' | 'secret'

@@ -7,16 +7,16 @@ import { RateLimiter } from './rateLimit.ts'
 import type { Route, UploadRule } from './route.ts'
 import { Validator } from './validate.ts'
 
-/** Told once per request of a route: the answer's status (499: the client hung up first) and how long it took. */
+/** Called once per request of a route with the status (499: the client disconnected first) and the duration. */
 export type RequestObserver = (status: number, milliseconds: number) => void
 
-/** What a body is written in. */
+/** The format of a body. */
 export type BodyFormat = 'json' | 'form'
 
 const FORM = 'application/x-www-form-urlencoded'
 const JSON_TYPE = 'application/json'
 
-/** A route made ready to serve: its schemas compiled, its parameters' names listed, its limiter set up. */
+/** A route that is ready to serve: its schemas are compiled, its parameters' names listed, its limiter created. */
 export class Endpoint {
   readonly route: Route
   readonly limiter: RateLimiter | undefined
@@ -58,7 +58,7 @@ export class Endpoint {
   }
 
   /**
-   * The parameters of the path from the raw texts of its segments.
+   * The parameters of the path, from the raw texts of its segments.
    * @throws ApiError 400 naming the parameter
    */
   readParams(segments: readonly string[]): Record<string, unknown> | undefined {
@@ -95,7 +95,7 @@ export class Endpoint {
       throw badParam('body', `This is JSON. Send it with Content-Type: ${JSON_TYPE}.`)
     else body = readForm(text.trimEnd(), validator.properties, othersOf(validator), validator.nullable)
     try {
-      // Within valid UTF-8 only an escape can make a NUL or a lone surrogate.
+      // In valid UTF-8, only an escape can produce a NUL or a lone surrogate.
       validator.check(body, format === 'form' || (text?.includes('\\u') ?? false))
     } catch (error) {
       if (text === undefined) throw badParam('body', 'Required.')
@@ -117,7 +117,7 @@ export function checkUpload(rule: UploadRule, contentType: string, contentLength
 }
 
 /**
- * What a body is written in by its Content-Type; without one it is JSON.
+ * A body's format according to its Content-Type; without one it is JSON.
  * @throws ApiError 415 for a type that the API does not read
  */
 export function bodyFormat(contentType: string): BodyFormat {
@@ -128,7 +128,7 @@ export function bodyFormat(contentType: string): BodyFormat {
   throw new ApiError(415, `Unsupported content type. Send ${JSON_TYPE} or ${FORM}.`)
 }
 
-/** What becomes of names that a form has and the schema not: where they are refused, that is for the check to say. */
+/** What happens to names in a form that are not in the schema: if they are refused, the check must see them. */
 function othersOf({ isStrict }: Validator): 'keep' | 'drop' {
   return isStrict ? 'keep' : 'drop'
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '../runtime/errors.ts'
 
-/** What an error becomes on the wire. */
+/** An error's form in an answer. */
 export interface ErrorAnswer {
   readonly status: number
   readonly json: string
@@ -8,10 +8,10 @@ export interface ErrorAnswer {
   readonly retryAfter: number | undefined
 }
 
-/** Where nobody knows better: what is missing comes with another start, not within a second. */
+/** The default: what is missing appears after another start, not within a second. */
 const RETRY_SECONDS = 60
 
-/** `{meta: {code, param?, message, type?}}` of an error; of anything but an ApiError only that it happened. */
+/** `{meta: {code, param?, message, type?}}` of an error; for anything except an ApiError, only that it happened. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   if (!(error instanceof ApiError)) {
     return {
@@ -28,17 +28,17 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   }
 }
 
-/** 413 for a body of more than that many bytes. */
+/** 413 for a body with more bytes than that. */
 export function tooLarge(maxBytes: number): ApiError {
   return new ApiError(413, `The body must be at most ${maxBytes} bytes.`)
 }
 
-/** 503: this process takes no more requests; another, or the next one, will. */
+/** 503: this process accepts no more requests; another one, or the next, will. */
 export function shuttingDown(): ApiError {
   return new ApiError(503, 'Shutting down.', { retryAfter: 1 })
 }
 
-/** The status line's text of every status that the API answers. */
+/** The text of every status that the API uses. */
 const REASONS: Readonly<Record<number, string>> = {
   200: 'OK',
   202: 'Accepted',
@@ -61,7 +61,7 @@ const REASONS: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 }
 
-/** `200 OK`, as a status line wants it. */
+/** `200 OK`, as in a status line. */
 export function statusLine(status: number): string {
   return `${status} ${REASONS[status] ?? 'Unknown'}`
 }

@@ -13,17 +13,17 @@ import { Upload, UPLOAD_MEMORY_BYTES } from './upload.ts'
 import { JSON_CONTENT_TYPE, successBytes, successText } from './answerText.ts'
 import { endHead, hasVersion, headerLines, isLarge, readNoMore, writeHead, writeLarge } from './wire.ts'
 
-/** Status under which a request counts whose client hung up before the answer. */
+/** Status of a request whose client disconnected before the answer. */
 export const CLIENT_CLOSED = 499
 
 const NO_HEADERS: Readonly<Record<string, string>> = {}
 
-/** An answer in pieces that is no longer than this is put together in one go: a fraction of a millisecond. */
+/** An answer in pieces up to this length is joined at once, which takes a fraction of a millisecond. */
 const WHOLE_CHARACTERS = 256 * 1024
 
-/** A started buffer has room for a usual body, and grows by doubling. */
+/** The first buffer has room for a usual body, and grows by doubling. */
 const FIRST_BUFFER_BYTES = 4096
-/** A body that came in one piece, and is no longer, is not counted: it is gone when its handler returns, or small. */
+/** A body up to this length that came in one piece is not counted: it is small, or gone when its handler returns. */
 const SMALL_BODY_BYTES = 16 * 1024
 
 /**
@@ -56,16 +56,19 @@ export class Exchange implements Reply, BodyHolder {
   readonly #isHead: boolean
   #format: BodyFormat = 'json'
   #ifNoneMatch = ''
-  /** The connection is closed after the answer: where the request ends is not certain, or no more of it is wanted. */
+  /**
+   * The connection is closed after the answer, because the end of the request is not certain, or no more of it is
+   * wanted.
+   */
   #isLast = false
   #isCutOff = false
-  /** The end of the body is there, or none is read. */
+  /** The end of the body has arrived, or none is read. */
   #isWhole = true
-  /** Ends the answer; set where there was one before the body was whole, until it is. */
+  /** Ends the answer. Set between an answer and the end of the body, if the answer comes first. */
   #endAnswer: (() => void) | undefined = undefined
   /** Bytes of the body that came after such an answer. */
   #dropped = 0
-  /** As a request of its project. */
+  /** Counted as a request of its project. */
   #counted = false
   #answered = false
   #handling = false
@@ -87,7 +90,7 @@ export class Exchange implements Reply, BodyHolder {
     shared.inFlight++
   }
 
-  /** Reads all that is needed of the request while it lives, and lets the body come. */
+  /** Reads everything that is needed of the request while it is valid, and lets the body come. */
   start(req: HttpRequest, segments: readonly string[]): void {
     const res = this.#res
     try {
@@ -108,7 +111,10 @@ export class Exchange implements Reply, BodyHolder {
     }
   }
 
-  /** Credentials before quotas before limits before parameters: who may not call learns nothing of what is valid. */
+  /**
+   * Credentials before quotas before limits before parameters: a caller without permission learns nothing about
+   * validity.
+   */
   #admit(req: HttpRequest, segments: readonly string[]): void {
     const shared = this.#shared
     const endpoint = this.#endpoint
@@ -138,7 +144,7 @@ export class Exchange implements Reply, BodyHolder {
     if (method === 'GET') this.#ifNoneMatch = headers.ifNoneMatch
   }
 
-  /** Whom the rate limit counts for. */
+  /** The name under which the rate limit counts. */
   #caller(): string {
     const credentials = this.credentials
     if (credentials === undefined || this.#endpoint.route.limit?.by === 'address') return this.ip
@@ -166,7 +172,7 @@ export class Exchange implements Reply, BodyHolder {
     }
   }
 
-  /** Lets the body through to the handler as it comes. */
+  /** Passes the body on to the handler as it comes. */
   #openUpload(maxBytes: number): void {
     const upload = new Upload(this.#res, maxBytes)
     this.upload = upload
@@ -180,7 +186,7 @@ export class Exchange implements Reply, BodyHolder {
     })
   }
 
-  /** Of a body that was answered before it was whole. */
+  /** A piece of a body that was answered before its end. */
   #drop(chunk: ArrayBuffer, isLast: boolean): void {
     const end = this.#endAnswer
     if (end === undefined || this.aborted) return
@@ -193,12 +199,12 @@ export class Exchange implements Reply, BodyHolder {
     }
   }
 
-  /** The body is not whole, and no more of it is wanted. */
+  /** The body is incomplete, and no more of it is wanted. */
   cutOff(error: ApiError): void {
-    // What is left of it still comes.
+    // The rest of it still comes.
     this.#isLast = this.#isCutOff = true
     this.#release()
-    // The handler is told first: it has begun, and what it made of the part is its own to say.
+    // The handler learns of it first: it has begun, and decides what to say about the part.
     if (this.upload === undefined) this.fail(error)
     else this.upload.destroy(error)
   }
@@ -221,7 +227,7 @@ export class Exchange implements Reply, BodyHolder {
     return Math.max(this.#shared.maxBodyBytes, this.#endpoint.route.maxBodyBytes ?? 0)
   }
 
-  /** Copies a piece of the body: its memory belongs to the socket. */
+  /** Copies a piece of the body, because its memory belongs to the socket. */
   #collect(chunk: ArrayBuffer): void {
     const needed = this.#length + chunk.byteLength
     if (this.#buffer === undefined || this.#buffer.length < needed) {
@@ -237,8 +243,8 @@ export class Exchange implements Reply, BodyHolder {
   }
 
   /**
-   * Counts the memory that this request's body takes.
-   * @throws ApiError 503 where all of them would take too much
+   * Counts the memory of this request's body.
+   * @throws ApiError 503 if all bodies would take too much
    */
   #hold(bytes: number): void {
     this.#shared.bodies.acquire(this, bytes - this.#held)
@@ -259,14 +265,14 @@ export class Exchange implements Reply, BodyHolder {
       }
     }
     const body = this.#endpoint.readBody(bytes, this.#format)
-    // What was made of it takes its place, until the answer.
+    // Its result takes its place until the answer.
     this.#buffer = undefined
     this.body = body
     this.fromSdk ||= typeof body?.sdkVersion === 'string'
     this.#handle()
   }
 
-  /** Gives back the body's memory. */
+  /** Releases the body's memory. */
   #release(): void {
     if (this.#held === 0) return
     this.#shared.bodies.release(this, this.#held)
@@ -275,7 +281,7 @@ export class Exchange implements Reply, BodyHolder {
     this.#buffer = undefined
   }
 
-  /** All has arrived that the handler is called with. */
+  /** Everything for the handler has arrived. */
   #begin(): void {
     this.#handling = true
     this.#shared.handling++
@@ -352,7 +358,7 @@ export class Exchange implements Reply, BodyHolder {
     headers: string | undefined,
   ): Promise<void> {
     this.#running++
-    // Nothing else may answer while the pieces are put together.
+    // Nothing else may answer while the pieces are joined.
     this.#answered = true
     try {
       const content = await successBytes(status, answer)
@@ -375,7 +381,7 @@ export class Exchange implements Reply, BodyHolder {
     this.#settle(status)
   }
 
-  /** The first piece is made before the head is written: until then an error is answered like any other. */
+  /** The first piece is made before the head is written, because until then an error can be answered like any other. */
   async #stream(status: number, stream: AnswerStream, headers: string | undefined): Promise<void> {
     const res = this.#res
     const out = new StreamOut(res, stream, (bytes) => this.#awaitReader(bytes))
@@ -391,7 +397,7 @@ export class Exchange implements Reply, BodyHolder {
         begun = true
         res.cork(() => writeHead(res, status, stream.contentType, this.requestId, headers))
         await out.writeAll()
-        // Closing with it, as other answers do in a shutdown, would cut off the end of a chunked answer.
+        // Closing with the end, as other answers do in a shutdown, would cut off the end of a chunked answer.
         if (!this.aborted) res.cork(() => res.end())
       }
       this.#settle(status)
@@ -407,9 +413,9 @@ export class Exchange implements Reply, BodyHolder {
     this.#leave()
   }
 
-  /** A part of the answer is out already: cutting the connection is all that can be said. */
+  /** A part of the answer was sent already: all that remains is to cut the connection. */
   #breakOff(error: unknown): void {
-    // What was let go of may well throw.
+    // An aborted stream may well throw.
     if (this.aborted) return
     this.#report(error)
     this.#settle(500)
@@ -453,9 +459,10 @@ export class Exchange implements Reply, BodyHolder {
     this.#beginAnswer()
     if (!this.#isLast) return this.#writeNow(status, contentType, content, headers)
     const write = (): void => this.#writeNow(status, contentType, content, headers)
-    // While it waits for its answer, uWebSockets.js cuts off who sends another request: so nothing after it is read.
+    // While it waits for its answer, uWebSockets.js disconnects clients that send another request. So nothing after
+    // this one is read.
     if (this.#isWhole || this.#isCutOff || status === 413 || this.#shared.draining) setImmediate(write)
-    // Not begun before the end of the body: an answer that has begun cannot close the connection.
+    // Not begun before the end of the body, because an answer that has begun cannot close the connection.
     else this.#endAnswer = () => setImmediate(write)
   }
 
@@ -467,13 +474,13 @@ export class Exchange implements Reply, BodyHolder {
   ): void {
     if (this.aborted) return
     const res = this.#res
-    // After a refused upload the rest of it is still coming: the connection is of no more use.
+    // After a refused upload, the rest of it is still coming, so the connection is useless.
     const close = status === 413 || this.#isLast || this.#shared.draining
     let unread = 0
     res.cork(() => {
       writeHead(res, status, contentType, this.requestId, headers)
       if (!this.#isWhole && !close) {
-        // Where the answer ends before the body, uWebSockets.js lets the connection be idle without a time limit.
+        // If the answer ends before the body, uWebSockets.js lets the connection be idle without a time limit.
         res.write(content)
         this.#endAnswer = () => res.cork(() => res.end())
         return
@@ -490,7 +497,10 @@ export class Exchange implements Reply, BodyHolder {
     else this.#awaitReader(unread)
   }
 
-  /** Counts what of an answer its client is slow to read; past the bound the slowest others are cut off (G7). */
+  /**
+   * Counts the part of an answer that its client has not read; beyond the bound, the slowest others are disconnected
+   * (G7).
+   */
   #awaitReader(bytes: number): void {
     const shared = this.#shared
     if (this.#settled) return
@@ -509,7 +519,7 @@ export class Exchange implements Reply, BodyHolder {
     this.aborted = true
     this.upload?.detach(new ApiError(400, 'body: The connection closed before its end.', { param: 'body' }))
     this.#streamOut?.abort()
-    // A handler that is under way still has the body.
+    // A running handler still has the body.
     if (this.#running === 0) this.#release()
     else this.#shared.bodies.arriving.delete(this)
     this.#settle(CLIENT_CLOSED)
@@ -526,7 +536,7 @@ export class Exchange implements Reply, BodyHolder {
     this.#leave()
   }
 
-  /** Nothing of the request goes on any more, once it is settled and its promises are. */
+  /** The request's work is over once it and its promises are settled. */
   #leave(): void {
     if (!this.#settled || !this.#handling || this.#running > 0) return
     this.#release()
@@ -535,7 +545,7 @@ export class Exchange implements Reply, BodyHolder {
   }
 }
 
-/** Whether pieces of an answer are worth more than one turn. */
+/** Whether the pieces of an answer deserve more than one turn. */
 function isManyKilobytes(pieces: readonly string[]): boolean {
   let characters = 0
   for (const piece of pieces) if ((characters += piece.length) > WHOLE_CHARACTERS) return true

@@ -7,15 +7,15 @@ import { decimalOf, MAX_DECIMAL_LENGTH } from '../model/decimal.ts'
 import { ApiError, badParam, outOfRange } from '../runtime/errors.ts'
 
 /**
- * Readers of single fields of a body or query, for definitions that come as JSON, as a form or from a file: a number or
- * boolean may be text, a dictionary or list may be JSON text. Each answers undefined for an absent field (missing, null
- * or empty text) and throws the ApiError 400 that names the field.
+ * Readers of single fields of a body or query, for definitions that come as JSON, as a form or from a file: a number
+ * or boolean may be text, a dictionary or list may be JSON text. Each returns undefined for an absent field (missing,
+ * null or empty text), and throws the ApiError 400 that names the field.
  */
 
-/** A dictionary as a body has it, before anything is known of it. */
+/** A dictionary in a body, before it is checked. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The value of a field; undefined when it is missing, null or the empty text. */
+/** The value of a field; undefined if it is missing, null or the empty text. */
 export function present(fields: Fields, name: string): unknown {
   if (!Object.hasOwn(fields, name)) return undefined
   const value = fields[name]
@@ -23,8 +23,8 @@ export function present(fields: Fields, name: string): unknown {
 }
 
 /**
- * Holds a definition to what the schema of its body requires, also where it comes from a file, or has empty texts.
- * @throws ApiError 400 naming the first field that is absent
+ * Checks that a definition has what the schema of its body requires, also if it comes from a file or has empty texts.
+ * @throws ApiError 400 naming the first absent field
  */
 export function checkRequired(schema: TObject, fields: Fields): void {
   const given = Object.fromEntries(Object.keys(fields).map((name) => [name, present(fields, name)]))
@@ -32,19 +32,19 @@ export function checkRequired(schema: TObject, fields: Fields): void {
   if (error !== undefined) throw error
 }
 
-/** Throws the 400 of a field that must be there. */
+/** Throws the 400 of a required field that is absent. */
 export function required<T>(name: string, value: T | undefined, sentence = 'Required.'): T {
   if (value === undefined) throw badParam(name, sentence)
   return value
 }
 
-/** Text of 1 to `maxLength` UTF-16 units without NUL and lone surrogates, which no store keeps as they are. */
+/** Text of 1 to `maxLength` UTF-16 units without NUL and lone surrogates, which no store keeps unchanged. */
 export function textField(fields: Fields, name: string, maxLength: number): string | undefined {
   const value = present(fields, name)
   return value === undefined ? undefined : checkTextField(name, value, maxLength)
 }
 
-/** @param name the field that is blamed */
+/** @param name the field for the error */
 export function checkTextField(name: string, value: unknown, maxLength: number): string {
   if (typeof value !== 'string') throw badParam(name, `Invalid ${name}. It must be a string.`)
   if (value.length > maxLength) {
@@ -56,7 +56,7 @@ export function checkTextField(name: string, value: unknown, maxLength: number):
   return value
 }
 
-/** `true`, `false`, or either as text, where `1` and `0` do too. */
+/** `true`, `false`, or either as text; as text also `1` and `0`. */
 export function booleanField(fields: Fields, name: string): boolean | undefined {
   const value = present(fields, name)
   if (value === undefined || typeof value === 'boolean') return value
@@ -84,7 +84,7 @@ export function positiveField(fields: Fields, name: string): number | undefined 
   return number
 }
 
-/** @param name the field that is blamed */
+/** @param name the field for the error */
 export function checkNumber(name: string, value: unknown): number {
   if (typeof value === 'string' && value.length > MAX_DECIMAL_LENGTH)
     throw badParam(name, `Invalid ${name}. It must be at most ${MAX_DECIMAL_LENGTH} characters long.`)
@@ -132,10 +132,10 @@ function jsonField(fields: Fields, name: string): unknown {
 }
 
 /**
- * What a JSON text stands for, by the rules for what a body holds outright.
- * @param name the field or column that is blamed
+ * The value of a JSON text, under the rules for values in a body.
+ * @param name the field or column for the error
  * @param what completes the sentence `It must be …`
- * @throws ApiError 400 for what is no JSON; for what no body may hold, naming the place within
+ * @throws ApiError 400 if it is not JSON; if a body may not contain it, naming the part
  */
 export function parseJsonText(name: string, text: string, what: string): unknown {
   let value: unknown
@@ -150,8 +150,8 @@ export function parseJsonText(name: string, text: string, what: string): unknown
 }
 
 /**
- * Texts given as a list, its JSON text or comma-separated, trimmed, each once, in their order; undefined when there are
- * none.
+ * Texts given as a list, its JSON text or comma-separated, trimmed, without duplicates, in order; undefined if there
+ * are none.
  */
 export function textsField(
   fields: Fields,
@@ -174,7 +174,7 @@ export function textsField(
   return texts.size === 0 ? undefined : [...texts]
 }
 
-/** A text with a comma of its own can only be given in JSON; what is no JSON list may begin with a bracket all the same. */
+/** A text with a comma can only be given in JSON. A text that begins with a bracket need not be a JSON list. */
 function splitTexts(name: string, text: string): readonly unknown[] {
   if (text.startsWith('[')) {
     try {
@@ -188,7 +188,7 @@ function splitTexts(name: string, text: string): readonly unknown[] {
   return text.split(',')
 }
 
-/** A date in any form that the interface takes; epoch milliseconds. */
+/** A date in any form that the interface accepts; epoch milliseconds. */
 export function dateField(fields: Fields, name: string): number | undefined {
   const value = present(fields, name)
   if (value === undefined) return undefined

@@ -9,7 +9,7 @@ type Kind = 'string' | 'number' | 'boolean' | 'array' | 'object'
 
 const INDEX = /^(?:0|[1-9]\d*)$/
 
-/** Languages print booleans in their own ways: `True` is Python's, `1` PHP's. */
+/** Languages print booleans differently: `True` is Python's, `1` PHP's. */
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
@@ -66,7 +66,7 @@ function valueOf(node: PairNode, schema: TSchema | undefined, path: readonly str
   const { texts } = node
   if (texts.length > 1 && kindsOf(schema).has('array')) {
     const item = itemSchema(schema)
-    // Of texts, empty ones are left out; elsewhere they would move the others.
+    // Among texts, empty ones are left out; in other lists that would shift the rest.
     const items = kindsOf(item) === ALL ? texts : texts.filter((text) => text !== '')
     return items.map((text) => fromText(text, item, path))
   }
@@ -74,7 +74,7 @@ function valueOf(node: PairNode, schema: TSchema | undefined, path: readonly str
   return text === '' ? undefined : fromText(text, schema, path)
 }
 
-/** Whether brackets make a list: as the schema says, and by their names where it leaves both open. */
+/** Whether brackets mean a list: as in the schema, or by their names if it leaves both open. */
 function isList({ members, items }: PairBranch, schema: TSchema | undefined): boolean {
   if (members.size === 0) return true
   const kinds = kindsOf(schema)
@@ -95,7 +95,7 @@ function listOf(
   const [first] = nodes
   if (nodes.length === 1 && items.length === 1 && isTexts(first) && first.texts[0] === '') return []
   return nodes.map((node, i) => {
-    // An item that is left out would move the others.
+    // Leaving out an item would shift the others.
     return isEmpty(node) ? '' : valueOf(node, item, [...path, String(i)])
   })
 }
@@ -126,7 +126,7 @@ function objectOf(
   return object
 }
 
-/** What a text stands for where the schema is expected; the text itself where it stands for nothing else. */
+/** The value of a text where the schema is expected; the text itself if it has no other meaning. */
 function fromText(text: string, schema: TSchema | undefined, path: readonly string[]): unknown {
   const kinds = kindsOf(schema)
   const isExact = kinds.has('string')
@@ -148,7 +148,7 @@ function fromText(text: string, schema: TSchema | undefined, path: readonly stri
   return kinds.has('array') && kinds.size === 1 ? [fromText(text, itemSchema(schema), path)] : text
 }
 
-/** The list or object that a text holds as JSON. */
+/** The list or object in a JSON text. */
 function fromJsonText(text: string, path: readonly string[]): unknown {
   const first = text.trimStart()[0]
   if (first !== '{' && first !== '[') return undefined
@@ -160,7 +160,9 @@ function fromJsonText(text: string, path: readonly string[]): unknown {
   }
 }
 
-/** JSON text whose numbers and booleans are texts where only texts are wanted: `metadata={"floor":2}` as a filter. */
+/**
+ * JSON text whose numbers and booleans become texts where only texts are wanted: `metadata={"floor":2}` as a filter.
+ */
 function fitted(value: unknown, schema: TSchema | undefined): unknown {
   if (schema === undefined) return value
   if (Array.isArray(value)) return value.map((item) => fitted(item, itemSchema(schema)))
@@ -178,12 +180,12 @@ function fitted(value: unknown, schema: TSchema | undefined): unknown {
 
 const ALL: ReadonlySet<Kind> = new Set<Kind>(['string', 'number', 'boolean', 'array', 'object'])
 
-/** Whether a schema admits these alone. */
+/** Whether a schema admits only these. */
 function isNumberOrBoolean(kinds: ReadonlySet<Kind>): boolean {
   return kinds.size > 0 && !kinds.has('string') && !kinds.has('array') && !kinds.has('object')
 }
 
-/** What a schema admits; all where it does not say. */
+/** The kinds that a schema admits; all if it does not say. */
 function kindsOf(schema: TSchema | undefined): ReadonlySet<Kind> {
   if (schema === undefined || IsUnknown(schema) || IsAny(schema)) return ALL
   if (IsUnion(schema)) return new Set(schema.anyOf.flatMap((variant) => [...kindsOf(variant)]))
@@ -192,7 +194,7 @@ function kindsOf(schema: TSchema | undefined): ReadonlySet<Kind> {
   return ALL.has(type as Kind) ? new Set([type as Kind]) : new Set()
 }
 
-/** What an element of a list is: of the union's first list, where the schema is a union. */
+/** The schema of a list's items; of a union, those of its first list. */
 function itemSchema(schema: TSchema | undefined): TSchema | undefined {
   if (schema === undefined) return undefined
   if (!IsUnion(schema)) return IsArray(schema) ? schema.items : undefined

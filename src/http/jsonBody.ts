@@ -4,8 +4,8 @@ import { parseJson } from './jsonStructure.ts'
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * The text of a body or undefined when it is blank. A byte order mark is dropped.
- * @throws ApiError 400 where it is not UTF-8
+ * The text of a body, or undefined if it is blank. A byte order mark is dropped.
+ * @throws ApiError 400 if it is not UTF-8
  */
 export function decodeText(bytes: Uint8Array): string | undefined {
   let text: string
@@ -18,7 +18,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * The object that a JSON text holds, as it is: what it may hold is for a `Validator` to say.
+ * The object in a JSON text, unchecked: a `Validator` checks its contents.
  * @throws ApiError 400 for anything else
  */
 export function parseJsonObject(text: string): Record<string, unknown> {
@@ -35,10 +35,10 @@ export function parseJsonObject(text: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-/** What V8 says of most broken texts: words of its own, none of the sender's. */
+/** V8's message for most broken texts, in its own words and without the sender's. */
 const SYNTAX = /^(.+?)(?: in JSON)? at position \d+ \(line (\d+) column (\d+)\)$/
 
-/** Where and why a text is no JSON. */
+/** Where and why a text is not JSON. */
 function syntaxSentence(text: string, told: string): string {
   const [, reason, line, column] = SYNTAX.exec(told) ?? []
   if (reason !== undefined) return `Invalid JSON at line ${line}, column ${column}. ${reason}.`
@@ -51,7 +51,7 @@ const BLANKS = /[ \t\r\n]*/y
 const TOKEN =
   /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:,]|true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
-/** The index at which something else stands than a value: the one fault whose place V8 does not tell. */
+/** The index where a value is missing: the only fault whose position V8 does not report. */
 function missingValue(text: string): number {
   let at = 0
   let last = ':'

@@ -1,7 +1,7 @@
 import { badParam } from '../runtime/errors.ts'
 import { Structure } from './structure.ts'
 
-/** A shorter text takes a millisecond at most, whatever it holds. */
+/** A shorter text takes at most a millisecond, whatever it contains. */
 const HARMLESS_CHARACTERS = 16 * 1024
 
 const QUOTE = 0x22
@@ -10,10 +10,10 @@ const BACKSLASH = 0x5c
 const structure = new Structure()
 
 /**
- * JSON.parse, with a bound on what it takes, before anything is parsed: a megabyte of `{}` or of names that are all
- * different takes a hundred milliseconds. The check reads each character once and makes nothing.
- * @param name the parameter that the text is
- * @throws ApiError 400 that says which bound of {@link Structure} it exceeds; what JSON.parse throws
+ * JSON.parse with a bound on its cost, before anything is parsed: a megabyte of `{}`, or of different names, takes a
+ * hundred milliseconds. The check reads each character once and allocates nothing.
+ * @param name the parameter that has the text
+ * @throws ApiError 400 that says which bound of {@link Structure} it exceeds; the errors of JSON.parse
  */
 export function parseJson(text: string, name: string): unknown {
   if (text.length > HARMLESS_CHARACTERS) {
@@ -23,13 +23,16 @@ export function parseJson(text: string, name: string): unknown {
   return JSON.parse(text)
 }
 
-/** As {@link parseJson}, of the JSON texts of one form or query, which count together: after {@link beginTexts}. */
+/**
+ * Like {@link parseJson}, for the JSON texts of one form or query, which count together; call {@link beginTexts}
+ * before.
+ */
 export function parseOneOfTexts(text: string, name: string): unknown {
   check(text, name)
   return JSON.parse(text)
 }
 
-/** Another form or query begins. */
+/** Begins another form or query. */
 export function beginTexts(): void {
   structure.begin()
 }
@@ -42,7 +45,7 @@ function check(text: string, name: string): void {
 
 function count(text: string): void {
   const { length } = text
-  /** Of the text that was read last, which is a name where a colon follows it. */
+  /** Of the last text, which is a name if a colon follows it. */
   let hash = 0
   for (let at = 0; at < length; at++) {
     switch (text.charCodeAt(at)) {

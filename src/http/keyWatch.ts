@@ -3,27 +3,29 @@ import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { RequestQuotas } from './authenticate.ts'
 
-/** How often it is looked whether keys are still good. */
+/** How often the validity of keys is checked. */
 const CHECK_MS = 5000
 
-/** What was opened with a key and stays open. */
+/** Something that was opened with a key and stays open. */
 export interface KeyHolder {
-  /** @param refusal what a request with the key would be answered now: 401, or 402 where the project may make no more */
+  /**
+   * @param refusal the answer that a request with the key would get now: 401, or 402 if the project may make no more
+   */
   keyRefused(refusal: ApiError): void
 }
 
 export interface KeyWatchOptions {
-  /** Whether the key that these credentials were given for is still that one. */
+  /** Whether the key of these credentials is still valid. */
   readonly isCurrent: (credentials: Credentials) => boolean
   readonly quotas: RequestQuotas
   readonly clock: Clock
 }
 
 /**
- * Ends what stays open when a request with its key would be refused: a stream lives long, and what was true when it was
- * opened may not be any more.
+ * Ends what stays open when a request with its key would be refused: a stream lives long, and its key may have become
+ * invalid since.
  *
- * Owns: who holds which key, and looking every five seconds. Does not own: how a holder ends.
+ * Owns: which holder has which key, and the check every five seconds. Does not own: how a holder ends.
  */
 export class KeyWatch {
   readonly name = 'key watch'
@@ -44,7 +46,7 @@ export class KeyWatch {
     clearInterval(this.#timer)
   }
 
-  /** From now on the holder is told when its key is refused, each time it is looked. */
+  /** From now on the holder is told when its key is refused, at each check. */
   add(credentials: Credentials, holder: KeyHolder): void {
     const holders = this.#holders.get(credentials)
     if (holders === undefined) this.#holders.set(credentials, new Set([holder]))

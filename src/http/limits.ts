@@ -29,16 +29,19 @@ const TABLE = {
   'GET /v1/route/optimize': { perSecond: 10, by: 'key' },
 } as const satisfies Record<string, RateLimit>
 
-/** Each of the other endpoints that need a secret key: they read and change records, from servers. */
+/** For all other endpoints that need a secret key: servers use them to read and change records. */
 const MANAGEMENT: RateLimit = { perSecond: 100, by: 'key' }
 
-/** What the operator may set: the endpoints of the table, and `management` for each that needs a secret key. */
+/**
+ * The names that the operator may set: the endpoints of the table, and `management` for every other endpoint with a
+ * secret key.
+ */
 export const LIMIT_NAMES: readonly string[] = [...Object.keys(TABLE), 'management']
 
-/** By name of {@link LIMIT_NAMES}: requests a second instead of the standard; Infinity: as many as anybody likes. */
+/** By name of {@link LIMIT_NAMES}: requests a second instead of the default; Infinity: no limit. */
 export type LimitChanges = Readonly<Record<string, number>>
 
-/** The routes with their limits, as server and reference want them. */
+/** The routes with their limits, for the server and the reference. */
 export function withLimits(routes: readonly Route[], changes: LimitChanges): Route[] {
   return routes.map((route) => {
     const limit = limitOf(route, changes)

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { ApiError } from '../runtime/errors.ts'
 import { dateText, limitOf, parseDate, Text } from './schemas.ts'
 
-/** What every list can be paged by; to be spread into a route's query schema. */
+/** The paging of every list; to be spread into a route's query schema. */
 export const PageQuery = {
   limit: limitOf(100, 1000),
   before: Type.Optional(
@@ -14,12 +14,12 @@ export const PageQuery = {
   ),
 }
 
-/** What a list answers beside 200; to be spread into a route's answers. */
+/** The answers of a list besides 200; to be spread into a route's answers. */
 export const PageAnswers = {
   404: Type.Object({}, { description: '`before` is not the `_id` of an existing record.' }),
 }
 
-/** The bounds of creation. @param created what `createdAt` says of these records */
+/** The bounds of creation. @param created describes `createdAt` of these records */
 export function createdQuery(created: string) {
   return {
     createdBefore: Type.Optional(dateText(`Those whose \`createdAt\` (${created}) is earlier.`)),
@@ -28,9 +28,9 @@ export function createdQuery(created: string) {
 }
 
 /**
- * What every list of records takes; to be spread into a route's query schema.
+ * The parameters of every list of records; to be spread into a route's query schema.
  * @param created see {@link createdQuery}
- * @param updated the field that updatedBefore and updatedAfter are about, and what it says
+ * @param updated the field of updatedBefore and updatedAfter, and its description
  */
 export function listQuery(created: string, updated: string) {
   return {
@@ -41,7 +41,7 @@ export function listQuery(created: string, updated: string) {
   }
 }
 
-/** {@link listQuery} of what is written down by calls of the API. */
+/** {@link listQuery} for records that are written by calls of the API. */
 export const ListQuery = listQuery(
   'when it was created, by the server’s clock',
   '`updatedAt` (when its definition was last written, by the server’s clock)',
@@ -60,8 +60,8 @@ type CheckedQuery = { readonly limit: number; readonly before?: string } & {
 }
 
 /**
- * The page that a checked query asks for.
- * @throws ApiError 400 naming the bound that is no date
+ * The page that a checked query requests.
+ * @throws ApiError 400 naming the bound that is not a date
  */
 export function listPage(query: CheckedQuery): ListPage {
   const page: { limit: number; before?: string } & { [Name in Bound]?: number } = { limit: query.limit }
@@ -74,9 +74,9 @@ export function listPage(query: CheckedQuery): ListPage {
 }
 
 /**
- * {@link listPage} of a list that knows where a record stands in it.
- * @param has whether a record of that `_id` is there
- * @throws ApiError 404 where `before` names none, too
+ * {@link listPage} for a list that knows the order of its records.
+ * @param has whether a record with that `_id` exists
+ * @throws ApiError 404 if `before` names none, too
  */
 export function recordPage(query: CheckedQuery, has: (id: string) => boolean): ListPage {
   const page = listPage(query)
@@ -85,9 +85,9 @@ export function recordPage(query: CheckedQuery, has: (id: string) => boolean): L
 }
 
 /**
- * The same for a list in which no two records have one creation time: there `before` is a bound of it.
+ * The same for a list whose records all have different creation times: there, `before` is a bound of it.
  * @param find a record of the list, by its `_id`
- * @throws ApiError 404 where `before` names none
+ * @throws ApiError 404 if `before` names none
  */
 export function distinctPage(
   query: CheckedQuery,

@@ -4,12 +4,12 @@ import { badParam, type ApiError } from '../runtime/errors.ts'
 import { pathText } from './cleanValue.ts'
 
 /**
- * Which members an object needs, as JSON Schema says it, so that the document and the refusals have one source. What goes
+ * The required members of an object, as JSON Schema, so that the document and the refusals have one source. What goes
  * beyond `required` is given to a schema as its `allOf`: see {@link atLeastOne} and {@link neededBy}.
  */
 export interface Needs {
   readonly required?: readonly string[]
-  /** By a member that may be there: those that must be there with it. */
+  /** By an optional member: the members that it requires. */
   readonly dependentRequired?: Readonly<Record<string, readonly string[]>>
   /** One of these must hold. */
   readonly anyOf?: readonly Needs[]
@@ -24,12 +24,12 @@ interface Condition {
   readonly then: Needs
 }
 
-/** At least one of the members; the first is blamed where there is none. */
+/** At least one of the members; the error names the first if there is none. */
 export function atLeastOne(...names: readonly string[]): Needs {
   return { anyOf: names.map((name) => ({ required: [name] })) }
 }
 
-/** What is needed by the word that a member has: `{circle: {required: ['radius']}}`. */
+/** The members required by the value of a member: `{circle: {required: ['radius']}}`. */
 export function neededBy(member: string, needs: Readonly<Record<string, Needs>>): Condition[] {
   return Object.entries(needs).map(([word, then]) => ({
     if: { required: [member], properties: { [member]: { const: word } } },
@@ -39,8 +39,8 @@ export function neededBy(member: string, needs: Readonly<Record<string, Needs>>)
 }
 
 /**
- * The 400 of the first member that is needed and absent, or undefined.
- * @param path where the object is
+ * The 400 of the first required member that is absent, or undefined.
+ * @param path of the object
  * @param why ends the sentence: ` for a circle`
  */
 export function missingMember(

@@ -23,7 +23,7 @@ const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable; `Retry-After` says for how long.',
 }
 
-/** What uWebSockets.js answers by itself, before the API sees the request: in HTML, which it cannot be told otherwise. */
+/** The answers of uWebSockets.js itself, before the API sees the request: in HTML, which cannot be changed. */
 const LIBRARY_DESCRIPTIONS: Readonly<Record<number, string>> = {
   431: 'The request line and headers are larger than 32 KB, or there are 100 headers or more. Not JSON; the connection is closed.',
   505: 'The request is not HTTP/1.1. Not JSON; the connection is closed.',
@@ -46,14 +46,14 @@ const ERROR_SCHEMA: Json = {
   },
 }
 
-/** What the document says beyond the routes. */
+/** The document's texts besides the routes. */
 export interface ReferenceTexts {
-  /** Heads the document, Markdown; the routes give it their limits. */
+  /** The introduction of the document, in Markdown; it gets the routes for their limits. */
   description(routes: readonly Route[]): string
-  /** By tag: what its operations are about, in the order in which the reference shows them. */
+  /** By tag: the subject of its operations, in the order of the reference. */
   readonly tags: Readonly<Record<string, string>>
   readonly examples: Examples
-  /** Operations of `GET` that are no routes: paths on which the connection becomes another. */
+  /** `GET` operations that are not routes: paths on which the connection is upgraded. */
   readonly upgrades: readonly {
     readonly path: string
     readonly operation: Json & { readonly tags: readonly string[] }
@@ -69,8 +69,8 @@ const NO_TEXTS: ReferenceTexts = {
 }
 
 /**
- * GET /v1/openapi.json over the given routes and itself; the text is made once, when first asked for.
- * @param texts gives what the document says beyond the routes
+ * GET /v1/openapi.json for the given routes and itself; the text is made once, at the first request.
+ * @param texts the document's texts besides the routes
  */
 export function openApiRoute(
   routes: readonly Route[],
@@ -94,7 +94,7 @@ export function openApiRoute(
 }
 
 /**
- * The OpenAPI 3.1 document of a route table. Schemas with a `title` become named components: the same title must
+ * The OpenAPI 3.1 document of a route table. Schemas with a `title` become named components, so the same title must
  * mean the same schema everywhere.
  * @param version of the server
  * @throws Error where two different schemas share a title
@@ -155,7 +155,7 @@ export function openApiDocument(
   }
 }
 
-/** The tags that routes have, those that the texts know first and in their order. */
+/** The tags of the routes, first those in the texts and in their order. */
 function tagsOf(routes: readonly Route[], texts: ReferenceTexts): Json[] {
   const used = new Set([
     ...routes.map((definition) => definition.tag),
@@ -308,7 +308,10 @@ function tooManyRequests(limit: RateLimit): Json {
   }
 }
 
-/** Makes a choice of words, where it is one, a list of them: then the reference offers them, instead of a text to fill in. */
+/**
+ * Turns a choice of words, if it is one, into a list of them, so that the reference offers them instead of a text
+ * field.
+ */
 function asOneOfWords(schema: Json): void {
   const { anyOf } = schema
   if (!Array.isArray(anyOf) || anyOf.some((one: Json) => typeof one.const !== 'string')) return
@@ -317,7 +320,7 @@ function asOneOfWords(schema: Json): void {
   schema.enum = anyOf.map((one: Json) => one.const)
 }
 
-/** A plain copy of a schema in which titled schemas are references and what has a default is optional. */
+/** A plain copy of a schema with references for titled schemas, in which members with a default are optional. */
 function toJsonSchema(value: unknown, schemas: Record<string, Json>): unknown {
   if (Array.isArray(value)) return value.map((item) => toJsonSchema(item, schemas))
   if (typeof value !== 'object' || value === null) return value

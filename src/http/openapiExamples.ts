@@ -2,33 +2,33 @@
 
 type Json = Record<string, unknown>
 
-/** One request and its whole answer, JSON or text. */
+/** One request and its complete answer, JSON or text. */
 export interface Example {
   readonly summary: string
   /** By the names of the path's parameters. */
   readonly params?: Readonly<Record<string, string>>
-  /** By the names of the query's parameters; `metadata[region]` for a member of one that is an object. */
+  /** By the names of the query's parameters; `metadata[region]` for a member of an object. */
   readonly query?: Readonly<Record<string, string | number | boolean>>
   readonly body?: unknown
   /** A body that is not JSON. */
   readonly upload?: { readonly contentType: string; readonly content: string }
-  /** Absent where the answer is a text. */
+  /** Absent if the answer is a text. */
   readonly answer?: { readonly meta: { readonly code: number } }
   /** An answer that is not JSON. */
   readonly text?: { readonly contentType: string; readonly content: string }
 }
 
-/** What docs/examples.json holds. */
+/** The contents of docs/examples.json. */
 export interface Examples {
   /** By method and path of the route, `GET /v1/users/:id`. */
   readonly operations: Readonly<Record<string, readonly Example[]>>
-  /** By status: an answer that refuses. */
+  /** By status: an error answer. */
   readonly errors: Readonly<Record<string, unknown>>
 }
 
 /**
- * Adds examples to an operation as openApiDocument makes it: all of them to its body and answers, the first one to its
- * parameters, where the reference takes them for what a trial starts with.
+ * Adds examples to an operation made by openApiDocument: all of them to its body and answers, and the first one to
+ * its parameters, where the reference uses them as the start of a trial.
  * @param name as in {@link Examples}
  */
 export function addExamples(operation: Json, { operations, errors }: Examples, name: string): void {

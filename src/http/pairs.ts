@@ -7,7 +7,7 @@ const MAX_PAIRS = 10_000
 /** `operatingHours[sun][0][1]` has three levels; nothing in the interface needs many more. */
 const MAX_LEVELS = 8
 
-/** What was sent under one name: texts in their order, or further names in brackets. */
+/** The values under one name: texts in order, or further names in brackets. */
 export type PairNode = PairTexts | PairBranch
 
 export interface PairTexts {
@@ -17,15 +17,15 @@ export interface PairTexts {
 export interface PairBranch {
   /** `[name]` and `[0]`. */
   readonly members: Map<string, PairNode>
-  /** `[]`, each a new one. */
+  /** `[]`, each a new item. */
   readonly items: PairNode[]
 }
 
-/** A query or form, split and sorted by names but not yet understood. */
+/** A query or form, split and sorted by names but not interpreted yet. */
 export interface Pairs {
-  /** By name before the brackets, of the names that are wanted. */
+  /** By the name before the brackets, for the wanted names. */
   readonly wanted: ReadonlyMap<string, PairNode>
-  /** The last text of every other name, brackets and all; as it came where its escapes stand for nothing. */
+  /** The last text of every other name, including brackets; undecoded if its escapes are invalid. */
   readonly others: ReadonlyMap<string, string>
 }
 
@@ -35,7 +35,8 @@ export function isTexts(node: PairNode | undefined): node is PairTexts {
 
 /**
  * Splits `a=1&b[c]=2&b[d][]=3` into a tree.
- * @throws ApiError 400 for over {@link MAX_PAIRS} pairs; for wanted names, a bad escape, or brackets that do not close or lie too deep
+ * @throws ApiError 400 for more than {@link MAX_PAIRS} pairs; for wanted names, an invalid escape, or brackets that
+ * do not close or are nested too deep
  */
 export function splitPairs(text: string, isWanted: (name: string) => boolean): Pairs {
   const wanted = new Map<string, PairNode>()
@@ -71,7 +72,7 @@ function levelsOf(name: string, field: string): readonly string[] {
   return levels
 }
 
-/** The node with one more text; where text and brackets meet under one name, the last wins. */
+/** The node with one more text; if text and brackets meet under one name, the last wins. */
 function add(node: PairNode | undefined, levels: readonly string[], depth: number, text: string): PairNode {
   if (depth === levels.length) {
     if (!isTexts(node)) return { texts: [text] }
@@ -90,14 +91,14 @@ function add(node: PairNode | undefined, levels: readonly string[], depth: numbe
   return branch
 }
 
-/** `beacons[][uuid]=…&beacons[][major]=…` is one item until a name comes again, as Rack reads it. */
+/** `beacons[][uuid]=…&beacons[][major]=…` is one item until a name is repeated, as in Rack. */
 function goesOn(node: PairNode, levels: readonly string[], depth: number): boolean {
   if (depth === levels.length || levels[depth] === '' || isTexts(node)) return false
   const member = node.members.get(levels[depth]!)
   return member === undefined || goesOn(member, levels, depth + 1)
 }
 
-/** Undefined where an escape stands for nothing. */
+/** Undefined for an invalid escape. */
 function decode(text: string): string | undefined {
   if (!text.includes('%') && !text.includes('+')) return text
   try {

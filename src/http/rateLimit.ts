@@ -6,7 +6,7 @@ const REMEMBERED_CALLERS = 100_000
 /**
  * A token bucket per caller that holds `perSecond` tokens and refills at that rate, kept as one number: the time at
  * which the bucket will be full again (the generic cell rate algorithm, ITU-T I.371). A full bucket needs no entry,
- * so memory is what called within the last second, and bounded.
+ * so memory is only used by callers of the last second, and is bounded.
  */
 export class RateLimiter {
   readonly #intervalMs: number
@@ -20,18 +20,18 @@ export class RateLimiter {
   }
 
   /**
-   * Takes one token of the caller's.
+   * Takes one of the caller's tokens.
    * @param now epoch milliseconds
-   * @throws ApiError 429 with `type: 'second'` when there is none
+   * @throws ApiError 429 with `type: 'second'` if there is none
    */
   take(caller: string, now: number): void {
     const known = this.#fullAt.get(caller)
-    // A clock set back must not lock callers out: an entry lies at most one second ahead.
+    // A clock that was set back must not lock callers out: an entry is at most one second ahead.
     const stale = known === undefined || known < now || known > now + 1000 + this.#intervalMs
     const fullAt = stale ? now : known
     // A twentieth of a token of slack, because sums of intervals are inexact.
     if (fullAt - now > 1000 - this.#intervalMs * 0.95) {
-      // A token comes within the second: no interval is longer.
+      // A token comes within the second, because no interval is longer.
       throw new ApiError(429, 'Rate limit exceeded.', { type: 'second', retryAfter: 1 })
     }
     if (known === undefined && this.#fullAt.size >= this.#capacity) this.#forget(now)
@@ -43,7 +43,7 @@ export class RateLimiter {
     return this.#fullAt.size
   }
 
-  /** Drops full buckets; where all are in use, the tenth that has been known longest. */
+  /** Drops full buckets; if all are in use, the oldest tenth. */
   #forget(now: number): void {
     for (const [caller, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(caller)
     if (this.#fullAt.size < this.#capacity) return

@@ -1,14 +1,15 @@
 import type { HttpRequest } from 'uWebSockets.js'
 import { ApiError, badParam } from '../runtime/errors.ts'
 
-/** More digits are refused by uWebSockets.js too, but only after the request has been handled. */
+/** uWebSockets.js refuses more digits too, but only after the request has been handled. */
 const LENGTH = /^\d{1,15}$/
 
 /**
- * The headers of a request that the server itself reads, taken in one walk: no other way shows that a header was sent
- * twice. It costs as much as to ask for four headers by name.
+ * The request headers that the server itself reads, taken in one pass, because there is no other way to see that a
+ * header was sent twice. It costs as much as reading four headers by name.
  *
- * One object serves all requests, each during its first callback. Of a header that was sent twice it holds the first.
+ * One object serves all requests, each during its first callback. It holds the first value of a header that was sent
+ * twice.
  */
 export class RequestHeaders {
   authorization = ''
@@ -16,7 +17,7 @@ export class RequestHeaders {
   contentLength = ''
   sdkVersion = ''
   ifNoneMatch = ''
-  /** All lines of X-Forwarded-For as one: some proxies add a line where others append to the last. */
+  /** All lines of X-Forwarded-For as one: some proxies add a line, others append to the last. */
   forwardedFor = ''
   #transferEncoding = ''
   #hosts = 0
@@ -24,7 +25,7 @@ export class RequestHeaders {
   #transferEncodings = 0
   readonly #visit = (name: string, value: string): void => this.#take(name, value)
 
-  /** Replaces what was read of the request before. */
+  /** Replaces the values of the previous request. */
   read(req: HttpRequest): this {
     this.authorization = this.contentType = this.contentLength = this.sdkVersion = ''
     this.ifNoneMatch = this.forwardedFor = this.#transferEncoding = ''
@@ -63,18 +64,19 @@ export class RequestHeaders {
   }
 
   /**
-   * The body comes in chunks. What of their framing is wrong uWebSockets.js reads in its own way (bare LF, extensions,
-   * trailers), and nobody can see it from here: so where the body ends is not known for certain, and no request that
-   * follows on the connection may be believed.
+   * Whether the body is chunked. uWebSockets.js interprets invalid framing in its own way (bare LF, extensions,
+   * trailers), and this cannot be seen from here. So the end of the body is not certain, and no request that follows
+   * on the connection may be trusted.
    */
   get isChunked(): boolean {
     return this.#transferEncodings > 0
   }
 
   /**
-   * What is wrong with the headers that say where the request ends and whom it is for. A proxy that reads them otherwise
-   * would take a part of the body for a request of somebody else (request smuggling; RFC 9112, sections 3.2, 6 and 11.2).
-   * uWebSockets.js believes the first of several, takes every Transfer-Encoding for chunked, and ignores an empty value.
+   * The fault of the headers that define where the request ends and whom it is for. A proxy that reads them
+   * differently would take a part of the body for another client's request (request smuggling; RFC 9112, sections
+   * 3.2, 6 and 11.2). uWebSockets.js uses the first of several, takes every Transfer-Encoding for chunked, and
+   * ignores an empty value.
    * @param mayHaveBody GET, HEAD and OPTIONS have none in chunks
    * @returns 400, after which the connection must be closed
    */
@@ -93,7 +95,7 @@ export class RequestHeaders {
   }
 }
 
-/** Of the named headers, those that were sent. */
+/** The named headers that were sent. */
 export function readHeaders(req: HttpRequest, names: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const name of names) {

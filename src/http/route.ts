@@ -11,7 +11,7 @@ export type AuthLevel = 'none' | 'publishable' | 'secret'
 /** A token bucket that holds one second's worth of requests. */
 export interface RateLimit {
   readonly perSecond: number
-  /** Whose bucket: a key's, a requester's address's, or a device's, which the device's actor keeps. */
+  /** The bucket's owner: a key, the requester's address, or a device, whose actor keeps it. */
   readonly by: 'key' | 'address' | 'device'
 }
 
@@ -27,75 +27,83 @@ export interface Call<
   readonly query: ParsedOf<Q>
   readonly body: ParsedOf<B>
   /**
-   * The body as it arrives, on routes with {@link Route.upload}; undefined on all others. Reading it throws an ApiError
-   * when the body exceeds its limit, the client goes or the server shuts down: let it pass, it is the answer. What is
-   * not read when the handler answers is dropped.
+   * The body as it arrives, on routes with {@link Route.upload}; undefined on all others. Reading it throws an
+   * ApiError if the body exceeds its limit, the client disconnects or the server shuts down. Do not catch it: it is
+   * the answer. The unread rest is dropped when the handler answers.
    */
   readonly upload: Readable | undefined
   /** Undefined only on routes of auth level `none`. */
   readonly credentials: Credentials | undefined
-  /** The requester's address: the peer's, or X-Forwarded-For where the peer is a trusted proxy. */
+  /** The requester's address: the peer's, or that in X-Forwarded-For if the peer is a trusted proxy. */
   readonly ip: string
-  /** Epoch milliseconds when the request had arrived whole; where there is an `upload`, its head. */
+  /** Epoch milliseconds when the request had arrived completely; with an `upload`, its head. */
   readonly receivedAt: number
   readonly requestId: string
   /** The request carries an SDK's version, in a header or its body. */
   readonly fromSdk: boolean
-  /** Of {@link Route.headers}, those that were sent. */
+  /** The headers of {@link Route.headers} that were sent. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What a handler answers: members beside `meta`, and members of `meta` beside `code`. */
+/** A handler's answer: members besides `meta`, and members of `meta` besides `code`. */
 export interface Answer {
   /** Default 200. */
   readonly status?: number
   readonly meta?: Readonly<Record<string, unknown>>
   readonly body?: Readonly<Record<string, unknown>>
-  /** In place of `body`: finished JSON text of the members beside `meta`, no braces: `"user":{…},"events":[]`. */
+  /** Instead of `body`: finished JSON text of the members besides `meta`, without braces: `"user":{…},"events":[]`. */
   readonly json?: string
-  /** In place of `json`: the same in pieces, which together may be megabytes: they are written in turns with other requests. */
+  /**
+   * Instead of `json`: the same in pieces, which together may have megabytes; they are written in turns with other
+   * requests.
+   */
   readonly pieces?: readonly string[]
-  /** In place of all: a text that is not the API's JSON. */
+  /** Instead of all others: a text that is not the API's JSON. */
   readonly text?: { readonly contentType: string; readonly content: string }
-  /** In place of all: a file, or bytes that need to be valid only until `send` returns. With an `etag` (no quotes), a client that has this version is answered 304. */
+  /**
+   * Instead of all others: a file, or bytes that need to be valid only until `send` returns. With an `etag` (no
+   * quotes), a client that has this version is answered 304.
+   */
   readonly bytes?: { readonly contentType: string; readonly content: Uint8Array; readonly etag?: string }
-  /** In place of all: an answer that is made while it is sent. */
+  /** Instead of all others: an answer that is made while it is sent. */
   readonly stream?: AnswerStream
   /** Further headers, by name. Their values must not come from a request. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An answer in pieces of some kilobytes, asked for as the client takes them, so that it may be of any size. */
+/**
+ * An answer in pieces of some kilobytes, which are requested as the client reads them, so that it may have any size.
+ */
 export interface AnswerStream {
   readonly contentType: string
   /** Offered for saving under this name: letters, digits, `.`, `_` and `-`. */
   readonly fileName?: string
   /**
-   * Holds nothing before its first piece is asked for: HEAD asks for none, nor does who has hung up by then. Let go of
-   * (`return()`) when the client goes later. An error before the first piece is answered like any other; after
-   * it, it is logged and cuts the connection, so that nobody takes a part for the whole.
+   * Holds nothing before its first piece is requested: HEAD requests none, nor does a client that has disconnected by
+   * then. Ended by `return()` if the client disconnects later. An error before the first piece is answered like any
+   * other; a later one is logged and cuts the connection, so that nobody takes a part for the whole.
    */
   readonly chunks: AsyncIterable<string | Uint8Array>
   /**
-   * Where the next piece may be a long time in coming: a text that means nothing to the reader. It is sent behind a
-   * piece that a slow reader did not take at once.
+   * If the next piece may take long: a text without meaning for the reader. It is sent after a piece that a slow
+   * reader did not read at once.
    */
   readonly filler?: string
 }
 
-/** A body that is not collected but handed over as it arrives. */
+/** A body that is not collected but passed on as it arrives. */
 export interface UploadRule {
   /** Media types, in lower case and without parameters; any other is answered 415. */
   readonly contentTypes: readonly string[]
   /** A longer body is answered 413. */
   readonly maxBytes: number
-  /** For the reference: what the body holds. */
+  /** For the reference: the contents of the body. */
   readonly description?: string
 }
 
 /**
- * The definition of one endpoint: from it come routing, authentication, limits, validation, static types and the
- * OpenAPI document. Write it through {@link route} so that the handler's types follow the schemas.
+ * The definition of one endpoint. Routing, authentication, limits, validation, static types and the OpenAPI document
+ * come from it. Write it with {@link route}, so that the handler's types follow the schemas.
  */
 export interface Route<
   P extends TObject | undefined = TObject | undefined,
@@ -105,60 +113,64 @@ export interface Route<
   readonly method: Method
   /** `/v1/geofences/:tag/:externalId`; a parameter fills one segment. */
   readonly path: string
-  /** Where another route of the method has some of the paths: `/x/:id/users` those with an id, `/x/:tag/:externalId` the others. */
+  /**
+   * If another route of the method has some of the paths: `/x/:id/users` those with an id, `/x/:tag/:externalId` the
+   * others.
+   */
   readonly accepts?: AcceptsSegments
   readonly auth: AuthLevel
-  /** Given by the table in limits.ts. */
+  /** From the table in limits.ts. */
   readonly limit?: RateLimit
-  /** Heads the OpenAPI operation. */
+  /** The title of the OpenAPI operation. */
   readonly summary: string
   readonly description?: string
   /** Groups operations in the reference. */
   readonly tag: string
   readonly params?: P
-  /** Texts are turned into what the schema wants; a property with a `default` gets it when left out. */
+  /** Texts are converted to the types of the schema; a property with a `default` gets it if it is absent. */
   readonly query?: Q
-  /** Names, in lower case, of the request's headers that the handler reads. */
+  /** Names, in lower case, of the request headers that the handler reads. */
   readonly headers?: readonly string[]
   /**
    * An empty body stands for `{}`, null for absent (where the schema does not admit null at its top level). Fields
    * that the schema does not know are left alone; a `default` is documentation only.
    */
   readonly body?: B
-  /** Where a legitimate body may be longer than the server takes elsewhere. */
+  /** If a legitimate body may be longer than those of other routes. */
   readonly maxBodyBytes?: number
-  /** In place of `body`: the handler runs as soon as the head of the request is in, and reads `call.upload`. */
+  /** Instead of `body`: the handler runs as soon as the head of the request has arrived, and reads `call.upload`. */
   readonly upload?: UploadRule
-  /** Members of `meta` beside `code` in a successful answer. */
+  /** Members of `meta` besides `code` in a successful answer. */
   readonly meta?: TObject
   /**
-   * By status: the schema of the members beside `meta`; or, as `contents`, the schema of each content type that the answer may have instead.
+   * By status: the schema of the members besides `meta`; or, as `contents`, the schema of each content type that the
+   * answer may have instead.
    */
   readonly answers: Readonly<Record<number, TObject>>
   /**
-   * A faster way for the usual body: gets the bytes of what is said to be JSON (valid during the call only) before anything
-   * else does, and does exactly what `body` and `handler` would; or nothing, answering undefined, to leave it to them.
+   * A faster way for the usual body: gets the bytes of a JSON body first (valid during the call only). It either does
+   * exactly what `body` and `handler` would do, or returns undefined without an effect to leave it to them.
    */
   handleBytes?(bytes: Buffer, call: Call<P, Q, undefined>, reply: Reply): Answer | typeof LATER | undefined
   /**
-   * Answers at once, through a promise, or, where a promise per request costs too much, returns {@link LATER} and
-   * answers through `reply`. What it throws is answered: ApiError as it says, anything else as 500.
+   * Answers at once, through a promise, or, if a promise per request costs too much, returns {@link LATER} and
+   * answers through `reply`. Errors that it throws are answered: an ApiError as it says, anything else as 500.
    */
   handler(call: Call<P, Q, B>, reply: Reply): Answer | Promise<Answer> | typeof LATER
 }
 
-/** Returned by a handler that answers through its {@link Reply} later on. */
+/** Returned by a handler that answers through its {@link Reply} later. */
 export const LATER: unique symbol = Symbol('later')
 
-/** The other end of one request. Sending after the client has gone is harmless. */
+/** The reply to one request. Sending after the client has disconnected is harmless. */
 export interface Reply {
   send(answer: Answer): void
   fail(error: Error): void
-  /** The client has hung up: what is sent goes nowhere. */
+  /** The client has disconnected: nothing that is sent arrives. */
   readonly aborted: boolean
 }
 
-/** Defines a route with its handler's types inferred from the schemas. */
+/** Defines a route; the handler's types are inferred from the schemas. */
 export function route<
   P extends TObject | undefined = undefined,
   Q extends TObject | undefined = undefined,

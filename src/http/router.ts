@@ -11,22 +11,22 @@ interface Leaf<T> {
   readonly accepts: AcceptsSegments | undefined
 }
 
-/** Whether a path with these raw texts of its parameters is the route's; others that it matches get it otherwise. */
+/** Whether a path with these raw texts of its parameters belongs to the route; other routes get the rest. */
 export type AcceptsSegments = (segments: readonly string[]) => boolean
 
-/** What a path leads to: a route with the raw texts of its parameters, or only the methods that it knows. */
+/** The result for a path: a route with the raw texts of its parameters, or only the methods that the path has. */
 export type Match<T> =
   | { readonly value: T; readonly segments: readonly string[] }
   | { readonly value: undefined; readonly allowed: readonly Method[] }
 
 /**
- * The route table as a tree of path segments. A fixed segment wins over a parameter, but a fixed one that leads to no
- * route of the method does not hide a parameter that does: `GET /a/:x/users` stands beside `PUT /a/:x/:y`.
+ * The route table as a tree of path segments. A fixed segment wins over a parameter. But a fixed segment without a
+ * route for the method does not hide a parameter with one: `GET /a/:x/users` may exist beside `PUT /a/:x/:y`.
  */
 export class Router<T> {
   readonly #root: Node<T> = newNode()
 
-  /** @throws Error when method and path are taken */
+  /** @throws Error if method and path are taken */
   add(method: Method, path: string, value: T, accepts?: AcceptsSegments): void {
     let node = this.#root
     for (const segment of segmentsOf(path)) {
@@ -42,7 +42,7 @@ export class Router<T> {
     node.byMethod.set(method, { value, accepts })
   }
 
-  /** Undefined when no route has that path. Escapes (`%20`) are left to the reader of the segments. */
+  /** Undefined if no route has that path. Escapes (`%20`) are left to the reader of the segments. */
   match(method: Method | undefined, path: string): Match<T> | undefined {
     const segments = segmentsOf(path)
     const parameters: string[] = []
@@ -87,7 +87,7 @@ function segmentsOf(path: string): string[] {
   return path.slice(1).split('/')
 }
 
-/** A fixed segment may be written with escapes; one that is badly escaped is no fixed segment. */
+/** A fixed segment may be written with escapes; one with an invalid escape is not a fixed segment. */
 function unescaped(segment: string): string {
   if (!segment.includes('%')) return segment
   try {

@@ -4,11 +4,11 @@ import { METADATA_TEXT_LENGTH, USER_METADATA_KEYS } from '../model/metadata.ts'
 import { decimalOf } from '../model/decimal.ts'
 import { badParam } from '../runtime/errors.ts'
 
-/** Schemas that many routes share, and the readers of texts that a schema cannot describe. */
+/** Schemas that many routes share, and readers of texts that a schema cannot describe. */
 
 /**
- * Characters of a text that stands for a pair of coordinates or a date. A date as JavaScript prints it ends in the name of
- * its zone: of Berlin's winter it has 66.
+ * The largest length of a text for a pair of coordinates or a date. A date as JavaScript prints it ends with the name
+ * of its zone: in Berlin's winter it has 66 characters.
  */
 const MAX_TEXT_LENGTH = 128
 
@@ -28,7 +28,7 @@ const DATE_FORMS =
 /** A date in a body or query; {@link parseDate} reads it. */
 export const DateText = dateText()
 
-/** {@link DateText} that says what it is for, in a sentence. */
+/** {@link DateText} with a sentence that says what it is for. */
 export function dateText(sentence?: string) {
   return Type.Union([Type.String({ maxLength: MAX_TEXT_LENGTH }), Type.Number()], {
     description: sentence === undefined ? DATE_FORMS : `${sentence} ${DATE_FORMS}`,
@@ -36,7 +36,7 @@ export function dateText(sentence?: string) {
   })
 }
 
-/** Members of the metadata of what is searched for; `metadataMatcher` reads it. */
+/** Members of the metadata to search for; `metadataMatcher` reads it. */
 export const MetadataFilter = Type.Record(Type.String(), Type.String({ maxLength: METADATA_TEXT_LENGTH }), {
   maxProperties: USER_METADATA_KEYS,
   description: '`metadata[key]=value`: matches the value as a string, and also as a boolean or number.',
@@ -54,7 +54,7 @@ export function Name(maxLength: number, description?: string): TString {
   )
 }
 
-/** How many records a list answers; absent, the standard number. */
+/** The page size of a list; if absent, the default. */
 export function limitOf(standard: number, max: number): TInteger {
   return Type.Integer({
     minimum: 1,
@@ -64,14 +64,14 @@ export function limitOf(standard: number, max: number): TInteger {
   })
 }
 
-/** What `meta` of a list says beside `code`. */
+/** The members of `meta` in a list besides `code`. */
 export const Page = Type.Object({
   hasMore: Type.Boolean({ description: 'Whether more records match than `limit`.' }),
 })
 
 /**
  * Reads `latitude,longitude`.
- * @param which goes before the sentence where the parameter holds several
+ * @param which precedes the sentence if the parameter has several
  * @throws ApiError 400 naming the parameter
  */
 export function parseCoordinates(
@@ -97,7 +97,7 @@ export function parseCoordinates(
 
 /** Smaller Unix times than this are seconds: as milliseconds they would lie before March 1973. */
 const SECONDS_BELOW = 1e11
-/** The years that the interface's four-digit dates can say. */
+/** The years of the interface's four-digit dates. */
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z')
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
@@ -125,7 +125,7 @@ function fromUnix(value: number): number {
   return Math.round(Math.abs(value) < SECONDS_BELOW ? value * 1000 : value)
 }
 
-/** NaN where the text is no date. */
+/** NaN if the text is not a date. */
 function fromDateText(text: string): number {
   const match = ISO.exec(text)
   if (match === null) {
@@ -136,7 +136,7 @@ function fromDateText(text: string): number {
   const millisecond = Number(`${fraction}000`.slice(0, 3))
   const date = new Date(0)
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  // Rolled over: there is no 30 February.
+  // It rolled over: there is no 30 February.
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return Number.NaN
   const [hours, minutes, seconds] = [Number(hour), Number(minute), Number(second)]
   if (hours > 24 || minutes > 59 || seconds > 60 || (hours === 24 && minutes + seconds + millisecond > 0)) {
@@ -146,7 +146,7 @@ function fromDateText(text: string): number {
   return date.getTime() + ((hours * 60 + minutes - offset) * 60 + seconds) * 1000 + millisecond
 }
 
-/** Minutes east of UTC; NaN where there is no such zone. */
+/** Minutes east of UTC; NaN if there is no such zone. */
 function offsetMinutes(zone: string): number {
   if (zone.toUpperCase() === 'Z') return 0
   const hours = Number(zone.slice(1, 3))

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-// Before uWebSockets.js, which reads it when it is loaded.
+// Before uWebSockets.js, which reads the value when it is loaded.
 // oxlint-disable-next-line import/no-unassigned-import
 import './headSize.ts'
 import * as uWS from 'uWebSockets.js'
@@ -26,30 +26,33 @@ import { endHead, writeHead } from './wire.ts'
 
 export interface ServerOptions {
   readonly routes: readonly Route[]
-  /** WebSockets, each handler on a path of its own. */
+  /** WebSockets; each handler has its own path. */
   readonly sockets?: readonly SocketHandler[]
   readonly authenticate: KeyLookup
-  /** Absent: every key may make as many requests as it likes. */
+  /** Absent: every key may make any number of requests. */
   readonly quotas?: RequestQuotas
-  /** Addresses or CIDR ranges whose X-Forwarded-For is believed. */
+  /** Addresses or CIDR ranges whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
   /** Bytes of a request's body; default 1 MiB. */
   readonly maxBodyBytes?: number
-  /** Bytes of all bodies that are arriving or being handled; default 64 MiB. A key may have half, an address a quarter. */
+  /**
+   * Bytes of all bodies that are arriving or being handled; default 64 MiB. One key may use half, one address a
+   * quarter.
+   */
   readonly maxHeldBytes?: number
-  /** Bytes of all answers that clients are slow to read; default 64 MiB. Past it the slowest are cut off. */
+  /** Bytes of all answers that clients are slow to read; default 64 MiB. Beyond it, the slowest are disconnected. */
   readonly maxUnreadBytes?: number
   /** Connections at one time; one more is closed at once. Default: unbounded. */
   readonly maxConnections?: number
   /** Of them, connections of one address that is no trusted proxy; enforced on Linux. Default: unbounded. */
   readonly maxConnectionsPerAddress?: number
-  /** Told of a refused connection, at most once a minute. */
+  /** Called for a refused connection, at most once a minute. */
   readonly refusedConnection?: (refusal: ConnectionRefusal) => void
   readonly clock: Clock
   readonly logger?: ErrorLog
-  /** What is answered where no route has the path. Default: 404. */
+  /** The answer if no route has the path. Default: 404. */
   readonly elsewhere?: ApiError
-  /** Gives the observer of a route's requests; of those to unknown paths where the route is undefined. */
+  /** Returns the observer of a route's requests; if the route is undefined, of requests to unknown paths. */
   readonly observe?: (route: Route | undefined) => RequestObserver
 }
 
@@ -57,25 +60,26 @@ export interface Server {
   /**
    * @param port 0: any free one
    * @returns the port
-   * @throws Error where it cannot listen there; the port is never shared with another process
+   * @throws Error if it cannot listen there; the port is never shared with another process
    */
   listen(host: string, port: number): Promise<number>
   /**
-   * Stops listening, answers what has arrived whole, refuses the rest with 503, and closes every connection. Resolves
-   * when that is done, or after `graceMilliseconds`, when what still has no answer is cut off.
+   * Stops listening, answers requests that have arrived completely, refuses the rest with 503, and closes every
+   * connection. Resolves when that is done, or after `graceMilliseconds`, when requests that still have no answer are
+   * cut off.
    */
   close(graceMilliseconds?: number): Promise<void>
-  /** Requests that have not been answered yet, those included whose body is still arriving. */
+  /** Requests that have not been answered yet, including those whose body is still arriving. */
   readonly inFlight: number
   /** Bytes of bodies that are arriving or being handled. */
   readonly heldBytes: number
   /** Bodies refused because they arrived more slowly than others that needed their room. */
   readonly slowBodies: number
-  /** Bytes of answers that clients have not read whole. */
+  /** Bytes of answers that clients have not read completely. */
   readonly unreadBytes: number
   /** Open connections. */
   readonly connections: number
-  /** Connections that were closed as soon as they had come, because there were too many. */
+  /** Connections that were closed at once because there were too many. */
   readonly refusedConnections: number
 }
 
@@ -93,7 +97,7 @@ const API_PREFIX = '/api'
 
 const NATIVE = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
 
-/** A body of theirs means nothing. */
+/** Their bodies mean nothing. */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 const ignore: RequestObserver = () => undefined
@@ -138,7 +142,7 @@ export function createServer(options: ServerOptions): Server {
   for (const route of options.routes) {
     const endpoint = new Endpoint(route, options.observe?.(route) ?? ignore)
     router.add(route.method, route.path, endpoint, route.accepts)
-    // Fixed paths are matched in native code, which spares the hot ones the texts of method and path.
+    // Fixed paths are matched in native code, so method and path need not become texts.
     if (endpoint.isFixed) {
       app[NATIVE[route.method]](route.path, (res, req) => {
         new Exchange(shared, endpoint, res, nextRequestId(), false).start(req, [])
@@ -169,7 +173,7 @@ export function createServer(options: ServerOptions): Server {
     }
     const peer = shared.addresses.peer(res.getRemoteAddress())
     shared.peers.connected(peer)
-    // Closing calls this again, with -1.
+    // Closing calls this function again, with -1.
     if (!connections.connected(peer)) res.close()
   })
 
@@ -195,7 +199,7 @@ export function createServer(options: ServerOptions): Server {
     }
     const sockets = socketHandlers.get(path)
     if (match === undefined && sockets !== undefined) {
-      // A GET is answered by them.
+      // These handlers answer a GET.
       if (isHead) refuse(res, true, upgradeRefusal(res, req, sockets, shared), undefined)
       else refuseMethod(res, ['GET'])
     } else if (match === undefined) {
@@ -203,7 +207,7 @@ export function createServer(options: ServerOptions): Server {
     } else refuseMethod(res, match.allowed, isHead)
   }
 
-  /** Reads the headers of a request that no endpoint takes. Where they are at fault it is answered here. */
+  /** Reads the headers of a request without an endpoint. If they are faulty, it is answered here. */
   function hasFault(res: HttpResponse, req: HttpRequest, mayHaveBody: boolean): boolean {
     const fault = shared.headers.read(req).fault(mayHaveBody)
     if (fault !== undefined) refuseLast(res, req.getCaseSensitiveMethod() === 'HEAD', fault, undefined)
@@ -229,8 +233,8 @@ export function createServer(options: ServerOptions): Server {
   }
 
   /**
-   * Answers a request of which it is not certain where it ends, and closes the connection. While it waits for its
-   * answer, uWebSockets.js cuts off who sends another request: so nothing after it is read.
+   * Answers a request whose end is not certain, and closes the connection. While a request waits for its answer,
+   * uWebSockets.js disconnects a client that sends another one, so nothing after it is read.
    */
   function refuseLast(res: HttpResponse, isHead: boolean, error: unknown, headers: string | undefined): void {
     let isGone = false
@@ -322,12 +326,12 @@ export function createServer(options: ServerOptions): Server {
   }
 }
 
-/** Keeps uWebSockets.js from naming itself and its version in a header of each answer. The typings lack this. */
+/** Keeps uWebSockets.js from naming itself and its version in a header of each answer. Not in the typings. */
 function withoutMark(): void {
   ;(uWS as unknown as { _cfg(setting: 'silent'): void })._cfg('silent')
 }
 
-/** Ids that are unique over processes by a random prefix and within one by a counter. */
+/** Ids that are unique across processes by a random prefix, and within one by a counter. */
 function requestIds(): () => string {
   const prefix = `${randomBytes(6).toString('hex')}-`
   let count = 0

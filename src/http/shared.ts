@@ -6,13 +6,13 @@ import type { ClientAddress, Peers } from './clientAddress.ts'
 import type { Exchange } from './exchange.ts'
 import type { RequestHeaders } from './requestHeaders.ts'
 
-/** What all requests of a server share. */
+/** The state that all requests of a server share. */
 export interface Shared {
   readonly keys: KeyLookup
   readonly quotas: RequestQuotas | undefined
   readonly addresses: ClientAddress
   readonly peers: Peers
-  /** Of the request whose first callback runs. */
+  /** Of the request whose first callback is running. */
   readonly headers: RequestHeaders
   readonly clock: Clock
   readonly log: ErrorLog | undefined
@@ -20,15 +20,15 @@ export interface Shared {
   readonly maxUnreadBytes: number
   /** For bodies that are arriving or being handled. */
   readonly bodies: BodyRoom
-  /** Bytes of answers that their clients have not read whole. */
+  /** Bytes of answers that their clients have not read completely. */
   unreadBytes: number
-  /** The requests of those answers, the longest waiting first. */
+  /** The requests of those answers, beginning with the longest waiting. */
   readonly readers: Set<Exchange>
-  /** Requests neither answered nor given up by their client. */
+  /** Requests that are neither answered nor given up by their client. */
   inFlight: number
   /**
-   * Requests whose handler has been called and that still have no answer, or whose handler still runs though the client
-   * has gone: a drain waits for these.
+   * Requests whose handler was called and that have no answer yet, or whose handler still runs after the client has
+   * disconnected: a drain waits for these.
    */
   handling: number
   draining: boolean

@@ -1,23 +1,26 @@
 import type { Credentials } from './credentials.ts'
 
 /**
- * One open WebSocket, as what serves it sees it: a part of what uWebSockets.js gives. Nothing of it may be called after
+ * One open WebSocket as seen by its handler: a part of uWebSockets.js's interface. None of it may be called after
  * {@link SocketReceiver.closed}.
  */
 export interface Socket {
-  /** @returns 1: on its way; 0: it waits for a slow reader; 2: dropped */
+  /** @returns 1: sent; 0: it waits for a slow reader; 2: dropped */
   send(message: string | Uint8Array, isBinary?: boolean): number
   /** Bytes that wait for the reader. */
   getBufferedAmount(): number
-  /** Sends a close frame behind what waits, and closes. {@link SocketReceiver.closed} is called before it returns. */
+  /**
+   * Sends a close frame after the waiting bytes, and closes. {@link SocketReceiver.closed} is called before it
+   * returns.
+   */
   end(code: number, reason: string): void
   /** Cuts the connection. {@link SocketReceiver.closed} is called before it returns. */
   close(): void
-  /** Puts all that is sent within into one write. */
+  /** Combines everything that is sent during the call into one write. */
   cork(send: () => void): unknown
 }
 
-/** The upgrade request, once it has been let in. */
+/** The upgrade request, once it has been admitted. */
 export interface SocketRequest {
   readonly credentials: Credentials
   /** The key itself. */
@@ -31,11 +34,11 @@ export interface SocketRequest {
 
 /** Serves one WebSocket. */
 export interface SocketReceiver {
-  /** @param bytes one whole message; valid during the call only */
+  /** @param bytes one complete message; valid during the call only */
   message(bytes: Uint8Array, isBinary: boolean): void
-  /** What waited for the reader has been read, or some of it. */
+  /** Some or all of the waiting bytes have been read. */
   drained(): void
-  /** @param code of the close frame; 1006 where none came */
+  /** @param code of the close frame; 1006 if there was none */
   closed(code: number): void
 }
 
@@ -49,8 +52,8 @@ export interface SocketHandler {
   /** Seconds without a sign of life, pings included, after which the connection is closed; 8 to 960. */
   readonly idleSeconds: number
   /**
-   * Whether one more may come.
-   * @throws ApiError what the upgrade request is answered
+   * Whether one more may be opened.
+   * @throws ApiError the answer to the upgrade request
    */
   admit(key: string): void
   open(socket: Socket, request: SocketRequest): SocketReceiver

@@ -3,12 +3,12 @@ import type { AnswerStream } from './route.ts'
 
 type Piece = string | Uint8Array
 
-/** Written without a pause at most; then other requests get their turn. */
+/** The most that is written without a pause; then other requests get a turn. */
 const TURN_BYTES = 64 * 1024
 
 /**
- * An answer that is written piece by piece, as its reader takes it: a slow reader slows its own producer and nobody
- * else, and no more than one piece waits in memory.
+ * An answer that is written piece by piece as its reader takes it: a slow reader slows down its own producer and
+ * nobody else, and at most one piece waits in memory.
  */
 export class StreamOut {
   readonly #res: HttpResponse
@@ -20,7 +20,7 @@ export class StreamOut {
   #gone = false
   #sinceTurn = 0
 
-  /** @param onWaiting told how many bytes wait for the reader; 0 when none do any more */
+  /** @param onWaiting called with the number of bytes that wait for the reader; 0 when none do any more */
   constructor(
     res: HttpResponse,
     { chunks, filler }: Pick<AnswerStream, 'chunks' | 'filler'>,
@@ -32,12 +32,12 @@ export class StreamOut {
     this.#onWaiting = onWaiting
   }
 
-  /** Makes the first piece: what fails here can still be answered as an error. */
+  /** Makes the first piece; errors here can still be answered. */
   async prepare(): Promise<void> {
     this.#next = await this.#pieces.next()
   }
 
-  /** Writes all pieces after the head, which is out; returns early when the client hangs up. */
+  /** Writes all pieces after the head, which was sent; returns early if the client disconnects. */
   async writeAll(): Promise<void> {
     this.#res.onWritable(() => {
       // Not at once: a piece of more than 16 KB that is written from within this call, and does not fit again, would get
@@ -51,21 +51,21 @@ export class StreamOut {
     }
   }
 
-  /** The client has hung up: what is being made, or waited for, is let go of at once. */
+  /** The client has disconnected: ends the making of pieces, and the waiting. */
   abort(): void {
     this.#gone = true
     this.#wake?.()
     this.letGo()
   }
 
-  /** Ends the making of pieces; what that throws is nobody's concern any more. */
+  /** Ends the making of pieces; errors of that concern nobody any more. */
   letGo(): void {
     this.#pieces.return?.().catch(() => undefined)
   }
 
   /**
-   * Writes the filler, where there is one; returns whether nothing waits any more. uWebSockets.js leaves it to the next
-   * write to get out what waits, and a stream that follows what happens may have none for a long time.
+   * Writes the filler, if there is one; returns whether nothing waits any more. uWebSockets.js only flushes waiting
+   * bytes at the next write, and a stream that follows events may have none for a long time.
    */
   #fill(): boolean {
     if (this.#filler === undefined) return true

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto'
 
 /** Deeper nesting than this is refused: nothing in the interface needs more than a few levels. */
 export const MAX_DEPTH = 64
-/** Of objects and lists in all: a thousand updates have some ten thousand, a ring of the most positions two. */
+/**
+ * All objects and lists together: a thousand updates have about ten thousand, a ring with the most positions two
+ * thousand.
+ */
 const MAX_CONTAINERS = 20_000
 /** Values in all, whatever they are; of JSON, where a million bytes of them take five milliseconds, nobody counts them. */
 const MAX_VALUES = 200_000
@@ -14,11 +17,11 @@ const MAX_DIFFERENT_NAMES = 5_000
 const BITS = 16
 
 /**
- * Counts what a text or bytes hold, as they are read. Names that are different are counted by their hashes, some too few.
- * Reused for the next: begin with {@link begin}.
+ * Counts the contents of a text or bytes as they are read. Different names are counted by their hashes, so some are
+ * missed. Reused: call {@link begin} first.
  */
 export class Structure {
-  /** What is too much, in a sentence; undefined: nothing is yet. */
+  /** What is too much, in a sentence; undefined if nothing is yet. */
   excess: string | undefined
   /** To begin hashes with, so that nobody knows names of one hash. */
   readonly seed = randomBytes(4).readInt32LE()
