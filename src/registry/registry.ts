@@ -40,28 +40,28 @@ export function registryRows(collections: readonly AnyEntity[] = []): RowKind[] 
   ]
 }
 
-/** What a registry lives with. */
+/** The surroundings of a registry. */
 export interface RegistrySurroundings {
   readonly clock: Clock
   /** An empty geofence index for one scope. */
   readonly createIndex: () => GeofenceIndex
   /**
-   * Told when a due date, or the projects' counts of requests, could not be written down; it is tried again. Reads follow
-   * the dates regardless.
+   * Called when the effects of a date, or the projects' counts of requests, could not be stored; it is tried again.
+   * Reads follow the dates regardless.
    */
   readonly onSweepFailure?: (error: unknown) => void
-  /** Where other processes count requests too. */
+  /** If other processes count requests too. */
   readonly usage?: UsageSums
-  /** What is kept beside the registry's own kinds; {@link Registry.collection} has the records. */
+  /** Collections besides the registry's own kinds; {@link Registry.collection} has their records. */
   readonly collections?: readonly AnyEntity[]
-  /** Told of a start, now and then, how many of the geofences it has read. */
+  /** Called now and then during a start with the number of geofences that were read. */
   readonly onProgress?: (read: number, total: number) => void
 }
 
 export interface RegistryOptions extends RegistrySurroundings {
-  /** The data folder; created when absent. */
+  /** The data folder; created if absent. */
   readonly folder: string
-  /** Keys of a first project, made where there is none yet; absent: see {@link Registry.createFirstProject}. */
+  /** Keys of a first project, which is created if there is none; absent: see {@link Registry.createFirstProject}. */
   readonly firstKeys?: KeySet | undefined
 }
 
@@ -93,7 +93,7 @@ export class Registry implements RegistryView {
   readonly #scopes = new Map<ScopeId, ScopeStore>()
   readonly #collections: ReadonlyMap<AnyEntity, Collection<Referenced, ScopedRecord>>
 
-  /** @param image whose rows are what they should be; of memory there is nothing in it yet */
+  /** @param image with complete rows, and nothing in memory yet */
   constructor(image: RegistryReplica, edits: EditLog, surroundings: RegistrySurroundings) {
     const { clock, createIndex, collections = [], onSweepFailure = () => {}, onProgress } = surroundings
     this.#image = image
@@ -145,14 +145,14 @@ export class Registry implements RegistryView {
     return this.#edits.health
   }
 
-  /** Of the log that it follows, entries that nobody could read, by name, and why. They count as not there. */
+  /** Entries of the log that could not be read, by name, with the reason. They count as absent. */
   get unreadable(): ReadonlyMap<string, string> {
     return this.#image.unreadable.all
   }
 
   /**
-   * Makes the first project, where there is none yet, and returns its keys; undefined where there is one. Generated keys
-   * can be shown only now: a start asks for them when it can no longer fail, else nobody would ever see them.
+   * Creates the first project if there is none, and returns its keys; undefined if there is one. Generated keys can
+   * be shown only now, so a start calls this when it can no longer fail.
    */
   createFirstProject(keys?: KeySet): KeySet | undefined {
     return this.keys.projects().length > 0 ? undefined : this.keys.createProject('default', keys).keys
@@ -177,7 +177,7 @@ export class Registry implements RegistryView {
     return this.#database.freeze()
   }
 
-  /** As {@link close}, once other processes know of the requests that were counted here, where that can be. */
+  /** Like {@link close}, after other processes know of the requests that were counted here, if possible. */
   async stop(): Promise<void> {
     await this.projects.exchange()
     this.close()
@@ -192,7 +192,7 @@ export class Registry implements RegistryView {
 }
 
 /**
- * Opens or creates the registry of a data folder, this process's own.
+ * Opens or creates the registry of a data folder, for this process alone.
  * @throws {RegistryLocked} {@link RegistryDamaged} {@link RegistryTooNew} {@link RegistryElsewhere}
  */
 export function openRegistry(options: RegistryOptions): Registry {

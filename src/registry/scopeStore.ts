@@ -6,7 +6,7 @@ import type { GeofenceIndex } from '../spatial/port.ts'
 import { BeaconStore } from './beacons/beaconStore.ts'
 import { GeofenceStore } from './geofences/geofenceStore.ts'
 
-/** What is configured for one scope, in memory: what the engine reads. The collections of the registry change it. */
+/** The configuration of one scope in memory, as the engine reads it. The collections of the registry change it. */
 export class ScopeStore implements ScopeView {
   settings: Settings = DEFAULT_SETTINGS
   revision: number

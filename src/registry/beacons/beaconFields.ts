@@ -22,9 +22,12 @@ const BEACON_TYPES: readonly BeaconType[] = ['ibeacon', 'eddystone']
 
 type Identifier = 'uuid' | 'uid' | 'instance'
 
-/** What an iBeacon's UUID, an Eddystone's namespace and its instance have on the air: 16, 10 and 6 bytes. */
+/**
+ * Hexadecimal digits of the identifiers that beacons broadcast: an iBeacon's UUID has 16 bytes, an Eddystone's
+ * namespace 10, and its instance 6.
+ */
 const DIGITS: Readonly<Record<Identifier, number>> = { uuid: 32, uid: 20, instance: 12 }
-/** major and minor are 16 bits on the air. */
+/** major and minor have 16 bits. */
 const MAX_MAJOR = 65_535
 
 /** The fields of a beacon definition. */
@@ -70,7 +73,7 @@ function identifier(kind: Identifier, description: string) {
   })
 }
 
-/** A whole number of 16 bits, as the decimal text that SDKs write. */
+/** A whole number of 16 bits, as decimal text, which SDKs send. */
 function number16(description: string) {
   return custom(NumberOrText(description), (fields, name) => {
     const value = numberField(fields, name, 0, MAX_MAJOR)
@@ -81,9 +84,9 @@ function number16(description: string) {
 }
 
 /**
- * An identifier as it is kept: in its case, a UUID with its dashes. Anything but the digits that the air carries is a
- * mistyped one, which no device would ever range.
- * @param name the field that is blamed
+ * An identifier in its stored form: in its case, a UUID with dashes. Anything except the right number of digits is a
+ * typing error, because no device would ever range it.
+ * @param name the field for the error
  */
 export function checkIdentifier(name: string, value: string, kind: Identifier): string {
   const digits = DIGITS[kind]

@@ -5,11 +5,11 @@ import { isLive } from '../../model/scope.ts'
 import type { ScopeView } from '../../rules/port.ts'
 import { DateTime, LonLat, MetadataRecord } from '../records/recordSchemas.ts'
 
-/** How near a beacon must be for a device to be told of it: the interface's rule. */
+/** The distance within which a device gets a beacon: the interface's rule. */
 const NEARBY_METERS = 1000
 const MAX_NEARBY = 100
 
-/** The beacon as the API answers it; what is undefined is left out of the JSON. */
+/** The beacon as the API returns it; undefined members are left out of the JSON. */
 export function beaconRecord(beacon: Beacon): Record<string, unknown> {
   return {
     _id: beacon.id,
@@ -31,7 +31,7 @@ export function beaconRecord(beacon: Beacon): Record<string, unknown> {
   }
 }
 
-/** What {@link beaconRecord} makes, for the reference. */
+/** The schema of {@link beaconRecord}, for the reference. */
 export const BeaconRecord = Type.Object(
   {
     _id: Type.String({ description: '24 hexadecimal digits; edits do not change it.' }),
@@ -55,12 +55,12 @@ export const BeaconRecord = Type.Object(
   { title: 'Beacon' },
 )
 
-/** By beacon, the JSON text of its record: objects are replaced, never changed, by an edit. */
+/** The JSON text of each beacon's record. Edits replace objects and never change them. */
 const texts = new WeakMap<Beacon, string>()
 
 /**
  * The `nearbyBeacons` of a track answer as JSON text: the enabled beacons within 1 km of the point, nearest first, at
- * most 100. Asked with every update.
+ * most 100. Called for every update.
  */
 export function nearbyBeaconsJson(view: ScopeView, latitude: number, longitude: number): string {
   if (view.beacons.size === 0) return '[]'

@@ -25,10 +25,10 @@ const RangedByAll = Type.Object({
 const DEFAULT_RADIUS_METERS = 1000
 const MAX_RADIUS_METERS = 100_000
 
-/** What the routes of beacons ask. */
+/** The dependencies of the beacons' routes. */
 export interface BeaconRouteParts {
   readonly beacons: Beacons
-  /** What else of a scope the search reads. */
+  /** The other data of a scope that the search reads. */
   scope(scope: ScopeId): { readonly beacons: BeaconStore; readonly settings: Settings }
 }
 

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Beacon } from '../../model/beacon.ts'
 import { recordRows, StoredMetadata } from '../records/recordRows.ts'
 
-/** A beacon without what the registry gives it: the content of one definition. */
+/** A beacon without the fields that the registry adds: the content of one definition. */
 export type BeaconDefinition = Omit<Beacon, 'id' | 'scope' | 'createdAt' | 'updatedAt'>
 
 /** The rows of beacons. */

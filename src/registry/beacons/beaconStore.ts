@@ -14,7 +14,7 @@ const NONE: readonly Beacon[] = []
  * - BEACONS-1: the list holds all beacons, `#byKey` and `#grid` hold the enabled ones.
  */
 export class BeaconStore extends ObjectRecords<Beacon> implements BeaconDirectory {
-  /** By what they send. */
+  /** By their identifiers. */
   readonly #byKey = new Map<string, Beacon[]>()
   readonly #grid = new BeaconGrid()
 
@@ -26,7 +26,7 @@ export class BeaconStore extends ObjectRecords<Beacon> implements BeaconDirector
     return this.#byKey.get(beaconKey(ranged)) ?? NONE
   }
 
-  /** @param accept asked of those within the radius */
+  /** @param accept called for those within the radius */
   near(
     latitude: number,
     longitude: number,
@@ -61,7 +61,7 @@ export class BeaconStore extends ObjectRecords<Beacon> implements BeaconDirector
     return beacon
   }
 
-  /** Nobody ranges it any more. */
+  /** It can no longer be ranged. */
   #silence(beacon: Beacon): void {
     const key = beaconKey(beacon)
     const alike = this.#byKey.get(key)

@@ -4,17 +4,17 @@ import { checkPoint, type Pair } from '../records/recordFields.ts'
 import { BEACON_FIELDS, BeaconBody } from './beaconFields.ts'
 import type { BeaconDefinition } from './beaconRows.ts'
 
-/** What a beacon of each type sends. */
+/** The identifiers of each type of beacon. */
 const IDENTIFIERS = {
   ibeacon: ['uuid', 'major', 'minor'],
   eddystone: ['uid', 'instance'],
 } as const
 
 /**
- * Reads the definition of a beacon from a body or row: every rule of the interface's field table.
- * Absent, null and empty fields are at their defaults; unknown ones, and the identifiers of the other type, are ignored.
+ * Reads the definition of a beacon from a body or row: every rule of the interface's field table. Absent, null and
+ * empty fields get their defaults; unknown ones, and the identifiers of the other type, are ignored.
  *
- * @param known the pair where the request names it elsewhere; a field that says otherwise is refused
+ * @param known the pair if the request names it elsewhere; a field that differs is refused
  * @throws ApiError 400 naming the field
  */
 export function parseBeacon(fields: Fields, known?: Pair): BeaconDefinition {

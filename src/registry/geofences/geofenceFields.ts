@@ -28,7 +28,7 @@ const MAX_IPS = 1000
 export const MIN_GEOFENCE_RADIUS_METERS = 10
 const MAX_RADIUS_METERS = 10_000
 const MAX_MINUTES = 120
-/** By type: metres, or minutes of travel. A polygon has none, and what a body says of it is ignored. */
+/** By type: metres, or minutes of travel. A polygon has none, and its value in a body is ignored. */
 const RADIUS_RANGES = new Map<unknown, readonly [low: number, high: number]>([
   ['circle', [MIN_GEOFENCE_RADIUS_METERS, MAX_RADIUS_METERS]],
   ['isochrone', [1, MAX_MINUTES]],
@@ -82,7 +82,7 @@ export const GEOFENCE_FIELDS = {
   tripApproachingThreshold: positive('Minutes before arrival at which a trip is approaching.'),
 }
 
-/** Fields that say where a geofence is: one of them is required. */
+/** Fields with the location of a geofence: one of them is required. */
 export const GEOFENCE_AREA_FIELDS = ['coordinates', 'address', 'placeId'] as const
 
 const NEEDS_BY_TYPE = neededBy('type', {
@@ -94,7 +94,7 @@ const NEEDS_BY_TYPE = neededBy('type', {
 /** The body of a geofence definition whose pair is known. */
 export const GeofenceBody: TObject = bodyOf(GEOFENCE_FIELDS, { title: 'GeofenceDefinition' }, NEEDS_BY_TYPE)
 
-/** The body of a geofence definition that says its pair itself. */
+/** The body of a geofence definition that contains its pair. */
 export const NewGeofenceBody: TObject = bodyOf(
   {
     ...GEOFENCE_FIELDS,
@@ -105,7 +105,7 @@ export const NewGeofenceBody: TObject = bodyOf(
   NEEDS_BY_TYPE,
 )
 
-/** Days to their hours, or their JSON text; undefined when it has no days. */
+/** Days with their hours, or their JSON text; undefined if there are no days. */
 export function hoursField(fields: Fields): OperatingHours | undefined {
   const given = dictionaryField(fields, 'operatingHours')
   if (given === undefined) return undefined

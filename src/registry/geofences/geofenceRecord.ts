@@ -5,7 +5,7 @@ import { isLive } from '../../model/scope.ts'
 import { DateTime, LonLat, MetadataRecord } from '../records/recordSchemas.ts'
 
 /**
- * The geofence as the API answers it; what is undefined is left out of the JSON. The geometry is always a polygon of
+ * The geofence as the API returns it; undefined members are left out of the JSON. The geometry is always a polygon of
  * one ring: a circle has 33 points.
  */
 export function geofenceRecord(
@@ -46,7 +46,7 @@ export function geofenceRecord(
   }
 }
 
-/** Not yet where it is an isochrone that was never computed: its shape is a placeholder then. */
+/** False for an isochrone that was never computed, whose shape is a placeholder. */
 export function hasArea({ isochrone }: Geofence): boolean {
   return isochrone === undefined || isochrone.computedAt !== undefined
 }
@@ -66,7 +66,7 @@ export const Polygon = Type.Object({
   coordinates: Type.Array(Type.Array(LonLat)),
 })
 
-/** What {@link geofenceRecord} makes, for the reference. */
+/** The schema of {@link geofenceRecord}, for the reference. */
 export const GeofenceRecord = Type.Object(
   {
     _id: Type.String({ description: '24 hexadecimal digits; edits do not change it.' }),

@@ -63,7 +63,7 @@ function searchRoute(geofences: Geofences, concurrency: ConcurrencyLimit): Route
   })
 }
 
-/** What is wanted of a search. */
+/** The parameters of a search. */
 interface NearestWish {
   readonly limit: number
   /** Metres; undefined: unbounded. */
@@ -72,7 +72,7 @@ interface NearestWish {
   readonly includeGeometry: boolean
 }
 
-/** Both the search, which may look at all geofences, and the records have their turns with other requests. */
+/** Both the search, which may examine all geofences, and the records are made in turns with other requests. */
 async function nearestAnswer(index: GeofenceIndex, probe: Probe, wish: NearestWish) {
   const { limit, radius, accept, includeGeometry } = wish
   const { found: nearest } = await inSlices(index.nearestSteps(probe, limit, radius, accept))

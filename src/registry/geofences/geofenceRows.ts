@@ -10,7 +10,7 @@ import {
   type RecordRow,
 } from '../records/recordRows.ts'
 
-/** A geofence without what the registry gives it: the content of one definition. */
+/** A geofence without the fields that the registry adds: the content of one definition. */
 export type GeofenceDefinition = Omit<Geofence, 'id' | 'scope' | 'timeZone' | 'createdAt' | 'updatedAt'>
 
 const StoredPosition = Type.Tuple([Type.Number(), Type.Number()])
@@ -65,13 +65,15 @@ export const GEOFENCE_ROWS = {
   },
 }
 
-/** The inverse of {@link geofenceOfRow}. Hours are kept as given: the parsed week follows from them. */
+/** The inverse of {@link geofenceOfRow}. Hours are stored as given, because the parsed week follows from them. */
 export function rowOfGeofence(geofence: Geofence): RecordRow {
   const { operatingHours, ...rest } = geofence
   return rowOfRecord({ ...rest, operatingHours: operatingHours?.source } as unknown as Geofence)
 }
 
-/** The inverse of {@link rowOfGeofence}. Throws SyntaxError or OperatingHoursError where the JSON is not what we wrote. */
+/**
+ * The inverse of {@link rowOfGeofence}. Throws SyntaxError or OperatingHoursError if the JSON was not written by us.
+ */
 export function geofenceOfRow(row: RecordRow): Geofence {
   const geofence = recordOfRow<Geofence & { operatingHours?: unknown }>(row)
   const { operatingHours } = geofence

@@ -12,7 +12,7 @@ import type { RecordStore } from '../records/recordStore.ts'
  *   dueAt} is defined, and `#isochrones` holds the isochrones.
  */
 export class GeofenceStore implements RecordStore<Geofence, GeofenceProperties> {
-  /** The geofences as they are written down; {@link get} and {@link listSteps} say how they are now. */
+  /** The geofences as stored; {@link get} and {@link listSteps} return their present state. */
   readonly records: RecordList<GeofenceProperties>
   readonly index: GeofenceIndex
   readonly #clock: Clock
@@ -48,12 +48,12 @@ export class GeofenceStore implements RecordStore<Geofence, GeofenceProperties> 
     for (const geofence of this.records.inOrder()) yield this.whole(geofence)
   }
 
-  /** Those with a date, due or not. */
+  /** Those with a date, whether due or not. */
   *dated(): Generator<GeofenceProperties> {
     for (const slot of this.#dated) yield this.index.geofence(slot)
   }
 
-  /** The isochrones, as they are written down. */
+  /** The isochrones, as stored. */
   *isochrones(): Generator<GeofenceProperties> {
     for (const slot of this.#isochrones) yield this.index.geofence(slot)
   }

@@ -9,25 +9,25 @@ import type { GeofenceDefinition } from './geofenceRows.ts'
 import type { GeofenceStore } from './geofenceStore.ts'
 import { isSameIsochrone, settled, withKnownArea, type IsochroneOutcome } from './isochrone.ts'
 
-/** What the collection of geofences needs of the registry. */
+/** The dependencies of the collection of geofences. */
 export interface GeofenceParts extends Omit<CollectionParts<Geofence, GeofenceProperties>, 'store'> {
   readonly store: (scope: ScopeId) => GeofenceStore
-  /** The scopes that there are. */
+  /** The existing scopes. */
   readonly scopes: () => Iterable<ScopeId>
-  /** Called when due dates could not be written down; it is tried again. Reads follow the dates regardless. */
+  /** Called when the effects of dates could not be stored; it is tried again. Reads follow the dates regardless. */
   readonly onSweepFailure: (error: unknown) => void
 }
 
-/** The longest sleep between two looks at the due dates: bounds the effect of a machine clock that jumps. */
+/** The longest time between two checks of the due dates; it limits the effect of a machine clock that jumps. */
 const MAX_SLEEP_MS = 60_000
 
 /**
- * The geofences of all scopes. Beside what every collection does: the time zone of a geofence, the areas of isochrones, and
- * dates, which act by themselves: reads follow the clock, and the sweep writes down what they have brought about.
+ * The geofences of all scopes. Besides what every collection does: the time zone of a geofence, the areas of
+ * isochrones, and dates, which act by themselves: reads follow the clock, and the sweep stores the effects.
  */
 export class Geofences extends Collection<GeofenceDefinition, Geofence, GeofenceProperties> {
   readonly #parts: GeofenceParts
-  /** When a date next does something; 0 until the first sweep has looked. */
+  /** When a date is next due; 0 until the first sweep. */
   #nextDue = 0
   #timer: NodeJS.Timeout | undefined
   #onIsochrone: (geofence: GeofenceProperties) => void = () => {}
@@ -46,15 +46,15 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
     this.#onIsochrone = told
   }
 
-  /** The isochrones of all scopes, as they are written down. */
+  /** The isochrones of all scopes, as stored. */
   *isochrones(): Generator<GeofenceProperties> {
     for (const scope of this.#parts.scopes()) yield* this.store(scope).isochrones()
   }
 
   /**
-   * Writes down what came of computing isochrones: of each its area, or why there is none, in which case it keeps the area that
-   * it has. Those that were edited or deleted meanwhile are left out.
-   * @param outcomes of different geofences, of {@link MAX_CHANGES} at most
+   * Stores the results of computing isochrones: for each its area, or why there is none; then it keeps the area that
+   * it has. Geofences that were edited or deleted in the meantime are left out.
+   * @param outcomes of different geofences, at most {@link MAX_CHANGES}
    */
   settleIsochrones(
     outcomes: readonly (readonly [before: GeofenceProperties, outcome: IsochroneOutcome])[],
@@ -66,11 +66,11 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
       if (geofence === undefined || !isSameIsochrone(geofence, before)) continue
       changes.push(this.putOf(settled(store.whole(geofence), outcome, this.clock.now())))
     }
-    // Once: an edit that commits twice runs again, and finds the first of them as it was.
+    // Once, because an edit that commits twice runs again and finds the first of them unchanged.
     if (changes.length > 0) this.edits.commit(changes)
   }
 
-  /** Writes down what `disableAfter` and `deleteAfter` have brought about by now. It runs by itself when something is due. */
+  /** Stores the effects of `disableAfter` and `deleteAfter` up to now. It runs by itself when something is due. */
   sweep(): void {
     if (this.clock.now() < this.#nextDue) return
     for (;;) {
@@ -81,12 +81,12 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
       }
       const { revision } = this.#parts.image
       this.edits.commit(changes)
-      // In an edit that is yet to be made the dates are still due; it runs again.
+      // In an edit that is not made yet, the dates are still due; it runs again.
       if (this.#parts.image.revision === revision) return
     }
   }
 
-  /** Sweeps now, and from then on whenever something is due. */
+  /** Sweeps now, and then whenever something is due. */
   sweepWhenDue(): void {
     this.edit(() => this.sweep()).then(
       () => this.#arm(),
@@ -127,13 +127,13 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
     const timeZone = timeZoneOf(definition.shape)
     const now = this.clock.now()
     const geofence = { ...definition, id, scope, timeZone, createdAt, updatedAt: Math.max(now, createdAt) }
-    // One that comes with its disableAfter behind it starts disabled; deleteAfter is left to the sweep.
+    // One whose disableAfter has passed already starts disabled; deleteAfter is left to the sweep.
     return geofence.enabled && geofence.disableAfter !== undefined && now >= geofence.disableAfter
       ? { ...geofence, enabled: false }
       : geofence
   }
 
-  /** What dates have brought about that is not written down, or the first of it; and when there will be more. */
+  /** The effects of dates that are not stored yet, or the first of them, and when there will be more. */
   #dueChanges(): { changes: Change[]; next: number } {
     const now = this.clock.now()
     const changes: Change[] = []

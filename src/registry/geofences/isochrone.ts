@@ -1,7 +1,7 @@
 import type { Geofence, Position } from '../../model/geofence.ts'
 import type { GeofenceDefinition } from './geofenceRows.ts'
 
-/** What came of computing an isochrone, and on which road network. */
+/** The result of computing an isochrone, and its road network. */
 export type IsochroneOutcome = { readonly network: string } & (
   | { readonly ring: readonly Position[]; readonly failure?: undefined }
   | { readonly ring?: undefined; readonly failure: string }
@@ -21,13 +21,13 @@ export function isSameIsochrone(a: AreaWanted, b: AreaWanted): boolean {
   )
 }
 
-/** A definition with the area that the geofence before it has, where both are isochrones of the same one. */
+/** A definition with the area of the previous geofence, if both are isochrones of the same area. */
 export function withKnownArea(definition: GeofenceDefinition, before: Geofence): GeofenceDefinition {
   if (!isSameIsochrone(before, definition)) return definition
   return { ...definition, isochrone: before.isochrone!, shape: before.shape }
 }
 
-/** With its area, or with why there is none; in that case it keeps the one that it has. */
+/** With its area, or with the reason why there is none; then it keeps the one that it has. */
 export function settled(
   geofence: Geofence,
   { network, ring, failure }: IsochroneOutcome,

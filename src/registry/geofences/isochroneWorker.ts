@@ -4,10 +4,10 @@ import type { IsochroneOutcome } from './isochrone.ts'
 import { AreaRefused, AreaTimedOut, type AreaSource } from './areaSource.ts'
 import type { Geofences } from './geofences.ts'
 
-/** Asked at a time: those who ask for routes are to find room, too. */
+/** Computed at a time, so that requests for routes find room, too. */
 const AT_A_TIME = 2
 const PAUSES: RetryPauses = { firstMs: 500, lastMs: 60_000 }
-/** An area that takes too long that often does so always. */
+/** An area that takes too long this often always does. */
 const MOST_TIMEOUTS = 3
 
 /**
@@ -30,11 +30,11 @@ export class IsochroneWorker {
   #ended = new AbortController()
   #running: Promise<void> = Promise.resolve()
   #wake: (() => void) | undefined
-  /** Those that were put since the last look at all, the latest last; some may have been put again, or be done. */
+  /** Those that were put since the last complete check, the newest last; some may have been put again, or be done. */
   readonly #fresh: GeofenceProperties[] = []
-  /** What is left of those that the last look at all has found; undefined: there has to be another look. */
+  /** The rest of those that the last complete check found; undefined if another check is needed. */
   #backlog: GeofenceProperties[] | undefined
-  /** How often the area failed, by geofence id, and how often of that it took too long. */
+  /** How often the computation of an area failed, by geofence id, and how often because it took too long. */
   readonly #failed = new Map<string, { attempts: number; timeouts: number }>()
 
   constructor(geofences: Geofences, source: AreaSource, troubled: (error: Error) => void) {
@@ -43,7 +43,7 @@ export class IsochroneWorker {
     this.#troubled = troubled
   }
 
-  /** Isochrones whose area is not that of the road network that there is. */
+  /** Isochrones whose area does not belong to the present road network. */
   get pending(): number {
     return this.#todo().length
   }
@@ -96,7 +96,7 @@ export class IsochroneWorker {
     this.#geofences.onIsochrone = () => {}
   }
 
-  /** Some that are to be computed; none where all are done. */
+  /** The next ones to compute; none if all are done. */
   #next(): GeofenceProperties[] {
     this.#backlog ??= this.#todo()
     const some: GeofenceProperties[] = []
@@ -110,7 +110,7 @@ export class IsochroneWorker {
     return some
   }
 
-  /** @returns why some have to be tried again */
+  /** @returns why some must be tried again */
   async #settle(some: readonly GeofenceProperties[]): Promise<Error | undefined> {
     let failure: Error | undefined
     const outcomes = await Promise.all(
@@ -151,7 +151,7 @@ export class IsochroneWorker {
     return now >= MOST_TIMEOUTS
   }
 
-  /** The next at the end. */
+  /** The next one is last. */
   #todo(): GeofenceProperties[] {
     const attempts = ({ id }: GeofenceProperties) => this.#failed.get(id)?.attempts ?? 0
     return [...this.#geofences.isochrones()]
@@ -159,7 +159,7 @@ export class IsochroneWorker {
       .sort((a, b) => attempts(b) - attempts(a))
   }
 
-  /** The network to compute it on; undefined where it has been, or where there is none at all. */
+  /** The network to compute it on; undefined if it has been computed on it, or there is no network at all. */
   #networkFor({ isochrone }: GeofenceProperties): string | undefined {
     if (isochrone === undefined) return undefined
     const network = this.#source.networkAt(isochrone.destination)

@@ -12,7 +12,7 @@ import {
 } from './geofenceFields.ts'
 import type { GeofenceDefinition } from './geofenceRows.ts'
 
-/** What does not depend on other fields. Its order decides which of several faults is reported. */
+/** Fields that do not depend on others. Their order decides which of several faults is reported. */
 const PLAIN_FIELDS = [
   'description',
   'type',
@@ -34,10 +34,10 @@ const PLAIN_FIELDS = [
 ] as const
 
 /**
- * Reads the definition of a geofence from a body or row: every rule of the interface's field table.
- * Absent, null and empty fields are at their defaults; unknown ones are ignored.
+ * Reads the definition of a geofence from a body or row: every rule of the interface's field table. Absent, null and
+ * empty fields get their defaults; unknown ones are ignored.
  *
- * @param known the pair where the request names it elsewhere; a field that says otherwise is refused
+ * @param known the pair if the request names it elsewhere; a field that differs is refused
  * @throws ApiError 400 naming the field; 503 where the geometry would have to come from an engine that is not there
  */
 export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition {
@@ -61,7 +61,7 @@ export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition 
   }
 }
 
-/** The shape, and of an isochrone what it will be computed from. */
+/** The shape; for an isochrone also what it will be computed from. */
 function parseArea(fields: Fields, type: GeofenceType): Pick<GeofenceDefinition, 'shape' | 'isochrone'> {
   const { coordinates } = readFields(GEOFENCE_FIELDS, fields, undefined, ['coordinates'])
   if (type === 'polygon') {
@@ -78,7 +78,7 @@ function parseArea(fields: Fields, type: GeofenceType): Pick<GeofenceDefinition,
   return { shape: placeholder(center), isochrone: { destination: center, minutes: radius! } }
 }
 
-/** What an isochrone has for a shape until it was computed: it says where, and nobody is ever inside. */
+/** The shape of an isochrone until it is computed: it has the location, and nobody is ever inside. */
 function placeholder(center: Position): Shape {
   return { kind: 'circle', center, radius: MIN_GEOFENCE_RADIUS_METERS }
 }
@@ -99,8 +99,8 @@ function parseRing(coordinates: readonly unknown[]): readonly Position[] {
 }
 
 /**
- * What a ring's positions are read from. Clients flatten nested lists in forms (Python's requests sends
- * `coordinates=13.4&coordinates=52.5&coordinates=13.5…`): numbers alone are taken in pairs.
+ * The list from which a ring's positions are read. Clients flatten nested lists in forms (Python's requests sends
+ * `coordinates=13.4&coordinates=52.5&coordinates=13.5…`): plain numbers are taken in pairs.
  */
 function positionsOf(coordinates: readonly unknown[]): readonly unknown[] {
   if (coordinates.some((item) => typeof item === 'object')) return unnest(coordinates)
@@ -109,12 +109,12 @@ function positionsOf(coordinates: readonly unknown[]): readonly unknown[] {
     const sentence = `A flat list must have a longitude and a latitude for each position; it has ${length} numbers.`
     throw badParam('coordinates', `Invalid coordinates. ${sentence}`)
   }
-  // One too many is refused by its number; more need not be read for that.
+  // One too many is enough to refuse the ring; more need not be read.
   const count = Math.min(length / 2, MAX_RING_POSITIONS + 1)
   return Array.from({ length: count }, (_, i) => coordinates.slice(2 * i, 2 * i + 2))
 }
 
-/** GeoJSON's form of a polygon is a list of rings: taken where it is one ring. */
+/** GeoJSON's form of a polygon is a list of rings: accepted if it is one ring. */
 function unnest(coordinates: readonly unknown[]): readonly unknown[] {
   const first = coordinates[0]
   if (!Array.isArray(first) || !Array.isArray(first[0])) return coordinates

@@ -24,7 +24,7 @@ const KeyAnswer = Type.Object({
 })
 const TAG = 'Keys'
 const OVERLAP = 'oldKeyValidUntil'
-/** Strict: with a name that is mistyped, the old key would be invalid at once. */
+/** Strict: with a mistyped name, the old key would become invalid at once. */
 const Rotation = Type.Object(
   {
     [OVERLAP]: Type.Optional(
@@ -34,14 +34,14 @@ const Rotation = Type.Object(
   { additionalProperties: false },
 )
 
-/** What the routes of keys ask. */
+/** The dependencies of the keys' routes. */
 export interface KeyRouteParts {
   readonly keys: Keys
   /** See {@link EditLog}. */
   edit<T>(work: () => T): Promise<T>
 }
 
-/** The two keys of the caller's own project and environment: a test key learns nothing of the live ones. */
+/** The two keys of the caller's own project and environment: a test key learns nothing about the live ones. */
 export function keyRoutes(registry: KeyRouteParts): Route[] {
   return [
     route({

@@ -10,17 +10,17 @@ import type { Credentials } from '../../http/credentials.ts'
 export const KEY_KINDS = ['testPublishable', 'livePublishable', 'testSecret', 'liveSecret'] as const
 export type KeyKind = (typeof KEY_KINDS)[number]
 
-/** The four keys in full: seen once, when they are made. */
+/** The four keys in full; shown once, when they are created. */
 export type KeySet = Readonly<Record<KeyKind, string>>
 
-/** What is kept of a key: never the key. */
+/** The stored record of a key, which never contains the key. */
 export interface KeyRecord {
   readonly project: number
   readonly kind: KeyKind
   readonly lastFour: string
   /** Epoch milliseconds. */
   readonly createdAt: number
-  /** Epoch milliseconds from which a key that was replaced is invalid; null: it was not replaced. */
+  /** Epoch milliseconds from which a replaced key is invalid; null if it was not replaced. */
   readonly validUntil: number | null
 }
 
@@ -31,12 +31,12 @@ export interface Project {
   readonly createdAt: number
 }
 
-/** Keys to be installed that cannot be; the message says which and why. */
+/** The given keys cannot be installed; the message says which and why. */
 class InvalidKeys extends Error {
   override name = 'InvalidKeys'
 }
 
-/** An old key cannot stay valid as long as that, or no further one can; the message says why. */
+/** An old key cannot stay valid for that long, or no further one can; the message says why. */
 export class OverlapRefused extends Error {
   override name = 'OverlapRefused'
 }
@@ -49,10 +49,10 @@ const PREFIXES: KeySet = {
 }
 const RANDOM_BYTES = 20
 const MAX_KEY_LENGTH = 128
-/** How long a key that was replaced may stay valid. */
+/** How long a replaced key may stay valid. */
 const MAX_OVERLAP_DAYS = 90
 const DAY_MILLISECONDS = 86_400_000
-/** Of one kind, keys that were replaced and are still valid. */
+/** Replaced keys of one kind that are still valid. */
 const MAX_OLD_KEYS = 10
 
 interface Entry {
@@ -78,18 +78,18 @@ interface OldKeyRow extends KeyRow {
 const KEY_COLUMNS = 'project, kind, lower(hex(digest)) AS digest, lastFour, createdAt'
 
 /**
- * Projects and their keys. A key is kept as its SHA-256 only: 160 random bits need no slow hash, and the look-up by
- * digest tells an attacker's clock nothing about the key.
+ * Projects and their keys. Only the SHA-256 of a key is stored: 160 random bits need no slow hash, and the duration
+ * of a look-up by digest reveals nothing about the key.
  *
- * A key that is replaced may stay valid until a date: it is then an old key, with the credentials that it had, so that what
- * was opened with it stays open until then.
+ * A replaced key may stay valid until a date: it is then an old key with the same credentials, so that connections
+ * that were opened with it stay open until then.
  */
 export class Keys {
   readonly #database: RegistryDatabase
   readonly #edits: EditLog
   readonly #clock: Clock
   readonly #byDigest = new Map<string, Entry>()
-  /** By the key that rows have in the edit log: their digest. */
+  /** The digests, by the key of their rows in the edit log. */
   readonly #digests = new Map<string, string>()
   readonly #byCredentials = new Map<Credentials, Entry>()
 
@@ -114,7 +114,7 @@ export class Keys {
     })
   }
 
-  /** Whose key it is; undefined for an unknown one, and for one that is no longer valid. About a microsecond. */
+  /** The owner of a key; undefined for an unknown or invalid one. Takes about a microsecond. */
   authenticate(key: string): Credentials | undefined {
     if (key.length > MAX_KEY_LENGTH) return undefined
     const digest = hash('sha256', key, 'hex')
@@ -123,7 +123,7 @@ export class Keys {
     return this.#isValid(entry) ? entry.credentials : undefined
   }
 
-  /** Whether the key that {@link authenticate} gave these credentials for, this very object, is still good. */
+  /** Whether the key for which {@link authenticate} returned exactly this object is still valid. */
   isCurrent(credentials: Credentials): boolean {
     const entry = this.#byCredentials.get(credentials)
     return entry !== undefined && this.#isValid(entry)
@@ -134,8 +134,8 @@ export class Keys {
   }
 
   /**
-   * The valid keys of one project in the order of {@link KEY_KINDS}, the newest of a kind first; empty when there is no such
-   * project.
+   * The valid keys of one project in the order of {@link KEY_KINDS}, the newest of a kind first; empty if there is no
+   * such project.
    */
   list(project: number): KeyRecord[] {
     const rows = this.#database
@@ -211,7 +211,7 @@ export class Keys {
     this.#byCredentials.delete(entry.credentials)
   }
 
-  /** @param named the key that the row has in the edit log; what had it before is forgotten */
+  /** @param named the key of the row in the edit log; its previous entry is forgotten */
   #remember(named: string, row: KeyRow, validUntil = Infinity): void {
     if (this.#digests.get(named) !== row.digest) this.#forget(named)
     this.#digests.set(named, row.digest)
@@ -231,12 +231,12 @@ export class Keys {
   }
 }
 
-/** What a rotation has made. */
+/** The result of a rotation. */
 export interface Rotation {
-  /** In full: seen once. */
+  /** In full; shown once. */
   readonly key: string
   readonly record: KeyRecord
-  /** The key that was replaced, where it stays valid for a while. */
+  /** The replaced key, if it stays valid for a while. */
   readonly old: KeyRecord | undefined
 }
 
@@ -281,7 +281,7 @@ export function keyKind(live: boolean, level: Credentials['level']): KeyKind {
   return live ? 'livePublishable' : 'testPublishable'
 }
 
-/** Four fresh keys: prefix and 40 hex characters each. */
+/** Four new keys: prefix and 40 hex characters each. */
 export function generateKeys(): KeySet {
   return {
     testPublishable: generateKey('testPublishable'),

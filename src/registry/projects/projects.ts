@@ -6,17 +6,17 @@ import type { EditLog } from '../store/editLog.ts'
 import type { RegistryReplica } from '../store/replica.ts'
 import { SharedUsage, type UsageSums } from './sharedUsage.ts'
 
-/** How often counts are written down: what a crash of the process can lose of them. */
+/** How often counts are stored: the counts of this time can be lost in a crash. */
 const FLUSH_MS = 5000
 
-/** What the operator sees of a project. */
+/** A project as the operator sees it. */
 export interface ProjectStatus {
   readonly id: number
   readonly name: string
   /** Epoch milliseconds. */
   readonly createdAt: number
   readonly disabled: boolean
-  /** Requests a month; null: any number of requests. */
+  /** Requests a month; null: no limit. */
   readonly quota: number | null
   /** Of the current UTC month, both environments together. */
   readonly requests: number
@@ -56,21 +56,21 @@ export class Projects {
   readonly #edits: EditLog
   readonly #clock: Clock
   readonly #onFailure: (error: unknown) => void
-  /** By project: requests that a month may have; -1 for a disabled project, undefined for one without a bound. */
+  /** By project: the requests that a month may have; -1 for a disabled project, undefined for one without a limit. */
   readonly #bounds: (number | undefined)[] = []
   /** By project: requests of this month. */
   #requests: number[] = []
-  /** Projects whose count has changed since it was written down. */
+  /** Projects whose count has changed since it was stored. */
   readonly #changed = new Set<number>()
-  /** The month that is counted; epoch milliseconds of its first and past its last. */
+  /** The current month, as epoch milliseconds of its beginning and its end. */
   #monthStart = 0
   #monthEnd = 0
   readonly #timer: NodeJS.Timeout
   readonly #shared: SharedUsage | undefined
 
   /**
-   * @param onFailure told when counts could not be written down; it is tried again
-   * @param sums where other processes count too
+   * @param onFailure called when counts could not be stored; it is tried again
+   * @param sums if other processes count too
    */
   constructor(
     image: RegistryReplica,
@@ -99,7 +99,7 @@ export class Projects {
   /**
    * Counts one request of a scope's project.
    * @param now epoch milliseconds
-   * @throws ApiError 402 where the project is disabled or has used up its quota; it is not counted then
+   * @throws ApiError 402 if the project is disabled or has used up its quota; it is not counted then
    */
   take(scope: ScopeId, now: number): void {
     if (now >= this.#monthEnd || now < this.#monthStart) this.#turnMonth(now)
@@ -111,7 +111,7 @@ export class Projects {
     this.#changed.add(project)
   }
 
-  /** A request that was counted has been refused for another reason, and does not count. */
+  /** A counted request was refused for another reason, so it does not count. */
   giveBack(scope: ScopeId): void {
     const project = projectOf(scope)
     const requests = this.#requests[project] ?? 0
@@ -133,13 +133,13 @@ export class Projects {
     }))
   }
 
-  /** Whether there is such a project. */
+  /** Returns whether there is such a project. */
   setDisabled(project: number, disabled: boolean): boolean {
     return this.#change(project, { disabled: disabled ? 1 : 0 })
   }
 
   /**
-   * @param quota requests a month, a whole number ≥ 0; null: any number of requests
+   * @param quota requests a month, a whole number ≥ 0; null: no limit
    * @returns whether there is such a project
    */
   setQuota(project: number, quota: number | null): boolean {
@@ -149,7 +149,7 @@ export class Projects {
     return this.#change(project, { quota })
   }
 
-  /** The months in which a project made requests, the newest first. */
+  /** The months in which a project made requests, newest first. */
   usage(project: number): MonthlyUsage[] {
     this.flush()
     return this.#database
@@ -157,11 +157,11 @@ export class Projects {
       .all(project) as MonthlyUsage[]
   }
 
-  /** Writes the counts down. */
+  /** Stores the counts. */
   flush(): void {
     if (this.#changed.size === 0) return
     const counts = [...this.#changed].map((project) => [project, this.#requests[project] ?? 0])
-    // Not flushed to the disk by itself: that would hold up all requests for the sake of a number.
+    // Not flushed to the disk by itself, because that would delay all requests for a number.
     const synchronous = this.#database.prepare('PRAGMA synchronous').pluck().get() as number
     this.#database.prepare('PRAGMA synchronous = NORMAL').run()
     try {
@@ -178,7 +178,7 @@ export class Projects {
     this.#changed.clear()
   }
 
-  /** Writes the counts down; where other processes count too, adds them to theirs and theirs to these. Never rejects. */
+  /** Stores the counts. If other processes count too, adds them to theirs and theirs to these. Never rejects. */
   async exchange(): Promise<void> {
     if (this.#clock.now() >= this.#monthEnd) this.#turnMonth(this.#clock.now())
     this.#tryFlush()
@@ -190,7 +190,7 @@ export class Projects {
     }
   }
 
-  /** Writes the counts down and counts no more. */
+  /** Stores the counts, and stops counting. */
   close(): void {
     clearInterval(this.#timer)
     this.#tryFlush()
@@ -223,7 +223,7 @@ export class Projects {
     )
   }
 
-  /** Begins to count the month of `now`, where its count was: a clock that is set back finds the old month again. */
+  /** Switches the count to the month of `now`: a clock that is set back finds the old month again. */
   #turnMonth(now: number): void {
     this.#tryFlush()
     this.#changed.clear()

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 
 /** Requests by project, to be added to the sums of a month. */
 export interface Counted {
-  /** Names the addition: made twice, it counts once. */
+  /** Identifies the addition: if it is made twice, it counts once. */
   readonly id: string
   /** `2026-11` */
   readonly month: string
   readonly added: ReadonlyMap<number, number>
 }
 
-/** The sums of what all processes counted. Every promise may reject where they are out of reach. */
+/** The sums of all processes' counts. Every promise may reject if they are out of reach. */
 export interface UsageSums {
   add(counted: Counted): Promise<void>
   /** By project. */
@@ -17,7 +17,8 @@ export interface UsageSums {
 }
 
 /**
- * What projects requested, where several processes count: each counts its own and knows the others' as of the last exchange.
+ * The requests of projects if several processes count: each counts its own, and knows the others' as of the last
+ * exchange.
  *
  * Invariants
  * - USAGE-1: The requests of a project that this process has counted and not yet gathered are its requests minus its
@@ -35,9 +36,9 @@ export class SharedUsage {
   }
 
   /**
-   * A month is counted from now on.
+   * A month begins.
    * @param requests by project, as far as they are known to be in the sums
-   * @param before those of the month before
+   * @param before those of the previous month
    */
   begin(month: string, requests: readonly number[], before: readonly number[]): void {
     this.#gather(before)
@@ -46,15 +47,15 @@ export class SharedUsage {
   }
 
   /**
-   * Adds what was counted here to the sums, and the others' to the requests; answers the projects of which it changed the
-   * count.
-   * @param requests by project, of the month that is counted
+   * Adds this process's counts to the sums, and the others' to the requests; returns the projects whose count it
+   * changed.
+   * @param requests by project, of the current month
    */
   async exchange(requests: number[]): Promise<readonly number[]> {
     if (this.#isUnderWay) return []
     this.#isUnderWay = true
     try {
-      // The requests are that month's, whichever is counted when the answers come.
+      // The requests belong to that month, whichever is current when the answers come.
       const month = this.#month
       if (this.#unsent.length === 0) this.#gather(requests)
       for (let next = this.#unsent[0]; next !== undefined; next = this.#unsent[0]) {

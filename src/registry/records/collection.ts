@@ -20,21 +20,21 @@ export class RecordExists extends Error {
   }
 }
 
-/** What a collection needs of the registry that it is a part of. */
+/** The dependencies of a collection. */
 export interface CollectionParts<R extends L, L extends ScopedRecord = R> {
   readonly image: RegistryReplica
   readonly edits: EditLog
   readonly clock: Clock
-  /** Where the records of a scope are in memory; absent: in a list of this collection's own. */
+  /** Returns the store of a scope's records in memory; absent: the collection has its own lists. */
   readonly store?: (scope: ScopeId) => RecordStore<R, L>
   /** Called after each change of a record of the scope. */
   readonly changed?: (scope: ScopeId, revision: number) => void
 }
 
-/** What a put has left behind. */
+/** The result of a put. */
 export interface PutOutcome<R> {
   readonly record: R
-  /** False: it has taken the place of the record with its pair. */
+  /** False if it replaced the record with its pair. */
   readonly created: boolean
 }
 
@@ -90,7 +90,7 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
   load(onProgress: (read: number, total: number) => void = () => {}): void {
     const { name } = this.#kind.rows
     const counts = this.#database.prepare(`SELECT scope, count(*) AS count FROM ${name} GROUP BY scope`)
-    // By rowid, where they lie in the order of creation, they come without being sorted.
+    // In order of rowid, which is the order of creation, they come without being sorted.
     const all = this.#database.prepare(`SELECT * FROM ${name} ORDER BY ${this.#database.orderOfCreation}`)
     let total = 0
     for (const { scope, count } of counts.all() as { scope: ScopeId; count: number }[]) {
@@ -121,7 +121,7 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
     return this.edits.edit(work)
   }
 
-  /** @throws {RecordExists} where the definition has a pair that is taken */
+  /** @throws {RecordExists} if the definition has a pair that is taken */
   create(scope: ScopeId, definition: D): R {
     this.beforeEdit()
     const { tag, externalId } = definition
@@ -172,23 +172,23 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
     return this.save(this.build(scope, definition, id, before.createdAt))
   }
 
-  /** Writes a whole record: a new one, or the one with its id as it is from now on. */
+  /** Writes a whole record: a new one, or one that replaces the record with its id. */
   save(record: R): R {
     this.edits.commit([this.putOf(record)])
     return record
   }
 
-  /** Whether it was there. */
+  /** Returns whether it existed. */
   delete(scope: ScopeId, id: string): boolean {
     if (this.store(scope).get(id) === undefined) return false
     this.edits.commit([this.removalOf(scope, id)])
     return true
   }
 
-  /** Called before an edit looks at the records. */
+  /** Called before an edit reads the records. */
   protected beforeEdit(): void {}
 
-  /** Called after a record has been put into its store, but not for those of {@link load}. */
+  /** Called after a record was put into its store, except for those of {@link load}. */
   protected afterPut(_record: R): void {}
 
   /** Makes a record of a definition. */

@@ -18,7 +18,7 @@ import type { ScopedRecord } from './recordRows.ts'
 import { Id, Nothing, PairParams } from './recordSchemas.ts'
 import type { RecordStore } from './recordStore.ts'
 
-/** Large answers that are made at one time: each is held in memory until it is out. */
+/** Large answers that are made at a time, because each is held in memory until it is sent. */
 export const ANSWERS_AT_ONCE = 8
 
 /**
@@ -223,8 +223,9 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
   }
 
   /**
-   * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write: between
-   * them every other request has its turn. Each is told as it is by then, and left out where it was deleted meanwhile.
+   * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write:
+   * other requests get turns in between. Each record is shown as it is then, and left out if it was deleted in the
+   * meantime.
    */
   #textsInSlices(store: RecordStore<R, L>, records: readonly L[]): Promise<string[]> {
     return mapInSlices(records, ({ id }) => {
@@ -239,7 +240,7 @@ export function scopeOf(call: { readonly credentials: Credentials | undefined })
   return call.credentials!.scope
 }
 
-/** The edit, throwing ApiError 409 where the pair is another record's. */
+/** The edit, throwing ApiError 409 if the pair belongs to another record. */
 function refusingTaken<T>(edit: () => T): () => T {
   return () => {
     try {

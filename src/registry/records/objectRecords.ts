@@ -3,7 +3,7 @@ import type { Listed, RecordSlots } from './recordList.ts'
 import { RecordList } from './recordList.ts'
 import type { RecordStore } from './recordStore.ts'
 
-/** A list of records that are kept as objects: kinds of which there are thousands, not millions. */
+/** A list of records that are stored as objects: for kinds with thousands, not millions. */
 export class ObjectRecords<T extends Listed> extends RecordList<T> implements RecordStore<T> {
   readonly #objects: ObjectSlotStore<T>
 

@@ -5,15 +5,15 @@ import { badParam } from '../../runtime/errors.ts'
 import type { Fields } from '../../http/fields.ts'
 import { checkNumber, checkTextField, dictionaryField, textField } from '../../http/fields.ts'
 
-/** Readers of the fields that definitions of geofences and beacons have in common; as those of fields.ts. */
+/** Readers of the fields that definitions of geofences and beacons have in common; like those of fields.ts. */
 
 /** Characters of a tag, externalId, userId or placeId. */
 export const MAX_ID_LENGTH = 256
 export const MAX_DESCRIPTION_LENGTH = 1000
-/** Characters of what a beacon sends; longer texts are not looked at. */
+/** The largest length of a beacon's identifier; longer texts are not examined. */
 export const MAX_IDENTIFIER_LENGTH = 64
 export const MAX_ADDRESS_LENGTH = 1000
-/** Characters of what is one of some words: more than any of them has. */
+/** The largest length of a word from a fixed list; every word is shorter. */
 export const MAX_WORD_LENGTH = 64
 const MAX_METADATA_KEY_LENGTH = 256
 
@@ -23,7 +23,7 @@ export interface Pair {
   readonly externalId: string
 }
 
-/** @param known the pair where the request names it elsewhere; a field that says otherwise is refused */
+/** @param known the pair if the request names it elsewhere; a field that differs is refused */
 export function pairField(
   fields: Fields,
   name: 'tag' | 'externalId',
@@ -45,7 +45,7 @@ export function checkPosition(name: string, value: unknown): Position {
   return [checkNumber(name, value[0]), checkNumber(name, value[1])]
 }
 
-/** Most maps show a place the other way round. */
+/** Most maps show positions the other way round. */
 const ORDER = 'A position is [longitude, latitude].'
 
 /** `[longitude, latitude]` in degrees, −180 to 180 and −90 to 90. */

@@ -3,13 +3,13 @@ import { nameHash } from '../../runtime/nameHash.ts'
 import { RowIndex } from '../../runtime/rowIndex.ts'
 import type { Change } from '../store/editLog.ts'
 
-/** What a definition may be referenced by: the pair counts where both are there. */
+/** The reference of a definition: the pair counts if both parts are there. */
 export interface Referenced {
   readonly tag?: string
   readonly externalId?: string
 }
 
-/** What the records of every kind have in common. */
+/** The common fields of all kinds of records. */
 export interface Listed extends Referenced {
   /** 24 hex. */
   readonly id: string
@@ -19,41 +19,41 @@ export interface Listed extends Referenced {
   readonly updatedAt: number
 }
 
-/** What a list leaves out; bounds are exclusive, epoch milliseconds. */
+/** The filters of a list; bounds are exclusive, epoch milliseconds. */
 export interface RecordQuery<T> {
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
-  /** The `_id` of a record that is there: only those after it, whatever the filters. */
+  /** The `_id` of an existing record: only those after it, whatever the filters. */
   readonly before?: string | undefined
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
   readonly updatedBefore?: number | undefined
   readonly updatedAfter?: number | undefined
-  /** Asked last. */
+  /** Called last. */
   readonly accept?: ((record: T) => boolean) | undefined
   readonly limit: number
 }
 
-/** What a query finds. */
+/** The result of a query. */
 export interface RecordPage<T> {
   readonly records: T[]
   readonly hasMore: boolean
 }
 
-/** What a put will leave behind. */
+/** The planned result of a put. */
 export interface Draft<T> {
   readonly record: T
-  /** Whether it is a new one; else it takes the place of the one with its pair. */
+  /** Whether it is a new one; otherwise it replaces the one with its pair. */
   readonly created: boolean
 }
 
-/** What a put of many has to know when it is a part of something larger. */
+/** What a put of many must know if it is a part of something larger. */
 export interface Part {
-  /** Changes to be made with the put, of which the outcomes are in the order of the definitions. */
+  /** Changes to be made together with the put; the outcomes are in the order of the definitions. */
   alongside(outcomes: readonly { readonly created: boolean }[]): readonly Change[]
 }
 
-/** Where the records of one kind lie: each in a slot, which it keeps as long as it is there. */
+/** The slots of the records of one kind; a record keeps its slot while it exists. */
 export interface RecordSlots<T> {
   readonly size: number
   /** −1: unknown. */
@@ -109,7 +109,7 @@ export class RecordList<T extends Listed> {
     return entry < 0 ? undefined : this.#slots.get(this.#byPair.row(entry))
   }
 
-  /** As {@link listSteps}, in one go. */
+  /** Like {@link listSteps}, in one step. */
   list(query: RecordQuery<T>): RecordPage<T> {
     const steps = this.listSteps(query)
     for (;;) {
@@ -119,8 +119,8 @@ export class RecordList<T extends Listed> {
   }
 
   /**
-   * Newest first, some records a step; of what changes between steps, new ones are left out.
-   * @param asOf what a record stands for now; undefined: it is not there any more
+   * Newest first, some records a step; records that are added between steps are left out.
+   * @param asOf the present state of a record; undefined if it no longer exists
    */
   *listSteps(
     query: RecordQuery<T>,
@@ -151,9 +151,12 @@ export class RecordList<T extends Listed> {
     return { records, hasMore: false }
   }
 
-  /** All that are there when they are reached, oldest first; of what changes meanwhile, new ones are left out. */
+  /**
+   * All records that still exist when they are reached, oldest first; records that are added in the meantime are left
+   * out.
+   */
   *inOrder(): Generator<T> {
-    // Growing and packing replace the order, so that positions in this one stay.
+    // Growing and packing replace the order, so positions in this one stay valid.
     const { slots, places, end } = this.#order
     for (let i = 0; i < end; i++) {
       const slot = slots[i]!
@@ -188,7 +191,7 @@ export class RecordList<T extends Listed> {
     return drafts
   }
 
-  /** Makes room for so many. */
+  /** Makes room for so many records. */
   expect(count: number): void {
     this.#byPair.expect(count)
     if (count > this.#places.length) this.#resize(count)
@@ -217,7 +220,7 @@ export class RecordList<T extends Listed> {
     this.#places[slot] = 0
   }
 
-  /** Where a record stands in the order; it is there. */
+  /** The position of an existing record in the order. */
   #positionOf(id: string): number {
     const place = this.#places[this.#slots.slotOf(id)]!
     const { places, end } = this.#order
@@ -231,7 +234,7 @@ export class RecordList<T extends Listed> {
     return low
   }
 
-  /** The entry of a pair in the look-up; −1: there is none. */
+  /** The entry of a pair in the look-up; −1 if there is none. */
   #entryOf(tag: string, externalId: string): number {
     const hash = hashOfPair(tag, externalId)
     for (let entry = this.#byPair.find(hash); entry >= 0; entry = this.#byPair.findAfter(entry, hash)) {
@@ -249,10 +252,10 @@ export class RecordList<T extends Listed> {
 }
 
 const FIRST_ENTRIES = 64
-/** Records that a list looks at in one step. */
+/** Records that a list examines in one step. */
 const LOOKS_A_STEP = 128
 
-/** Slots in the order of creation, each with the place that it had; the places rise. */
+/** Slots in the order of creation, each with the place that it had; places ascend. */
 class Order {
   readonly slots: Int32Array
   readonly places: Uint32Array

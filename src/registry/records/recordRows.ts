@@ -8,7 +8,7 @@ export interface ScopedRecord extends Listed {
   readonly scope: ScopeId
 }
 
-/** A row of a table of records: what is looked up by has a column, the rest is JSON in `definition`. */
+/** A row of a table of records: fields for look-ups have columns, the rest is JSON in `definition`. */
 export interface RecordRow {
   readonly id: string
   readonly scope: ScopeId
@@ -78,7 +78,7 @@ export function rowOfRecord(record: ScopedRecord): RecordRow {
   return { id, scope, tag, externalId, createdAt, updatedAt, definition: JSON.stringify(definition) }
 }
 
-/** The inverse of {@link rowOfRecord}. Throws SyntaxError where the JSON is not what we wrote. */
+/** The inverse of {@link rowOfRecord}. Throws SyntaxError if the JSON was not written by us. */
 export function recordOfRow<R extends ScopedRecord>({
   tag,
   externalId,

@@ -10,8 +10,8 @@ export const Id = Type.Object({ id: Name(MAX_ID_LENGTH) })
 export const PairParams = Type.Object({ tag: Name(MAX_ID_LENGTH), externalId: Name(MAX_ID_LENGTH) })
 export const Nothing = Type.Object({})
 
-// Fields of definitions. They hold the JSON kinds apart; a form or a file has texts: JSON, or comma-separated, where a list or
-// dictionary is wanted.
+// Fields of definitions. The schemas describe JSON; in a form or a file, a list or dictionary is text: JSON, or
+// comma-separated.
 
 export const NumberOrText = (description: string) =>
   Type.Union([Type.Number(), Type.String({ maxLength: MAX_DECIMAL_LENGTH })], { description })
@@ -21,11 +21,11 @@ export const ListOrText = (description: string) =>
   Type.Union([Type.Array(Type.Unknown()), Type.String()], { description })
 export const DictionaryOrText = (description: string) =>
   Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.String()], { description })
-/** Items are texts, also where a form has nothing but digits for one. */
+/** Items are texts, also if a form has only digits for one. */
 export const TextsOrText = (description: string) =>
   Type.Union([Type.Array(Type.String({ maxLength: MAX_ID_LENGTH })), Type.String()], { description })
 
-/** The fields, each of which may be missing: the rules that follow say which is missing and why. */
+/** The fields, each optional: other rules say which are required and why. */
 export function optional<T extends Record<string, TSchema>>(fields: T) {
   return Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)]))
 }
@@ -48,7 +48,7 @@ export const MetadataRecord = Type.Record(
 /** A filter by tags; {@link tagSet} reads it. */
 export const TagsFilter = Text(16_384, 'Comma-separated; records with any of these tags.')
 
-/** The tags of a comma-separated filter; undefined where none is named. */
+/** The tags of a comma-separated filter; undefined if there are none. */
 export function tagSet(text: string | undefined): ReadonlySet<string> | undefined {
   const tags = new Set(text?.split(',').map((tag) => tag.trim()))
   tags.delete('')

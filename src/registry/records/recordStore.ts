@@ -1,20 +1,20 @@
 import type { Listed, RecordList, RecordPage, RecordQuery } from './recordList.ts'
 
 /**
- * The records of one kind in one scope, in memory. Owns no durability: a {@link Collection} changes it after SQLite has.
+ * The records of one kind in one scope, in memory. Owns no durability: a {@link Collection} changes it after SQLite.
  * What it lists may be less than the whole record: of a geofence, everything except its shape.
  */
 export interface RecordStore<R extends L, L extends Listed = R> {
-  /** The records as they are written down. */
+  /** The records as stored. */
   readonly records: RecordList<L>
-  /** A record as it is now; undefined where there is none. */
+  /** A record's present state; undefined if there is none. */
   get(id: string): L | undefined
   byPair(tag: string, externalId: string): L | undefined
   /** Newest first by createdAt, some records per step. */
   listSteps(query: RecordQuery<L>): Generator<void, RecordPage<L>>
   /** The whole of a record that is in the store. */
   whole(record: L): R
-  /** All records that are there when they are reached, oldest first, as they are written down. */
+  /** All records that exist when they are reached, oldest first, as stored. */
   inOrder(): Iterable<R>
   /** Makes room for so many records. */
   expect(count: number): void

@@ -20,9 +20,9 @@ const MAX_DELAY_SECONDS = 86_400
 const MAX_IDENTIFIERS = 100
 
 interface SettingRule<T> {
-  /** As the record has it; a change may have its text form, too. */
+  /** As in the record; a change may also have its text form. */
   readonly schema: TSchema
-  /** Undefined where the field is absent: the setting stays. */
+  /** Undefined if the field is absent: the setting stays. */
   read(fields: Fields, name: string): T | undefined
 }
 
@@ -88,7 +88,7 @@ export const SettingsRecord: TObject = Type.Object(
   { title: 'Settings' },
 )
 
-/** A change of settings for the reference; a form has texts, and JSON may have them too. The rules are those below. */
+/** A change of settings, for the reference; a form has texts, and JSON may have them too. The rules are below. */
 export const SettingsChange = Type.Object(
   optional(
     Object.fromEntries(
@@ -101,14 +101,14 @@ export const SettingsChange = Type.Object(
       }),
     ),
   ),
-  // A mistyped name must not pass for a change.
+  // A mistyped name must not look like a change.
   { title: 'SettingsChange', additionalProperties: false },
 )
 
 /**
- * Reads a change of settings. `null` or an empty text takes away dwellThreshold and maxAccuracyMeters and empties
- * beaconUuids and beaconUids; elsewhere it means absent.
- * @throws ApiError 400 naming the setting; a name that is none is refused by {@link SettingsChange} before
+ * Reads a change of settings. `null` or an empty text removes dwellThreshold and maxAccuracyMeters and empties
+ * beaconUuids and beaconUids; for other settings it means absent.
+ * @throws ApiError 400 naming the setting; unknown names are refused by {@link SettingsChange} before
  */
 export function parseSettingsChange(body: Fields): Partial<Settings> {
   const change: Record<string, unknown> = {}
@@ -136,7 +136,7 @@ function gapField(fields: Fields, name: string): number | undefined {
   return seconds
 }
 
-/** Identifiers of beacons, each once, as a list, its JSON text or comma-separated; none is a value of its own. */
+/** Identifiers of beacons without duplicates, as a list, its JSON text or comma-separated; an empty list is a value. */
 function identifiersField(fields: Fields, name: string, kind: 'uuid' | 'uid'): readonly string[] {
   const texts = textsField(fields, name, MAX_IDENTIFIERS, MAX_IDENTIFIER_LENGTH) ?? []
   return [...new Set(texts.map((text) => checkIdentifier(name, text, kind)))]

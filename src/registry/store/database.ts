@@ -8,15 +8,15 @@ import type { SqliteFormat } from '../../runtime/sqlite.ts'
 /** The registry's file in the data folder. */
 export const REGISTRY_FILE = 'registry.sqlite'
 
-/** How long a start waits for the process before it to let go of the file. */
+/** How long a start waits for the previous process to release the file. */
 const LOCK_WAIT_MS = 500
-/** Pages in the write-ahead log at which it is folded into the file; SQLite's default. */
+/** Pages in the write-ahead log at which it is copied into the file; SQLite's default. */
 const FOLD_PAGES = 1000
-/** The page cache, as the library sets it; and what is enough for pages that are passed by once. */
+/** The page cache: the library's default, and a size that is enough for pages that are read once. */
 const CACHE_KILOBYTES = 16_000
 const PASSING_CACHE_PAGES = 64
 
-/** What each version has brought, from the first to the newest. */
+/** The changes of each version, from the first to the newest. */
 const VERSIONS = [
   `
     CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -46,8 +46,8 @@ const VERSIONS = [
     );
     CREATE TABLE settings (scope INTEGER PRIMARY KEY, definition TEXT NOT NULL);
   `,
-  // A beacon may lack its tag or externalId: SQLite holds such rows apart, whatever else they have. The refused rows of
-  // an import stand last, so that its history is listed without reading them.
+  // A beacon may lack its tag or externalId: SQLite treats such rows as different, whatever else they contain. The
+  // refused rows of an import are in the last column, so that its history is listed without reading them.
   `
     CREATE TABLE beacons (
       id TEXT NOT NULL UNIQUE,
@@ -86,12 +86,12 @@ const VERSIONS = [
       definition TEXT NOT NULL
     );
   `,
-  // Of a file that follows a log of edits, which log it is, and what in that log could not be read.
+  // For a file that follows a log of edits: which log it is, and which entries could not be read.
   `
     CREATE TABLE origin (id TEXT NOT NULL, isFollowed INTEGER NOT NULL);
     CREATE TABLE unreadable (entry TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
   `,
-  // Keys that were replaced and stay valid for a while beside those that replaced them.
+  // Replaced keys that stay valid for a while beside their successors.
   `
     CREATE TABLE oldKeys (
       digest BLOB PRIMARY KEY,
@@ -113,7 +113,7 @@ const FORMAT: SqliteFormat = {
   settings: ['synchronous = FULL', 'foreign_keys = ON'],
 }
 
-/** Another process (a running server, as a rule) has the data folder. */
+/** Another process (usually a running server) has the data folder. */
 export class RegistryLocked extends Error {
   override name = 'RegistryLocked'
 
@@ -133,7 +133,7 @@ export class RegistryDamaged extends Error {
   }
 }
 
-/** The file is a copy of a registry that several processes share, and nothing in it can be changed by itself. */
+/** The file is a copy of a registry that several processes share, so it cannot be changed alone. */
 export class RegistryElsewhere extends Error {
   override name = 'RegistryElsewhere'
 
@@ -156,8 +156,8 @@ export class RegistryTooNew extends Error {
 }
 
 /**
- * The registry's SQLite file, held exclusively by this process for as long as it is open; the lock is the operating
- * system's, so that `kill -9` releases it. WAL with synchronous=FULL: what {@link write} returned survives power loss.
+ * The registry's SQLite file, locked by this process while it is open; the lock is the operating system's, so `kill
+ * -9` releases it. WAL with synchronous=FULL: changes survive a power failure once {@link write} has returned.
  */
 export class RegistryDatabase {
   readonly file: string
@@ -186,22 +186,22 @@ export class RegistryDatabase {
     if (origin.isFollowed !== 0) this.#follow()
   }
 
-  /** Rises with every {@link write}. */
+  /** Increases with every {@link write}. */
   get revision(): number {
     return this.#revision
   }
 
-  /** The log of edits that the file follows; undefined: the file is the registry itself. */
+  /** The log of edits that the file follows; undefined if the file is the registry itself. */
   get origin(): string | undefined {
     return this.#origin
   }
 
-  /** What sorts records as they were created. Of a file that is the registry itself they lie in that order. */
+  /** The SQL order of creation. In a file that is the registry itself, rows are stored in that order. */
   get orderOfCreation(): string {
     return this.#origin === undefined ? 'rowid' : 'createdAt, id'
   }
 
-  /** The log of edits that the file has begun to become; it may be that nobody knows of it yet. */
+  /** The log of edits that the file has begun to become; perhaps nobody knows of it yet. */
   get promised(): string | undefined {
     return this.#promised
   }
@@ -216,7 +216,7 @@ export class RegistryDatabase {
     this.#setOrigin(origin, 0)
   }
 
-  /** From now on the file follows a log, in which it is at a revision. */
+  /** From now on the file follows a log, and is at this revision of it. */
   follow(origin: string, revision: number): void {
     this.write(() => this.#setOrigin(origin, 1), revision)
     this.#follow()
@@ -229,8 +229,8 @@ export class RegistryDatabase {
   }
 
   /**
-   * The log has what the file may lose, so a write need not wait for the disk. And its rows come in the order in which they were
-   * last changed: one before the one that it refers to.
+   * The log has everything that the file may lose, so a write need not wait for the disk. And its rows come in the
+   * order of their last change: a row may come before the one that it refers to.
    */
   #follow(): void {
     this.#origin = this.#promised
@@ -242,7 +242,7 @@ export class RegistryDatabase {
     return this.#db.prepare(sql)
   }
 
-  /** Runs `read` with a failing page or row named as damage of this file. */
+  /** Runs `read`, and reports a failing page or row as damage of this file. */
   read<T>(read: () => T): T {
     try {
       return read()
@@ -254,8 +254,8 @@ export class RegistryDatabase {
   }
 
   /**
-   * Runs `change` in one transaction that also sets the revision; durable when it returns, undone when it throws.
-   * @throws {ApiError} 503 when the disk does not take it
+   * Runs `change` in one transaction that also sets the revision; durable when it returns, undone if it throws.
+   * @throws {ApiError} 503 if the disk does not accept it
    */
   write<T>(change: () => T, revision: number): T {
     let result: T
@@ -277,8 +277,8 @@ export class RegistryDatabase {
   }
 
   /**
-   * As {@link read}, for a look at everything, once: it leaves no pages in the cache, 16 MB that nobody would ask for
-   * again.
+   * Like {@link read}, for reading everything once: it leaves no pages in the cache, which would take 16 MB that
+   * nobody needs again.
    */
   readAll<T>(read: () => T): T {
     this.#db.pragma(`cache_size = ${PASSING_CACHE_PAGES}`)
@@ -290,8 +290,8 @@ export class RegistryDatabase {
   }
 
   /**
-   * Folds the write-ahead log into the file, which then stays as it is, so that it can be copied from outside, until
-   * the returned function is called: changes gather in the write-ahead log.
+   * Copies the write-ahead log into the file, which then stays unchanged until the returned function is called, so
+   * that it can be copied from outside. Changes are collected in the write-ahead log.
    */
   freeze(): () => void {
     const [folded] = this.#db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
@@ -302,7 +302,7 @@ export class RegistryDatabase {
     }
   }
 
-  /** Folds the write-ahead log into the file and lets go of it. */
+  /** Copies the write-ahead log into the file and releases it. */
   close(): void {
     this.#db.close()
   }
@@ -313,7 +313,7 @@ interface OriginRow {
   readonly isFollowed: number
 }
 
-/** Removes the file of a folder, which nobody has open. */
+/** Removes the file of a folder; nobody may have it open. */
 export function removeDatabase(folder: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(join(folder, REGISTRY_FILE + suffix), { force: true })
 }

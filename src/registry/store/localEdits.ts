@@ -1,7 +1,7 @@
 import type { Change, EditLog } from './editLog.ts'
 import type { RegistryReplica } from './replica.ts'
 
-/** Edits of a registry that is this process's own: an edit is durable, and in the image, when it returns. */
+/** Edits of a registry that belongs to this process alone: an edit is durable, and in the image, when it returns. */
 export class LocalEdits implements EditLog {
   readonly health = { ok: true, detail: 'on this machine' }
   readonly isShared = false

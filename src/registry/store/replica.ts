@@ -16,7 +16,7 @@ import { UnreadableEntries } from './unreadableEntries.ts'
  */
 export class RegistryReplica {
   readonly database: RegistryDatabase
-  /** Of the log that the file follows, where it follows one. */
+  /** Of the log that the file follows, if it follows one. */
   readonly unreadable: UnreadableEntries
   readonly kinds: readonly RowKind[]
   readonly #tables: ReadonlyMap<string, RowTable>
@@ -30,17 +30,17 @@ export class RegistryReplica {
     this.#tables = new Map(kinds.map((kind) => [kind.name, new RowTable(database, kind)]))
   }
 
-  /** Rises with every {@link apply}. */
+  /** Increases with every {@link apply}. */
   get revision(): number {
     return this.database.revision
   }
 
-  /** Whose the records of a kind are. */
+  /** Registers the image of the records of a kind. */
   keep<Row extends object, Record>(kind: string, image: KindReplica<Row, Record>): void {
     this.#images.set(kind, image as unknown as KindReplica<object, unknown>)
   }
 
-  /** @throws ApiError 503 when the disk does not take it: then nothing is changed */
+  /** @throws ApiError 503 if the disk does not accept it; then nothing is changed */
   apply(changes: readonly Change[], revision: number): void {
     this.applyRows(changes, revision)
     for (const { kind, key, row, record } of changes) {
@@ -51,7 +51,7 @@ export class RegistryReplica {
     }
   }
 
-  /** As {@link apply}, before there is anything in memory. */
+  /** Like {@link apply}, before there is anything in memory. */
   applyRows(changes: readonly Change[], revision: number): void {
     this.database.write(() => {
       for (const { kind, key, row } of changes) {
@@ -61,7 +61,7 @@ export class RegistryReplica {
     }, revision)
   }
 
-  /** What would make all that is there. */
+  /** The changes that would create everything that is there. */
   *allChanges(): Generator<Change> {
     for (const table of this.#tables.values()) yield* table.changes()
   }

@@ -1,6 +1,9 @@
 import type { TSchema } from 'typebox'
 
-/** One kind of rows that the registry keeps, as its owner describes it: the table, and what other processes may say of it. */
+/**
+ * A kind of rows in the registry, as its owner describes it: the table, and the valid content of rows from other
+ * processes.
+ */
 export interface RowKind {
   /** Of the table, and of the kind's entries in a replicated registry. */
   readonly name: string
@@ -14,10 +17,10 @@ export interface RowKind {
   /** What the columns contain, with JSON as values: rows from other processes are validated with it. */
   readonly schema: TSchema
   /**
-   * What the schema cannot say.
-   * @throws where the row is not one that this process would write
+   * Checks that the schema cannot express.
+   * @throws if the row is not one that this process would write
    */
   check?(row: object): void
-  /** SQL that creates the table where the migrations in database.ts do not. */
+  /** SQL that creates the table if the migrations in database.ts do not. */
   readonly createTable?: string
 }

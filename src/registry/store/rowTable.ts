@@ -3,9 +3,9 @@ import type { Change } from './editLog.ts'
 import type { RowKind } from './rowKind.ts'
 
 /**
- * The rows of one kind in SQLite; changed within a transaction of {@link RegistryDatabase.write} only. In a file that is this
- * process's own, a row keeps its place, which is the order of creation. In one that follows a log, a row may come before the
- * one whose pair it has is known to have given it away: it takes it.
+ * The rows of one kind in SQLite; changed only within a transaction of {@link RegistryDatabase.write}. In a file that
+ * is the registry itself, a row keeps its position, which is the order of creation. In a file that follows a log, a
+ * row may come before it is known that another row has released its pair: then it takes the pair.
  */
 export class RowTable {
   readonly #kind: string
@@ -46,7 +46,7 @@ export class RowTable {
     this.#remove.run(...key.split('.').slice(-this.#unique.length))
   }
 
-  /** What would make its rows, in their order. */
+  /** The changes that would create its rows, in order. */
   *changes(): Generator<Change> {
     for (const row of this.#all.iterate() as Iterable<Readonly<Record<string, unknown>>>) {
       yield { kind: this.#kind, key: this.#key.map((column) => row[column]).join('.'), row }
@@ -54,10 +54,10 @@ export class RowTable {
   }
 }
 
-/** A blob, which JSON has not: in changes it is hex. */
+/** A blob, which JSON does not have: in changes it is hex. */
 const DIGEST = 'digest'
 
-/** @param value the parameter that stands for the column's value in a statement */
+/** @param value the parameter for the column's value in a statement */
 function written(column: string, value: string): string {
   return column === DIGEST ? `unhex(${value})` : value
 }

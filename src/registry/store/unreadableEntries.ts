@@ -1,6 +1,6 @@
 import type { RegistryDatabase } from './database.ts'
 
-/** Entries of the edit log that say nothing which can be understood, as long as nothing else has their name. */
+/** Entries of the edit log that cannot be understood, until another entry has their name. */
 export class UnreadableEntries {
   readonly #reasons: Map<string, string>
   readonly #insert
@@ -14,7 +14,7 @@ export class UnreadableEntries {
     this.#reasons = new Map(rows.map(({ entry, reason }) => [entry, reason]))
   }
 
-  /** By name, why. */
+  /** The reasons, by name. */
   get all(): ReadonlyMap<string, string> {
     return this.#reasons
   }

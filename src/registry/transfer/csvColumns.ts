@@ -5,7 +5,7 @@ import { parseJsonText, type Fields } from '../../http/fields.ts'
 import { hoursField } from '../geofences/geofenceFields.ts'
 import { metadataField } from '../records/recordFields.ts'
 
-/** What the header of an import file may and must name. */
+/** The columns that the header of an import file may and must have. */
 export interface ColumnRules<Name extends string = string> {
   /** All plain columns. `metadata` and `operatingHours` may also be given by key: `metadata.{key}`. */
   readonly known: readonly Name[]
@@ -14,24 +14,24 @@ export interface ColumnRules<Name extends string = string> {
   readonly oneOf?: readonly string[]
 }
 
-/** Fields that may stand in one column as JSON, or in a column for each key, with their readers. */
+/** Fields that may be in one column as JSON, or in a column for each key, with their readers. */
 const DICTIONARIES = new Map<string, (fields: Fields) => unknown>([
   ['metadata', metadataField],
   ['operatingHours', hoursField],
 ])
 
-/** More than anybody has keys of metadata; bounds what a row can cost. */
+/** More keys of metadata than anybody has; it bounds the cost of a row. */
 const MAX_COLUMNS = 1000
 
 interface Column {
-  /** As the header has it. */
+  /** As in the header. */
   readonly name: string
   readonly field: string
   /** Of a column for one key of a dictionary. */
   readonly key: string | undefined
 }
 
-/** The columns of an import file, in their order: turns the cells of a row into the fields of a definition. */
+/** The columns of an import file, in order: turns the cells of a row into the fields of a definition. */
 export class CsvColumns {
   readonly #columns: readonly Column[]
 
@@ -69,7 +69,7 @@ export class CsvColumns {
 
   /**
    * The fields of a row; an empty cell is an absent field.
-   * @throws ApiError 400 naming the column that is no JSON where it has to be
+   * @throws ApiError 400 naming the column that should be JSON and is not
    */
   fields(cells: readonly string[]): Fields {
     const fields: Record<string, unknown> = {}
@@ -80,7 +80,7 @@ export class CsvColumns {
       if (key === undefined) {
         fields[field] = cell
       } else {
-        // Without a prototype: a key may be named as one of its members.
+        // Without a prototype, because a key may have the name of one of its members.
         const dictionary = (fields[field] ??= Object.create(null)) as Record<string, unknown>
         dictionary[key] = valueOf(name, field, cell)
       }
@@ -89,9 +89,9 @@ export class CsvColumns {
   }
 
   /**
-   * The column that a refused row is refused for: where the field stands in a column for each key, the first that is
-   * refused by itself. Only the cell is read for that, not the row: a file may have a thousand such columns.
-   * @param param the field that breaks a rule, or the place within its JSON
+   * The column because of which a row is refused; if the field has a column for each key, the first that is refused
+   * by itself. Only the cell is read for that, not the row, because a file may have a thousand such columns.
+   * @param param the field that breaks a rule, or the part within its JSON
    */
   blamed(cells: readonly string[], param: string): string {
     const read = DICTIONARIES.get(param)
@@ -113,12 +113,12 @@ export class CsvColumns {
     return this.#columns.some((column) => column.name === name)
   }
 
-  /** The cell of a column; undefined where the file has no such column. */
+  /** The cell of a column; undefined if the file has no such column. */
   cell(cells: readonly string[], name: string): string | undefined {
     return cells[this.#columns.findIndex((column) => column.name === name)]
   }
 
-  /** Two columns may name one day in two ways. */
+  /** Two columns may name the same day differently. */
   #checkDays(): void {
     const days = this.#columns.filter(({ field, key }) => field === 'operatingHours' && key !== undefined)
     for (let i = 0; i < days.length; i++) {
@@ -153,7 +153,7 @@ function described(field: string): string {
   return field === 'operatingHours' ? 'operatingHours or operatingHours.{day}' : field
 }
 
-/** What a column for one key of a dictionary says. */
+/** The value of a column for one key of a dictionary. */
 function valueOf(name: string, field: string, cell: string): unknown {
   return field === 'operatingHours' ? parseJsonText(name, cell, 'the JSON list of [open, close] pairs') : cell
 }

@@ -2,16 +2,16 @@ import type { Parser } from 'csv-parse'
 import { parse } from 'csv-parse'
 import { Slice } from '../../runtime/slices.ts'
 
-/** A row of a CSV file, the header included. */
+/** A row of a CSV file, including the header. */
 export interface CsvRow {
   readonly cells: readonly string[]
   /** The line of the file where it begins, counted from 1. */
   readonly line: number
-  /** It holds bytes that are no text in the file's encoding. */
+  /** It contains bytes that are not text in the file's encoding. */
   readonly damaged: boolean
 }
 
-/** The file is no CSV from `line` on; what came before it was handed over. */
+/** The file is not CSV from `line` on; earlier rows were handed over. */
 export class CsvUnreadable extends Error {
   override name = 'CsvUnreadable'
   readonly line: number
@@ -22,14 +22,14 @@ export class CsvUnreadable extends Error {
   }
 }
 
-/** Bytes that are parsed in one go: about a millisecond, also where each is a line. */
+/** Bytes that are parsed at once: about a millisecond, even if each is a line. */
 const PIECE_BYTES = 8 * 1024
-/** Bytes of the longest row; a quote that is never closed makes one of all that follows. */
+/** Bytes of the longest row; a quote that is never closed turns all that follows into one. */
 const MAX_ROW_BYTES = 4 * 1024 * 1024
 
 const REPLACEMENT = '\u{FFFD}'
 
-/** What csv-parse says, in the words of somebody who has the file before them. */
+/** csv-parse's messages in words for somebody who has the file in front of them. */
 const SENTENCES: Readonly<Record<string, string>> = {
   CSV_INVALID_CLOSING_QUOTE:
     'There is text after the closing quote of a cell. Quotes inside a quoted cell must be doubled.',
@@ -52,7 +52,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 export async function* readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<CsvRow[]> {
   const rows = new RowCollector()
   const decoder = new Decoder()
-  // Neither the wait for the next chunk nor what the caller does with the rows counts.
+  // Neither the wait for the next chunk nor the caller's work with the rows counts.
   const slice = new Slice()
   slice.pause()
   for await (const chunk of chunks) {
@@ -71,9 +71,12 @@ export async function* readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
   rows.check()
 }
 
-/** Bytes to text by the mark at the beginning. Unlike a lone TextDecoder it tells lost text from a written U+FFFD. */
+/**
+ * Bytes to text, according to the mark at the beginning. Unlike a TextDecoder alone, it distinguishes lost text from
+ * a written U+FFFD.
+ */
 class Decoder {
-  /** Something before or in the last piece was no text. */
+  /** Something in or before the last piece was not text. */
   damaged = false
   #begin: Uint8Array | undefined = new Uint8Array()
   #lenient = new TextDecoder()
@@ -119,8 +122,8 @@ class Decoder {
 }
 
 /**
- * csv-parse, with its rows as they were found: read as a stream it drops the last ones when it meets an error, and it
- * counts a CRLF within quotes as two lines.
+ * csv-parse, with its rows as they were found. Read as a stream, it drops the last rows at an error, and counts a
+ * CRLF within quotes as two lines.
  */
 class RowCollector {
   collected: CsvRow[] = []
@@ -128,9 +131,9 @@ class RowCollector {
   #damaged = false
   /** The line of the file on which the last row ended. */
   #line = 0
-  /** The same as csv-parse counts it. */
+  /** The same, as csv-parse counts it. */
   #parserLine = 0
-  /** Bytes handed to the parser, and of them those up to the end of the last row. */
+  /** Bytes given to the parser, and of those the bytes up to the end of the last row. */
   #written = 0
   #rowEnd = 0
   #error: CsvUnreadable | undefined
@@ -142,7 +145,7 @@ class RowCollector {
       trim: true,
       on_record: (cells: string[], { lines, bytes }) => this.#add(cells, lines, bytes),
     })
-    // Told to the callbacks as well.
+    // The callbacks are also told.
     this.#parser.on('error', () => {})
   }
 
@@ -168,7 +171,7 @@ class RowCollector {
     return rows
   }
 
-  /** @throws {CsvUnreadable} where the text cannot be read any further */
+  /** @throws {CsvUnreadable} if the text cannot be read any further */
   check(): void {
     if (this.#error !== undefined) throw this.#error
   }
@@ -185,10 +188,10 @@ class RowCollector {
     })
   }
 
-  /** Called by the parser for each row; nothing is to be left in its own queue. */
+  /** Called by the parser for each row; nothing may be left in its own queue. */
   #add(cells: string[], parserLine: number, bytes: number): undefined {
-    // As if it were the first: for a row that is longer or shorter than the first it makes an error with all of its
-    // state copied, 11 us each, though none is asked for.
+    // As if it were the first row: for a row with another length than the first, it makes an error with a copy of all
+    // of its state, 11 us each, although none is requested.
     const info: { records: number } = this.#parser.info
     info.records = 0
     const line = this.#line + 1
@@ -202,7 +205,7 @@ class RowCollector {
   }
 }
 
-/** How many CRLF stand within the cells. */
+/** The number of CRLFs within the cells. */
 function quotedLineBreaks(cells: readonly string[]): number {
   return cells.reduce((sum, cell) => sum + cell.split('\r\n').length - 1, 0)
 }

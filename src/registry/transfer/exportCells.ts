@@ -5,7 +5,7 @@ import { isoDate } from '../../model/isoDate.ts'
 /** The cell of a column; undefined: empty. */
 type Cells = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** The definition of a geofence as the columns of an import file: importing them makes the same definition. */
+/** The definition of a geofence as the columns of an import file; importing them creates the same definition. */
 export function geofenceCells(geofence: Geofence): Cells {
   const { shape, isochrone, metadata, operatingHours, disableAfter, deleteAfter, userIds } = geofence
   return {
@@ -33,7 +33,7 @@ export function geofenceCells(geofence: Geofence): Cells {
   }
 }
 
-/** As {@link geofenceCells}. */
+/** Like {@link geofenceCells}. */
 export function beaconCells(beacon: Beacon): Cells {
   const { metadata } = beacon
   return {
@@ -52,7 +52,7 @@ export function beaconCells(beacon: Beacon): Cells {
   }
 }
 
-/** Comma-separated; as JSON where a text has a comma itself, or could be taken for JSON. */
+/** Comma-separated; as JSON if a text contains a comma, or could be taken for JSON. */
 function listText(texts: readonly string[]): string {
   const isPlain = texts.every((text) => !text.includes(',') && !text.startsWith('['))
   return isPlain ? texts.join(',') : JSON.stringify(texts)
