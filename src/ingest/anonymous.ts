@@ -20,14 +20,13 @@ import type { Measurer } from '../spatial/port.ts'
 
 /**
  * Anonymous tracking: an update of the deviceId `anonymous` is evaluated by the rules for every device, against the
- * state that the client carries itself, and answered. Nothing of it is kept: no actor, no log, no event list.
+ * state that the client itself sends, and answered. Nothing of it is stored: no actor, no log, no event list.
  *
- * What the state of a device knows beside where it stays is not known here. An exit has no duration, nobody dwells, and
- * delays and crossings, which need the update before, are off. Geofences for certain users stay closed, whatever userId
- * is sent along.
+ * A device's other state is not known here. An exit has no duration, nobody dwells, and delays and crossings, which
+ * need the update before, are off. Geofences for certain users stay closed, whatever userId is sent along.
  */
 
-/** Where an anonymous client stays, as it knows from the answer before. */
+/** The stays of an anonymous client, as it knows them from the previous answer. */
 export interface AnonymousStays {
   readonly visits: readonly Visit[]
   readonly beacons: readonly BeaconVisit[]
@@ -35,17 +34,17 @@ export interface AnonymousStays {
 
 export interface AnonymousResult extends AnonymousStays {
   readonly transitions: readonly Transition[]
-  /** Where their geofences were. */
+  /** The locations of their geofences. */
   readonly outlines: Outlines
 }
 
-/** The stays that a client names; what the registry does not know drops out by itself. */
+/** The stays that a client names; unknown ids drop out by themselves. */
 export function anonymousStays(body: {
   readonly geofenceIds?: readonly string[]
   readonly beaconIds?: readonly string[]
 }): AnonymousStays {
   return {
-    // Dwelled, so that no stay of unknown length becomes a dwell event.
+    // Marked as dwelled, so that a stay of unknown length makes no dwell event.
     visits: [...new Set(body.geofenceIds)].map((geofenceId) => ({ geofenceId, enteredAt: 0, dwelled: true })),
     beacons: [...new Set(body.beaconIds)].map((beaconId) => ({ beaconId, enteredAt: 0 })),
   }
@@ -56,8 +55,8 @@ type Outlines = ReadonlyMap<GeofenceProperties, Outline>
 const evaluators = createEvaluators()
 
 /**
- * Evaluates one update; its `userId` does not count. What comes of it is written by the two functions below.
- * @param measurer takes over where much is to be measured
+ * Evaluates one update; its `userId` is ignored. The two functions below write its result.
+ * @param measurer measures geometry in place of the main thread if there is much
  */
 export async function trackAnonymously(
   stays: AnonymousStays,
@@ -73,7 +72,7 @@ export async function trackAnonymously(
     first instanceof Unmeasured
       ? await evaluateMeasured(before, { update, view, now }, first, measurer!)
       : first
-  // From now on too: a replay evaluates several updates in a row.
+  // From now on too, because a replay evaluates several updates in a row.
   const visits = state.visits.map((visit) => ({ ...visit, dwelled: true }))
   return { visits, beacons: state.beacons, transitions, outlines: outlinesOf(transitions, view) }
 }
@@ -88,7 +87,7 @@ async function evaluateMeasured(
   return evaluate(evaluators, before, { ...situation, measuring }) as Evaluated
 }
 
-/** Where the geofences of events are, before anybody edits them. */
+/** The outlines of the events' geofences, before anybody edits them. */
 function outlinesOf(transitions: readonly Transition[], view: ScopeView): Outlines {
   const outlines = new Map<GeofenceProperties, Outline>()
   for (const { geofence } of transitions)
@@ -98,7 +97,7 @@ function outlinesOf(transitions: readonly Transition[], view: ScopeView): Outlin
 
 /**
  * The finished JSON of each event of one update, made in turns with other requests.
- * @throws ApiError 400 where they would be over {@link MAX_EVENT_CHARACTERS} together, as for every device
+ * @throws ApiError 400 if they exceed {@link MAX_EVENT_CHARACTERS} together, as for every device
  */
 export function anonymousEvents(
   { transitions, outlines }: AnonymousResult,
@@ -107,7 +106,7 @@ export function anonymousEvents(
   return bounded(transitions, (transition) => anonymousEvent(transition, update, outlines))
 }
 
-/** @throws ApiError 400 where the texts would be over {@link MAX_EVENT_CHARACTERS} together */
+/** @throws ApiError 400 if the texts exceed {@link MAX_EVENT_CHARACTERS} together */
 async function bounded<T>(items: readonly T[], textOf: (item: T) => string): Promise<string[]> {
   const slice = new Slice()
   const texts: string[] = []
@@ -152,7 +151,7 @@ function anonymousEvent(transition: Transition, update: Update, outlines: Outlin
 
 /**
  * The user after an update, as finished JSON.
- * @throws ApiError 400 where the geofences would be over {@link MAX_EVENT_CHARACTERS}: a client may name any
+ * @throws ApiError 400 if the geofences exceed {@link MAX_EVENT_CHARACTERS}, because a client may name any
  */
 export async function anonymousUser(stays: AnonymousStays, update: Update, view: ScopeView): Promise<string> {
   const createdAt = isoDate(timeOf(update))

@@ -15,7 +15,7 @@ import { ANONYMOUS } from '../model/device.ts'
 import { checkMetadata, MetadataBody } from '../wire/metadataSchema.ts'
 import { notFarAhead } from '../wire/trackSchema.ts'
 
-/** Event types of the interface: an app must not be able to pretend that one of them happened. */
+/** Event types of the interface, which an app must not be able to imitate. */
 const RESERVED = new Set(
   [
     ['entered_geofence', 'exited_geofence', 'dwelled_in_geofence', 'entered_beacon', 'exited_beacon'],
@@ -51,7 +51,7 @@ const ConversionBody = Type.Object(
   { allOf: [atLeastOne('name', 'type'), atLeastOne('deviceId', 'userId')] },
 )
 
-/** The event as it is answered to its sender. */
+/** The event as its sender gets it. */
 const { properties } = EventSchema
 const AnsweredSchema = Type.Object(
   {
@@ -76,7 +76,7 @@ const AnsweredSchema = Type.Object(
   { title: 'Conversion' },
 )
 
-/** POST /v1/events: what a user did, beside where it went. */
+/** POST /v1/events: what a user did, besides location events. */
 export function conversionRoutes({
   intake,
   users,
@@ -125,7 +125,7 @@ export function conversionRoutes({
   ]
 }
 
-/** Of the event's record, what is told to whoever has sent it. */
+/** The part of the event's record that its sender gets. */
 interface Recorded {
   readonly _id: string
   readonly user: { readonly _id: string }
@@ -140,7 +140,10 @@ function nameOf({ name, type }: ConversionBody): string {
   return given
 }
 
-/** A name without what the eye does not see: case, blanks, characters without a glyph, compatibility forms. */
+/**
+ * A name without differences that the eye does not see: case, blanks, characters without a glyph, compatibility
+ * forms.
+ */
 function plain(name: string): string {
   return name
     .normalize('NFKC')
@@ -164,8 +167,8 @@ function timeOf({ createdAt }: ConversionBody, receivedAt: number): number {
 }
 
 /**
- * The device that the user was last seen on.
- * @throws ApiError 400 without a user, 404 where it was never seen
+ * The device on which the user was last seen.
+ * @throws ApiError 400 without a user, 404 if the user was never seen
  */
 async function lastDevice(users: Users, scope: ScopeId, userId: string | undefined): Promise<string> {
   if (userId === undefined) throw badParam('deviceId', 'One of deviceId and userId is required.')
@@ -174,12 +177,12 @@ async function lastDevice(users: Users, scope: ScopeId, userId: string | undefin
   return found.deviceId
 }
 
-/** The event as the one client sees it; nobody else ever does. */
+/** The event for its sender; nobody else ever sees it. */
 function anonymousConversion(conversion: Conversion): string {
   return conversionJson(newId(conversion.receivedAt), conversion, { id: ANONYMOUS }, undefined)
 }
 
-/** Bytes, roughly, of what a sender chooses. */
+/** Approximate bytes of the values that a sender chooses. */
 function sizeOf({ name, metadata = {} }: Pick<Conversion, 'name' | 'metadata'>): number {
   let bytes = name.length
   for (const key in metadata) bytes += key.length + String(metadata[key]).length

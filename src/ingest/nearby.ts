@@ -9,18 +9,21 @@ import { inSlices, mapInSlices } from '../runtime/slices.ts'
 import { TextCache } from '../runtime/textCache.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 
-/** How far around an update geofences are looked for: farther than a device gets before its next one. */
+/** How far around an update geofences are searched: farther than a device travels before its next one. */
 const MAX_NEARBY_METERS = 100_000
-/** Where so many are of others (a home for each user, say), the search ends with what it has found within less. */
+/**
+ * If this many geofences belong to others (a home for each user, say), the search ends with what it has found within
+ * a smaller distance.
+ */
 const MOST_LOOKED_AT = 5000
 
-/** Characters of records that are kept, in each of two generations. */
+/** Characters of cached records, in each of two generations. */
 const KEPT_CHARACTERS = 8 * 1024 * 1024
 
 /**
- * The JSON texts of the geofences nearest to an update, nearest first: enabled ones that are meant for its user, with
- * their geometry and the distance in metres (0 inside). What an app hands to its system to watch. Made in turns with other
- * requests; what is deleted meanwhile is left out.
+ * The JSON texts of the geofences nearest to an update, nearest first: enabled ones for its user, with their geometry
+ * and the distance in metres (0 inside). Apps hand them to their system's geofencing. Made in turns with other
+ * requests; geofences that are deleted in the meantime are left out.
  */
 export async function nearbyGeofences(
   { index }: ScopeView,
@@ -39,8 +42,8 @@ export async function nearbyGeofences(
 }
 
 /**
- * Records without their closing brace. Making one takes some twenty microseconds, mostly for the ring of a circle, and
- * a crowd of devices asks for the same few with each update.
+ * Records without their closing brace. Making one takes about twenty microseconds, mostly for the ring of a circle,
+ * and many devices request the same few with each update.
  */
 const openRecords = new TextCache<GeofenceProperties>(KEPT_CHARACTERS)
 

@@ -5,15 +5,15 @@ import type { ScopeView } from '../rules/port.ts'
 import { badParam } from '../runtime/errors.ts'
 
 /**
- * How often the updates of one replay may meet a geofence: 1,000 updates amid 100 geofences, or 120, which is what an SDK
- * keeps, amid 800. Each meeting may make an event, and takes some microseconds.
+ * The largest number of geofence evaluations of one replay: 1,000 updates in 100 geofences, or 120, which an SDK
+ * buffers, in 800. Each may make an event, and takes some microseconds.
  */
 export const MAX_MEETINGS = 100_000
 
 const probe = new Probe()
 
 /**
- * Bounds what one replay makes the server do, before any of it is done. One update alone is always let in.
+ * Bounds the work of one replay before any of it is done. A single update is always accepted.
  * @param updates of one scope, in the order in which they are applied
  * @throws ApiError 400 that says how many of them may be sent at a time
  */

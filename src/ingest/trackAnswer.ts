@@ -4,13 +4,14 @@ import { isoDate } from '../model/isoDate.ts'
 /**
  * The usual answer to POST /v1/track as bytes, straight into one buffer.
  *
- * The naive way puts a text together of a dozen pieces, which are flattened, measured and encoded when it is sent, and are
- * garbage then: 1.45 µs where this takes 1.0, and the collector's time. What comes out is the same (test/ingest/trackAnswer.test.ts).
+ * The obvious way joins a text from a dozen pieces, which are flattened, measured and encoded when it is sent, and
+ * are garbage then: 1.45 µs where this takes 1.0, and the collector's time. The result is the same
+ * (test/ingest/trackAnswer.test.ts).
  */
 
-/** A longer answer is left to the naive way. */
+/** A longer answer is left to the obvious way. */
 const ROOM = 32 * 1024
-/** Of the answer without head, events and beacons. */
+/** Bytes of the answer without head, events and beacons. */
 const REST = 512
 /** Of one character of a text, at most. */
 const BYTES_PER_CHARACTER = 3
@@ -36,9 +37,9 @@ const ZERO = 0x30
 const CLOSE = 0x7d
 
 /**
- * @param events finished JSON, each
+ * @param events each is finished JSON
  * @param beacons finished JSON of a list
- * @returns bytes that are valid until the next call; undefined where they might be too many
+ * @returns bytes that are valid until the next call; undefined if there might be too many
  */
 export function trackAnswer(
   user: UserParts,
@@ -81,16 +82,19 @@ export function trackAnswer(
   return bytes.subarray(0, at)
 }
 
-/** For some bytes a loop is faster than a call. */
+/** For a few bytes, a loop is faster than a call. */
 function copy(piece: Buffer): void {
   for (let i = 0; i < piece.length; i++) bytes[at + i] = piece[i]!
   at += piece.length
 }
 
-/** Seven decimals; a number that they say is written as JSON has it: shorter texts than 15 digits stand for one number. */
+/**
+ * Numbers that seven decimals express exactly are written like JSON does: a text of fewer than 15 digits stands for
+ * only one number.
+ */
 const DECIMALS = 1e7
 const MOST = 1e7
-/** Below it JSON has exponents. */
+/** Below this, JSON uses exponents. */
 const LEAST = 1e-6
 
 function writeNumber(value: number): void {
@@ -119,16 +123,16 @@ function writeNumber(value: number): void {
   }
 }
 
-/** A date that was written, whose second most others share. */
+/** A date that was written; most others share its second. */
 class LastDate {
   readonly text = Buffer.alloc(24)
   second = NaN
 }
 
-/** Devices tell times of their own, so the two do not share a second. */
+/** Devices report their own times, so the two do not share a second. */
 const sent = new LastDate()
 const received = new LastDate()
-/** Where the milliseconds stand. */
+/** The position of the milliseconds. */
 const MILLISECONDS_AT = 20
 
 function writeDate(time: number, last: LastDate): void {
@@ -136,7 +140,7 @@ function writeDate(time: number, last: LastDate): void {
   const date = last.text
   if (second !== last.second) {
     const text = isoDate(time)
-    // Years have four digits until 9999, and a sign with six behind.
+    // Years have four digits until 9999, and then a sign and six digits.
     if (text.length !== date.length) {
       at += bytes.write(text, at, 'latin1')
       return

@@ -24,27 +24,27 @@ import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from '../wire
 /** More updates than this in one replay are refused: an SDK buffers 120. */
 const MAX_REPLAYS = 1000
 
-/** Anonymous devices share their id, so they are limited by address; behind one of those may be many. */
+/** Anonymous devices share their id, so they are limited by address; many may be behind one address. */
 const ANONYMOUS_PER_SECOND = 10
 
-/** Answers with geofences around an update that are made at one time: each is held in memory until it is out. */
+/** Answers with nearby geofences that are made at a time, because each is held in memory until it is sent. */
 const NEARBY_AT_ONCE = 8
 const nearbyLimit = new ConcurrencyLimit(NEARBY_AT_ONCE)
 
-/** Anonymous updates that come one by one are evaluated so many at one time. */
+/** Single anonymous updates that are evaluated at a time. */
 const ANONYMOUS_TRACKS_AT_ONCE = 8
-/** Anonymous replays are evaluated so many at one time: each may hold {@link MAX_EVENT_CHARACTERS} until it is answered. */
+/** Anonymous replays that are evaluated at a time: each may hold {@link MAX_EVENT_CHARACTERS} until it is answered. */
 const ANONYMOUS_AT_ONCE = 2
-/** More of them are refused. */
+/** Further ones are refused. */
 const MOST_ANONYMOUS_WAITING = 100
 
-/** What tracking is made of. */
+/** The dependencies of tracking. */
 export interface TrackParts {
   readonly intake: Intake
   readonly registry: RegistryView
-  /** Whether a device may send one update per second only. */
+  /** Whether a device may send only one update per second. */
   readonly rateLimits: boolean
-  /** Takes over where an anonymous update has much to measure. */
+  /** Measures geometry in place of the main thread if an anonymous update needs much of it. */
   readonly measurer?: Measurer | undefined
   /** Reads the usual body; undefined for all others. */
   readonly scan: (body: Buffer, stamp: Stamp) => Update | undefined
@@ -95,7 +95,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         ...answers,
         202: Type.Object({}, { description: 'Accepted, because of `Prefer: respond-async`.' }),
       },
-      // What is scanned is not anonymous and asks for no geofences around it.
+      // A scanned update is not anonymous, and requests no nearby geofences.
       handleBytes(bytes, call, reply) {
         const update = parts.scan(bytes, stampOf(call))
         return update && track(update, 0, call.headers, reply)
@@ -159,12 +159,12 @@ export function trackRoutes(parts: TrackParts): Route[] {
   ]
 }
 
-/** Of RFC 7240: preferences with commas between them. */
+/** From RFC 7240: preferences separated by commas. */
 function prefersAsync(prefer: string | undefined): boolean {
   return prefer?.split(',').some((one) => one.trim().toLowerCase() === 'respond-async') ?? false
 }
 
-/** An update of which nobody is told what became. */
+/** An update whose result is reported to nobody. */
 class Untold implements Submitter {
   readonly rateLimited: boolean
   readonly wantsUser = false
@@ -179,7 +179,7 @@ class Untold implements Submitter {
   refused(): void {}
 }
 
-/** One update's request. */
+/** The request of a single update. */
 class TrackExchange implements Submitter {
   readonly rateLimited: boolean
   readonly wantsUser = true
@@ -189,7 +189,7 @@ class TrackExchange implements Submitter {
   private readonly registry: RegistryView
   private readonly nearby: number
 
-  /** @param nearby how many geofences to list; 0: none, and no list */
+  /** @param nearby how many geofences to list; 0: no list */
   constructor(reply: Reply, parts: TrackParts, nearby: number) {
     this.reply = reply
     this.rateLimited = parts.rateLimits
@@ -216,22 +216,22 @@ class TrackExchange implements Submitter {
   }
 }
 
-/** A replay's request: answers when the last of its updates is durable. */
+/** The request of a replay: answers when the last of its updates is durable. */
 class ReplayExchange implements Submitter {
   readonly rateLimited = false
   readonly wantsUser = true
   readonly wantsEvents = true
-  /** What was recorded earlier is in no hurry. */
+  /** Updates that were recorded earlier are not urgent. */
   isBehind = true
   private readonly reply: Reply
   private readonly registry: RegistryView
   private readonly nearby: number
   private readonly places: Map<Update, number>
-  /** Of the updates by their time. */
+  /** Of the updates, by their time. */
   private readonly events: (readonly string[])[] = []
   /** Of the latest update. */
   private user: Promise<readonly string[]> | undefined
-  /** What is around it, as {@link around} has it. */
+  /** Its surroundings, as returned by {@link around}. */
   private around: Promise<string[]> | undefined
   private open: number
   private characters = 0
@@ -239,7 +239,7 @@ class ReplayExchange implements Submitter {
 
   /**
    * @param updates by their time
-   * @param nearby how many geofences around the latest to list
+   * @param nearby how many geofences around the latest update to list
    */
   constructor(reply: Reply, registry: RegistryView, updates: readonly Update[], nearby: number) {
     this.reply = reply
@@ -269,8 +269,8 @@ class ReplayExchange implements Submitter {
 }
 
 /**
- * Evaluates anonymous updates in their order, the first against the stays that it names, and answers the user of the
- * last. Once the events are too many for an answer, the rest are only counted: nobody waits for a text that is dropped.
+ * Evaluates anonymous updates in order, the first against the stays that it names, and answers with the user of the
+ * last. Once the events are too many for an answer, the rest are only counted, because their texts would be dropped.
  */
 async function answerAnonymously(
   { registry, measurer }: TrackParts,
@@ -300,7 +300,7 @@ async function answerAnonymously(
   )
 }
 
-/** Sends what an update, or several, came to. Never rejects. */
+/** Sends the result of one or several updates. Never rejects. */
 async function answer(
   reply: Reply,
   events: readonly string[],
@@ -332,7 +332,7 @@ function answerOf(
   return omitted === 0 ? { pieces } : { meta: { omittedEvents: omitted }, pieces }
 }
 
-/** What the answer says of the surroundings of an update, to be put behind another member. */
+/** The members of the answer about the surroundings of an update, to follow another member. */
 async function around(registry: RegistryView, update: Update, geofences: number): Promise<string[]> {
   const view = registry.scope(update.scope)
   const beacons = `,"nearbyBeacons":${nearbyBeaconsJson(view, update.latitude, update.longitude)}`
@@ -347,9 +347,9 @@ function timeOf(update: Update): number {
 }
 
 /**
- * Gives the updates of each stream the places that they have together by time, but in the order of their numbers. Mostly
- * that is the same; where a clock was set back it is not, and a number below the last is a resend, which is not applied:
- * by time alone the latest of them would be lost. So they go as if they had come one by one.
+ * Sorts the updates of each stream by number, at the positions that they have together by time. Mostly that is the
+ * order by time. If a clock was set back it is not, and a number below the last one is a resend, which is not
+ * applied: by time alone, the latest update would be lost. So they are applied as if they had come one by one.
  */
 function orderNumbered<T extends { readonly update: Update }>(replays: T[]): void {
   const streams = new Map<string, number[]>()
@@ -377,10 +377,10 @@ function stampOf(call: {
   return { scope: call.credentials!.scope, ip: call.ip, receivedAt: call.receivedAt, fromSdk: call.fromSdk }
 }
 
-/** Bytes, roughly, of a beacon's identifiers. */
+/** Approximate bytes of a beacon's identifiers. */
 const BEACON_BYTES = 100
 
-/** Bytes, roughly, of what a sender chooses in an update; the host adds what every update takes. */
+/** Approximate bytes of the values that a sender chooses in an update; the host adds the fixed part of every update. */
 function sizeOf(update: Update): number {
   let bytes = update.deviceId.length + (update.description?.length ?? 0)
   bytes += BEACON_BYTES * (update.beacons?.length ?? 0)

@@ -1,8 +1,8 @@
 /**
- * Updates that wait behind those of others, because their request takes long: a replay, or a frame of which one update has
- * proved dear. Devices take turns, one update each; those of one device stay in their order.
+ * Updates that wait behind those of others because their request takes long: a replay, or a frame of which one update
+ * was expensive. Devices take turns, one update each; those of one device stay in order.
  *
- * Whoever takes updates in looks here first: a later update of a device that waits here waits here too (G3).
+ * Whoever accepts updates checks here first: a later update of a device that waits here waits here too (G3).
  */
 export class Backlog<M extends { readonly update: { readonly deviceId: string } }> {
   /** By deviceId, in the order of their turns. */
@@ -15,7 +15,7 @@ export class Backlog<M extends { readonly update: { readonly deviceId: string } 
     return this.#devices.size === 0
   }
 
-  /** Whether somebody may have a turn. */
+  /** Whether any device may have a turn. */
   get isReady(): boolean {
     return this.#devices.size > this.#paused.size
   }
@@ -36,7 +36,7 @@ export class Backlog<M extends { readonly update: { readonly deviceId: string } 
     for (const [deviceId, mails] of this.#devices) if (!this.#paused.has(deviceId)) yield mails[0]!
   }
 
-  /** The first updates to come, as many as that at most: turn by turn. */
+  /** The next updates, at most so many, turn by turn. */
   next(most: number): M[] {
     const next: M[] = []
     for (let round = 0; next.length < most; round++) {
@@ -48,12 +48,12 @@ export class Backlog<M extends { readonly update: { readonly deviceId: string } 
     return next
   }
 
-  /** Whose turn it is; undefined: nobody's. */
+  /** The update whose turn it is; undefined if there is none. */
   first(): M | undefined {
     return this.firsts().next().value ?? undefined
   }
 
-  /** The device has had its turn: its first update is taken out, and the device goes behind all others. */
+  /** The device has had its turn: its first update is removed, and the device goes behind all others. */
   taken(deviceId: string): void {
     const mails = this.#devices.get(deviceId)!
     this.#devices.delete(deviceId)

@@ -1,6 +1,6 @@
 /**
- * A budget of bytes shared by everything that waits in one place (G7): what is past the bound is refused whole, so
- * that the caller can tell the client at once, and nothing is ever dropped that had been taken.
+ * A budget of bytes shared by everything that waits for one thing (G7). What exceeds the bound is refused as a whole,
+ * so that the caller can tell the client at once. Nothing that was accepted is ever dropped.
  */
 export class ByteBound {
   /** Bytes that may be held at once, > 0. */
@@ -26,7 +26,7 @@ export class ByteBound {
     return true
   }
 
-  /** Gives back bytes of a former {@link tryAcquire}; more than is held is a programming error. */
+  /** Returns bytes of an earlier {@link tryAcquire}; more than is held is a programming error. */
   release(bytes: number): void {
     if (bytes > this.#used) throw new RangeError(`release of ${bytes} bytes while ${this.#used} are held`)
     this.#used -= bytes

@@ -1,4 +1,4 @@
-/** Where time comes from. The engine never reads the machine's clock by itself. */
+/** The source of time. The engine never reads the machine's clock directly. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number
@@ -6,7 +6,7 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** A clock that can be waited for. */
+/** A clock that can also be waited for. */
 export interface Time extends Clock {
   /** Runs `work` in so many milliseconds, unless the returned function is called before. */
   after(milliseconds: number, work: () => void): () => void

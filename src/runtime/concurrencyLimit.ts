@@ -1,6 +1,6 @@
 import { ApiError } from './errors.ts'
 
-/** Lets so many pieces of work go on at one time; the others wait, first come, first served. */
+/** Limits how much work runs at a time; the rest waits, first come, first served. */
 export class ConcurrencyLimit {
   readonly #atOnce: number
   readonly #mostWaiting: number
@@ -18,7 +18,7 @@ export class ConcurrencyLimit {
 
   /**
    * Does the work when there is room for it.
-   * @throws ApiError 503 where too many wait already
+   * @throws ApiError 503 if too many wait already
    */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#underWay < this.#atOnce) this.#underWay++

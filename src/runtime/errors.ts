@@ -1,18 +1,18 @@
 /**
- * Characters of a parameter's name and of a message. Either may repeat what was sent, such as a column's name of a
- * megabyte, and messages are kept and logged.
+ * The largest length of a parameter's name and of a message. Either may repeat what was sent, such as a column's name
+ * of a megabyte, and messages are stored and logged.
  */
 const MAX_PARAM_LENGTH = 300
 const MAX_MESSAGE_LENGTH = 2000
 
 /**
- * An error that the caller of the API is told about: its answer is `{meta: {code, param?, message, type?}}`. Names and
+ * An error that the caller of the API sees: its answer is `{meta: {code, param?, message, type?}}`. Names and
  * messages that are too long are cut.
  */
 export class ApiError extends Error {
   /** HTTP status of the interface's table, or 405, 413, 415, 426. */
   readonly code: number
-  /** The offending parameter, when there is one. */
+  /** The offending parameter, if there is one. */
   readonly param: string | undefined
   /** Seconds for `Retry-After`, on 429 and 503. */
   readonly retryAfter: number | undefined
@@ -52,7 +52,7 @@ export function notFound(what: string): ApiError {
   return new ApiError(404, `${what} not found.`)
 }
 
-/** By error code of a system call: what it means to the one who named the file or the address. */
+/** By error code of a system call: its meaning for the person who named the file or the address. */
 const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not',
   EAI_AGAIN: 'the host name cannot be resolved',
@@ -71,18 +71,21 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'no answer in time',
 }
 
-/** Why a system call failed, in words for the user who named the file or the address; other errors in their own. */
+/**
+ * Why a system call failed, in words for the user who named the file or the address; other errors keep their own
+ * message.
+ */
 export function systemReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return SYSTEM_REASONS[code ?? ''] ?? message ?? String(error)
 }
 
-/** What JavaScript throws for faults of a program. */
+/** The classes that JavaScript throws for programming errors. */
 const OWN_FAULTS = [TypeError, RangeError, ReferenceError, SyntaxError] as const
 
 /**
- * What a log line says of a failure that is tried again or done without: its reason in a sentence; where it is a fault of the
- * program, the error with its stack.
+ * The fields of a log line about a failure that is tried again or tolerated: its reason in a sentence; for a
+ * programming error, the error with its stack.
  */
 export function failureFields(error: unknown): { reason: string } | { err: unknown } {
   const isFault =

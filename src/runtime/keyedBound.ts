@@ -12,7 +12,7 @@ export interface KeyedLimits {
 
 export type BoundName = keyof KeyedLimits
 
-/** How a refusal ends, by the bound that was met. Only the last may be waited for without a doing of one's own. */
+/** How a refusal ends, by the bound that was reached. Only the last may pass without the client doing anything. */
 const REFUSALS: Readonly<Record<BoundName, { readonly code: number; readonly of: string }>> = {
   connection: { code: 400, of: 'one connection' },
   key: { code: 429, of: 'all connections with one key' },
@@ -22,18 +22,18 @@ const REFUSALS: Readonly<Record<BoundName, { readonly code: number; readonly of:
 const RETRY_AFTER = 60
 
 /**
- * Memory that clients make the server keep for one purpose, bounded per connection, per key and in all (G7): what is past a
- * bound is refused whole, and the refusal names the bound. So one key, which may be in every copy of an app, cannot take what
- * the others need.
+ * Memory that clients make the server keep for one purpose, bounded per connection, per key and in all (G7): what
+ * exceeds a bound is refused as a whole, and the refusal names the bound. So one key, which may be in every copy of
+ * an app, cannot take the memory that others need.
  */
 export class KeyedBound {
   readonly bounds: KeyedLimits
   readonly #what: string
   #used = 0
-  /** By key, only those that hold something. */
+  /** By key, only keys that hold something. */
   readonly #byKey = new Map<string, number>()
 
-  /** @param what is kept, in the plural, as the refusal says it: `Filters and areas` */
+  /** @param what what is kept, in the plural, as the refusal names it: `Filters and areas` */
   constructor(what: string, bounds: KeyedLimits) {
     this.#what = what
     this.bounds = bounds
@@ -49,19 +49,19 @@ export class KeyedBound {
     return this.#byKey.size
   }
 
-  /** What one connection holds: nothing yet. */
+  /** The share of one connection, which holds nothing yet. */
   share(key: string): Share {
     return new Share(this, key)
   }
 
-  /** The first bound that this many bytes more would exceed; undefined: there is room. */
+  /** The first bound that so many more bytes would exceed; undefined if there is room. */
   exceeded(key: string, ofConnection: number, bytes: number): BoundName | undefined {
     if (ofConnection + bytes > this.bounds.connection) return 'connection'
     if ((this.#byKey.get(key) ?? 0) + bytes > this.bounds.key) return 'key'
     return this.#used + bytes > this.bounds.all ? 'all' : undefined
   }
 
-  /** What a client is told that met the bound. */
+  /** The error for a client that reached the bound. */
   refusal(bound: BoundName, param?: string): ApiError {
     const { code, of } = REFUSALS[bound]
     const sentence = `${this.#what} of ${of} may take ${this.bounds[bound]} bytes of the server's memory; there is no room for this one.`
@@ -80,7 +80,7 @@ export class KeyedBound {
   }
 }
 
-/** What one connection holds of a {@link KeyedBound}. */
+/** One connection's part of a {@link KeyedBound}. */
 export class Share {
   readonly #bound: KeyedBound
   readonly #key: string
@@ -96,7 +96,7 @@ export class Share {
     return this.#used
   }
 
-  /** Takes the bytes, all or none of them; returns the bound that forbids it. */
+  /** Takes the bytes, all or none of them; returns the bound that was reached. */
   tryAcquire(bytes: number): BoundName | undefined {
     const exceeded = this.#bound.exceeded(this.#key, this.#used, bytes)
     if (exceeded !== undefined) return exceeded
@@ -107,7 +107,7 @@ export class Share {
 
   /**
    * Takes the bytes, all or none of them.
-   * @param param that the refusal names
+   * @param param for the refusal
    * @throws ApiError that names the bound
    */
   acquire(bytes: number, param?: string): void {
@@ -115,7 +115,7 @@ export class Share {
     if (exceeded !== undefined) throw this.#bound.refusal(exceeded, param)
   }
 
-  /** Gives back bytes of a former {@link tryAcquire}; more than is held is a programming error. */
+  /** Returns bytes of an earlier {@link tryAcquire}; more than is held is a programming error. */
   release(bytes: number): void {
     if (bytes > this.#used) throw new RangeError(`release of ${bytes} bytes while ${this.#used} are held`)
     this.#used -= bytes

@@ -16,14 +16,14 @@ import type { Logger } from './logger.ts'
 export interface Service {
   readonly name: string
   start?(): void | Promise<void>
-  /** Finishes what was accepted, then lets go of files, sockets and threads. */
+  /** Finishes what was accepted, then releases files, sockets and threads. */
   stop(): void | Promise<void>
 }
 
-/** Longer than any batch takes; then a part that hangs is named and the process ends. */
+/** Longer than any batch takes; after it, a hanging part is named and the process ends. */
 export const DRAIN_MILLISECONDS = 15_000
 
-/** Signals that come this soon after the first are its echo. */
+/** Signals this soon after the first are duplicates of it. */
 const ECHO_MILLISECONDS = 500
 
 export class Lifecycle {
@@ -43,10 +43,10 @@ export class Lifecycle {
     this.#services.push(service)
   }
 
-  /** Starts all services. If one fails, those that had started are stopped and its error is thrown. */
+  /** Starts all services. If one fails, those that had started are stopped, and its error is thrown. */
   async start(): Promise<void> {
     for (const service of this.#services) {
-      // A signal during start-up: what is up goes down again, nothing more comes up.
+      // A signal during the start: what has started is stopped again, and nothing more starts.
       if (this.#stopping !== undefined) return
       try {
         await service.start?.()
@@ -104,7 +104,7 @@ export class Lifecycle {
     let askedAt: number | undefined
     const onSignal = (signal: NodeJS.Signals) => {
       if (askedAt !== undefined) {
-        // Ctrl-C reaches npm and the server, and npm passes its own on: the same wish, twice.
+        // Ctrl-C reaches npm and the server, and npm passes its own on, so the same signal comes twice.
         if (performance.now() - askedAt < ECHO_MILLISECONDS) return
         this.#logger.warn({ signal }, 'second signal, exiting without draining')
         host.exit(1)

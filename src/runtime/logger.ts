@@ -2,7 +2,7 @@ import { pino, type Logger } from 'pino'
 
 export type { Logger } from 'pino'
 
-/** Where errors that are nobody's fault but ours are reported; a logger fits. */
+/** Reports errors of our own; a logger fits. */
 export interface ErrorLog {
   error(fields: Readonly<Record<string, unknown>>, message: string): void
 }
@@ -10,14 +10,13 @@ export interface ErrorLog {
 /** Where log lines go: the part of a writable stream that logging needs. */
 export interface LogTarget {
   write(text: string): unknown
-  /** A person reads along: short lines instead of JSON. */
+  /** A person reads it: short lines instead of JSON. */
   readonly isTTY?: boolean
 }
 
 /**
  * The process's logger: one JSON object per line (`time`, `level`, `msg`, further fields), or short readable lines
- * where the target is a terminal. API keys are masked whatever field or message they appear in, so that no call site
- * has to think of it.
+ * where the target is a terminal. API keys are masked in every field and message, so that no call site has to do it.
  *
  * Writing is synchronous: log lines are rare (never one per update) and the last one before a crash matters most.
  */
@@ -34,12 +33,12 @@ export function createLogger(level: string, target: LogTarget = process.stderr):
   )
 }
 
-/** How often something long tells how far it is. */
+/** The interval between progress lines. */
 const PROGRESS_MILLISECONDS = 1000
 
 /**
- * Tells how far something is, in whatever unit, once a second at most, from one second on: what is short says nothing.
- * @param message what is done
+ * Logs progress, in any unit, at most once a second and not in the first second, so that short work logs nothing.
+ * @param message the work
  */
 export function progressLog(
   logger: Logger,
@@ -62,7 +61,7 @@ export function maskKeys(text: string): string {
   )
 }
 
-/** `12:34:56.789 INFO listening port=8080`; an error's stack follows on lines of its own. */
+/** `12:34:56.789 INFO listening port=8080`; an error's stack follows on separate lines. */
 function shortLine(line: string): string {
   const { time, level, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
   const words = [String(time).slice(11, 23), String(level).toUpperCase()]

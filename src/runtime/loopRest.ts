@@ -1,9 +1,10 @@
 /**
- * Lets the event loop sleep through a while in which nobody waits for an answer.
+ * Lets the event loop sleep during a time in which nobody waits for an answer.
  *
- * The naive way wakes up for each socket that has something to read: with a steady stream from many connections the loop falls asleep and
- * wakes up thousands of times a second, which is a fifth of what an update over HTTP costs. While a batch gathers, nothing of what
- * arrives is answered before the batch's turn; so it is read together, shortly before.
+ * The obvious way wakes up for each socket that has something to read: with a steady stream from many connections,
+ * the loop falls asleep and wakes up thousands of times a second, which is a fifth of the cost of an update over
+ * HTTP. While a batch gathers, nothing of what arrives is answered before the batch's turn; so it is read together,
+ * shortly before.
  *
  * Invariants
  * - REST-1: The loop sleeps no longer than it would have been idle anyway, judged by the previous period. A busy loop
@@ -12,9 +13,9 @@
 export class LoopRest {
   readonly #parts: LoopParts
   #idleBefore = 0
-  /** Milliseconds that were slept since {@link begin}. */
+  /** Milliseconds of sleep since {@link begin}. */
   #rested = 0
-  /** Milliseconds of the last while in which the loop had nothing to do. */
+  /** Milliseconds of the last such time in which the loop had nothing to do. */
   #spare = 0
 
   constructor(parts: LoopParts = ownLoop) {
@@ -22,8 +23,8 @@ export class LoopRest {
   }
 
   /**
-   * A while begins in which nothing is answered: sleeps, where the last one was mostly idle.
-   * @param milliseconds how long it is to be; the last may have been far longer, where the process was stopped in it
+   * A time begins in which nothing is answered: sleeps if the last one was mostly idle.
+   * @param milliseconds its planned length; the last one may have been far longer if the process was suspended
    */
   begin(milliseconds: number): void {
     const { idleMilliseconds, sleep } = this.#parts
@@ -32,26 +33,26 @@ export class LoopRest {
     if (this.#rested > 0) sleep(this.#rested)
   }
 
-  /** The while that began last is over. */
+  /** The time that began last is over. */
   end(): void {
     this.#spare = this.#parts.idleMilliseconds() - this.#idleBefore + this.#rested
   }
 }
 
-/** What a rest needs of an event loop. */
+/** The required parts of an event loop. */
 export interface LoopParts {
-  /** How long the loop has waited for something to do, of all its time. */
+  /** How long the loop has waited for work in all. */
   idleMilliseconds(): number
   /** Blocks the thread. */
   sleep(milliseconds: number): void
 }
 
-/** With less, what arrived meanwhile would not be read in time. */
+/** With less, data that arrived in the meantime would not be read in time. */
 const LEAST_SPARE_MS = 1
-/** The rest of it is for reading what arrived. */
+/** The rest is for reading what has arrived. */
 const SHARE = 0.7
 
-/** Nobody ever wakes who waits for it. */
+/** Nothing ever wakes a thread that waits for it. */
 const never = new Int32Array(new SharedArrayBuffer(4))
 
 const ownLoop: LoopParts = {

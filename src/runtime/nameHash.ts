@@ -1,9 +1,9 @@
 /**
  * A hash of names that senders choose: HalfSipHash-1-3 (Aumasson, Bernstein 2012; its 32-bit form of 2016) with a key
- * drawn at the start of the process, so that nobody can send a million names that meet in one place of a hash table.
+ * drawn at the start of the process, so that nobody can send a million names that collide in a hash table.
  */
 
-/** Drawn once: the hashes of one process are alike, and told to nobody. */
+/** Drawn once: all hashes of one process have the same key, which is secret. */
 const [KEY_0, KEY_1] = crypto.getRandomValues(new Int32Array(2)) as unknown as [number, number]
 const ROUNDS_AT_THE_END = 3
 
@@ -17,7 +17,7 @@ export function nameHash(scope: number, text: string, key0 = KEY_0, key1 = KEY_1
   let v2 = key0 ^ 0x6c796765
   let v3 = key1 ^ 0x74656462
   const { length } = text
-  // The words of the message: the scope, two characters each, and what is left with the length; then the rounds at the end.
+  // The words of the message: the scope, two characters each, and the rest with the length; then the final rounds.
   const last = (length >> 1) + 1
   let word = scope
   for (let i = 0, at = 0; i <= last + ROUNDS_AT_THE_END; i++) {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 
-/** Of this process: two that made records in the same second would else make the same ids. */
+/** Of this process: otherwise, two processes that create records in the same second would give them the same ids. */
 const PROCESS = randomBytes(5).toString('hex')
 let counter = randomBytes(3).readUIntBE(0, 3)
 
 /**
- * A record id: 24 hex, four bytes of seconds, five of the process and three that count. Ids that rise are written to the
- * end of the database's index; drawn ones touch a page each, which an import feels.
+ * A record id: 24 hex, four bytes of seconds, five of the process, and three of a counter. Increasing ids are written
+ * to the end of the database's index; random ones touch a page each, which slows an import down.
  */
 export function newId(now: number): string {
   counter = (counter + 1) & 0xffffff

@@ -1,7 +1,7 @@
-/** Descriptors that a server needs for other things than connections: log, databases, threads, the system's own. */
+/** Descriptors that a server needs besides connections: log, databases, threads, the system's own. */
 const RESERVED = 256
 
-/** How many files this process may have open at a time; Infinity where nothing bounds it or nobody tells. */
+/** How many files this process may have open at a time; Infinity if there is no limit or it is unknown. */
 export function openFileLimit(): number {
   // Otherwise the report asks the name server about every address that it finds.
   Object.assign(process.report, { excludeNetwork: true })
@@ -12,7 +12,7 @@ export function openFileLimit(): number {
   return typeof soft === 'number' ? soft : Infinity
 }
 
-/** How many of the wanted connections the system's limit of open files has room for; at least one. */
+/** How many of the wanted connections fit into the system's limit of open files; at least one. */
 export function connectionRoom(wanted: number, fileLimit: number): number {
   return Math.max(1, Math.min(wanted, fileLimit - RESERVED))
 }

@@ -4,28 +4,29 @@ import { Agent, buildConnector } from 'undici'
 import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
 
 /**
- * Requests to addresses that users name: they must not reach what only this machine or its network can.
+ * Requests to addresses that users name: they must not reach anything that only this machine or its network can
+ * reach.
  *
- * The naive way checks the address and then lets the client resolve the name: between the two the name may have moved
- * (DNS rebinding). Here the check stands inside the connection: the name is resolved once, every address that it has
+ * The obvious way checks the address and then lets the client resolve the name, and in between the name may change
+ * (DNS rebinding). Here, the check is inside the connection: the name is resolved once, every address that it has
  * must be a public one, and the socket is connected to those very addresses.
  *
  * Invariants
  * - OUTGOING-1: No connection is made to an address outside the public internet unless the operator allows it.
  * - OUTGOING-2: Redirects are not followed: they are treated like any other answer.
- * - OUTGOING-3: A request ends within its time limit whatever the other side does, and a bounded number of bytes of an
- *   answer is read.
+ * - OUTGOING-3: A request ends within its time limit whatever the other side does, and a bounded number of bytes of
+ *   an answer is read.
  */
 
-/** Longer than any connection that will come about takes. */
+/** Longer than any successful connection takes. */
 const CONNECT_MS = 10_000
-/** Idle connections are kept that long. */
+/** Idle connections are kept this long. */
 const KEEP_ALIVE_MS = 10_000
 const MAX_HEADER_BYTES = 16 * 1024
-/** Past so much of an answer its connection is closed. */
+/** If an answer is longer than this, its connection is closed. */
 const READ_BYTES = 64 * 1024
 
-/** An address outside the public internet. Which one is not told: it may be of a name that only the inside knows. */
+/** An address outside the public internet. The error does not say which, because the name may only be known inside. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
 
@@ -47,7 +48,7 @@ export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Bound on everything from the look-up to the answer's last byte, milliseconds. */
+  /** Limit of everything from the look-up to the answer's last byte, milliseconds. */
   readonly timeout: number
   /** How much of the answer's body to keep. */
   readonly keepBytes: number
@@ -58,11 +59,11 @@ export interface OutgoingAnswer {
   readonly status: number
   /** By name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Its first bytes; fewer than asked for where the other side stopped in the middle. */
+  /** Its first bytes; fewer than requested if the other side stopped in the middle. */
   readonly body: Buffer
 }
 
-/** All addresses of a host, as `dns.lookup` answers them. */
+/** All addresses of a host, in the form of `dns.lookup`. */
 export type Lookup = (
   host: string,
   options: { readonly all: true },
@@ -91,7 +92,7 @@ export class Outgoing {
     this.#agent = new Agent({
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // The whole request has its bound; these would only blur whose it was.
+      // The whole request has a limit; these would only hide whose it was.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (options, callback) => {
@@ -111,7 +112,7 @@ export class Outgoing {
 
   /**
    * One request.
-   * @throws {AddressRefused} {@link RequestTimedOut}, or what keeps the connection from coming about or ends it
+   * @throws {AddressRefused} {@link RequestTimedOut}, or the error that prevents or ends the connection
    */
   async request(url: string, request: OutgoingRequest): Promise<OutgoingAnswer> {
     const { origin, pathname, search } = new URL(url)
@@ -153,18 +154,23 @@ export class Outgoing {
   }
 }
 
-/** Clouds answer there for every machine: Azure's agent, whose address looks like any other. */
+/** In clouds, this address answers on every machine: Azure's agent, whose address looks like any other. */
 const METADATA = '168.63.129.16'
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
 
-/** Whether an address is one of the public internet: none of the special ranges, nor another address in disguise. */
+/**
+ * Whether an address belongs to the public internet: to none of the special ranges, and not another address in
+ * disguise.
+ */
 function isPublic(text: string): boolean {
   const address = ipaddr.parse(text)
   if (address.range() !== 'unicast') return false
   return address instanceof ipaddr.IPv6 ? address.match(GLOBAL_UNICAST, 3) : text !== METADATA
 }
 
-/** By error code. Names that nobody knows and names of the inside are not told apart: who asks would learn which there are. */
+/**
+ * By error code. Unknown names and internal names are not distinguished, because the answer would reveal which exist.
+ */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was closed',
@@ -179,13 +185,13 @@ const REASONS: Readonly<Record<string, string>> = {
 const NO_ADDRESS = 'there is no such host, or it is not on the public internet'
 
 /**
- * Why a request came to nothing, for whoever named its address: without addresses, ports or anything else that the error's
- * own message may tell of this machine's network.
+ * Why a request failed, for the user who named its address: without addresses, ports or anything else in the error's
+ * own message that reveals this machine's network.
  */
 export function publicReason(error: unknown): string {
   if (error instanceof RequestTimedOut) return error.message
   if (error instanceof AddressRefused) return NO_ADDRESS
-  // Of several addresses that failed, the first says why.
+  // If several addresses failed, the first one gives the reason.
   const { code = '' } = (error instanceof AggregateError ? (error.errors[0] ?? error) : error) as {
     code?: string
   }
@@ -197,7 +203,10 @@ export function publicReason(error: unknown): string {
   return 'the request failed'
 }
 
-/** Reads to the end, so that the connection can be used again, or to a bound; an answer cut short keeps what came. */
+/**
+ * Reads to the end, so that the connection can be reused, or to a limit; of an interrupted answer, the beginning is
+ * kept.
+ */
 async function beginningOf(body: AsyncIterable<Buffer>, keepBytes: number): Promise<Buffer> {
   const kept: Buffer[] = []
   let bytes = 0

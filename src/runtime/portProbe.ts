@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** By error code, why nothing can listen there, and the setting to change. */
+/** By error code, why a port cannot be opened, and the setting to change. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not use the port. Choose one from 1024 on with --port (RINGFENCE_PORT).',
   EADDRINUSE: 'another program uses the port. Choose another port with --port (RINGFENCE_PORT).',
@@ -10,7 +10,10 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name cannot be resolved. Choose another address with --host (RINGFENCE_HOST).',
 }
 
-/** Why nothing can listen at an address, by trying: the HTTP library only says that it cannot. A sentence with what to do. */
+/**
+ * Why an address cannot be listened on, found out by trying, because the HTTP library only reports a failure. A
+ * sentence with what to do.
+ */
 export async function whyNotListening(host: string, port: number): Promise<string> {
   const probe = createServer()
   const code = await new Promise<string>((resolve) => {

@@ -2,27 +2,28 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from './logger.ts'
 
-/** Below it lie roads, which are no secret, in many files; the folder above them is closed. */
+/** It contains roads, which are no secret, in many files; the folder above is closed. */
 const PUBLIC = ['regions']
 
-/** Nobody but its owner may read, write or enter what this process makes from now on. */
+/** From now on, only the owner may read, write or enter what this process creates. */
 export function makeFilesPrivate(): void {
   process.umask(0o077)
 }
 
-/** What {@link closeFolder} found. */
+/** The result of {@link closeFolder}. */
 export interface Closed {
   /** Files and folders that others could open, and now cannot. */
   readonly closed: number
-  /** The first that they still can, because it belongs to somebody else. */
+  /** The first one that others can still open, because it belongs to another user. */
   readonly open: string | undefined
 }
 
 const OTHERS = 0o077
 
 /**
- * Takes from everybody but the owner what they may do with a folder and all that is in it: of folders made by hand, or by a
- * version or with an umask that did not care. Symbolic links are left as they are, and so is what they lead to.
+ * Removes the permissions of all users except the owner from a folder and everything in it, for folders that were
+ * created by hand, by an older version or with a permissive umask. Symbolic links and their targets are left as they
+ * are.
  * @param leave names in the folder whose content is left as it is
  */
 export function closeFolder(folder: string, leave: readonly string[] = []): Closed {
@@ -50,7 +51,7 @@ export function closeFolder(folder: string, leave: readonly string[] = []): Clos
   return { closed, open }
 }
 
-/** {@link closeFolder} on a data folder that this process has taken; says what it did. */
+/** {@link closeFolder} for a data folder that this process has locked; logs what it did. */
 export function closeDataFolder(folder: string, logger: Logger): void {
   const { closed, open } = closeFolder(folder, PUBLIC)
   if (closed > 0)

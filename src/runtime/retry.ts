@@ -1,16 +1,16 @@
-/** How what has failed is tried again. */
+/** Repeats work that has failed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Waits so many milliseconds, or until the signal; a simulation has its own time. */
 export type Pause = (milliseconds: number, signal?: AbortSignal) => Promise<unknown>
 
-/** Pauses between attempts that fail one after the other: each is twice the one before. */
+/** Pauses between consecutive failures: each is twice as long as the previous one. */
 export interface RetryPauses {
   readonly firstMs: number
   readonly lastMs: number
   /**
-   * Each pause lasts between half and one and a half times its length: of many clients that a server has lost, not all come
-   * back at the same moment.
+   * Each pause lasts between half and one and a half times its length, so that not all clients of a server that was
+   * lost come back at the same moment.
    */
   readonly isSpread?: boolean
 }
@@ -31,7 +31,7 @@ export class Backoff {
     return this.#pauses.isSpread ? ms * (0.5 + Math.random()) : ms
   }
 
-  /** Something has worked: the pauses begin anew. */
+  /** An attempt has succeeded: the pauses begin again with the first. */
   reset(): void {
     this.#ms = this.#pauses.firstMs
   }
@@ -44,17 +44,17 @@ export class Backoff {
 
 export interface RetryOptions {
   readonly pauses: RetryPauses
-  /** After so many the last failure is thrown; without a number there is always another one. */
+  /** After so many attempts, the last failure is thrown; without a number, attempts never end. */
   readonly attempts?: number
-  /** Told of each attempt that failed and is repeated; what it throws ends the attempts. */
+  /** Called for each failed attempt that is repeated; an error that it throws ends the attempts. */
   readonly failed?: (error: Error) => void
   readonly signal?: AbortSignal | undefined
   readonly pause?: Pause
 }
 
 /**
- * Does it until it works.
- * @throws the last failure, what `failed` throws, and the reason of the signal
+ * Repeats work until it succeeds.
+ * @throws the last failure, the error of `failed`, and the reason of the signal
  */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { attempts = Infinity, failed, signal, pause = waitFor } = options
@@ -73,16 +73,16 @@ export async function retry<T>(work: () => Promise<T>, options: RetryOptions): P
 
 export interface RestartOptions {
   readonly pauses: RetryPauses
-  /** The work is done once more after each end until then. */
+  /** Until this signal, the work is started again after each end. */
   readonly signal: AbortSignal
-  /** Told why it ended, where it was by a failure. */
+  /** Called with the reason when the work ended with a failure. */
   readonly failed: (error: Error) => void
   readonly pause?: Pause
 }
 
 /**
- * Does what should never end, such as following a stream, again after each end. Never rejects.
- * @param work calls `worked` whenever the pauses are to begin anew
+ * Restarts work that should never end, such as following a stream, after each end. Never rejects.
+ * @param work calls `worked` whenever the pauses should begin again with the first
  */
 export async function keepRunning(
   work: (worked: () => void) => Promise<void>,

@@ -1,8 +1,8 @@
 /**
- * Bytes by row number, one behind the other in chunks: what is kept packed by the million costs its bytes, and is nothing
- * that the garbage collector would walk over.
+ * Bytes by row number, one after the other in chunks: millions of packed values only cost their bytes, and nothing
+ * for the garbage collector.
  *
- * Owns: places, the room of what is gone. Does not own: what the bytes mean, which rows there are.
+ * Owns: places, the room of removed entries. Does not own: the meaning of the bytes, which rows exist.
  *
  * Invariants
  * - ROWS-1: An entry of a chunk is in use exactly as long as its row holds the entry's place.
@@ -11,13 +11,13 @@
  */
 
 const CHUNK_BYTES = 64 * 1024
-/** Places are counted in so many bytes, so that 32 bits name 32 GiB. */
+/** Places are counted in units of so many bytes, so that 32 bits address 32 GiB. */
 const UNIT = 8
 const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT
 /** Before the bytes of each entry: its row and its length, u32 each. */
 const HEADER_BYTES = 8
 const FIRST_ROWS = 64
-/** Place 0 is none: the first chunk begins with a unit that is not used. */
+/** Place 0 means none: the first chunk begins with an unused unit. */
 const NONE = 0
 
 interface Chunk {
@@ -30,7 +30,7 @@ interface Chunk {
 
 export class RowBytes {
   #places = new Uint32Array(FIRST_ROWS)
-  /** By number; of those that are gone the number is used again. */
+  /** By number; numbers of removed chunks are used again. */
   readonly #chunks: (Chunk | undefined)[] = []
   readonly #freeNumbers: number[] = []
   /** The chunk that is being filled; −1: none. */
@@ -40,12 +40,12 @@ export class RowBytes {
     return row < this.#places.length && this.#places[row] !== NONE
   }
 
-  /** The buffer that the bytes of a row lie in, good until the next change. The row has bytes. */
+  /** The buffer with the bytes of a row, valid until the next change. The row must have bytes. */
   buffer(row: number): Buffer {
     return this.#chunks[Math.floor(this.#places[row]! / UNITS_PER_CHUNK)]!.bytes
   }
 
-  /** Where in {@link buffer} they begin. */
+  /** Where they begin in {@link buffer}. */
   start(row: number): number {
     return (this.#places[row]! % UNITS_PER_CHUNK) * UNIT + HEADER_BYTES
   }
@@ -86,12 +86,12 @@ export class RowBytes {
     this.#places[row] = number * UNITS_PER_CHUNK + end / UNIT
   }
 
-  /** The last chunk, or a new one where that has no room for so many bytes. */
+  /** The last chunk, or a new one if that has no room for so many bytes. */
   #chunkWith(size: number): number {
     while (this.#last < 0 || this.#chunks[this.#last]!.end + size > CHUNK_BYTES) {
       const full = this.#last
       this.#last = this.#newChunk(CHUNK_BYTES)
-      // What was freed of it while it was being filled.
+      // For the entries that were freed while it was being filled.
       if (full >= 0) this.#tidy(full)
     }
     return this.#last
@@ -124,7 +124,7 @@ export class RowBytes {
   }
 }
 
-/** Of an entry in its chunk, header and all: a multiple of {@link UNIT}. */
+/** Of an entry in its chunk, including the header: a multiple of {@link UNIT}. */
 function entryBytes(length: number): number {
   return (length + HEADER_BYTES + UNIT - 1) & ~(UNIT - 1)
 }

@@ -1,8 +1,8 @@
 /**
  * Rows by hash: open addressing with linear probing, in one array of numbers.
  *
- * The naive way is a `Map` from names to rows: a string and an entry per record, a hundred bytes that the garbage collector
- * walks over. Here the names stay where they are, in the records; who asks compares them with the rows that are found.
+ * The obvious way is a `Map` from names to rows: a string and an entry per record, a hundred bytes for the garbage
+ * collector. Here the names stay in the records, and the caller compares them with those of the rows that are found.
  *
  * Owns: places, growth. Does not own: hashes, what a row stands for.
  */
@@ -15,12 +15,12 @@ export class RowIndex {
   private mask = FIRST_SLOTS - 1
   private count = 0
 
-  /** The first slot with this hash; −1 when there is none. Good until something is added or removed. */
+  /** The first slot with this hash; −1 if there is none. Valid until something is added or removed. */
   find(hash: number): number {
     return this.search(hash & this.mask, hash)
   }
 
-  /** The next slot with this hash; −1 when it was the last. */
+  /** The next slot with this hash; −1 if there is none. */
   findAfter(slot: number, hash: number): number {
     return this.search((slot + 1) & this.mask, hash)
   }
@@ -40,11 +40,11 @@ export class RowIndex {
 
   /** Makes room for so many rows. */
   expect(rows: number): void {
-    // At most half full: a search that fails looks at two and a half slots on average.
+    // At most half full: an unsuccessful search reads two and a half slots on average.
     if (2 * rows > this.mask + 1) this.resize(2 ** Math.ceil(Math.log2(2 * rows)))
   }
 
-  /** Closes the gap, so that no search ends at it that must go on. */
+  /** Closes the gap, so that no search ends there too early. */
   remove(slot: number): void {
     const { pairs, mask } = this
     this.count--

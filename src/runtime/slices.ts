@@ -1,38 +1,32 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Milliseconds of one slice: what a request may take before others have their turn. */
+/** Milliseconds of one slice: the time that a request may take before others get a turn. */
 const SLICE_MS = 2
 
 /**
- * Cuts the long work of one request into slices (G7): it works for a slice, then everything else that
- * waits has its turn.
+ * Cuts the long work of one request into slices (G7): it works for a slice, then everything else that waits gets a
+ * turn.
  *
- * ```ts
- * const slice = new Slice()
- * for (const one of many) {
- *   if (slice.isOver) await slice.next()
- *   …
- * }
- * ```
- * What is read between two slices may have changed by then.
+ * ```ts const slice = new Slice() for (const one of many) { if (slice.isOver) await slice.next() … }
+ * ``` Data may change between two slices.
  */
 export class Slice {
   #began = performance.now()
   #leftMs = SLICE_MS
 
-  /** Whether the work has had its time. */
+  /** Whether the slice is over. */
   get isOver(): boolean {
     return performance.now() - this.#began >= this.#leftMs
   }
 
-  /** Resolves when all others have had their turn; the next slice begins then. */
+  /** Resolves when all others have had a turn; the next slice begins then. */
   async next(): Promise<void> {
     await nextTurn()
     this.#leftMs = SLICE_MS
     this.resume()
   }
 
-  /** What follows is not of this work: until {@link resume} it does not count. */
+  /** The following time does not count until {@link resume}. */
   pause(): void {
     this.#leftMs -= performance.now() - this.#began
   }
@@ -42,7 +36,7 @@ export class Slice {
   }
 }
 
-/** Does one step after the other; what the last one returns. Between two slices of them others may change what they look at. */
+/** Does the steps one after the other; returns the result. Others may change the data between two slices. */
 export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
   const slice = new Slice()
   for (;;) {
@@ -52,7 +46,7 @@ export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
   }
 }
 
-/** What is made of each, in their order, without those of which nothing is. */
+/** The results for all items, in order, without undefined ones. */
 export async function mapInSlices<T, R>(items: Iterable<T>, make: (item: T) => R | undefined): Promise<R[]> {
   const slice = new Slice()
   const made: R[] = []

@@ -1,20 +1,20 @@
 import Database from 'better-sqlite3'
 
-/** What tells the files of one kind from all others, and how their tables come to be. */
+/** How the files of one kind are recognized, and how their tables are created. */
 export interface SqliteFormat {
-  /** Stands in the header of each file: four letters. */
+  /** In the header of each file: four letters. */
   readonly applicationId: number
-  /** Statements that make the tables of a new file, as they are in the newest version. */
+  /** Statements that create the tables of a new file, in the newest version. */
   readonly schema: string
   /** Statements that bring an older file from version 1 to 2, from 2 to 3, and so on to the newest version. */
   readonly upgrades: readonly string[]
   /** Size of a page in a new file; 4096 where absent. */
   readonly pageBytes?: number
-  /** Pragmas of each connection, set before the tables are made or upgraded. */
+  /** Pragmas of each connection, set before the tables are created or upgraded. */
   readonly settings: readonly string[]
 }
 
-/** The file holds something else. */
+/** The file contains something else. */
 export class SqliteFileForeign extends Error {
   override readonly name = 'SqliteFileForeign'
 }
@@ -43,7 +43,7 @@ export class SqliteFileTooNew extends Error {
 export function openSqlite(file: string, format: SqliteFormat, lockWaitMs?: number): Database.Database {
   const database = new Database(file, lockWaitMs === undefined ? {} : { timeout: lockWaitMs })
   try {
-    // Before the first access: so the lock is taken once, for good, and needs no shared-memory file.
+    // Before the first access, so that the lock is taken once and for all, and needs no shared-memory file.
     if (lockWaitMs !== undefined) database.pragma('locking_mode = EXCLUSIVE')
     const version = database.pragma('user_version', { simple: true }) as number
     const owner = database.pragma('application_id', { simple: true })
@@ -56,7 +56,7 @@ export function openSqlite(file: string, format: SqliteFormat, lockWaitMs?: numb
     database.pragma('journal_mode = WAL')
     for (const setting of format.settings) database.pragma(setting)
     if (version < newest) upgrade(database, format, version)
-    // Reading has taken a shared lock only.
+    // Reading has only taken a shared lock.
     else if (lockWaitMs !== undefined) database.exec('BEGIN EXCLUSIVE; COMMIT')
     return database
   } catch (error) {
@@ -65,7 +65,7 @@ export function openSqlite(file: string, format: SqliteFormat, lockWaitMs?: numb
   }
 }
 
-/** What is not committed is undone when the connection closes. */
+/** Whatever is not committed is undone when the connection closes. */
 function upgrade(database: Database.Database, format: SqliteFormat, from: number): void {
   const { applicationId, schema, upgrades } = format
   database.exec('BEGIN EXCLUSIVE')
@@ -75,7 +75,10 @@ function upgrade(database: Database.Database, format: SqliteFormat, from: number
   database.exec('COMMIT')
 }
 
-/** Makes a change that is on the disk when this returns, with a connection that flushes its commits at checkpoints only. */
+/**
+ * Makes a change that is on the disk when this returns, on a connection that otherwise flushes commits only at
+ * checkpoints.
+ */
 export function withFlush<T>(database: Database.Database, change: () => T): T {
   database.pragma('synchronous = FULL')
   try {

@@ -1,6 +1,6 @@
 /**
- * Texts that are made of objects which never change, and are asked for again and again. What was not asked for during a whole
- * generation is forgotten, so memory is bounded: two generations of so many characters.
+ * Texts of objects that never change and are requested again and again. Texts that were not requested during a whole
+ * generation are forgotten, so memory is bounded: two generations of so many characters.
  */
 export class TextCache<K extends object> {
   readonly #mostCharacters: number
@@ -17,7 +17,7 @@ export class TextCache<K extends object> {
     return this.#young.has(key) || this.#old.has(key)
   }
 
-  /** The text of this very object. */
+  /** The text of exactly this object. */
   get(key: K, make: (key: K) => string): string {
     const known = this.#young.get(key)
     if (known !== undefined) return known

@@ -1,13 +1,13 @@
 import type { Clock } from './clock.ts'
 
-/** The same is said again after so long. */
+/** The same failure is logged again after this time. */
 const AGAIN_MS = 10_000
-/** Different ones that are remembered. */
+/** How many different ones are remembered. */
 const MOST = 100
 
 /**
- * Tells the log of failures that are overcome by trying again, each of them now and then: when servers are gone, many parts fail
- * many times a second, all for one reason.
+ * Logs failures that are solved by trying again, each of them only now and then: when servers are down, many parts
+ * fail many times a second for the same reason.
  */
 export class Troubles {
   readonly #log: (error: Error) => void
@@ -29,7 +29,7 @@ export class Troubles {
   }
 }
 
-/** Tells the log why something does not work once, not at each attempt, until there is another reason. */
+/** Logs why something does not work once, not at each attempt, until there is another reason. */
 export class TroubleOnce {
   readonly #log: (error: Error) => void
   #reason: string | undefined

@@ -9,12 +9,12 @@
  */
 import type { MessagePort, Worker } from 'node:worker_threads'
 
-/** The call failed; the thread goes on with the others. */
+/** The call failed; the thread continues with the others. */
 export class CallRefused extends Error {
   override readonly name = 'CallRefused'
 }
 
-/** An error of the thread. Its class does not cross threads, so its name tells what it was. */
+/** An error of the thread. Its class does not cross threads, so its name identifies it. */
 export interface ThreadFailure {
   readonly name: string
   readonly message: string
@@ -22,7 +22,7 @@ export interface ThreadFailure {
   readonly cause: unknown
 }
 
-/** Why a thread has ended: it said so, it threw what nobody caught, or it was just gone. */
+/** Why a thread has ended: it reported it, it threw an uncaught error, or it just exited. */
 export type ThreadEnd =
   | { readonly is: 'failed'; readonly failure: ThreadFailure }
   | { readonly is: 'thrown'; readonly cause: unknown }
@@ -31,7 +31,7 @@ export type ThreadEnd =
 type Arguments<F> = F extends (...args: infer A) => unknown ? A : never
 type Answer<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never
 
-/** What the thread does: synchronously, or with an answer that later calls may overtake. */
+/** The thread's methods: synchronous, or with an answer that later calls may overtake. */
 type Served<M> = { [K in keyof M]: (...args: Arguments<M[K]>) => Answer<M[K]> | Promise<Answer<M[K]>> }
 
 type Call =
@@ -43,7 +43,7 @@ type Reply =
   | { readonly is: 'answer'; readonly call: number; readonly value: unknown }
   | { readonly is: 'refused'; readonly call: number; readonly message: string }
   | { readonly is: 'notice'; readonly notice: unknown }
-  /** The last word. */
+  /** The last message. */
   | { readonly is: 'failed'; readonly failure: ThreadFailure }
 
 interface Pending {
@@ -52,13 +52,13 @@ interface Pending {
 }
 
 /**
- * The end that calls.
+ * The calling end.
  * @template M the methods of the thread
- * @template O what it says once it is open
- * @template N what it says unasked
+ * @template O what it reports once it is open
+ * @template N what it reports unasked
  */
 export class WorkerCalls<M, O = undefined, N = never> {
-  /** Rejects where the thread ends before. */
+  /** Rejects if the thread ends before. */
   readonly opened: Promise<O>
   readonly #worker: Worker
   readonly #calls = new Map<number, Pending>()
@@ -67,9 +67,9 @@ export class WorkerCalls<M, O = undefined, N = never> {
   readonly #options: WorkerCallsOptions<N>
   #isOpen = false
   #lastCall = 0
-  /** What calls are rejected with. */
+  /** The error for further calls. */
   #ended: Error | undefined
-  /** Why the thread has ended, where that is not because it was closed. */
+  /** Why the thread has ended, if it was not closed. */
   #failure: Error | undefined
 
   constructor(worker: Worker, options: WorkerCallsOptions<N>) {
@@ -91,7 +91,7 @@ export class WorkerCalls<M, O = undefined, N = never> {
     return this.#ended !== undefined
   }
 
-  /** @throws {CallRefused} and, after the end of the thread, why it has ended */
+  /** @throws {CallRefused} and, after the end of the thread, the reason for it */
   call<K extends keyof M>(method: K, ...args: Arguments<M[K]>): Promise<Answer<M[K]>> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     const call = ++this.#lastCall
@@ -100,9 +100,9 @@ export class WorkerCalls<M, O = undefined, N = never> {
   }
 
   /**
-   * Lets the thread finish the calls that it has, and end. Resolves when it has ended.
-   * @param error that later calls are rejected with
-   * @throws why the thread has failed, if it has
+   * Lets the thread finish its calls, and end. Resolves when it has ended.
+   * @param error for later calls
+   * @throws the thread's failure, if it has failed
    */
   async close(error: Error): Promise<void> {
     if (this.#ended === undefined) {
@@ -141,7 +141,7 @@ export class WorkerCalls<M, O = undefined, N = never> {
 
   #end(end: ThreadEnd): void {
     const isClosed = this.#ended !== undefined
-    // Of what a failure leads to, such as the exit, the failure is the cause.
+    // A failure is the cause of what follows from it, such as the exit.
     if (!isClosed || end.is !== 'exited') this.#failure ??= this.#options.errorOf(end)
     const error = (this.#ended ??= this.#failure!)
     for (const { reject } of this.#calls.values()) reject(error)
@@ -152,33 +152,33 @@ export class WorkerCalls<M, O = undefined, N = never> {
 }
 
 export interface WorkerCallsOptions<N> {
-  /** What calls are rejected with after the end. */
+  /** The error for calls after the end. */
   readonly errorOf: (end: ThreadEnd) => Error
-  /** Told once, when the thread ends after it has opened and before it is closed. */
+  /** Called once, if the thread ends after it has opened and before it is closed. */
   readonly failed: (error: Error) => void
   readonly noticed?: (notice: N) => void
 }
 
-/** What a thread has of the other end. */
+/** The thread's interface to the other end. */
 export interface Caller<N> {
   notice(notice: N): void
-  /** Does what nobody has called, such as the work of a timer; where it throws, the thread ends as after a call. */
+  /** Does work outside of calls, such as that of a timer; if it throws, the thread ends as after a call. */
   guard(work: () => void): void
 }
 
 export interface ServedThread<M, O> {
   readonly methods: Served<M>
-  /** What the other end learns first. */
+  /** The first message to the other end. */
   readonly opened: O
   /**
-   * Where present, calls that arrive together are answered together, after this: a transaction is committed once for all
+   * If present, calls that arrive together are answered together, after this: a transaction is committed once for all
    * of them.
    */
   readonly beforeAnswers?: () => void
   close(): void
 }
 
-/** The end that is called: serves the methods until it is closed or fails. */
+/** The called end: serves the methods until it is closed or fails. */
 export function serveCalls<M, O = undefined, N = never>(
   port: MessagePort,
   open: (caller: Caller<N>) => ServedThread<M, O>,

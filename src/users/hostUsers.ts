@@ -8,7 +8,7 @@ export class HostUsers implements Users {
   readonly #hosts: () => readonly ActorHost[]
   readonly #parts: AnswerParts
 
-  /** @param hosts those of now, one at least */
+  /** @param hosts the present ones, at least one */
   constructor(hosts: () => readonly ActorHost[], parts: AnswerParts) {
     this.#hosts = hosts
     this.#parts = parts
@@ -20,7 +20,7 @@ export class HostUsers implements Users {
   }
 }
 
-/** Some steps between two batches, then others have their turn. */
+/** Some steps between two batches, then others get a turn. */
 async function answerInTurns(host: ActorHost, steps: Generator<void, UserAnswer>): Promise<UserAnswer> {
   const slice = new Slice()
   for (;;) {

@@ -16,7 +16,7 @@ export class TopK<T> {
 
   offer(key: number, item: T): void {
     if (!this.wants(key)) return
-    // Binary search for the place behind equal keys; pages are at most a thousand items.
+    // Binary search for the position after equal keys; pages have at most a thousand items.
     let low = 0
     let high = this.keys.length
     while (low < high) {

@@ -3,13 +3,13 @@ import type { Position, TravelMode } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError } from '../runtime/errors.ts'
 
-/** How long ways take. */
+/** Durations of travel. */
 export interface TravelTimes {
   /**
-   * @param param of the request, that the place came with
+   * @param param the request parameter with the destination
    * @param origins at most 625, the nearest first
-   * @returns minutes from each origin to the place, Infinity where there is no way or none that can be measured
-   * @throws {ApiError} 404 naming the parameter where no road network has the place; 503
+   * @returns minutes from each origin to the destination, Infinity if there is no way or it cannot be measured
+   * @throws {ApiError} 404 naming the parameter if no road network contains the destination; 503
    */
   minutesTo(
     param: string,
@@ -19,7 +19,7 @@ export interface TravelTimes {
   ): Promise<readonly number[]>
 }
 
-/** Kilometres an hour that nobody is faster than, all the way; what road networks know, and some more. */
+/** Kilometres an hour that nobody exceeds for the whole way: the highest speed of road networks, and a margin. */
 const FASTEST: Readonly<Record<TravelMode, number>> = {
   car: 150,
   motorbike: 150,
@@ -27,10 +27,10 @@ const FASTEST: Readonly<Record<TravelMode, number>> = {
   bike: 60,
   foot: 20,
 }
-/** Nearest users, as the crow flies, that are looked at first; then four times as many, and so on. */
+/** The number of nearest users, as the crow flies, that are examined first; then four times as many, and so on. */
 const FIRST_LOOK = 100
 const MOST_LOOKED_AT = 2500
-/** Ways that are measured in one go. */
+/** Ways that are measured at once. */
 const MOST_AT_ONCE = 625
 
 export interface TravelQuestion extends Omit<UsersNear, 'radiusMeters'> {
@@ -40,9 +40,9 @@ export interface TravelQuestion extends Omit<UsersNear, 'radiusMeters'> {
 }
 
 /**
- * Users who reach a place within so many minutes, the quickest first. The nearest as the crow flies are measured first, until none of
- * those who are farther could be quicker.
- * @throws {ApiError} 404 naming `near`, 503, and 400 naming `radius` where too many would have to be measured
+ * Users who reach a location within so many minutes, the quickest first. The nearest as the crow flies are measured
+ * first, until no user farther away could be quicker.
+ * @throws {ApiError} 404 naming `near`, 503, and 400 naming `radius` if too many would have to be measured
  */
 export async function usersWithin(
   users: Users,
@@ -52,7 +52,7 @@ export async function usersWithin(
   const { scope, minutes, mode, limit, ...near } = question
   const place: Position = [near.longitude, near.latitude]
   const metersPerMinute = (FASTEST[mode] * 1000) / 60
-  // Also of a place where nobody is it is said that it is on no road.
+  // So that a location without a road is reported even if nobody is near it.
   await times.minutesTo('near', place, [], mode)
   const minutesOf = new Map<string, number>()
   for (let look = FIRST_LOOK; ; look = Math.min(4 * look, MOST_LOOKED_AT)) {

@@ -36,14 +36,14 @@ import {
 const USERS_A_STEP = 16
 const CHARACTERS_A_STEP = 256 * 1024
 
-/** What answers are made with. */
+/** The dependencies of answers. */
 export interface AnswerParts {
   readonly salt: StoreSalt
   readonly registry: { scope(scope: ScopeId): ScopeView }
   readonly clock: Clock
 }
 
-/** Each step is to be taken between batches (`ActorHost.read`); between two of them there may be some. */
+/** Each step must be taken between batches (`ActorHost.read`); there may be some between two steps. */
 export function* answerSteps(
   devices: Devices,
   question: UserQuestion,
@@ -95,7 +95,7 @@ export function* answerSteps(
   }
 }
 
-/** One answer out of those of hosts that have different partitions. */
+/** Merges the answers of hosts with different partitions. */
 export function mergeAnswers(question: UserQuestion, answers: readonly UserAnswer[]): UserAnswer {
   if (answers.length === 1) return answers[0]!
   const all = answers.flatMap(({ users }) => users)
@@ -132,8 +132,8 @@ function lone(found: UserRow | undefined): UserPage {
 }
 
 /**
- * The users of a page, the first of them where all would be more than an answer should be. They are written as they are by
- * then; whose row is of somebody else by then, or of nobody, is left out.
+ * The users of a page, or the first of them if all would be too much for an answer. They are written in their present
+ * state; a user whose row has since been freed or reused is left out.
  */
 function* written(
   { users, hasMore }: UserPage,
@@ -162,7 +162,7 @@ function* written(
   return { users: found, hasMore }
 }
 
-/** As many as one answer has; those of one host end there already. */
+/** As many as fit into one answer; those of one host end there already. */
 function fitting(users: readonly FoundUser[]): FoundUser[] {
   let characters = 0
   const end = users.findIndex(({ user }) => {

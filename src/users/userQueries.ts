@@ -12,26 +12,26 @@ import { TopK } from './topK.ts'
 /**
  * Questions about users, answered by scanning the columns of the partitions' tables.
  *
- * The naive way keeps an index of moving positions and of times, which every update must change: tens of thousands of
- * changes a second for a few questions a minute. A scan of the columns looks at a million devices in milliseconds and
- * costs an update nothing.
+ * The obvious way keeps an index of moving positions and of times, which every update must change: tens of thousands
+ * of changes a second for a few questions a minute. A scan of the columns examines a million devices in milliseconds
+ * and costs an update nothing.
  *
- * To be called between batches (`ActorHost.read`), so that they see committed state. Scans go in steps, between which there
- * may be batches: a record that moves meanwhile is found where it was or where it is.
+ * To be called between batches (`ActorHost.read`), so that they see committed state. Scans go in steps, between which
+ * there may be batches: a record that moves meanwhile is found where it was or where it is.
  */
 
-/** Partitions of one host, ascending by number: all there are, or some. */
+/** Partitions of one host, ascending by number: all of them, or some. */
 export interface Devices {
   readonly partitions: readonly Partition[]
-  /** Where the device is, if it is in any of these. */
+  /** The partition of the device, if it is one of these. */
   partitionOf(deviceId: string): Partition
 }
 
-/** One record, where it lies. */
+/** The position of one record. */
 export interface UserRow {
   readonly partition: Partition
   readonly row: number
-  /** Epoch milliseconds: tells by itself, later on, whether the row still is of this record. */
+  /** Epoch milliseconds: tells later whether the row still has this record. */
   readonly createdAt: number
 }
 
@@ -39,12 +39,12 @@ function userRow(partition: Partition, row: number): UserRow {
   return { partition, row, createdAt: partition.table.createdAt(row) }
 }
 
-/** Whether the row is of the record that it was of. */
+/** Whether the row still has the same record. */
 export function isThere({ partition, row, createdAt }: UserRow): boolean {
   return partition.table.exists(row) && partition.table.createdAt(row) === createdAt
 }
 
-/** Rows that a scan looks at in one step: a fraction of a millisecond. */
+/** Rows that a scan examines in one step: a fraction of a millisecond. */
 const ROWS_A_STEP = 512
 
 /** Where a scan pauses. */
@@ -98,7 +98,7 @@ function later(one: UserRow | undefined, other: UserRow): UserRow {
   return one === undefined || isBefore(latestFirst(other), latestFirst(one)) ? other : one
 }
 
-/** Order of those of which one is meant: the latest updated; of one time the latest received, then the newest. */
+/** The order for choosing one record: the last one updated; of the same time the last received, then the newest. */
 export function latestFirst({ partition, row }: UserRow): readonly number[] {
   const { table } = partition
   return [-table.updatedAt(row), -table.receivedAt(row), -table.createdAt(row), partition.number, row]
@@ -109,12 +109,12 @@ export function newestFirst({ partition, row }: UserRow): readonly number[] {
   return [-partition.table.createdAt(row), partition.number, row]
 }
 
-/** Order of those who are somewhere: newest first by their last update. */
+/** The order for users in an area: newest first by their last update. */
 export function lastMovedFirst({ partition, row }: UserRow): readonly number[] {
   return [-partition.table.updatedAt(row), partition.number, row]
 }
 
-/** Order of those who are near: nearest first. */
+/** The order for users near a point: nearest first. */
 export function nearestFirst(
   { latitude, longitude }: UsersNear,
   { partition, row }: UserRow,
@@ -182,10 +182,10 @@ function rowsNamed(
   return rows.sort((a, b) => a - b)
 }
 
-/** Metres of one degree of latitude, at the least: a box of this measure holds the circle. */
+/** The smallest length of one degree of latitude in metres: a box with this measure contains the circle. */
 const SHORTEST_DEGREE_METERS = 110_500
 
-/** Records whose last location lies within the radius, by {@link nearestFirst}. */
+/** Records whose last location is within the radius, by {@link nearestFirst}. */
 export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Generator<void, UserPage> {
   const { latitude, longitude, radiusMeters, metadata, limit } = near
   const page = new TopK<UserRow>(limit + 1)
@@ -193,7 +193,7 @@ export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): G
   const latitudeReach = radiusMeters / SHORTEST_DEGREE_METERS
   const low = latitude - latitudeReach
   const high = latitude + latitudeReach
-  // The parallel of the box that is nearest to a pole has the shortest degrees of longitude.
+  // The box's parallel that is nearest to a pole has the shortest degrees of longitude.
   const poleward = Math.min(90, Math.max(Math.abs(low), Math.abs(high)))
   const cosine = Math.cos((poleward * Math.PI) / 180)
   const longitudeReach = cosine < 0.001 ? 360 : latitudeReach / cosine

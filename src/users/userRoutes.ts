@@ -15,7 +15,7 @@ import { badParam, notFound } from '../runtime/errors.ts'
 import { ExplanationSchema } from './explanationSchema.ts'
 import { usersWithin, type TravelTimes } from './travelSearch.ts'
 
-/** What the user endpoints ask. */
+/** The dependencies of the users' routes. */
 export interface UserRouteParts {
   readonly users: Users
   readonly intake: Pick<Intake, 'execute'>
@@ -28,7 +28,7 @@ export interface UserRouteParts {
   }
 }
 
-/** Records of one scope, as they are now. */
+/** Records of one scope in their present state. */
 type ByIdAndPair<T> = {
   [K in 'get' | 'byPair']: (...name: Parameters<RecordStore<never>[K]>) => T | undefined
 }
@@ -41,7 +41,7 @@ const ManyUsers = Type.Object({ users: Type.Array(UserSchema) })
 const Nothing = Type.Object({})
 const CUT = `A page has fewer records than \`limit\`, with \`hasMore\` true, if its users reach ${PAGE_CHARACTERS} characters.`
 
-/** Reading and removing users, who is near, who is inside, and why. */
+/** The routes of users: reading and removing them, who is near, who is inside, and why. */
 export function userRoutes(parts: UserRouteParts): Route[] {
   return [...recordRoutes(parts), ...searchRoutes(parts), ...insideRoutes(parts)]
 }
@@ -172,7 +172,7 @@ function searchRoutes({ users, times }: UserRouteParts): Route[] {
         const scope = scopeOf(call)
         const place = { latitude, longitude, metadata, limit }
         const [least, unit] = mode === undefined ? [100, 'metres'] : [1, 'minutes']
-        // Not bounds of the schema: they differ by mode, and a refusal says which of them are meant.
+        // Not in the schema, because the limits differ by mode, and the refusal names the one that applies.
         if (radius < least || radius > MAX_RADIUS)
           throw badParam('radius', `Invalid radius. Valid range: [${least}, ${MAX_RADIUS}], in ${unit}.`)
         if (mode !== undefined) {
@@ -186,12 +186,13 @@ function searchRoutes({ users, times }: UserRouteParts): Route[] {
   ]
 }
 
-/** Of `GET /v1/geofences/store/users` it says no: there `users` is an externalId. */
+/** False for `GET /v1/geofences/store/users`, where `users` is an externalId. */
 const isById = ([id = '']: readonly string[]): boolean => isRecordId(id)
 
 function insideRoutes(parts: UserRouteParts): Route[] {
   const query = Type.Object({ limit: Type.Optional(limitOf(100, 1000)) })
-  // What is disabled, or has no area yet, has nobody inside: the stays are hidden until that has changed, or the next updates end them.
+  // A geofence that is disabled, or has no area yet, has nobody inside: its stays are hidden until that changes, or
+  // the next updates end them.
   const nobody: UserAnswer = { users: [], hasMore: false }
   const answer = async (isOn: boolean, question: UserQuestion): Promise<Answer> =>
     pageOf(isOn ? await parts.users.ask(question) : nobody)

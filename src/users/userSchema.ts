@@ -7,7 +7,7 @@ import {
   PointSchema,
 } from '../events/eventSchema.ts'
 
-/** What is answered about a user, for the OpenAPI document; answers are not checked at run time. */
+/** The schemas of users, for the OpenAPI document; responses are not checked at run time. */
 export const UserSchema = Type.Object(
   {
     _id: Type.String(),

@@ -7,21 +7,21 @@ import type { Geofence, Position, Shape } from '../../model/geofence.ts'
 import { BeaconRecord, beaconRecord } from '../beacons/beaconRecord.ts'
 import { GeofenceRecord, geofenceRecord, hasArea, Polygon } from '../geofences/geofenceRecord.ts'
 
-/** Ten decimals of a degree, a hundredth of a millimetre: takes off the digits that unwrapping adds. */
+/** Ten decimals of a degree, a hundredth of a millimetre: removes the digits that unwrapping adds. */
 const DIGITS = 1e10
 
-/** A GeoJSON Feature (RFC 7946) with the record, but for its geometry, as properties. */
+/** A GeoJSON Feature (RFC 7946) with the record, except for its geometry, as properties. */
 interface Feature {
   readonly type: 'Feature'
   readonly id: string
-  /** null: it has no place yet. */
+  /** null: it has no location yet. */
   readonly geometry: { readonly type: string; readonly coordinates: unknown } | null
   readonly properties: Readonly<Record<string, unknown>>
 }
 
 /**
- * A circle is a polygon of 33 positions; `geometryCenter` and `geometryRadius` among the properties say it exactly. An
- * isochrone without an area yet has no geometry.
+ * A circle is a polygon of 33 positions; `geometryCenter` and `geometryRadius` in the properties are exact. An
+ * isochrone without an area has no geometry yet.
  */
 export function geofenceFeature(geofence: Geofence): Feature {
   const { _id: _, ...properties } = geofenceRecord(geofence, { geometry: false })
@@ -68,8 +68,9 @@ function collectionOf(title: string, record: TObject, geometry: TSchema): TObjec
 }
 
 /**
- * The ring of a shape as other programs draw it, who know nothing of short ways: longitudes are continuous, beyond 180
- * degrees where it crosses the antimeridian; the inside is to the left; a pole that it encloses is an edge at 90 degrees.
+ * The ring of a shape for other programs, which do not take the short way between positions: longitudes are
+ * continuous, beyond 180 degrees where the ring crosses the antimeridian; the inside is to the left; a pole inside it
+ * becomes an edge at 90 degrees.
  */
 function outline(shape: Shape): Position[] {
   const { longitudes, latitudes, pole } = normalizeRing(shapeRing(shape))

@@ -15,12 +15,12 @@ import type { Beacons } from '../beacons/beaconEntity.ts'
 import type { Geofences } from '../geofences/geofences.ts'
 import { Slice } from '../../runtime/slices.ts'
 
-/** Records of a page, at most. */
+/** The largest number of records in a page. */
 const PAGE_RECORDS = 500
 
 const TAG = 'Import and export'
 
-/** What an export needs to know of its records. */
+/** The description of the records of an export. */
 interface ExportKind<T extends Referenced> {
   readonly name: string
   readonly columns: readonly string[]
@@ -30,18 +30,18 @@ interface ExportKind<T extends Referenced> {
   readonly collection: TObject
   /** In the order of their creation. */
   readonly records: (scope: ScopeId) => Iterable<T>
-  /** As it stands at that time, epoch milliseconds; undefined: it is not there any more. */
+  /** The record's state at that time, epoch milliseconds; undefined if it no longer exists. */
   readonly asOf: (record: T, time: number) => T | undefined
 }
 
-/** Which of the records are exported, and as they stand when: epoch milliseconds. */
+/** Which records are exported, and their state at which time: epoch milliseconds. */
 interface ExportWish {
   readonly scope: ScopeId
   readonly time: number
   readonly tag: string | undefined
 }
 
-/** What the routes of exports ask. */
+/** The dependencies of the exports' routes. */
 interface ExportRouteParts {
   readonly geofences: Geofences
   readonly beacons: Beacons
@@ -111,7 +111,7 @@ function routeOf<T extends Referenced>(kind: ExportKind<T>): Route {
   })
 }
 
-/** What is written of the wanted records, some at a time, so that an export of any size delays nobody else. */
+/** The text of the requested records, some at a time, so that an export of any size delays nobody else. */
 async function* pages<T extends Referenced>(
   { records, asOf: recordAsOf }: ExportKind<T>,
   { scope, time, tag }: ExportWish,

@@ -24,7 +24,7 @@ export const IMPORT_ROWS: RowKind = {
   }),
 }
 
-/** What can be imported. */
+/** The kinds of records that can be imported. */
 export type ImportKindName = 'geofences' | 'beacons'
 
 /** A row that broke a rule. */
@@ -33,21 +33,21 @@ export interface RefusedRow {
   readonly line: number
   /** The row below the header, counted from 1. */
   readonly row: number
-  /** Undefined where it is about the row as a whole. */
+  /** Undefined if it concerns the row as a whole. */
   readonly column?: string | undefined
   readonly message: string
-  /** The column's cell, its first 100 characters; undefined where the file has no such column. */
+  /** The first 100 characters of the column's cell; undefined if the file has no such column. */
   readonly value?: string | undefined
 }
 
 /** Where and why an import ended before the end of its file. */
 export interface Interruption {
-  /** The line up to which the file was read; undefined where it is not known. */
+  /** The line up to which the file was read; undefined if it is not known. */
   readonly line?: number | undefined
   readonly message: string
 }
 
-/** One import: what became of each row of a file. */
+/** One import: the results of the rows of a file. */
 export interface ImportRecord {
   /** 24 hex. */
   readonly id: string
@@ -57,21 +57,21 @@ export interface ImportRecord {
   readonly createdAt: number
   readonly fileName?: string | undefined
   status: 'running' | 'completed' | 'interrupted'
-  /** Epoch milliseconds; undefined while it runs, or where the process ended under it. */
+  /** Epoch milliseconds; undefined while it runs, or if the process ended during it. */
   finishedAt?: number | undefined
   /** Rows read so far: created, updated and refused ones. */
   rows: number
   created: number
   updated: number
   refused: number
-  /** Of the created ones, those whose row has no tag and externalId to find them by again. */
+  /** Of the created ones, those without a tag and externalId by which they could be found again. */
   createdWithoutPair: number
-  /** Refused rows beyond those of which the errors are kept. */
+  /** Refused rows beyond those whose errors are stored. */
   moreErrors: number
   interruption?: Interruption | undefined
 }
 
-/** Of how many refused rows an import tells the reasons. */
+/** The number of refused rows whose reasons an import reports. */
 export const MAX_ERRORS = 1000
 /** How many imports are remembered for each kind and scope. */
 const MAX_IMPORTS = 1000
@@ -85,14 +85,14 @@ interface Row {
 }
 
 /**
- * The history of imports, in the registry's file: the counts of a batch are written together with its records,
- * so that they agree however the process ends. One that was running then is told as interrupted.
+ * The history of imports, in the registry's file: the counts of a batch are written together with its records, so
+ * that they agree however the process ends. An import that was running then is shown as interrupted.
  */
 export class ImportHistory {
   readonly #edits: EditLog
   readonly #clock: Clock
   readonly #statements: ReturnType<typeof prepareStatements>
-  /** Those that this process is working on. */
+  /** The imports of this process. */
   readonly #running = new Set<string>()
 
   constructor(image: RegistryReplica, edits: EditLog, clock: Clock) {
@@ -101,7 +101,7 @@ export class ImportHistory {
     this.#statements = prepareStatements(image.database)
   }
 
-  /** Enters a new import, running, and forgets the oldest beyond {@link MAX_IMPORTS}. */
+  /** Adds a new, running import, and forgets the oldest beyond {@link MAX_IMPORTS}. */
   begin(scope: ScopeId, kind: ImportKindName, fileName: string | undefined): ImportRecord {
     const now = this.#clock.now()
     const last = this.#statements.last.pluck().get(scope, kind) as number | null
@@ -128,12 +128,12 @@ export class ImportHistory {
     return record
   }
 
-  /** What writes the counts down, of an import that goes on. */
+  /** The change that stores the counts of a running import. */
   saved(record: ImportRecord): Change {
     return changeOf(record, [])
   }
 
-  /** Ends it, completed or interrupted, with the rows that were refused. */
+  /** Ends it, completed or interrupted, with the refused rows. */
   finish(record: ImportRecord, errors: readonly RefusedRow[], interruption?: Interruption): void {
     record.status = interruption === undefined ? 'completed' : 'interrupted'
     record.finishedAt = this.#clock.now()
@@ -165,7 +165,7 @@ export class ImportHistory {
 
   #fromRow({ record: json, ...columns }: Row): ImportRecord {
     const record: ImportRecord = { ...columns, ...JSON.parse(json) }
-    // Of a process that is not this one it cannot be told from here: it is as that one wrote it.
+    // An import of another process cannot be judged from here: it is shown as that process wrote it.
     const isOver = !this.#edits.isShared && !this.#running.has(record.id)
     if (record.status === 'running' && isOver) {
       record.status = 'interrupted'

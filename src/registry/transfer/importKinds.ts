@@ -11,7 +11,7 @@ import type { Geofences } from '../geofences/geofences.ts'
 import type { ImportKindName } from './importHistory.ts'
 import type { Part, Referenced } from '../records/recordList.ts'
 
-/** What an import needs to know of the records that it makes. */
+/** The description of the records that an import creates. */
 export interface ImportKind<Definition extends Referenced = Referenced> {
   readonly name: ImportKindName
   readonly columns: ColumnRules
@@ -65,7 +65,7 @@ export const BEACON_COLUMNS: ColumnRules<keyof typeof BEACON_FIELDS> = {
     'enabled',
     'metadata',
   ],
-  // A row says whether it is enabled, where a body may leave it out.
+  // A row says whether it is enabled; a body may leave it out.
   required: [...(BeaconBody.required ?? []), 'enabled'],
 }
 
@@ -90,7 +90,7 @@ export function beaconImports(beacons: Beacons): ImportKind {
   })
 }
 
-/** Forgets the type of definition: what `parse` made goes nowhere but into `put`. */
+/** Drops the type of the definition: the result of `parse` only goes into `put`. */
 function kind<D extends Referenced>(definition: ImportKind<D>): ImportKind {
   return definition as unknown as ImportKind
 }

@@ -1,4 +1,4 @@
-/** An import as the server answers it. */
+/** An import as the server returns it. */
 export interface ImportAnswer {
   readonly status: 'completed' | 'interrupted'
   readonly rows: number
@@ -20,10 +20,10 @@ const BAR_CELLS = 24
 const MAX_VALUE_LENGTH = 32
 
 /**
- * One line about an upload under way.
- * @param rows that the server has done; undefined where it has not said so yet: then what was sent stands for them
+ * One line about a running upload.
+ * @param rows that the server has finished; undefined if it has not reported any yet: then the sent part counts
  * @param size of the file, bytes
- * @param seconds since its begin
+ * @param seconds since its beginning
  */
 export function progressText(
   sent: { readonly bytes: number; readonly lines: number },
@@ -33,7 +33,7 @@ export function progressText(
 ): string {
   const shareSent = size === 0 ? 1 : Math.min(1, sent.bytes / size)
   const done = rows ?? sent.lines
-  // As many rows in the rest of the file as in what was read of it.
+  // Assumes as many rows in the rest of the file as in the part that was read.
   const share = rows === undefined ? shareSent : Math.min(1, (rows / Math.max(1, sent.lines)) * shareSent)
   const full = Math.round(share * BAR_CELLS)
   const bar = '█'.repeat(full) + '░'.repeat(BAR_CELLS - full)
@@ -49,7 +49,7 @@ export function progressText(
   return `${bar} ${parts.join('  ')}`
 }
 
-/** What became of a file, with its refused rows as a table. */
+/** The result of a file, with its refused rows as a table. */
 export function reportText(path: string, answer: ImportAnswer, seconds: number): string {
   const { rows, created, updated, refused, interruption, note, errors, moreErrors } = answer
   const lines = [
@@ -82,7 +82,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), widths.map((width) => '─'.repeat(Math.min(width, 80))).join('  '), ...rows.map(line)]
 }
 
-/** One line of harmless characters: what a file holds must not drive the terminal. */
+/** One line without control characters, because the contents of a file must not control the terminal. */
 function visible(text: string): string {
   const oneLine = text.replaceAll(/[\p{C}\p{Z}]+/gu, ' ')
   return oneLine.length > MAX_VALUE_LENGTH ? `${oneLine.slice(0, MAX_VALUE_LENGTH - 1)}…` : oneLine

@@ -68,7 +68,7 @@ const ImportSchema = Type.Object(
 )
 const OneImport = Type.Object({ import: ImportSchema })
 
-/** What the routes of imports ask. */
+/** The dependencies of the imports' routes. */
 interface ImportRouteParts extends ImportRegistry {
   readonly geofences: Geofences
   readonly beacons: Beacons
@@ -156,7 +156,7 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
   ]
 }
 
-/** The record as the API answers it, with its refused rows where they are given. */
+/** The record as the API returns it, with its refused rows if they are given. */
 function importAnswer(record: ImportRecord, errors?: readonly RefusedRow[]) {
   const { id, kind, scope, createdAt, finishedAt, fileName, status, interruption } = record
   const { rows, created, updated, refused, createdWithoutPair, moreErrors } = record

@@ -9,12 +9,15 @@ import { MAX_ERRORS } from './importHistory.ts'
 import type { ImportKind } from './importKinds.ts'
 import type { Referenced } from '../records/recordList.ts'
 
-/** Rows are checked in slices, then they are written: so many rows or slices make a transaction, which waits for a flush of the disk. */
+/**
+ * Rows are checked in slices, and then written: this many rows or slices form a transaction, which waits for a flush
+ * of the disk.
+ */
 const MAX_PENDING = 256
 const MAX_SLICES = 4
 const MAX_VALUE_LENGTH = 100
 
-/** What is imported. */
+/** The file of an import. */
 export interface ImportFile {
   readonly scope: ScopeId
   readonly kind: ImportKind
@@ -22,7 +25,7 @@ export interface ImportFile {
   readonly name?: string | undefined
 }
 
-/** What an import needs of the registry, beside what its kind knows. */
+/** The dependencies of an import, besides those of its kind. */
 export interface ImportRegistry {
   readonly imports: ImportHistory
   /** See {@link EditLog}. */
@@ -31,15 +34,15 @@ export interface ImportRegistry {
 
 /**
  * Imports a CSV file as it arrives. Each row is upserted or refused by itself; rows go to the disk in transactions of
- * what was checked in a few milliseconds, and between two of them every other request has its turn. Memory holds a
- * piece of the file and the rows of one transaction, however long the file is.
+ * those that were checked in a few milliseconds, and other requests get turns in between. Memory only holds a piece
+ * of the file and the rows of one transaction, however long the file is.
  *
  * What ends the file early leaves the rows before it in place, and the history says so: a file that stops being CSV
  * is answered like any other, with the record that tells where; what the chunks throw (the client has gone, the body
  * is too large) and a registry that cannot write are thrown on.
  *
- * @throws ApiError 400 for a header that is refused: nothing was done, and nothing is entered in the history; and for a
- *   file that stops being CSV before a row of it is in, which the history has
+ * @throws ApiError 400 for a header that is refused: nothing was done, and nothing is entered in the history; and for
+ * a file that stops being CSV before a row of it is in, which the history has
  */
 export async function importCsv(
   registry: ImportRegistry,
@@ -83,7 +86,7 @@ export async function importCsv(
   }
 }
 
-/** An import under way, from below the header on. */
+/** A running import, after the header. */
 class ImportRun {
   readonly #registry: ImportRegistry
   readonly #file: ImportFile
@@ -115,7 +118,7 @@ class ImportRun {
     this.#record = record
   }
 
-  /** How many rows are checked and not yet written. */
+  /** How many rows are checked and not written yet. */
   get pending(): number {
     return this.#pending.length
   }
@@ -133,12 +136,12 @@ class ImportRun {
       this.#pending.push(this.#file.kind.parse(this.#columns.fields(row.cells)))
     } catch (error) {
       if (error instanceof ApiError) this.#refuse(row, error.message, error.param)
-      // The file goes on, whatever a row of it does to us.
+      // The import continues, whatever error a row causes.
       else this.#refuse(row, 'The row cannot be read.')
     }
   }
 
-  /** @throws ApiError 503 where it cannot be made durable */
+  /** @throws ApiError 503 if it cannot be made durable */
   async write(): Promise<void> {
     if (this.#pending.length === 0) return
     const { kind, scope } = this.#file
@@ -164,7 +167,7 @@ class ImportRun {
     return { record: this.#record, errors: this.#errors }
   }
 
-  /** The rows that were read before the error are written where that can be. */
+  /** The rows that were read before the error are written if possible. */
   async interrupt(error: unknown) {
     const message = error instanceof Error ? error.message : String(error)
     const line = error instanceof CsvUnreadable ? error.line : this.#last.line
@@ -182,7 +185,7 @@ class ImportRun {
     return registry.edit(() => registry.imports.finish(this.#record, this.#errors, interruption))
   }
 
-  /** The record once these rows are in. */
+  /** The record after these rows. */
   #counting(
     outcomes: readonly { readonly created: boolean }[],
     definitions: readonly Referenced[],
@@ -198,14 +201,14 @@ class ImportRun {
     return record
   }
 
-  /** Returned, not thrown: a file of nothing else would take ten times as long. */
+  /** Returned, not thrown: throwing would take ten times as long in a file full of such cells. */
   #problemOfCells({ cells, damaged }: CsvRow): string | undefined {
     const { count } = this.#columns
     if (cells.length !== count) return `The row has ${cells.length} cells, the header ${count}.`
     return damaged ? 'The row contains bytes that are not valid UTF-8.' : undefined
   }
 
-  /** @param param the field that breaks a rule; undefined where it is the row as a whole */
+  /** @param param the field that breaks a rule; undefined for the row as a whole */
   #refuse({ cells, line }: CsvRow, message: string, param?: string): void {
     this.#record.refused += 1
     if (this.#errors.length === MAX_ERRORS) {
