@@ -5,7 +5,7 @@ import { JSON_CONTENT_TYPE, successText } from '../../http/answerText.ts'
 import type { LonLatPoint } from './polyline.ts'
 import type { RoutingEngine } from './port.ts'
 
-/** What answers of the routing endpoints are made of. */
+/** Parts of the routing endpoints' answers. */
 
 export const TAG = 'Routing'
 
@@ -56,7 +56,7 @@ export const Meta = Type.Object({
   ),
 })
 
-/** What the engine may answer beside 200. */
+/** The engine's possible answers besides 200. */
 export const Failures = {
   404: Type.Object(
     {},
@@ -82,8 +82,8 @@ export function credited({ attribution }: RoutingEngine, body: Record<string, un
 }
 
 /**
- * {@link credited} with a version, which equal answers share: who asks again with the one that it has (If-None-Match, as browsers do
- * by themselves) is told that it still holds.
+ * {@link credited} with a version, which is the same for equal answers: a client that asks again with its version
+ * (If-None-Match, which browsers send by themselves) is told that it is still valid.
  */
 export function versioned(engine: RoutingEngine, body: Record<string, unknown>): Answer {
   const text = successText(200, credited(engine, body))
@@ -94,7 +94,7 @@ export function versioned(engine: RoutingEngine, body: Record<string, unknown>):
   }
 }
 
-/** A value, or null where there is none. */
+/** A value, or null if there is none. */
 export function orNull<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()])
 }

@@ -1,6 +1,4 @@
-/**
- * Asking the engine for ways, and what its refusals are to the client.
- */
+/** Requests routes from the engine, and turns its refusals into the client's terms. */
 import { pointDistance } from '../../geometry/distance.ts'
 import type { PlacedPoint } from '../extract/port.ts'
 import type { TravelMode } from '../../model/geofence.ts'
@@ -18,21 +16,21 @@ import {
 } from './port.ts'
 import { costingOf, SNAP_METERS, withLittle, withoutAny } from './travel.ts'
 
-/** How far off a road is told where the nearest is too far. */
+/** The largest distance of a road that is reported if the nearest one is too far. */
 const SEARCH_METERS = 35_000
 
 export interface Journey {
   readonly engine: RoutingEngine
   readonly mode: TravelMode
-  /** All points that it needs a road near. */
+  /** All points that must have a road near them. */
   readonly points: readonly PlacedPoint[]
-  /** The parameter to blame where there is no way between the points. */
+  /** The parameter for the error if there is no way between the points. */
   readonly blamed: string
 }
 
 /**
- * Asks, in the client's terms.
- * @throws ApiError 404 where there is no road near a point, or no way; 400 where the engine does not go that far; 503
+ * Makes a request, with errors in the client's terms.
+ * @throws ApiError 404 if there is no road near a point, or no way; 400 if the engine does not go that far; 503
  */
 export async function askEngine<T>(journey: Journey, ask: () => Promise<T>): Promise<T> {
   try {
@@ -42,9 +40,7 @@ export async function askEngine<T>(journey: Journey, ask: () => Promise<T>): Pro
   }
 }
 
-/**
- * Asks for a way that keeps off all that is to be avoided, and, where there is none, for one that does as far as it can.
- */
+/** Requests a way that avoids everything in the list, and if there is none, one that avoids as much as possible. */
 export async function askAvoiding<T>(
   avoid: Parameters<typeof withoutAny>[0],
   ask: (options: CostingOptions) => Promise<T>,
@@ -57,7 +53,7 @@ export async function askAvoiding<T>(
   }
 }
 
-/** There are roads, but no way, or no road where one could begin. */
+/** There are roads, but no way, or no road on which one could begin. */
 export function isWayless(error: unknown): boolean {
   return error instanceof NoRoute || error instanceof Unconnected || error instanceof NoRoadNear
 }
@@ -84,9 +80,7 @@ export function noWay(mode: TravelMode): string {
   return `There is no route for mode ${mode}.`
 }
 
-/**
- * What is said of the first point that has no road within {@link SNAP_METERS}; undefined where each has one.
- */
+/** The sentence about the first point without a road within {@link SNAP_METERS}; undefined if each has one. */
 async function offRoad(
   engine: RoutingEngine,
   mode: TravelMode,
@@ -105,14 +99,14 @@ function countBefore(points: readonly PlacedPoint[], index: number, param: strin
   return points.slice(0, index).filter((point) => point.param === param).length
 }
 
-/** @param meters to the nearest road; Infinity where none is found */
+/** @param meters to the nearest road; Infinity if none was found */
 export function offRoadSentence(meters: number, mode: TravelMode): string {
   const limit = `The limit is ${SNAP_METERS} m.`
   if (meters === Infinity) return `No road for mode ${mode} within ${SEARCH_METERS / 1000} km. ${limit}`
   return `The nearest road for mode ${mode} is ${Math.round(meters)} m away. ${limit}`
 }
 
-/** Metres from each point to the nearest road; Infinity where there is none in {@link SEARCH_METERS}. */
+/** Metres from each point to the nearest road; Infinity if there is none within {@link SEARCH_METERS}. */
 export async function roadDistances(
   engine: RoutingEngine,
   mode: TravelMode,

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../runtime/clock.ts'
 
-/** Beside its texts an entry costs about that much. */
+/** Approximate bytes of an entry besides its texts. */
 const ENTRY_BYTES = 200
-/** One answer may take this share of the bound, so that one path does not drive out all routes. */
+/** One answer may take this share of the bound, so that one path does not evict all routes. */
 const MAX_SHARE = 1 / 8
 
 interface Entry {
@@ -13,14 +13,14 @@ interface Entry {
 }
 
 /**
- * Answers of the routing engines by the very text of the question. Those used last are kept, within a bound in bytes; who asks what
- * is being asked shares its answer.
+ * Answers of the routing engines by the very text of the question. Those used last are kept, within a bound in bytes;
+ * who asks what is being asked shares its answer.
  *
- * Keys begin with what says which network was asked, so that another build of a region has other keys and the old ones are
- * driven out by use.
+ * Keys begin with what says which network was asked, so that another build of a region has other keys and the old
+ * ones are driven out by use.
  */
 export class AnswerCache {
-  /** Undefined: it keeps nothing. */
+  /** Undefined if it keeps nothing. */
   readonly #entries: LRUCache<string, Entry> | undefined
   readonly #clock: Clock
   readonly #underWay = new Map<string, Promise<Buffer>>()
@@ -31,7 +31,7 @@ export class AnswerCache {
   constructor(maxBytes: number, clock: Clock) {
     this.#clock = clock
     const maxEntrySize = Math.floor(maxBytes * MAX_SHARE)
-    // The library takes 0 as no bound.
+    // The library takes 0 for no limit.
     if (maxEntrySize === 0) return
     this.#entries = new LRUCache({
       maxSize: maxBytes,
@@ -44,7 +44,7 @@ export class AnswerCache {
     return this.#entries?.calculatedSize ?? 0
   }
 
-  /** Questions answered out of the cache or together with the same one under way. */
+  /** Questions that were answered from the cache or together with an identical one. */
   get hits(): number {
     return this.#hits
   }
@@ -55,8 +55,8 @@ export class AnswerCache {
 
   /**
    * The answer to a question.
-   * @param ask where it is not known; a failure is everybody's who asked meanwhile, and not kept
-   * @param maxAgeMilliseconds of an answer that is as good as a new one
+   * @param ask called if it is not known; a failure goes to all that asked in the meantime, and is not kept
+   * @param maxAgeMilliseconds of an answer that may be used again
    */
   answer(key: string, maxAgeMilliseconds: number, ask: () => Promise<Buffer>): Promise<Buffer> {
     const kept = this.#entries?.get(key)
@@ -78,7 +78,7 @@ export class AnswerCache {
     return asked
   }
 
-  /** Keeps the answer no longer. */
+  /** Removes the answer. */
   drop(key: string): void {
     this.#entries?.delete(key)
   }

@@ -33,7 +33,7 @@ import {
 } from './travel.ts'
 
 const MAX_LOCATIONS = 25
-/** Beside the best route; Valhalla finds no more. */
+/** Besides the best route; Valhalla finds no more. */
 const ALTERNATIVES = 2
 
 const Step = Type.Object({
@@ -73,7 +73,7 @@ const Leg = Type.Object({
   steps: Type.Array(Step),
 })
 
-/** GET /v1/route/directions: along some points in their order, with what to do on the way. */
+/** GET /v1/route/directions: through some points in order, with instructions. */
 export function directionsRoutes(engines: RoutingEngines): Route[] {
   return [
     route({

@@ -39,7 +39,7 @@ const Way = Type.Object({
   ),
 })
 
-/** GET /v1/route/distance: from here to there, by one mode or several. */
+/** GET /v1/route/distance: from one point to another, by one mode or several. */
 export function distanceRoutes(engines: RoutingEngines): Route[] {
   return [
     route({

@@ -15,27 +15,30 @@ const RETRY_SECONDS = 1
 const GONE_SECONDS = 60
 const NO_TILES = 'The road network of this region is missing on disk: the operator has to import it again.'
 
-/** What an operator counts of all engines together. */
+/** Counts for operators over all engines together. */
 export interface RoutingObserver {
-  /** A request that an engine was asked, not one that the cache answered. `outcome`: `ok` or the name of the error's class. */
+  /** A request to an engine, not one that the cache answered. `outcome`: `ok` or the name of the error's class. */
   asked(action: RoutingAction, outcome: string, milliseconds: number): void
 }
 
 export interface CachedEngineParts {
   readonly valhalla: Valhalla
   readonly cache: AnswerCache
-  /** Whom answers credit for the data. */
+  /** The makers of the data, whom answers credit. */
   readonly attribution: string | undefined
-  /** Unlike that of each other network and of another build of this one. */
+  /** Different for each network and for each build of a map region. */
   readonly key: string
-  /** How long an answer holds: a remote network changes without a word. */
+  /** How long an answer may be used: a remote network changes without notice. */
   readonly maxAgeMilliseconds: number
-  /** Whether the network is still there, asked where it refuses: one without roads has none anywhere. Left out: it always is. */
+  /**
+   * Whether the network still exists; called after a refusal, because a network whose files are gone has no roads
+   * anywhere. Absent: it always exists.
+   */
   readonly isThere?: () => boolean
   readonly observer: RoutingObserver
 }
 
-/** A Valhalla whose answers are kept: objects to JSON on the way in, JSON to objects on the way out. */
+/** A Valhalla with cached answers: objects become JSON on the way in, and JSON becomes objects on the way out. */
 export class CachedEngine implements RoutingEngine {
   readonly attribution: string | undefined
   readonly #parts: CachedEngineParts
@@ -54,7 +57,7 @@ export class CachedEngine implements RoutingEngine {
     const { cache, maxAgeMilliseconds } = this.#parts
     const text = JSON.stringify(request)
     const key = `${this.#parts.key} ${action} ${text}`
-    // What is asked about now has another answer later.
+    // A question about the present has another answer later.
     const ofNow = action === 'status' || (request as { date_time?: { type: number } }).date_time?.type === 0
     const json = ofNow
       ? await this.#call(action, text)

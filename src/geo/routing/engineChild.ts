@@ -1,6 +1,6 @@
 /**
- * The child process with Valhalla in it: a loop that hands requests to the binding's threads and their answers back. All that
- * can go wrong is judged by the parent (valhallaProcess.ts).
+ * The child process with Valhalla in it: a loop that passes requests to the binding's threads and returns their
+ * answers. The parent handles everything that can go wrong (valhallaProcess.ts).
  *
  * Invariants
  * - ENGINE-CHILD-1: It ends when its parent ends, however that happened, because the channel between them closes.
@@ -10,11 +10,11 @@
 import { answerMatrix } from './farMatrix.ts'
 import type { RoutingAction } from './port.ts'
 
-/** The first message to the child: with what to make the engine. */
+/** The first message to the child: the configurations of the engine. */
 export interface OpenEngine {
   /** {@link valhallaConfig} */
   readonly config: string
-  /** The same of the engine for what is far apart. */
+  /** The same for the engine for long distances. */
   readonly farConfig: string
 }
 
@@ -27,7 +27,7 @@ export interface EngineRequest {
 
 export type EngineReply =
   | { readonly is: 'ready' }
-  /** It cannot be loaded on this machine; nothing more comes. */
+  /** It cannot be loaded on this machine; no more messages follow. */
   | { readonly is: 'unusable'; readonly reason: string }
   | { readonly is: 'answer'; readonly id: number; readonly json: Buffer }
   | { readonly is: 'refusal'; readonly id: number; readonly message: string }
@@ -41,7 +41,7 @@ export type Binding = {
 
 type Ask = (action: RoutingAction, request: string) => Promise<string>
 
-/** What the package exports. */
+/** The exports of the package. */
 export interface BindingPackage {
   readonly Actor: new (config: string) => Binding
 }
@@ -65,7 +65,7 @@ const ALIVE_MILLISECONDS = 1000
 export function serveEngine(load: () => Promise<BindingPackage>): void {
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => {})
-  // At once: an exit would wait for the search that is under way.
+  // At once, because a normal exit would wait for the running search.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   process.once('message', (message) => void open(load, message as OpenEngine))
 }
@@ -83,7 +83,7 @@ async function open(load: () => Promise<BindingPackage>, { config, farConfig }: 
   tell({ is: 'ready' })
 }
 
-/** @param openFar makes the other engine, which has tiles of its own in memory, when it is needed */
+/** @param openFar creates the second engine, which has its own tiles in memory, when it is needed */
 function asking(engine: Binding, openFar: () => Binding): Ask {
   let far: Binding | undefined
   const askNear = (request: string): Promise<string> => engine.matrix(request)
@@ -103,6 +103,6 @@ async function answer(ask: Ask, { id, action, request }: EngineRequest): Promise
 }
 
 function tell(reply: EngineReply): void {
-  // A parent that is gone is told nothing; the end comes with the channel's.
+  // Nothing is sent to a parent that is gone; this process ends with the channel.
   if (process.connected) process.send!(reply, () => {})
 }

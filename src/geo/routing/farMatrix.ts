@@ -12,12 +12,12 @@ import { pointDistance } from '../../geometry/distance.ts'
 import type { MatrixAnswer, MatrixRequest, RoutingLocation } from './port.ts'
 import { MAX_MATRIX_METERS } from './valhallaConfig.ts'
 
-/** As the bird flies. */
+/** As the crow flies. */
 export const NEAR_METERS = 40_000
 
 /**
- * The exact search goes out once for each point of the smaller side, the other one from all points: one to 625 over 300 km take 1.5 s
- * and next to no memory by the former, 6 s and 400 MB by the latter.
+ * The exact search runs once for each point of the smaller side, the other search from all points: one to 625 over
+ * 300 km takes 1.5 s and almost no memory with the former, 6 s and 400 MB with the latter.
  */
 const MOST_POINTS_PER_SEARCH = 100
 
@@ -33,8 +33,8 @@ const MOTORISED: ReadonlySet<string> = new Set([
 /**
  * Answers a matrix.
  * @param request JSON of {@link MatrixRequest}
- * @param near asks the exact search
- * @param far asks the other one
+ * @param near the exact search
+ * @param far the other search
  * @returns JSON of {@link MatrixAnswer}; `algorithm` is that of the farthest cell
  */
 export async function answerMatrix(request: string, near: AskMatrix, far: AskMatrix): Promise<string> {
@@ -43,7 +43,7 @@ export async function answerMatrix(request: string, near: AskMatrix, far: AskMat
   if (!MOTORISED.has(costing)) return near(request)
   const meters = sources.map((source) => targets.map((target) => distance(source, target)))
   const farthest = Math.max(...meters.flat())
-  // Who asks too far is told so.
+  // A request that goes too far gets an error.
   if (farthest <= NEAR_METERS || farthest > MAX_MATRIX_METERS) return near(request)
   if (sources.length + targets.length > MOST_POINTS_PER_SEARCH * Math.min(sources.length, targets.length))
     return near(request)
@@ -61,7 +61,7 @@ export async function answerMatrix(request: string, near: AskMatrix, far: AskMat
   await Promise.all(
     nearParts(isNear).map(async ([rows, columns]) => {
       const part = { ...asked, sources: rows.map((i) => sources[i]), targets: columns.map((k) => targets[k]) }
-      // Where there is no way at all it says so by failing: then the cells are empty already.
+      // If there is no way at all, it fails; the cells are empty already then.
       const exact = await near(JSON.stringify(part)).catch(() => undefined)
       if (exact !== undefined) write(rows, columns, JSON.parse(exact) as MatrixAnswer)
     }),
@@ -69,7 +69,7 @@ export async function answerMatrix(request: string, near: AskMatrix, far: AskMat
   return JSON.stringify(answer)
 }
 
-/** Parts of the matrix that have all near cells and no other: each of one row, or of one column where those are fewer. */
+/** Parts that contain all near cells and no others: each of one row, or of one column if that makes fewer. */
 function nearParts(isNear: readonly (readonly boolean[])[]): [rows: number[], columns: number[]][] {
   const rows = isNear.map((_, i) => i)
   const columns = isNear[0]!.map((_, k) => k)

@@ -1,17 +1,17 @@
 import { pointDistance } from '../../geometry/distance.ts'
 import { decodePolyline, encodePolyline, type LonLatPoint } from './polyline.ts'
 
-/** How answers write a way: GeoJSON, or text of five or six digits. */
+/** The form of a way in answers: GeoJSON, or text of five or six digits. */
 export type GeometryForm = 'linestring' | 'polyline5' | 'polyline6'
 
-/** A way in the form that was asked for. */
+/** A way in the requested form. */
 export type WrittenGeometry =
   | { readonly type: 'LineString'; readonly coordinates: readonly LonLatPoint[] }
   | { readonly type: 'polyline5' | 'polyline6'; readonly polyline: string }
 
 /**
- * Writes a way as it was asked for.
- * @param shape as the engine has it, a polyline of six digits
+ * Writes a way in the requested form.
+ * @param shape from the engine, a polyline of six digits
  */
 export function writeShape(shape: string, form: GeometryForm): WrittenGeometry {
   if (form === 'polyline6') return { type: form, polyline: shape }
@@ -25,7 +25,7 @@ export function writePoints(points: readonly LonLatPoint[], form: GeometryForm):
 }
 
 /**
- * So many points, evenly along a way from its first to its last.
+ * So many points, evenly spaced along a way from its first to its last.
  * @param way one point or more
  * @param count 2 or more
  */
@@ -44,7 +44,7 @@ export function resample(way: readonly LonLatPoint[], count: number): LonLatPoin
   return points
 }
 
-/** How far between the point before `next` and `next` the place is, 0 to 1. */
+/** The position between the point before `next` and `next`, 0 to 1. */
 function share(along: readonly number[], next: number, place: number): number {
   const from = along[next - 1]!
   const length = along[next]! - from
@@ -55,7 +55,7 @@ function between([lonA, latA]: LonLatPoint, [lonB, latB]: LonLatPoint, part: num
   return [sixDigits(lonA + (lonB - lonA) * part), sixDigits(latA + (latB - latA) * part)]
 }
 
-/** A tenth of a metre, as the engine's shapes have it. */
+/** A tenth of a metre, as in the engine's shapes. */
 function sixDigits(degrees: number): number {
   return Math.round(degrees * 1e6) / 1e6
 }

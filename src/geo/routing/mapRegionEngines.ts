@@ -19,8 +19,8 @@ export interface MapRegionEnginesParts {
 }
 
 /**
- * An engine for each region that is asked for. One of a build that is no longer served finishes what it has been asked and ends;
- * requests from then on are answered by the build that took its place.
+ * An engine for each map region that is used. An engine whose build is no longer served finishes its requests and
+ * ends; later requests go to the build that replaced it.
  */
 export class MapRegionEngines implements RoutingEngines {
   readonly name = 'routing'
@@ -35,12 +35,12 @@ export class MapRegionEngines implements RoutingEngines {
     this.#endWatch = parts.regions.onChange(() => this.#endReplaced())
   }
 
-  /** Of the regions that have been asked. */
+  /** Of the map regions that have been used. */
   get valhallas(): readonly Valhalla[] {
     return [...this.#running.values()].map(({ valhalla }) => valhalla)
   }
 
-  /** How they are, in a few words for an operator. */
+  /** Their state, in a few words for an operator. */
   get condition(): string {
     const conditions = [...this.#running.values()].map(
       ({ region, valhalla }) => `${region.name}: ${valhalla.condition}`,
@@ -92,7 +92,7 @@ export class MapRegionEngines implements RoutingEngines {
   }
 }
 
-/** Whether there is anything in the folder: somebody may have deleted it. */
+/** Whether the folder contains anything, because somebody may have deleted its files. */
 function hasFiles(folder: string): boolean {
   try {
     return readdirSync(folder).length > 0

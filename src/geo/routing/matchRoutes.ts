@@ -21,7 +21,7 @@ import { costingOf, formOf, GeometryText, ModeText, parseWords, UnitsText } from
 import { distanceOf, speedOf, type Units } from './units.ts'
 
 const MAX_POINTS = 16_000
-/** A point of each, with blanks and more digits than anybody needs. */
+/** Of each point, with blanks and more digits than anybody needs. */
 const MAX_POINT_BYTES = 160
 const ATTRIBUTES = ['speedLimit', 'names', 'roadClass'] as const
 type Attribute = (typeof ATTRIBUTES)[number]
@@ -47,7 +47,7 @@ const RoadAttributes = Type.Object({
   ),
 })
 
-/** POST /v1/route/match: which roads a path went along. */
+/** POST /v1/route/match: the roads along a path. */
 export function matchRoutes(engines: RoutingEngines): Route[] {
   return [
     route({
@@ -143,7 +143,7 @@ interface SentPoint {
   readonly accuracy?: number
 }
 
-/** @throws ApiError 400 naming the member, also for times that go back */
+/** @throws ApiError 400 naming the member, also for times that go backwards */
 function pathOf(sent: readonly SentPoint[]): PathPoint[] {
   let last = -Infinity
   return sent.map(({ coordinates, createdAt, accuracy }, i) => {
@@ -162,7 +162,7 @@ function pathOf(sent: readonly SentPoint[]): PathPoint[] {
   })
 }
 
-/** The roads of a piece, one after the other. */
+/** The roads of a piece, in order. */
 function roads({ points, edges, shape }: MatchedPiece, attributes: readonly Attribute[], units: Units) {
   const firsts = new Map<number, number>()
   for (const { edge, originalIndex } of points) if (!firsts.has(edge)) firsts.set(edge, originalIndex)

@@ -1,29 +1,29 @@
 /**
  * Finding the roads under a path.
  *
- * Valhalla takes a path for one drive. Where it is not one (a gap over {@link GAP_METERS}, points far from all roads, roads that
- * do not lead to each other), its answer goes straight across, with lengths that are true of neither side. So the path is cut
- * there, before and after it is asked about, and its pieces are matched on their own.
+ * Valhalla takes a path for one drive. If it is not (a gap over {@link GAP_METERS}, points far from all roads, roads
+ * that are not connected), its answer has a straight line there, with lengths that are wrong for both sides. So the
+ * path is cut there, before and after the request, and its pieces are matched separately.
  */
 import { pointDistance } from '../../geometry/distance.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { decodePolyline, type LonLatPoint } from './polyline.ts'
 import { NoMatch, type Costing, type RoutingEngine, type TraceAnswer, type TraceEdge } from './port.ts'
 
-/** Points farther apart are no longer of one drive. */
+/** Points that are farther apart do not belong to one drive. */
 const GAP_METERS = 2000
-/** Not less, by Valhalla's measure, than the gaps that we leave in. */
+/** At least, by Valhalla's measure, the gaps that are left in. */
 const BREAKAGE_METERS = 2100
-/** A path that falls into more pieces costs more than it is worth. */
+/** A path in more pieces costs more than it is worth. */
 const MAX_PIECES = 100
 /**
- * Now and then the engine refuses a path for a stretch of it, without saying where: each half is tried on its own, down to so few
- * points, and so often. Of one stretch in 16,000 points it takes nine.
+ * Occasionally the engine refuses a path because of a stretch of it, without saying which: then each half is tried
+ * separately, down to this many points, and this often. For one stretch in 16,000 points it takes nine attempts.
  */
 const MIN_HALVED_POINTS = 32
 const MAX_HALVINGS = 60
 
-/** What is known of an edge and its place in the shape; all that answers need, a tenth of all that there is. */
+/** The attributes of an edge and its position in the shape: all that answers need, a tenth of what is available. */
 const ATTRIBUTES = [
   'edge.names',
   'edge.length',
@@ -38,10 +38,10 @@ const ATTRIBUTES = [
   'shape',
 ]
 
-/** Metres around a point in which its road is looked for: at least, and at most, which is the engine's bound. */
+/** Metres around a point within which its road is searched: at least, and at most, which is the engine's limit. */
 const SEARCH_METERS = 50
 const MAX_SEARCH_METERS = 100
-/** Roads within so many times its accuracy may be a point's own. */
+/** Roads within this many times its accuracy may belong to a point. */
 const SEARCH_ACCURACIES = 3
 /**
  * Of points nearer to each other than so many times their accuracy only some are matched; the others go where the way goes.
@@ -51,7 +51,7 @@ const SEARCH_ACCURACIES = 3
 const THINNING_ACCURACIES = 5
 const MIN_THINNING_METERS = 10
 const MAX_THINNING_METERS = 100
-/** Of points that do not say theirs, metres. */
+/** For points without one, metres. */
 const USUAL_ACCURACY = 10
 
 /** A point of a path. */
@@ -64,16 +64,16 @@ export interface PathPoint {
   readonly accuracy?: number
 }
 
-/** A point of the path that lies on a road. */
+/** A point of the path that is on a road. */
 export interface MatchedPlace {
   readonly place: LonLatPoint
-  /** In the path. */
+  /** Index in the path. */
   readonly originalIndex: number
-  /** In the piece's edges. */
+  /** Index in the piece's edges. */
   readonly edge: number
 }
 
-/** A stretch of the path that was driven without a break. */
+/** A part of the path that was driven without a break. */
 export interface MatchedPiece {
   readonly points: readonly MatchedPlace[]
   readonly edges: readonly TraceEdge[]
@@ -81,8 +81,8 @@ export interface MatchedPiece {
 }
 
 /**
- * The roads under a path, piece by piece in its order. Points that lie alone, or far from all roads, are in none of them.
- * @throws ApiError 400 for a path in too many pieces, or of points that all lie alone
+ * The roads along a path, piece by piece in order. Points that are alone, or far from all roads, are in no piece.
+ * @throws ApiError 400 for a path in too many pieces, or of points that are all alone
  */
 export async function matchPath(
   engine: RoutingEngine,
@@ -97,7 +97,7 @@ export async function matchPath(
   )
   if (inPieces.length === 0)
     throw badParam('path', `No point is within ${GAP_METERS} m of the one before or after it.`)
-  // Without what lies alone, its neighbours may well be of one drive. The last is the next.
+  // Without the points that are alone, their neighbours may well belong to one drive. The last is the next.
   const waiting = cut(inPieces.flat(), isGapAfter).toReversed()
   let halvings = 0
   for (let asked = 0; waiting.length > 0; asked++) {
@@ -131,7 +131,7 @@ export async function matchPath(
   return found
 }
 
-/** The lists between the cuts; those of one point are left out, since nobody drives on a point. */
+/** The lists between the cuts; lists of one point are left out, because one point is no drive. */
 function cut(indices: readonly number[], isCut: (index: number, next: number) => boolean): number[][] {
   const pieces: number[][] = [[]]
   indices.forEach((index, k) => {
@@ -150,7 +150,7 @@ function isGap(a: PathPoint, b: PathPoint): boolean {
   return pointDistance(a.lat, a.lon, b.lat, b.lon) > GAP_METERS
 }
 
-/** Undefined where none of it is along roads. */
+/** Undefined if none of it is along roads. */
 async function ask(
   engine: RoutingEngine,
   costing: Costing,

@@ -4,7 +4,7 @@ import { askEngine, isWayless, noWay, offRoadSentence, roadDistances } from './a
 import { NoRoadNear, type CostingOptions, type RoutingEngine, type RoutingLocation } from './port.ts'
 import { costingOf, locationOf, SNAP_METERS, type departureOf } from './travel.ts'
 
-/** Cells of one matrix, at most. */
+/** The largest number of cells of one matrix. */
 export const MAX_CELLS = 625
 
 /** What the cells of a matrix have in common. */
@@ -14,10 +14,13 @@ export interface MatrixQuestion {
   readonly departure: ReturnType<typeof departureOf>
 }
 
-/** A way, or why there is none. */
+/** A way, or the reason why there is none. */
 export type MatrixCell = { readonly meters: number; readonly seconds: number } | { readonly reason: string }
 
-/** A row per origin. Points without a road nearby are found out only where there is one: the engine refuses all for one. */
+/**
+ * A row per origin. Points without a nearby road are only identified if there is one, because the engine refuses the
+ * whole matrix for it.
+ */
 export async function matrixCells(
   question: MatrixQuestion,
   origins: readonly PlacedPoint[],
@@ -68,8 +71,8 @@ function filled(
 }
 
 /**
- * As {@link measure}, where the engine still refuses all for some points, e.g. on a piece of road that leads nowhere: the matrix is halved
- * until those are alone.
+ * Like {@link measure}, if the engine still refuses all because of some points, e.g. on a piece of road that leads
+ * nowhere: the matrix is halved until those are alone.
  */
 async function measureParts(
   question: MatrixQuestion,
@@ -101,10 +104,11 @@ async function measureParts(
 }
 
 /**
- * A row per origin. What no way was found for is asked once more without a preference for the nearest road: from a point beside
- * a piece of road that leads nowhere, whose ways begin on the next one, the matrix search gives up where a route is found.
+ * A row per origin. Cells without a way are requested once more without a preference for the nearest road: from a
+ * point next to a piece of road that leads nowhere, whose ways begin on the next road, the matrix search fails
+ * although a route exists.
  *
- * @throws RoutingRefusal where one point is on no road, or there is no way at all
+ * @throws RoutingRefusal if one point is on no road, or there is no way at all
  */
 export async function measure(
   question: MatrixQuestion,

@@ -36,7 +36,7 @@ const Cell = Type.Object({
   reason: Type.Optional(Type.String({ description: 'Why distance and duration are null.' })),
 })
 
-/** GET /v1/route/matrix: from each of some points to each of others. */
+/** GET /v1/route/matrix: from each origin to each destination. */
 export function matrixRoutes(engines: RoutingEngines): Route[] {
   return [
     route({

@@ -32,7 +32,7 @@ import { ApiError } from '../../runtime/errors.ts'
 import { distanceOf, durationOf } from './units.ts'
 
 const MAX_LOCATIONS = 10
-/** With less there is one order only. */
+/** With fewer there is only one order. */
 const LEAST_TO_ORDER = 4
 
 /** GET /v1/route/optimize: between some points in the order that takes the least time. */
@@ -95,7 +95,7 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
           return { order, trip }
         }
         const isAsGiven = quickest.every((index, i) => index === i)
-        // A matrix may pass over a way that a route finds: where the order as given is quicker, that is the answer.
+        // A matrix may miss a way that a route finds: if the given order is quicker, that is the answer.
         const [way, wayAsGiven] = await Promise.all([
           wayOf(quickest),
           isAsGiven ? undefined : wayOf(asGiven).catch(() => undefined),
@@ -125,8 +125,8 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
 }
 
 /**
- * Indexes of the points in the order of the journey that takes the least time.
- * @throws ApiError as {@link askEngine}, and 404 where no order has a way
+ * Indexes of the points in the quickest order.
+ * @throws ApiError as {@link askEngine}, and 404 if no order has a way
  */
 async function orderOf(
   journey: Journey,

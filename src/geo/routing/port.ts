@@ -8,9 +8,9 @@
 import type { PlacedPoint } from '../extract/port.ts'
 import { ApiError } from '../../runtime/errors.ts'
 
-/** A network that can be asked. */
+/** A network that answers requests. */
 export interface RoutingEngine {
-  /** Whom answers credit for the data. */
+  /** The makers of the data, whom answers credit. */
   readonly attribution: string | undefined
   /**
    * Asks one of Valhalla's actions. The answer is the caller's own: identical questions get equal answers, not the same object.
@@ -27,8 +27,9 @@ export interface RoutingEngine {
 /** The networks of this server. */
 export interface RoutingEngines {
   /**
-   * The engine whose network has all the points: that of the first region that contains them, or the remote one.
-   * @throws {ApiError} 503 while there is no region yet, 404 that names the parameter of the first point outside
+   * The engine whose network contains all the points: that of the first map region that contains them, or the remote
+   * one.
+   * @throws {ApiError} 503 while there is no map region, 404 naming the parameter of the first point outside
    */
   containing(points: readonly PlacedPoint[]): RoutingEngine
 }
@@ -50,7 +51,7 @@ export type RoutingAction = keyof RoutingActions
 
 export type Costing = 'auto' | 'truck' | 'pedestrian' | 'bicycle' | 'motorcycle'
 
-/** A place to go to or by. */
+/** A location to go to or through. */
 export interface RoutingLocation {
   readonly lat: number
   readonly lon: number
@@ -62,20 +63,20 @@ export interface RoutingLocation {
   readonly heading_tolerance?: number
   /** Metres around the point in which all roads are candidates; default 0: the nearest. */
   readonly radius?: number
-  /** Metres beyond which no road is looked for. */
+  /** Metres beyond which no road is searched. */
   readonly search_cutoff?: number
-  /** Least number of nodes that a candidate's island has. */
+  /** The smallest number of nodes of a candidate's island. */
   readonly minimum_reachability?: number
   /** Whether a nearer candidate is worth a detour; default true. */
   readonly rank_candidates?: boolean
 }
 
-/** What a costing prefers; Valhalla ignores those that it does not know. `use_*` go from 0, avoid, to 1. */
+/** The preferences of a costing; Valhalla ignores unknown ones. `use_*` range from 0, avoid, to 1. */
 export interface CostingOptions {
   readonly use_tolls?: number
   readonly use_highways?: number
   readonly use_ferry?: number
-  /** Hard: no answer rather than one with them. */
+  /** Strict: rather no answer than one with them. */
   readonly exclude_tolls?: boolean
   readonly exclude_highways?: boolean
   readonly exclude_ferries?: boolean
@@ -85,7 +86,10 @@ export interface CostingOptions {
   readonly [option: string]: unknown
 }
 
-/** When the journey is: 0 now, 1 departure, 2 arrival, 3 the same speeds all the way; local time `YYYY-MM-DDTHH:MM`. */
+/**
+ * The time of the journey: 0 now, 1 departure, 2 arrival, 3 the same speeds all the way; local time
+ * `YYYY-MM-DDTHH:MM`.
+ */
 export interface RoutingTime {
   readonly type: 0 | 1 | 2 | 3
   readonly value?: string
@@ -108,11 +112,11 @@ interface DirectionsRequest extends TravelRequest {
 
 export interface RouteRequest extends DirectionsRequest {
   readonly locations: readonly RoutingLocation[]
-  /** How many others than the best, with two locations and without a time only. */
+  /** The number of alternatives to the best route; only with two locations and without a time. */
   readonly alternates?: number
 }
 
-/** Answered as OSRM does: the one with bearings, banners and voice instructions. */
+/** Answered in OSRM's form, which has bearings, banners and voice instructions. */
 export interface OsrmRouteRequest extends RouteRequest {
   readonly format: 'osrm'
   readonly banner_instructions?: boolean
@@ -127,7 +131,7 @@ export interface MatrixRequest extends TravelRequest {
   readonly verbose: false
 }
 
-/** A point of a path, with its epoch seconds where known. */
+/** A point of a path, with its epoch seconds if known. */
 export interface TracePoint {
   readonly lat: number
   readonly lon: number
@@ -152,7 +156,7 @@ export interface TraceRequest extends DirectionsRequest {
     readonly interpolation_distance?: number
     readonly turn_penalty_factor?: number
   }
-  /** Which attributes to answer, e.g. `edge.names`: much less to read than all. */
+  /** The attributes of the answer, e.g. `edge.names`: much less to read than all. */
   readonly filters?: { readonly action: 'include' | 'exclude'; readonly attributes: readonly string[] }
 }
 
@@ -281,7 +285,7 @@ export interface OsrmStep {
   readonly duration: number
   readonly geometry: string
   readonly name: string
-  /** Numbers of the road, which stand alone where it has no name. */
+  /** Numbers of the road, which are all there is if it has no name. */
   readonly ref?: string
   readonly mode: string
   readonly exits?: string
@@ -300,7 +304,7 @@ export interface OsrmStep {
 }
 
 export interface MatrixAnswer {
-  /** A row per source with a number per target, null where there is no way. */
+  /** A row per source with a number per target, null if there is no way. */
   readonly sources_to_targets: {
     /** In the units of the request. */
     readonly distances: readonly (number | null)[][]
@@ -308,17 +312,17 @@ export interface MatrixAnswer {
     readonly durations: readonly (number | null)[][]
   }
   readonly units: 'kilometers' | 'miles'
-  /** Which of its searches Valhalla took. */
+  /** The search that Valhalla used. */
   readonly algorithm: string
 }
 
-/** What a path's points and the roads under it are. */
+/** The points of a path and the roads under it. */
 export interface TraceAnswer {
   readonly edges?: readonly TraceEdge[]
   readonly matched_points?: readonly MatchedPoint[]
   readonly shape?: string
   readonly units: 'kilometers' | 'miles'
-  /** How well it matched, where further matches were asked for. */
+  /** The quality of the match, if alternatives were requested. */
   readonly confidence_score?: number
 }
 
@@ -370,7 +374,7 @@ export interface IsochroneAnswer {
   }[]
 }
 
-/** The roads near a place; `edges` is null where there is none. */
+/** The roads near a location; `edges` is null if there are none. */
 export interface LocatedPlace {
   readonly input_lat: number
   readonly input_lon: number
@@ -384,7 +388,7 @@ export interface LocatedEdge {
   readonly way_id: number
   readonly percent_along: number
   readonly side_of_street: string
-  /** With `verbose`: metres from the place. */
+  /** With `verbose`: metres from the location. */
   readonly distance?: number
   readonly edge_info?: { readonly names: readonly string[]; readonly shape: string }
   readonly edge?: {
@@ -402,7 +406,7 @@ export interface StatusAnswer {
 
 // Failures
 
-/** The request is at fault, or the network has no answer to it. `code` is Valhalla's number of the error. */
+/** The request is at fault, or the network has no answer to it. `code` is Valhalla's error number. */
 export abstract class RoutingRefusal extends Error {
   readonly code: number
 
@@ -412,27 +416,27 @@ export abstract class RoutingRefusal extends Error {
   }
 }
 
-/** There is a network at all places, but no way between them (e.g. with what is to be avoided). */
+/** There is a network at all locations, but no way between them (e.g. with what must be avoided). */
 export class NoRoute extends RoutingRefusal {
   override readonly name = 'NoRoute'
 }
 
-/** The places are in parts of the network that are not connected. */
+/** The locations are in parts of the network that are not connected. */
 export class Unconnected extends RoutingRefusal {
   override readonly name = 'Unconnected'
 }
 
-/** No road near one of the places. */
+/** No road near one of the locations. */
 export class NoRoadNear extends RoutingRefusal {
   override readonly name = 'NoRoadNear'
 }
 
-/** The places are farther from each other than the engine goes. */
+/** The locations are farther apart than the engine goes. */
 export class TooFar extends RoutingRefusal {
   override readonly name = 'TooFar'
 }
 
-/** More locations, contours, minutes or points than the engine takes. */
+/** More locations, contours, minutes or points than the engine accepts. */
 export class TooMuch extends RoutingRefusal {
   override readonly name = 'TooMuch'
 }
@@ -442,7 +446,10 @@ export class NoMatch extends RoutingRefusal {
   override readonly name = 'NoMatch'
 }
 
-/** The engine does not understand the request, or fails at it: a mistake, since the endpoints check what users send. */
+/**
+ * The engine does not understand the request, or fails at it: a programming error, because the endpoints check what
+ * users send.
+ */
 export class BadRoutingRequest extends RoutingRefusal {
   override readonly name = 'BadRoutingRequest'
 }
@@ -454,12 +461,12 @@ export abstract class RoutingUnavailable extends ApiError {
   }
 }
 
-/** As many requests wait as may. */
+/** The largest number of requests is waiting already. */
 export class RoutingOverloaded extends RoutingUnavailable {
   override readonly name = 'RoutingOverloaded'
 }
 
-/** The engine ended, or could not be reached, with the request in it. */
+/** The engine ended with the request, or could not be reached. */
 export class RoutingGone extends RoutingUnavailable {
   override readonly name = 'RoutingGone'
 }

@@ -1,6 +1,6 @@
 /**
- * What Valhalla's errors mean. Its binding in this machine's process gives a text only, its server a number (`error_code`) too, and
- * in the form of OSRM another text and word; one table knows all of them.
+ * The meaning of Valhalla's errors. Its binding only gives a text; its server also gives a number (`error_code`), and
+ * in OSRM's form another text and code. One table has all of them.
  *
  * Source of the numbers and texts: `src/exceptions.cc` of Valhalla 3.6.
  */
@@ -19,9 +19,9 @@ type RefusalClass = new (code: number, message: string) => RoutingRefusal
 
 interface Cause {
   readonly code: number
-  /** How its text begins. */
+  /** The beginning of its text. */
   readonly text: string
-  /** Its word in the form of OSRM, where that names no other cause before it. */
+  /** Its code in OSRM's form, if that names no other cause before it. */
   readonly osrm?: string
   readonly refusal: RefusalClass
 }
@@ -59,16 +59,16 @@ const CAUSES: readonly Cause[] = [
   { code: 444, text: 'Map Match algorithm failed to find path', refusal: NoMatch },
 ]
 
-/** Valhalla's number for what it has none for. */
+/** Valhalla's number for errors without their own. */
 const UNKNOWN = 199
 
 /** The binding puts the method before the text: `TraceRoute error: …`. */
 const METHOD = /^\w+ error: /
 
 /**
- * The error that a failure of Valhalla is.
+ * The error class of a failure of Valhalla.
  * @param text of the binding's error, or the `error` or `message` of a server's answer
- * @param code the server's `error_code`, or its word in the form of OSRM; undefined where only the text is known
+ * @param code the server's `error_code`, or its code in OSRM's form; undefined if only the text is known
  */
 export function engineRefusal(text: string, code?: number | string): RoutingRefusal {
   const message = text.replace(METHOD, '')

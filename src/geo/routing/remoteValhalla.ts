@@ -12,28 +12,28 @@ import { engineRefusal } from './refusals.ts'
 import type { Valhalla } from './valhalla.ts'
 
 const MIB = 1024 * 1024
-/** Of requests that are under way, together. */
+/** Of all requests in flight together. */
 const MAX_REQUEST_BYTES = 32 * MIB
 /** A match of 16,000 points with all attributes is 20 MB. */
 const MAX_ANSWER_BYTES = 64 * MIB
-/** What a server computes at one time is its own affair; what more we ask waits there. */
+/** The server decides how many requests it computes at a time; the rest waits there. */
 const CONNECTIONS = 64
 const KEEP_ALIVE_MILLISECONDS = 10_000
-/** Seconds for a client to wait, where the server names none. */
+/** Seconds for a client to wait, if the server names none. */
 const RETRY_SECONDS = 1
 const MAX_RETRY_SECONDS = 60
 
 export interface RemoteValhallaOptions {
-  /** `http://HOST:PORT`, with a path where the server is not at its root. */
+  /** `http://HOST:PORT`, with a path if the server is not at its root. */
   readonly url: string
-  /** From the question to the answer's last byte. */
+  /** From the request to the answer's last byte. */
   readonly timeoutMilliseconds: number
-  /** Requests at one time. */
+  /** Requests at a time. */
   readonly maxWaiting: number
   readonly logger: Logger
 }
 
-/** A Valhalla server by URL: the same JSON over HTTP. A connection that fails is made anew by the next request. */
+/** A Valhalla server by URL: the same JSON over HTTP. After a connection fails, the next request opens a new one. */
 export class RemoteValhalla implements Valhalla {
   readonly residentBytes = 0
   readonly #options: RemoteValhallaOptions
@@ -41,7 +41,7 @@ export class RemoteValhalla implements Valhalla {
   readonly #agent: Agent
   readonly #bytes = new ByteBound(MAX_REQUEST_BYTES)
   #waiting = 0
-  /** What came of the last request that was answered by the server or by nobody. */
+  /** The failure of the last request; undefined if it succeeded. */
   #trouble: string | undefined
 
   constructor(options: RemoteValhallaOptions) {
@@ -52,7 +52,7 @@ export class RemoteValhalla implements Valhalla {
       keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
       connect: { timeout: options.timeoutMilliseconds },
       maxResponseSize: MAX_ANSWER_BYTES,
-      // The whole request has its bound; these would only blur whose it was.
+      // The whole request has a limit; these would only hide whose it was.
       headersTimeout: 0,
       bodyTimeout: 0,
     })
@@ -83,7 +83,7 @@ export class RemoteValhalla implements Valhalla {
     }
   }
 
-  /** Ends all connections, when their requests have been answered. */
+  /** Closes all connections after their requests have been answered. */
   stop(): Promise<void> {
     return this.#agent.close()
   }
@@ -109,7 +109,8 @@ export class RemoteValhalla implements Valhalla {
       const failure = signal.aborted
         ? new RoutingTimedOut(`The routing server did not respond within ${seconds} s.`, RETRY_SECONDS)
         : new RoutingGone('The routing server cannot be reached.', RETRY_SECONDS, cause)
-      // Clients get the sentence only. The network's reason is for the operator, once for a row of failures.
+      // Clients only get the sentence. The network's reason is for the operator, logged once for consecutive
+      // failures.
       if (this.#trouble !== failure.message) this.#options.logger.warn({ err: cause }, failure.message)
       this.#trouble = failure.message
       throw failure
@@ -119,12 +120,12 @@ export class RemoteValhalla implements Valhalla {
 
 interface RemoteAnswer {
   readonly status: number
-  /** Seconds; NaN where the server names none, or a date. */
+  /** Seconds; NaN if the server names none, or a date. */
   readonly retryAfter: number
   readonly body: Buffer
 }
 
-/** What an answer other than 200 is: Valhalla's own error, in its form or that of OSRM, or one of what stands before it. */
+/** The error for an answer other than 200: Valhalla's own, in its form or OSRM's, or that of a proxy in front of it. */
 function failureOf({ status, retryAfter, body }: RemoteAnswer): Error {
   if (status === 503 || status === 429) return busy(retryAfter)
   let said: { error_code?: unknown; error?: unknown; code?: unknown; message?: unknown } | null

@@ -6,19 +6,19 @@ import { askEngine } from './asking.ts'
 import { RoutingTimedOut, type IsochroneAnswer, type RoutingEngines } from './port.ts'
 import { costingOf, locationOf } from './travel.ts'
 
-/** Metres by which an outline may be off, tried until it is one that a geofence can have. */
+/** Tolerances of an outline in metres, tried in order until it is valid for a geofence. */
 const TOLERANCES = [5, 20, 80, 320] as const
 const MOST_CORNERS = 2000
 /**
- * Of driving, beyond which the finest is not tried: its outline has more corners than that, and over 90 minutes Valhalla 3.6 may take a
- * minute and 8 GB to simplify it by so little.
+ * Minutes of driving beyond which the finest is not tried: its outline has more corners than a geofence may have, and
+ * over 90 minutes Valhalla 3.6 may take a minute and 8 GB to simplify it that little.
  */
 const FINE_MINUTES = 45
 
-/** Which road network has a place, and when that changes. */
+/** Which road network contains a location, and when that changes. */
 type Networks = Pick<AreaSource, 'networkAt' | 'onChange'>
 
-/** The areas from which places are reached in time, on the road networks of this server. */
+/** The areas from which locations can be reached in time, on the road networks of this server. */
 export class RoadAreas implements AreaSource {
   readonly #engines: RoutingEngines
   readonly #networks: Networks
@@ -48,9 +48,9 @@ export class RoadAreas implements AreaSource {
             costing: costingOf(mode),
             contours: [{ time: minutes }],
             polygons: true,
-            // The place is where journeys end.
+            // The location is where journeys end.
             reverse: true,
-            // Of several islands the largest.
+            // Of several islands, the largest.
             denoise: 1,
             generalize,
           }),
@@ -60,7 +60,7 @@ export class RoadAreas implements AreaSource {
       }
     } catch (error) {
       if (error instanceof RoutingTimedOut) throw new AreaTimedOut(error.message, { cause: error })
-      // Any other 503 passes by itself.
+      // Any other 503 goes away by itself.
       if (!(error instanceof ApiError) || error.code === 503) throw error
       throw new AreaRefused(error.message, { cause: error })
     }
@@ -68,7 +68,7 @@ export class RoadAreas implements AreaSource {
   }
 }
 
-/** The outer ring with the most corners; undefined where there is none. */
+/** The outer ring with the most corners; undefined if there is none. */
 function largestRing({ features }: IsochroneAnswer): readonly Position[] | undefined {
   const geometry = features[0]?.geometry
   const rings =

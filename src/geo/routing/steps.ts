@@ -5,7 +5,10 @@ import { decodePolyline, type LonLatPoint } from './polyline.ts'
 import type { OsrmLeg, OsrmRoute, OsrmStep } from './port.ts'
 import { distanceOf, durationOf, type Units } from './units.ts'
 
-/** Directions as the interface has them, made of the engine's answer in the form of OSRM, which has all that they need. */
+/**
+ * Directions in the interface's form, made from the engine's answer in OSRM's form, which has everything that they
+ * need.
+ */
 
 export interface Wording {
   readonly mode: TravelMode
@@ -51,13 +54,13 @@ function stepAnswer(step: OsrmStep, way: readonly LonLatPoint[], { mode, units, 
     geometry: writeShape(step.geometry, form),
     mode: step.mode === 'ferry' ? 'ferry' : mode,
     manuever: maneuverName(maneuver),
-    // A motorway often has a number alone.
+    // A motorway often only has a number.
     street_name: step.name || (step.ref ?? ''),
     ...(exit !== undefined && { exit_name: exit }),
   }
 }
 
-/** The steps of a leg as one way: each begins where the one before ended. */
+/** The steps of a leg as one way: each begins where the previous one ended. */
 function joined(ways: readonly (readonly LonLatPoint[])[]): LonLatPoint[] {
   const points: LonLatPoint[] = []
   for (const way of ways) {
@@ -69,13 +72,14 @@ function joined(ways: readonly (readonly LonLatPoint[])[]): LonLatPoint[] {
   return points
 }
 
-/** What the sign at an exit says: its number, else where it leads. */
+/** The text on an exit's sign: its number, otherwise where it leads. */
 function exitName({ maneuver, exits, destinations }: OsrmStep): string | undefined {
   return maneuver.type === 'off ramp' ? (exits ?? destinations) : undefined
 }
 
 /**
- * The interface's word for a maneuver: `start`, `left`, `stay-right`, `ramp-left`, `exit-right`, `destination-left`, ….
+ * The interface's word for a maneuver: `start`, `left`, `stay-right`, `ramp-left`, `exit-right`, `destination-left`,
+ * ….
  * @param modifier OSRM's: `left`, `slight right`, `uturn`, …
  */
 export function maneuverName({
@@ -85,7 +89,7 @@ export function maneuverName({
   readonly type: string
   readonly modifier?: string
 }): string {
-  // A ramp or fork leaves the road slightly, always: which side is what counts.
+  // A ramp or fork always leaves the road slightly; only the side matters.
   const side = modifier?.replace(/^(?:slight|sharp) /, '')
   const withSide = (word: string) => (side === undefined ? word : `${word}-${side}`)
   switch (type) {

@@ -9,7 +9,7 @@ export function quickestOrder(seconds: readonly (readonly number[])[]): number[]
   const stops = last - 1
   if (stops < 1) return seconds[0]![last]! < Infinity ? [0, last] : undefined
   const sets = 1 << stops
-  // By set of stops and the stop that it ends with: the least time, and the stop before.
+  // By set of stops and last stop: the least time, and the stop before the last.
   const least = new Float64Array(sets * stops).fill(Infinity)
   const before = new Int8Array(sets * stops).fill(-1)
   for (let stop = 0; stop < stops; stop++) least[(1 << stop) * stops + stop] = seconds[0]![stop + 1]!
