@@ -4,7 +4,10 @@ import type { ScopeId } from './scope.ts'
 
 export type BeaconType = 'ibeacon' | 'eddystone'
 
-/** What a beacon sends: `uuid`, `major` and `minor` of an iBeacon, `uid` and `instance` of an Eddystone. */
+/**
+ * The identifiers that a beacon broadcasts: `uuid`, `major` and `minor` of an iBeacon, `uid` and `instance` of an
+ * Eddystone.
+ */
 export interface BeaconIdentifiers {
   readonly type: BeaconType
   readonly uuid?: string | undefined
@@ -14,7 +17,7 @@ export interface BeaconIdentifiers {
   readonly instance?: string | undefined
 }
 
-/** A beacon as the registry holds it: validated, immutable, replaced whole by an edit. */
+/** A beacon in the registry: validated, immutable, replaced as a whole by an edit. */
 export interface Beacon extends BeaconIdentifiers {
   /** 24 hex, given at creation, kept by edits. */
   readonly id: string
@@ -23,7 +26,7 @@ export interface Beacon extends BeaconIdentifiers {
   /** With `externalId` its unique reference; a beacon may lack either. */
   readonly tag?: string
   readonly externalId?: string
-  /** About where it is: decides to whom it is synced, and when it is left without being ranged. */
+  /** Its approximate location: decides which clients get it, and when it is left without being ranged. */
   readonly coordinates: Position
   readonly enabled: boolean
   readonly metadata?: Metadata
@@ -38,7 +41,7 @@ export type RangedBeacon = BeaconIdentifiers
 
 const UUID = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
 
-/** A UUID in the form that SDKs read and write, 8-4-4-4-12, in its case; what is none as it is. */
+/** A UUID in the form that SDKs read and write, 8-4-4-4-12, in its case; any other text unchanged. */
 export function dashedUuid(text: string): string {
   return text.replace(UUID, '$1-$2-$3-$4-$5')
 }

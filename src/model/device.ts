@@ -1,7 +1,7 @@
 import type { Metadata } from './metadata.ts'
 import type { DeviceType } from './update.ts'
 
-/** The deviceId that all who want nothing stored of them share; also the `_id` of their user. */
+/** The deviceId of all devices that want nothing stored; also the `_id` of their user. */
 export const ANONYMOUS = 'anonymous'
 
 /** One stay of a user inside a geofence. Immutable: a change makes a new one. */
@@ -15,7 +15,7 @@ export interface Visit {
   readonly leavingSince?: number
 }
 
-/** A geofence that a user is about to enter: the entry condition holds, not yet for `entryDelaySeconds`. */
+/** A geofence that a user is about to enter: the entry condition holds, but not yet for `entryDelaySeconds`. */
 export interface Approach {
   readonly geofenceId: string
   /** Epoch milliseconds, the time t of the first update at which it held. */
@@ -29,18 +29,18 @@ export interface BeaconVisit {
   readonly enteredAt: number
 }
 
-/** The highest sequence number applied of a sender's stream. */
+/** The highest sequence number that was applied of a sender's stream. */
 export interface StreamMark {
   readonly stream: string
   readonly sequence: number
 }
 
-/** How many streams a device remembers to recognise a resend (G9). */
+/** How many streams a device remembers to recognize a resend (G9). */
 export const STREAM_MARKS = 4
 
 /**
- * The part of a user record that seldom changes: who it is and where it stays.
- * What every update changes (position, times, flags) lives in columns of the device table.
+ * The part of a user record that rarely changes: its identity and its stays. The fields that every update changes
+ * (position, times, flags) are in columns of the device table.
  */
 export interface Profile {
   /** 24 hex. */
@@ -61,9 +61,9 @@ export interface Profile {
   readonly createdAt: number
   /** Current stays, in the order of entry. */
   readonly visits: readonly Visit[]
-  /** The stays before the update that last changed the profile; the same array where it changed none. For `explain`. */
+  /** The stays before the update that last changed the profile; the same array if it changed none. For `explain`. */
   readonly visitsBefore: readonly Visit[]
-  /** Entries that wait for their delay, and those before that update: as with the visits. */
+  /** Entries that wait for their delay, and those before that update, as with the visits. */
   readonly approaches: readonly Approach[]
   readonly approachesBefore: readonly Approach[]
   /** Geofences that that update crossed on its way, by `_id`. */

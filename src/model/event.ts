@@ -50,7 +50,7 @@ export interface Conversion {
   /** Its type. */
   readonly name: string
   readonly metadata?: Metadata | undefined
-  /** Epoch milliseconds, as the app says. */
+  /** Epoch milliseconds, from the app. */
   readonly createdAt: number
   /** Epoch milliseconds, the server's clock. */
   readonly receivedAt: number

@@ -1,6 +1,6 @@
 import { isLive, projectOf, scopeId, type ScopeId } from './scope.ts'
 
-/** What an event's subject is made of. */
+/** The parts of an event's subject. */
 export interface Addressed {
   readonly scope: ScopeId
   readonly type: string
@@ -32,7 +32,7 @@ export function subjectOf({ scope, type, deviceId }: Addressed): string {
   return `events.${projectOf(scope)}.${environment}.${typeToken}.${escape(deviceId)}`
 }
 
-/** What a subject was made of; undefined where it is not the subject of an event. */
+/** The parts of a subject; undefined if it is not the subject of an event. */
 export function addressOf(subject: string): Addressed | undefined {
   const match = /^events\.(\d{1,15})\.(test|live)\.([^.]+)\.([^.]+)$/.exec(subject)
   if (match === null) return undefined
@@ -50,12 +50,12 @@ export function addressOf(subject: string): Addressed | undefined {
       deviceId: decodeURIComponent(deviceId),
     }
   } catch {
-    // A percent sign that is not ours.
+    // A percent sign that we did not write.
     return undefined
   }
 }
 
-/** What ends a token or a line of the protocol, the wildcards, and the sign of the escape itself. */
+/** Escapes characters that end a token or a line of the protocol, the wildcards, and the escape sign itself. */
 function escape(text: string): string {
   return text.replaceAll(
     /[^!-~\u0080-\uffff]|[.*>%]/g,

@@ -8,7 +8,7 @@ export type TravelMode = 'car' | 'truck' | 'foot' | 'bike' | 'motorbike'
 /** `[longitude, latitude]` in degrees, GeoJSON order. */
 export type Position = readonly [longitude: number, latitude: number]
 
-/** The geometry that decides: a circle on the ground, or one closed ring with edges straight in lon/lat. */
+/** The geometry for evaluation: a circle on the ground, or one closed ring with edges that are straight in lon/lat. */
 export type Shape =
   | {
       readonly kind: 'circle'
@@ -17,29 +17,29 @@ export type Shape =
     }
   | { readonly kind: 'polygon'; /** 4 to 2,000, first equals last. */ readonly ring: readonly Position[] }
 
-/** Where a shape is, in short. */
+/** The location of a shape, in short. */
 export interface Outline {
   readonly center: Position
-  /** Metres from the centre to the farthest corner; of a circle its own. */
+  /** Metres from the centre to the farthest corner; for a circle, its radius. */
   readonly radius: number
 }
 
-/** What an isochrone is made of, and how far that is. */
+/** The definition of an isochrone, and the state of its computation. */
 export interface Isochrone {
   /** Where the journeys end. */
   readonly destination: Position
   /** Of travel, 1 to 120. */
   readonly minutes: number
-  /** Epoch milliseconds at which the area was computed; absent: it has none yet, and nobody is inside. */
+  /** Epoch milliseconds at which the area was computed; absent if it has none yet, and nobody is inside. */
   readonly computedAt?: number
-  /** The road network that it was computed on; where none could be, the one that was asked. */
+  /** The road network on which it was computed, or on which that failed. */
   readonly network?: string
   /** Why the last attempt to compute it on `network` failed. */
   readonly failure?: string
 }
 
 /**
- * A geofence but for its shape: what rules, events and filters read of it. Optional fields are absent when the definition
+ * A geofence except for its shape: what rules, events and filters read. Optional fields are absent if the definition
  * leaves them at their default.
  */
 export interface GeofenceProperties {
@@ -61,7 +61,7 @@ export interface GeofenceProperties {
   readonly disableAfter?: number
   /** Epoch milliseconds; server time decides. */
   readonly deleteAfter?: number
-  /** Deprecated; united with `userIds`. */
+  /** Deprecated; combined with `userIds`. */
   readonly userId?: string
   readonly userIds?: readonly string[]
   /** Comma-separated ranges as given; `ipRanges.ts` parses them. */
@@ -79,19 +79,19 @@ export interface GeofenceProperties {
   readonly updatedAt: number
 }
 
-/** Whether it may have somebody inside: an isochrone has no area before it was computed. */
+/** Whether anybody may be inside: an isochrone has no area before it was computed. */
 export function isActive({ enabled, isochrone }: Pick<GeofenceProperties, 'enabled' | 'isochrone'>): boolean {
   return enabled && (isochrone === undefined || isochrone.computedAt !== undefined)
 }
 
-/** A geofence as the registry holds it: validated, immutable, replaced whole by an edit. */
+/** A geofence in the registry: validated, immutable, replaced as a whole by an edit. */
 export interface Geofence extends GeofenceProperties {
   readonly shape: Shape
 }
 
 /**
- * The geofence as it stands at `now`: undefined once `deleteAfter` is reached, disabled once `disableAfter` is. Reads
- * go through it, so that a date counts from its very millisecond whenever the sweep writes it down.
+ * The geofence's state at `now`: undefined once `deleteAfter` is reached, disabled once `disableAfter` is. Reads use
+ * it, so that a date takes effect at its exact millisecond, whenever the sweep stores it.
  */
 export function asOf<T extends GeofenceProperties>(geofence: T, now: number): T | undefined {
   if (geofence.deleteAfter !== undefined && now >= geofence.deleteAfter) return undefined
@@ -101,14 +101,14 @@ export function asOf<T extends GeofenceProperties>(geofence: T, now: number): T 
   return geofence
 }
 
-/** When something is next due for it by itself, epoch milliseconds; undefined: never. */
+/** When a date is next due, epoch milliseconds; undefined: never. */
 export function dueAt(geofence: GeofenceProperties): number | undefined {
   const { disableAfter = Infinity, deleteAfter = Infinity, enabled } = geofence
   const due = enabled ? Math.min(disableAfter, deleteAfter) : deleteAfter
   return due === Infinity ? undefined : due
 }
 
-/** Whether it may have somebody inside at `now`. */
+/** Whether anybody may be inside at `now`. */
 export function isActiveAt(geofence: GeofenceProperties, now: number): boolean {
   const standing = asOf(geofence, now)
   return standing !== undefined && isActive(standing)

@@ -6,7 +6,7 @@ interface IpRange {
   readonly bits: number
 }
 
-/** What {@link parseIpRanges} read; an address matches when it is in any of them. */
+/** The result of {@link parseIpRanges}; an address matches if it is in any of them. */
 export type IpRanges = readonly IpRange[]
 
 /** A list of IP ranges that breaks a rule; the message is one sentence. */
@@ -31,7 +31,7 @@ export function parseIpRanges(text: string): IpRanges {
   return items.map(parseRange)
 }
 
-/** Whether an address lies in one of the ranges; a text that is no address lies in none. */
+/** Whether an address is in one of the ranges; a text that is not an address is in none. */
 export function matchesIp(ranges: IpRanges, ip: string): boolean {
   const address = parseAddress(ip)
   if (address === undefined) return false
@@ -65,7 +65,7 @@ function brokenRange(item: string): IpRangesError {
   return new IpRangesError(`${shown} is not an IP address, a wildcard such as 203.0.113.* or a CIDR range.`)
 }
 
-/** IPv4 in four decimal parts only (no octal, no short forms), or IPv6 without a zone. */
+/** IPv4 only in four decimal parts (no octal, no short forms), or IPv6 without a zone. */
 function parseExact(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   if (text.includes(':') && !text.includes('%') && ipaddr.IPv6.isValid(text)) return ipaddr.IPv6.parse(text)

@@ -1,6 +1,7 @@
 /**
- * Epoch milliseconds as ISO 8601 UTC with milliseconds, `2026-11-20T04:21:00.123Z`: what every answer and event says,
- * and what native clients insist on. Equal to `Date.prototype.toISOString`, which it asks once a second.
+ * Epoch milliseconds as ISO 8601 UTC with milliseconds, `2026-11-20T04:21:00.123Z`: the form in all answers and
+ * events, which native clients require. Equal to `Date.prototype.toISOString`, which is called once per second of
+ * time.
  */
 export function isoDate(time: number): string {
   const second = Math.floor(time / 1000)

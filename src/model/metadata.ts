@@ -12,12 +12,13 @@ export const USER_METADATA_KEYS = 32
 /** The most characters that a text in metadata may have. */
 export const METADATA_TEXT_LENGTH = 4096
 
-/** What a search wants of metadata: keys, and for each the text that stands for its value. */
+/** The metadata that a search wants: keys with the text of their values. */
 export type WantedMetadata = Readonly<Record<string, string>>
 
 /**
- * Tells whether metadata has every wanted key with its value. A wanted value is text from a query: it stands for itself,
- * and for the boolean or number that it reads as. It is read here, once, and not again for each record of a search.
+ * Tells whether metadata has every wanted key with its value. A wanted value is text from a query: it matches the
+ * same text, and the boolean or number that it can be read as. It is read once here, not again for each record of a
+ * search.
  */
 export function metadataMatcher(wanted: WantedMetadata): (metadata: Metadata | undefined) => boolean {
   const members = Object.entries(wanted).map(([key, text]) => ({ key, text, number: decimalOf(text) }))

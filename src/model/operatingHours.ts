@@ -4,7 +4,7 @@ export type OpenPair = readonly [open: number, close: number]
 /** Opening hours in the geofence's local time; index 0 is Sunday. A day without pairs is closed. */
 export interface OperatingHours {
   readonly week: readonly (readonly OpenPair[])[]
-  /** The definition as it was given, for answers. */
+  /** The definition as given, for answers. */
   readonly source: Readonly<Record<string, readonly (readonly [string, string])[]>>
 }
 
@@ -14,8 +14,8 @@ export class OperatingHoursError extends Error {
 }
 
 /**
- * What was parsed, by its JSON text: thousands of branches have the same hours, and share them then instead of a
- * kilobyte each. Bounded by beginning anew.
+ * Parsed hours by their JSON text: thousands of branches have the same hours, and then share them instead of taking a
+ * kilobyte each. Bounded by starting again.
  */
 const known = new Map<string, OperatingHours>()
 const MAX_KNOWN = 1024
@@ -74,7 +74,7 @@ function readDays(value: object): OperatingHours | undefined {
   return nameOf.size === 0 ? undefined : { week, source }
 }
 
-/** Whether a place with these hours in this IANA time zone is open at `timeMs` (epoch milliseconds). */
+/** Whether a location with these hours in this IANA time zone is open at `timeMs` (epoch milliseconds). */
 export function isOpen(hours: OperatingHours, timeZone: string, timeMs: number): boolean {
   const weekMinute = localWeekMinute(timeZone, timeMs)
   const day = Math.floor(weekMinute / MINUTES_PER_DAY)
@@ -143,11 +143,11 @@ const MAX_CACHED_QUARTERS = 4096
 
 interface ZoneClock {
   readonly format: Intl.DateTimeFormat
-  /** Quarter number → offset in milliseconds; NaN where it changes within. */
+  /** Quarter number → offset in milliseconds; NaN if it changes within. */
   readonly offsets: Map<number, number>
 }
 
-/** By name, which has as many spellings as cases of its letters; bounded by beginning anew. */
+/** By name, which may be spelled in upper and lower case; bounded by starting again. */
 const zones = new Map<string, ZoneClock>()
 const MAX_ZONES = 1024
 
@@ -187,7 +187,10 @@ export function offsetMs(timeZone: string, timeMs: number): number {
   return Number.isNaN(offset) ? exactOffsetMs(zone.format, timeMs) : offset
 }
 
-/** Wall clock minus UTC, from weekday and time alone, which needs no calendar: offsets are less than half a week. */
+/**
+ * Wall clock minus UTC, from weekday and time alone, which needs no calendar, because offsets are less than half a
+ * week.
+ */
 function exactOffsetMs(format: Intl.DateTimeFormat, timeMs: number): number {
   const second = Math.floor(timeMs / 1000)
   let local = 0

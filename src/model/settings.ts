@@ -1,6 +1,6 @@
 /**
- * Project settings of one environment: the table of GET and PATCH /v1/settings.
- * They decide how updates are evaluated; a change reaches the next update.
+ * Project settings of one environment: the table of GET and PATCH /v1/settings. They decide how updates are
+ * evaluated; a change applies from the next update on.
  */
 export interface Settings {
   /** Entries need `stopped` or `foreground`; a geofence's own `stopDetection` overrides it. */
@@ -25,15 +25,15 @@ export interface Settings {
   readonly entryDelaySeconds: number
   /** Seconds, ≥ 0, that the exit condition must have held across updates. */
   readonly exitDelaySeconds: number
-  /** Metres, > 0: a worse update moves the device but touches no geofence; `null`: no bound. */
+  /** Metres, > 0: a less accurate update moves the device but does not affect geofences; `null`: no limit. */
   readonly maxAccuracyMeters: number | null
   /** Geofences crossed between two updates give entered + exited. */
   readonly detectCrossings: boolean
-  /** Seconds, > 0: the longest gap between two updates that is searched for crossings. */
+  /** Seconds, > 0: the longest gap between two updates in which crossings are detected. */
   readonly maxGapSeconds: number
 }
 
-/** What an environment starts with. */
+/** The settings of a new environment. */
 export const DEFAULT_SETTINGS: Settings = {
   stopDetection: false,
   bufferEntries: false,

@@ -5,8 +5,8 @@ import type { ScopeId } from './scope.ts'
 export type DeviceType = 'iOS' | 'Android' | 'Web'
 
 /**
- * Who sends updates and what they say of the device: all that one update repeats of the one before. The updates of a
- * stream share it (src/wire/senders.ts), so whoever meets the same object again has nothing to compare.
+ * The sender of updates, with the data about the device that consecutive updates repeat. The updates of a stream
+ * share it (src/wire/senders.ts), so if the same object comes again, nothing needs to be compared.
  */
 export interface Sender {
   readonly scope: ScopeId
@@ -21,13 +21,16 @@ export interface Sender {
   readonly deviceModel: string | undefined
   /** The requester's address. */
   readonly ip: string
-  /** A number that whoever remembers senders notes here to find this one again, and checks: it may be another's. Below 0: none yet. */
+  /**
+   * A number stored by code that remembers senders, to find this one again. It must be checked, because it may belong
+   * to another. Below 0: none yet.
+   */
   hint: number
 }
 
 /** One validated location update, stamped with server time, requester address and scope. */
 export interface Update {
-  /** What of the fields below it shares with other updates; absent: nothing. */
+  /** The sender whose fields this update shares; absent if none. */
   readonly sender?: Sender | undefined
   readonly scope: ScopeId
   readonly deviceId: string
@@ -50,9 +53,9 @@ export interface Update {
   readonly deviceOS?: string | undefined
   readonly deviceMake?: string | undefined
   readonly deviceModel?: string | undefined
-  /** What made an SDK send it, in its own words. */
+  /** Why an SDK sent it, in its own words. */
   readonly source?: string | undefined
-  /** What the device ranges now; absent: the update does not say. */
+  /** The beacons in range; absent if the update does not say. */
   readonly beacons?: readonly RangedBeacon[] | undefined
   /** The sender's stream and its ascending number in it: a resend is applied once (G9). Both or neither. */
   readonly stream?: string | undefined

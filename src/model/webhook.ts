@@ -1,9 +1,12 @@
 import type { ScopeId } from './scope.ts'
 
-/** Events in one request of mode `multiple`, at most. */
+/** The largest number of events in one request of mode `multiple`. */
 export const MAX_WEBHOOK_EVENTS = 5
 
-/** Where events of an environment are sent, as the registry holds it: validated, immutable, replaced whole by an edit. */
+/**
+ * The destination for events of an environment, as in the registry: validated, immutable, replaced as a whole by an
+ * edit.
+ */
 export interface Webhook {
   /** 24 hex. */
   readonly id: string
@@ -11,17 +14,17 @@ export interface Webhook {
   /** http or https, without credentials and fragment. */
   readonly url: string
   readonly description?: string
-  /** Off: events that happen meanwhile are not sent, later neither. */
+  /** If off, events are not sent, not even later. */
   readonly enabled: boolean
   /** One event a request, or up to {@link MAX_WEBHOOK_EVENTS} of one user. */
   readonly mode: 'single' | 'multiple'
-  /** Only events of these types; absent: of all. */
+  /** Only events of these types; absent: all types. */
   readonly types?: readonly string[]
-  /** Only events of geofences or beacons with these tags; absent: of all, and those without. */
+  /** Only events of geofences or beacons with these tags; absent: all events, also without tags. */
   readonly tags?: readonly string[]
   /** `whsec_` and base64 of the key that signs. */
   readonly secret: string
-  /** The one before, which signs too until that time (epoch milliseconds). */
+  /** The previous secret, which also signs until that time (epoch milliseconds). */
   readonly previousSecret?: { readonly secret: string; readonly until: number }
   /** Epoch milliseconds. */
   readonly createdAt: number

@@ -16,15 +16,15 @@ import { writeOsmPbf } from './osmPbfWriter.ts'
 import type { BoundingBox } from './port.ts'
 import { runTool } from './valhallaTools.ts'
 
-/** Room for so many ids of nodes; it grows. Its default takes half a gigabyte. */
+/** Room for so many node ids; it grows. The default takes half a gigabyte. */
 const NODE_IDS = 100_000
-/** So that a zone is told from a country. */
+/** Distinguishes a zone from a country. */
 const ZONE = 'zone '
 
 /**
- * Makes the file anew.
+ * Creates the file.
  * @param path of the file
- * @param folder for what is needed meanwhile
+ * @param folder for temporary files
  * @throws {ValhallaMissing} {@link ToolFailed}
  */
 export async function buildBorders(
@@ -52,7 +52,7 @@ export async function buildBorders(
 function putRight(path: string, countries: readonly Country[]): void {
   const database = new Database(path)
   try {
-    // What this file is for; it is never open for writing again.
+    // The content matters, not its safety: it is never opened for writing again.
     database.pragma('synchronous = OFF')
     database.transaction(() => {
       const side = database.prepare('UPDATE admins SET drive_on_right = ? WHERE name = ?')
@@ -64,7 +64,10 @@ function putRight(path: string, countries: readonly Country[]): void {
   }
 }
 
-/** As `spatialite_tool` and CreateSpatialIndex make the table of Valhalla's own script, `valhalla_build_timezones`. */
+/**
+ * In the way in which `spatialite_tool` and CreateSpatialIndex create the table of Valhalla's own script,
+ * `valhalla_build_timezones`.
+ */
 function moveZones(database: Database.Database): void {
   const isZone = `substr(name, 1, ${ZONE.length}) = '${ZONE}'`
   database.exec(`

@@ -4,21 +4,24 @@ import type { Coverage } from './coverage.ts'
 import type { OsmExtract, OsmNode, OsmRelation, OsmTags, OsmWay } from './osmPbfWriter.ts'
 import type { BoundingBox } from './port.ts'
 
-/** An area, and what OpenStreetMap says of it. */
+/** An area with its OpenStreetMap tags. */
 export interface Boundary {
   readonly tags: OsmTags
-  /** Each polygon its rings, each ring closed, the first the outer one. */
+  /** Each polygon as its rings, each ring closed, the outer one first. */
   readonly polygons: readonly (readonly (readonly Position[])[])[]
 }
 
 export interface Country extends Boundary {
-  /** Among countries it is the only one of this name. */
+  /** Unique among countries. */
   readonly name: string
   readonly drivesOnRight: boolean
 }
 
 const COUNTRY_TAGS = { type: 'boundary', boundary: 'administrative', admin_level: '2' } as const
-/** Countries by country-coder's id, of which Valhalla knows more (who may use which kind of path) by the name in OpenStreetMap. */
+/**
+ * Countries by country-coder's id for which Valhalla has more rules (who may use which kind of path) under their name
+ * in OpenStreetMap.
+ */
 const OSM_NAMES: Readonly<Record<string, string>> = {
   Q578170: 'United States',
   Q875134: 'Russia',
@@ -35,8 +38,8 @@ const OSM_NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The countries of the world, and parts of countries, that may reach into the bounds. Coasts are included, generously.
- * @param bounds of what is asked about
+ * The countries of the world, and parts of countries, that may overlap the bounds. Coasts are included generously.
+ * @param bounds of the extract
  */
 export function countriesIn(bounds: BoundingBox): Country[] {
   return borders.features.flatMap(({ geometry, properties }) => {
@@ -44,7 +47,7 @@ export function countriesIn(bounds: BoundingBox): Country[] {
     const polygons = geometry.coordinates as unknown as Country['polygons']
     if (!polygons.some(([outer]) => overlap(boundsOf(outer!), bounds))) return []
     const { id, nameEn, iso1A2, isoStatus, country, driveSide } = properties
-    // Metropolitan France has a code that is only reserved.
+    // The code of metropolitan France is only reserved.
     const code = isoStatus === 'official' || country === undefined ? iso1A2 : country
     const name = OSM_NAMES[id] ?? nameEn
     const tags = {
@@ -53,16 +56,16 @@ export function countriesIn(bounds: BoundingBox): Country[] {
       'name:en': nameEn,
       ...(code === undefined ? {} : { 'ISO3166-1:alpha2': code }),
     }
-    // Valhalla passes over the France that has everything else of France in it.
+    // Valhalla ignores the France that contains all of its territories.
     const level = name === 'France' ? { admin_level: '3' } : {}
     return [{ name, tags: { ...tags, ...level }, drivesOnRight: driveSide !== 'left', polygons }]
   })
 }
 
-/** @returns the name of the time zone at a place, in degrees; undefined where it has none that the builder knows */
+/** @returns the name of the time zone at a position, in degrees; undefined if it has none that the builder knows */
 export type ZoneAt = (longitude: number, latitude: number) => string | undefined
 
-/** The time zones of the cells that have nodes, as they are at the middle of the cell. @param prefix of their names */
+/** The time zones of the cells that have nodes, taken at the middle of each cell. @param prefix of their names */
 export function zones(coverage: Coverage, zoneAt: ZoneAt, prefix: string): Boundary[] {
   return Array.from(coverage.runs(zoneAt)).flatMap(({ kind: zone, bounds: [west, south, east, north] }) => {
     if (zone === undefined) return []
@@ -77,7 +80,7 @@ export function zones(coverage: Coverage, zoneAt: ZoneAt, prefix: string): Bound
   })
 }
 
-/** Boundaries as an extract of boundary relations, one each, with nothing else in it. */
+/** Boundaries as an extract with one boundary relation for each and nothing else. */
 export function boundaryExtract(boundaries: readonly Boundary[]): OsmExtract {
   const nodes: OsmNode[] = []
   const ways: OsmWay[] = []

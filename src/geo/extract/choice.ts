@@ -7,12 +7,15 @@ export interface CoveredMapRegion extends MapRegion {
   readonly coverage: Coverage
 }
 
-/** A region whose cell has at least this share of the nodes of the fullest counts as having the place, not just its edge. */
+/**
+ * A map region whose cell has at least this share of the nodes of the fullest counts as covering the position, not
+ * only with its edge.
+ */
 const SHARE = 1 / 4
 
 /**
- * The region of a point. Extracts are not cut sharply (ways that begin inside go on to their end), so of several that have nodes
- * about the point only those count that have about as many as any; of these the first.
+ * The map region of a point. Extracts are not cut sharply (ways that begin inside continue to their end). So of
+ * several with nodes near the point, only those with about as many as the fullest count; of these, the first.
  * @param regions in the order of precedence
  */
 export function mapRegionAt<R extends CoveredMapRegion>(
@@ -25,9 +28,9 @@ export function mapRegionAt<R extends CoveredMapRegion>(
 }
 
 /**
- * The region that has all the points, as {@link mapRegionAt} has each of them where it can be.
- * @param coming what there will be, where there is no region yet
- * @throws {ApiError} see Regions.containing
+ * The map region that contains all the points, preferably the one that {@link mapRegionAt} gives for each.
+ * @param coming what will be available, if there is no map region yet
+ * @throws {ApiError} see MapRegions.containing
  */
 export function containingMapRegion<R extends CoveredMapRegion>(
   regions: readonly R[],

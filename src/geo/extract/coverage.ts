@@ -6,13 +6,13 @@ const COLUMNS = 360 * PER_DEGREE
 const ROWS = 180 * PER_DEGREE
 /** Nodes are counted up to here. */
 const MOST = 255
-/** Begins the bytes: this, the number of cells, their numbers, their counts; little endian. */
+/** The bytes begin with this, the number of cells, their numbers, and their counts; little endian. */
 const MAGIC = 0x31_56_43_52 // RCV1
 const HEADER_BYTES = 8
 
 /**
- * Where an extract has nodes, and about how many, by cells of 1/32 degree: extracts are cut along borders, so their bounds say
- * little about what is in them.
+ * Where an extract has nodes, and roughly how many, in cells of 1/32 degree: extracts are cut along borders, so their
+ * bounds say little about their contents.
  */
 export class Coverage {
   /** Ascending. */
@@ -25,7 +25,7 @@ export class Coverage {
     this.#counts = counts
   }
 
-  /** The inverse of {@link toBytes}. @throws Error where they are not that */
+  /** The inverse of {@link toBytes}. @throws Error if the bytes are invalid */
   static fromBytes(bytes: Buffer): Coverage {
     const cells = bytes.length < HEADER_BYTES || bytes.readUInt32LE() !== MAGIC ? -1 : bytes.readUInt32LE(4)
     if (bytes.length !== HEADER_BYTES + cells * 5) throw new Error('These are no cells of a region.')
@@ -49,7 +49,7 @@ export class Coverage {
     return this.#count(cellAt(longitude, latitude))
   }
 
-  /** Whether the point's cell has nodes, or one beside it. */
+  /** Whether the point's cell, or a neighbour, has nodes. */
   isNear(longitude: number, latitude: number): boolean {
     const center = cellAt(longitude, latitude)
     const row = Math.floor(center / COLUMNS)
@@ -62,8 +62,8 @@ export class Coverage {
   }
 
   /**
-   * The cells in rows, each row in as few runs as there are kinds in it: a run goes over cells without nodes as long as the next
-   * that has some is of the same kind.
+   * The cells in rows, each row in as few runs as it has kinds: a run may cross cells without nodes if the next cell
+   * with nodes is of the same kind.
    * @param kindOf of the middle of a cell
    */
   *runs<Kind>(
@@ -98,7 +98,7 @@ export class Coverage {
 
 /** Counts nodes into cells. */
 export class CoverageCounter {
-  /** Of each row that has nodes the counts of its cells. */
+  /** The counts of the cells in each row that has nodes. */
   readonly #rows = new Map<number, Uint8Array>()
 
   /** @param longitude -180 to 180. @param latitude -90 to 90. */

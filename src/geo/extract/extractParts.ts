@@ -8,19 +8,19 @@ export interface ExtractBlock {
   /** Bytes of the file. */
   readonly start: number
   readonly end: number
-  /** What kinds of objects it has. */
+  /** The kinds of objects in it. */
   readonly types: ReadonlySet<OsmObject['type']>
-  /** Places of the objects that are kept of it; undefined where it stays as it is. */
+  /** Indexes of the objects that are kept; undefined if all are. */
   readonly kept?: ReadonlySet<number>
 }
 
 const COPY_BYTES = 4 << 20
 
-/** An OSM PBF file in parts, and new files of some of them. */
+/** The parts of an OSM PBF file, and new files with some of them. */
 export class ExtractParts {
   readonly path: string
   readonly blocks: readonly ExtractBlock[]
-  /** Where the header ends. */
+  /** The end of the header. */
   readonly #headerEnd: number
 
   private constructor(path: string, headerEnd: number, blocks: readonly ExtractBlock[]) {
@@ -43,7 +43,7 @@ export class ExtractParts {
     return new ExtractParts(path, headerEnd, blocks)
   }
 
-  /** All objects of a block, whatever is kept of them. */
+  /** All objects of a block, including those that are not kept. */
   async objects(block: ExtractBlock): Promise<OsmObject[]> {
     return objectsIn(await this.#content(block))
   }
@@ -75,7 +75,7 @@ async function copy(from: FileHandle, to: FileHandle, start: number, end: number
   for (let at = start; at < end;) {
     const { bytesRead } = await from.read(buffer, 0, Math.min(buffer.length, end - at), at)
     if (bytesRead === 0) throw new Error('The extract has become shorter.')
-    // All of it, unlike write().
+    // Writes all of it, unlike write().
     await to.appendFile(buffer.subarray(0, bytesRead))
     at += bytesRead
   }

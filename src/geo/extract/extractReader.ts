@@ -1,6 +1,7 @@
 /**
- * Reads an OpenStreetMap extract from end to end for what a region must know of it: where it has nodes, whether it has roads, that it
- * is whole. Of the objects it decodes coordinates and the keys of ways, no more, so that it is as fast as the file is unpacked.
+ * Reads an OpenStreetMap extract from beginning to end for what a map region needs: where it has nodes, whether it
+ * has roads, and whether it is complete. It only decodes coordinates and the keys of ways, so it is as fast as
+ * unpacking the file.
  */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
@@ -9,7 +10,7 @@ import { CoverageCounter, type Coverage } from './coverage.ts'
 import { ExtractRefused, osmPbfBlobs } from './osmPbfBlobs.ts'
 import type { BoundingBox } from './port.ts'
 
-/** What a region must know of its extract. */
+/** The facts about an extract that a map region needs. */
 export interface ExtractFacts {
   readonly bytes: number
   /** Hexadecimal. */
@@ -19,7 +20,7 @@ export interface ExtractFacts {
   readonly nodes: number
   /** Ways with the key `highway`. */
   readonly roads: number
-  /** When the data was taken from OpenStreetMap, in milliseconds of the epoch, where the file says so. */
+  /** When the data was taken from OpenStreetMap, in milliseconds of the epoch, if the file says so. */
   readonly dataOf: number | undefined
 }
 
@@ -31,8 +32,8 @@ const HIGHWAY = Buffer.from('highway')
 const NO_BYTES: Uint8Array = new Uint8Array()
 
 /**
- * @param onProgress told which share is read, 0 to 1
- * @throws {ExtractRefused} for what is no extract, or has no roads; and the system's errors
+ * @param onProgress called with the share that was read, 0 to 1
+ * @throws {ExtractRefused} for a file that is not an extract, or has no roads; and the system's errors
  */
 export async function readExtract(
   path: string,
@@ -89,7 +90,7 @@ function readHeader(block: Uint8Array, path: string): number | undefined {
   return dataOf
 }
 
-/** What the blocks of an extract add up to. */
+/** The sums over the blocks of an extract. */
 class BlockCounts {
   nodes = 0
   roads = 0
@@ -144,7 +145,7 @@ class BlockCounts {
   }
 
   #place(latitude: number, longitude: number): void {
-    // A node that was never given a place.
+    // A node without a position.
     if (!(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180)) return
     this.nodes++
     this.#west = Math.min(this.#west, longitude)
@@ -155,7 +156,7 @@ class BlockCounts {
   }
 }
 
-/** Place of the string `highway` in a string table; -1 where it is not in it. */
+/** Index of the string `highway` in a string table; -1 if it is not there. */
 function indexOfHighway(table: Uint8Array): number {
   const reader = protobuf.Reader.create(table)
   for (let index = 0; reader.pos < reader.len; index++) {
@@ -210,7 +211,7 @@ function placeDenseNodes(dense: Reader, place: Place): void {
   }
 }
 
-/** The numbers that zigzag differences add up to, one a call; undefined after the last. */
+/** The sums of zigzag differences, one per call; undefined after the last. */
 function sums(differences: Uint8Array): () => number | undefined {
   let at = 0
   let sum = 0
@@ -218,7 +219,7 @@ function sums(differences: Uint8Array): () => number | undefined {
     if (at >= differences.length) return undefined
     let byte = differences[at++]!
     let zigzag = byte & 127
-    // Of 35 bits at most: no bit operations.
+    // At most 35 bits, so no bit operations.
     for (let scale = 128; byte >= 128; scale *= 128) {
       byte = differences[at++] ?? 0
       zigzag += (byte & 127) * scale

@@ -1,5 +1,6 @@
 /**
- * Makes a region of an extract, stage by stage, in a folder beside those that are served, and then has it served.
+ * Builds a map region from an extract, stage by stage, in a folder beside those that are served, and then puts it
+ * into service.
  *
  * Invariants
  * - IMPORT-1: Nothing that is served changes before the new build is complete and durable. Then the manifest is
@@ -35,28 +36,31 @@ import { buildTiles } from './routingTiles.ts'
 import { timeZoneAt } from './timeZones.ts'
 import { valhallaVersion } from './valhallaTools.ts'
 
-/** The stages as they are told, in their order. */
+/** The stages as they are reported, in order. */
 export type ImportStage = 'reading the extract' | 'building routing tiles'
 
-/** Told how far a stage is, 0 to 1. */
+/** Called with the progress of a stage, 0 to 1. */
 export type ImportProgress = (stage: ImportStage, share: number) => void
 
 export interface MapRegionImport {
-  /** Of all regions, from the root: tools run in folders of their own. It exists, and its lock is held. */
+  /**
+   * The folder of all map regions, as an absolute path, because tools run in their own folders. It exists, and its
+   * lock is held.
+   */
   readonly folder: string
-  /** The extract, from the root, too. */
+  /** The extract, also as an absolute path. */
   readonly path: string
   /** See {@link mapRegionName}. */
   readonly name: string
   /** Of the routing engine's builder. */
   readonly threads: number
-  /** The region is the sample, which comes by itself once. */
+  /** Whether the map region is the sample, which is built once, automatically. */
   readonly isSample: boolean
   /** Milliseconds of the epoch. */
   readonly now: () => number
   readonly signal: AbortSignal
   readonly onProgress: ImportProgress
-  /** Told, in a sentence, what of the extract the region is without. */
+  /** Called with a sentence for each part of the extract that the map region lacks. */
   readonly onNote: (sentence: string) => void
 }
 
@@ -65,10 +69,10 @@ export class NoRoom extends Error {
   override name = 'NoRoom'
 }
 
-/** What is known of an extract once it has been read; progress.json, beside what the stages make. */
+/** The facts about an extract once it has been read: progress.json, beside the results of the stages. */
 interface Progress {
   readonly format: 1
-  /** The file as it was: another one is built anew. */
+  /** The file at that time: another one is built from the beginning. */
   readonly source: { readonly path: string; readonly bytes: number; readonly modifiedAt: number }
   readonly engine: string
   readonly facts: {
@@ -83,14 +87,14 @@ interface Progress {
 
 const ATTRIBUTION = '© OpenStreetMap contributors'
 const LICENCE = 'ODbL 1.0, https://www.openstreetmap.org/copyright'
-/** Room that a build takes while it is made, by the size of the extract as far as that tells, and however small that is. */
+/** Room that a build needs, by the size of the extract as far as that tells, and at least. */
 const ROOM_PER_BYTE = 6
 const ROOM_BYTES = 100e6
 
 /**
- * The name of a region in the form that all names have: letters, digits, `.`, `_` and `-`, lower case, at most 64.
+ * The name of a map region in its normal form: letters, digits, `.`, `_` and `-`, lower case, at most 64.
  * @param text a name, or the name of a file
- * @returns undefined where nothing of it is left
+ * @returns undefined if nothing is left
  */
 export function mapRegionName(text: string): string | undefined {
   const stem = basename(text)
@@ -106,9 +110,10 @@ export function mapRegionName(text: string): string | undefined {
 }
 
 /**
- * Imports the extract; where there is a region of that name, in its place and with its precedence, else before all others.
- * @throws {ExtractRefused} {@link NoRoom}, ValhallaMissing, ToolFailed, the signal's reason (what is done is then kept for the next
- *   try) and the system's errors
+ * Imports the extract. A map region of that name is replaced and keeps its precedence; otherwise the new one comes
+ * before all others.
+ * @throws {ExtractRefused} {@link NoRoom}, ValhallaMissing, ToolFailed, the signal's reason (what is done is then
+ * kept for the next try) and the system's errors
  */
 export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRecord> {
   const { folder, path, name, signal, now } = job
@@ -165,7 +170,7 @@ function withRegion(
   return { ...manifest, regions, ...(isSample ? { sampleImported: true } : {}) }
 }
 
-/** @throws {ExtractRefused} where it cannot be read */
+/** @throws {ExtractRefused} if it cannot be read */
 function sourceAt(path: string): Progress['source'] {
   try {
     fs.accessSync(path, fs.constants.R_OK)
@@ -187,7 +192,10 @@ function checkRoom(folder: string, bytes: number): void {
   )
 }
 
-/** What an interrupted import of the same file left; undefined where there is none, or of another file or version. */
+/**
+ * The state that an interrupted import of the same file left; undefined if there is none, or it is of another file or
+ * version.
+ */
 function resume(build: string, source: Progress['source'], engine: string): Progress | undefined {
   let found: Progress
   try {
@@ -220,7 +228,7 @@ async function buildRouting(
   const began = now()
   for (const left of fs.readdirSync(build).filter((name) => name.startsWith('routing')))
     fs.rmSync(join(build, left), { recursive: true })
-  // Not in the folder itself: what a killed import started may write for a moment more.
+  // Not in the folder itself, because processes of a killed import may write for a moment more.
   const folder = fs.mkdtempSync(join(build, 'routing-'))
   await buildTiles({
     extract: path,
