@@ -252,7 +252,10 @@ function progressPath(build: string): string {
   return join(build, 'progress.json')
 }
 
-/** After what it speaks of is durable; replaced at once, so that a kill leaves this or the one before. */
+/**
+ * Written after what it describes is durable, and replaced atomically, so that a kill leaves either this state or the
+ * previous one.
+ */
 function writeProgress(build: string, progress: Progress): void {
   const path = progressPath(build)
   syncTree(build)

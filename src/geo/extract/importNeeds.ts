@@ -1,20 +1,21 @@
 /**
- * What making a region takes of the machine, by what was measured with made-up countries of up to 520 MB and 2.7 million roads
- * (docs/operating.md). Anonymous memory: files that are mapped besides, up to six times the extract, are the system's to drop.
+ * The resources that an import needs, measured with synthetic countries of up to 520 MB and 2.7 million roads
+ * (docs/operating.md). The figures are anonymous memory; the system can drop mapped files, up to six times the
+ * extract.
  */
 import { statfsSync } from 'node:fs'
 
-/** Of tiles that each thread of the builder keeps; what does not fit is read again. Four times that is no faster. */
+/** Of the tiles that each thread of the builder keeps; the rest is read again. Four times as much is no faster. */
 export const TILE_CACHE_BYTES = 64e6
 
 /** This process while it reads the extract, and the builder with its libraries and without tiles. */
 const MEMORY_BYTES = 250e6
 /** Of the builder for each byte of the extract: its names, restrictions, lists of tiles. */
 const MEMORY_PER_BYTE = 0.08
-/** A thread overshoots its tiles by as much. */
+/** A thread may exceed its tiles by as much. */
 const MEMORY_PER_THREAD = 2 * TILE_CACHE_BYTES
 
-/** What a build takes on the disk while it is made: 1,650 to 1,900 bytes for each road were measured. */
+/** Disk space of a build in progress: 1,650 to 1,900 bytes for each road were measured. */
 const DISK_PER_ROAD = 2000
 
 const FULL_BYTES = 10e6
@@ -25,7 +26,7 @@ export function tilesRoom(roads: number): number {
 }
 
 /**
- * Says that the memory may not suffice; undefined where it does.
+ * A sentence if the memory may not be enough; otherwise undefined.
  * @param extractBytes size of the file
  * @param threads of the builder
  * @param availableBytes of the machine or the container, without swap
@@ -44,7 +45,9 @@ export function memoryShortage(
   )
 }
 
-/** Whether the disk of this folder is full: what failed on it may have taken its own away again. */
+/**
+ * Whether the disk of this folder is full. A process that failed because of it may have removed its own files again.
+ */
 export function isFull(folder: string): boolean {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize < FULL_BYTES

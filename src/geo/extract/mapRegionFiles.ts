@@ -17,12 +17,12 @@ import { dirname, join } from 'node:path'
 import { Coverage } from './coverage.ts'
 import type { BoundingBox } from './port.ts'
 
-/** The files say what this version does not know; nothing was changed. */
+/** The files contain something that this version does not know; nothing was changed. */
 export class MapRegionsRefused extends Error {
   override name = 'MapRegionsRefused'
 }
 
-/** What region.json says of a build. */
+/** The contents of a build's region.json. */
 export interface MapRegionRecord {
   readonly format: 1
   readonly name: string
@@ -35,7 +35,7 @@ export interface MapRegionRecord {
     readonly bytes: number
     /** Hexadecimal. */
     readonly sha256: string
-    /** ISO 8601; when the data was taken from OpenStreetMap, where the file says so. */
+    /** ISO 8601; when the data was taken from OpenStreetMap, if the file says so. */
     readonly dataOf?: string
   }
   readonly attribution: string
@@ -45,11 +45,11 @@ export interface MapRegionRecord {
   readonly stages: { readonly [Stage in MapRegionStage]?: StageRecord }
 }
 
-/** What a build is made of, each in a folder of that name. */
+/** The stages of a build, each in a folder of that name. */
 export type MapRegionStage = 'routing'
 
 export interface StageRecord {
-  /** What made it, e.g. `@valhallajs/valhallajs 3.6.1`. */
+  /** The program that made it, e.g. `@valhallajs/valhallajs 3.6.1`. */
   readonly engine: string
   readonly seconds: number
   readonly bytes: number
@@ -59,7 +59,7 @@ export interface MapRegionManifest {
   readonly format: 1
   /** In the order of precedence; the folder is the build's. */
   readonly regions: readonly { readonly name: string; readonly folder: string }[]
-  /** The sample has been here: it does not come by itself again. */
+  /** The sample was imported before: it is not built automatically again. */
   readonly sampleImported?: true
 }
 
@@ -67,7 +67,7 @@ const NO_REGIONS: MapRegionManifest = { format: 1, regions: [] }
 const BUILD_NAME = /^[a-z0-9][a-z0-9._-]*-[0-9a-f]{8}$/
 const UNFINISHED = '.building'
 
-/** The folder of all regions of a data folder. */
+/** The folder of all map regions of a data folder. */
 export function mapRegionsFolder(dataFolder: string): string {
   return join(dataFolder, 'regions')
 }
@@ -76,13 +76,15 @@ export function manifestPath(folder: string): string {
   return join(folder, 'regions.json')
 }
 
-/** @throws {MapRegionsRefused} and the system's errors, but for a manifest that is not there: then there are no regions */
+/**
+ * @throws {MapRegionsRefused} and the system's errors, except if there is no manifest: then there are no map regions
+ */
 export function readManifest(folder: string): MapRegionManifest {
   const path = manifestPath(folder)
   if (!fs.existsSync(path)) return NO_REGIONS
   const manifest = readJson(path) as MapRegionManifest
   const regions: unknown = manifest.regions
-  // Of a folder elsewhere we would be the ones to delete it.
+  // Builds are deleted by us, so a folder elsewhere must not be accepted.
   const isBuild = (region: { readonly name?: unknown; readonly folder?: unknown } | null): boolean =>
     typeof region?.name === 'string' && typeof region.folder === 'string' && BUILD_NAME.test(region.folder)
   if (!Array.isArray(regions) || !regions.every(isBuild))
@@ -114,23 +116,26 @@ export function writeCoverage(build: string, coverage: Coverage): void {
   fs.writeFileSync(join(build, 'coverage.bin'), coverage.toBytes())
 }
 
-/** Where a stage of a build has its files. */
+/** The folder of a build's stage. */
 export function stageFolder(build: string, stage: MapRegionStage): string {
   return join(build, stage)
 }
 
-/** Where the build of that name is under way. */
+/** The folder in which the build of that name is made. */
 export function unfinishedBuild(folder: string, name: string): string {
   return join(folder, name + UNFINISHED)
 }
 
-/** Names of regions whose build is under way or was interrupted. */
+/** Names of map regions whose build is in progress or was interrupted. */
 export function unfinishedNames(folder: string): string[] {
   const names = fs.readdirSync(folder).filter((name) => name.endsWith(UNFINISHED))
   return names.map((name) => name.slice(0, -UNFINISHED.length)).sort()
 }
 
-/** Removes builds that no manifest names, which a crash or another's removal left. Under the lock, with no server that uses one. */
+/**
+ * Removes builds that are not in the manifest, which a crash or the removal of a map region left. Needs the lock, and
+ * no server may use one.
+ */
 export async function sweepBuilds(folder: string): Promise<void> {
   const served = new Set(readManifest(folder).regions.map((region) => region.folder))
   for (const name of fs.readdirSync(folder))
@@ -148,7 +153,7 @@ export function syncTree(folder: string): void {
   sync(folder)
 }
 
-/** Moves a finished build to where the manifest will name it; durable when it returns. */
+/** Moves a finished build to the folder that the manifest will name; durable when it returns. */
 export function finishBuild(from: string, to: string): void {
   syncTree(from)
   fs.renameSync(from, to)
@@ -193,17 +198,17 @@ function sync(path: string): void {
   }
 }
 
-/** Where the routing stage, whose folder it is, leaves its tiles. */
+/** The tiles' folder in the folder of the routing stage. */
 export function tilesIn(folder: string): string {
   return join(folder, 'tiles')
 }
 
-/** Whether the sample comes by itself. */
+/** Whether the sample is to be built automatically. */
 export function wantsSample({ regions, sampleImported }: MapRegionManifest): boolean {
   return regions.length === 0 && sampleImported === undefined
 }
 
-/** How far an import is, as a line. */
+/** The progress of an import, as a line. */
 export function importText(stage: string, share: number): string {
   return `${stage} ${Math.floor(share * 100)} %`
 }

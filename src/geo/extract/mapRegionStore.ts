@@ -33,9 +33,9 @@ const KEEP_MILLISECONDS = 60_000
 
 export interface MapRegionStoreParts {
   readonly dataFolder: string
-  /** Takes the lock of a folder, or throws: somebody imports. */
+  /** Takes the lock of a folder, or throws because an import is running. */
   readonly lock: (folder: string) => () => void
-  /** What to say where there is no region: what is coming, or what to do. */
+  /** The message if there is no map region: what is coming, or what to do. */
   readonly coming: () => string
   readonly time: Time
   readonly logger: Logger
@@ -46,14 +46,14 @@ export class MapRegionStore implements MapRegions, Service {
   readonly #parts: MapRegionStoreParts
   readonly #folder: string
   readonly #listeners = new Set<() => void>()
-  /** Each calls off what is to be done later. */
+  /** Each entry cancels work that is planned for later. */
   readonly #later = new Set<() => void>()
   #all: readonly CoveredMapRegion[] = []
-  /** Of the manifest that was read. */
+  /** Of the manifest that was read last. */
   #stamp: string
   #isStopped = false
 
-  /** Reads the regions there are. @throws {MapRegionsRefused} and the system's errors, of the manifest */
+  /** Reads the present map regions. @throws {MapRegionsRefused} and the system's errors, for the manifest */
   constructor(parts: MapRegionStoreParts) {
     this.#parts = parts
     this.#folder = mapRegionsFolder(resolve(parts.dataFolder))
@@ -88,7 +88,7 @@ export class MapRegionStore implements MapRegions, Service {
     for (const callOff of this.#later) callOff()
   }
 
-  /** Looks for another manifest. Never rejects: what cannot be read leaves what is served. */
+  /** Checks for another manifest. Never rejects: if it cannot be read, the present map regions stay in service. */
   async look(): Promise<void> {
     const { logger } = this.#parts
     try {
@@ -115,12 +115,12 @@ export class MapRegionStore implements MapRegions, Service {
     this.#all = regions.flatMap(({ name, folder }) => known.get(folder) ?? this.#opened(name, folder))
   }
 
-  /** Tracking needs no roads: one that cannot be read is no reason not to start, nor not to serve the others. */
+  /** Tracking needs no roads, so an unreadable map region prevents neither the start nor the use of the others. */
   #opened(name: string, folder: string): CoveredMapRegion[] {
     try {
       return [openRegion(this.#folder, folder)]
     } catch (error) {
-      // What is served under its name goes on being served.
+      // The one that is served under its name stays in service.
       if (this.#all.some((region) => region.name === name)) throw error
       this.#parts.logger.error(
         { ...failureFields(error), region: name },
@@ -154,7 +154,7 @@ export class MapRegionStore implements MapRegions, Service {
     this.#later.add(callOff)
   }
 
-  /** What a server that ended left. Where somebody imports at the moment it waits for another start. */
+  /** Removes what an earlier server left. If an import is running, this waits for another start. */
   async #sweep(): Promise<void> {
     if (!fs.existsSync(this.#folder)) return
     let release: () => void
@@ -180,7 +180,7 @@ function openRegion(folder: string, id: string): CoveredMapRegion {
   return { id, name, bounds, attribution, tiles, coverage: readCoverage(build) }
 }
 
-/** Differs whenever the file is replaced; empty where it is not there. */
+/** Differs whenever the file is replaced; empty if it does not exist. */
 function stampOf(stats: fs.BigIntStats | undefined): string {
   return stats === undefined ? '' : `${stats.ino}:${stats.mtimeNs}:${stats.size}`
 }

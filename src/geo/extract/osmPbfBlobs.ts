@@ -2,28 +2,28 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { inflateSync } from 'node:zlib'
 import protobuf from 'protobufjs/minimal.js'
 
-/** The file is none that can be imported; the sentence says why. */
+/** The file cannot be imported; the sentence says why. */
 export class ExtractRefused extends Error {
   override name = 'ExtractRefused'
 }
 
 /** A block of an OSM PBF file, unpacked. */
 export interface OsmBlob {
-  /** `OSMHeader` first, then `OSMData`; readers pass over what else there may be. */
+  /** First `OSMHeader`, then `OSMData`; readers ignore other types. */
   readonly type: string
   readonly content: Uint8Array
-  /** Where it ends in the file. */
+  /** Its end in the file. */
   readonly position: number
 }
 
-/** What the format allows. */
+/** The largest size that the format allows. */
 const MAX_HEADER_BYTES = 64 << 10
 const MAX_BLOB_BYTES = 32 << 20
 
 /**
- * The blocks of an OSM PBF file in their order, https://wiki.openstreetmap.org/wiki/PBF_Format.
- * @param hear gets all bytes of the file in their order
- * @param from where to begin: 0, or where a block ends
+ * The blocks of an OSM PBF file in order, https://wiki.openstreetmap.org/wiki/PBF_Format.
+ * @param hear gets all bytes of the file in order
+ * @param from the beginning: 0, or the end of a block
  * @throws {ExtractRefused} and the system's errors
  */
 export async function* osmPbfBlobs(
@@ -74,7 +74,7 @@ function attempt<Result>(action: () => Result, refuse: (cause: unknown) => Error
   }
 }
 
-/** Fewer bytes than asked for at the end of the file. */
+/** Returns fewer bytes at the end of the file. */
 async function readFully(file: FileHandle, position: number, bytes: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(bytes)
   let read = 0

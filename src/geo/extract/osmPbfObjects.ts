@@ -1,22 +1,23 @@
 /**
- * The objects of a block of an OSM PBF file, and the block with some of them only. All else stays as it is in the file, byte by byte,
- * but for texts that no object of the new block uses, which become empty, and the metadata of edits of nodes.
+ * The objects of a block of an OSM PBF file, and the same block with only some of them. Everything else stays byte
+ * for byte as in the file, except for texts that no object of the new block uses, which become empty, and the edit
+ * metadata of nodes.
  */
 import protobuf from 'protobufjs/minimal.js'
 
 export interface OsmObject {
   readonly type: 'node' | 'way' | 'relation'
   readonly id: number
-  /** Keys, values and roles, as they are in the file: any bytes. */
+  /** Keys, values and roles, as in the file: any bytes. */
   readonly texts: readonly Uint8Array[]
 }
 
 type Reader = protobuf.Reader
 
-/** A node, way or relation as it stands in its group, or one of a group's dense nodes. */
+/** A node, way or relation as stored in its group, or one of a group's dense nodes. */
 interface Part {
   readonly object: OsmObject
-  /** Places of its texts in the block's table. */
+  /** Indexes of its texts in the block's table. */
   readonly strings: readonly number[]
   /** Field of the group, and the bytes there; undefined for dense nodes. */
   readonly message: { readonly field: number; readonly bytes: Uint8Array } | undefined
@@ -40,7 +41,7 @@ interface Block {
 const TYPES = { 1: 'node', 3: 'way', 4: 'relation' } as const
 const bytesField = (field: number): number => (field << 3) | 2
 
-/** What kinds of objects a block of the type OSMData has, without reading them. @throws where it is damaged */
+/** The kinds of objects in a block of the type OSMData, without reading them. @throws if it is damaged */
 export function typesIn(content: Uint8Array): Set<OsmObject['type']> {
   const types = new Set<OsmObject['type']>()
   const reader = protobuf.Reader.create(content)
@@ -62,14 +63,14 @@ export function typesIn(content: Uint8Array): Set<OsmObject['type']> {
   return types
 }
 
-/** The objects of a block of the type OSMData, in their order. @throws where it is damaged */
+/** The objects of a block of the type OSMData, in order. @throws if it is damaged */
 export function objectsIn(content: Uint8Array): OsmObject[] {
   return readBlock(content).groups.flatMap((parts) => parts.map(({ object }) => object))
 }
 
 /**
- * The block with the objects at these places of {@link objectsIn} only.
- * @throws where it is damaged
+ * The block with only the objects at these indexes of {@link objectsIn}.
+ * @throws if it is damaged
  */
 export function withOnly(content: Uint8Array, kept: ReadonlySet<number>): Uint8Array {
   const { texts, groups, others } = readBlock(content)
@@ -207,7 +208,7 @@ function varints(bytes: Uint8Array = new Uint8Array()): bigint[] {
   return values
 }
 
-/** The numbers that zigzag differences add up to; 64 bits, since coordinates that are refused may be any. */
+/** The sums of zigzag differences; 64 bits, because invalid coordinates may be of any size. */
 function sums(column: Uint8Array | undefined): bigint[] {
   let sum = 0n
   return varints(column).map((zigzag) => {
@@ -216,7 +217,7 @@ function sums(column: Uint8Array | undefined): bigint[] {
   })
 }
 
-/** The other way around. */
+/** The inverse. */
 function differences(numbers: readonly bigint[]): Uint8Array {
   const bytes: number[] = []
   let before = 0n

@@ -1,6 +1,6 @@
 /**
- * Writes OpenStreetMap PBF files: what https://wiki.openstreetmap.org/wiki/PBF_Format asks of a writer, without the metadata of
- * edits, which nothing here reads.
+ * Writes OpenStreetMap PBF files according to https://wiki.openstreetmap.org/wiki/PBF_Format, without edit metadata,
+ * which nothing here reads.
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { deflateSync } from 'node:zlib'
@@ -10,7 +10,7 @@ export type OsmTags = Readonly<Record<string, string>>
 
 export interface OsmNode {
   readonly id: number
-  /** Degrees; kept to 1e-7. */
+  /** Degrees; stored to 1e-7. */
   readonly longitude: number
   readonly latitude: number
   readonly tags: OsmTags
@@ -44,16 +44,16 @@ export interface OsmExtract {
 
 type Writer = protobuf.Writer
 
-/** Objects of a block; readers take no block of more than 32 MB. */
+/** Objects in a block; readers accept no block of more than 32 MB. */
 const BLOCK_OBJECTS = 8000
 const MEMBER_TYPES = { node: 0, way: 1, relation: 2 } as const
-/** Of a protobuf field: its number and how it is written. */
+/** The tag of a protobuf field: its number and its wire type. */
 const varint = (field: number): number => field << 3
 const bytes = (field: number): number => (field << 3) | 2
 
 /**
  * Writes the extract, replacing what is at the path.
- * @throws the system's error, with the file half written
+ * @throws the system's error, with the file partly written
  */
 export function writeOsmPbf(path: string, extract: OsmExtract): void {
   const file = openSync(path, 'w')
@@ -146,7 +146,7 @@ function relationsBlock(relations: readonly OsmRelation[]): Uint8Array {
   })
 }
 
-/** @param write fills the block's one group, and the strings, which stand before it */
+/** @param write fills the block's only group, and the strings, which come before it */
 function block(strings: Strings, write: (group: Writer) => void): Uint8Array {
   const group = protobuf.Writer.create()
   write(group)
@@ -173,7 +173,7 @@ function writePacked(writer: Writer, field: number, values: readonly number[]): 
   writer.ldelim()
 }
 
-/** Each as the difference to the one before, zigzag. */
+/** Each as the zigzag difference to the previous one. */
 function writeDeltas(writer: Writer, field: number, values: readonly number[]): void {
   writer.uint32(bytes(field)).fork()
   let before = 0
@@ -184,7 +184,7 @@ function writeDeltas(writer: Writer, field: number, values: readonly number[]): 
   writer.ldelim()
 }
 
-/** The strings of a block, each once, from the second place: in the tags of nodes, 0 ends a node's. */
+/** The strings of a block without duplicates, from index 1: in the tags of nodes, 0 ends a node's. */
 class Strings {
   readonly #indices = new Map<string, number>()
 

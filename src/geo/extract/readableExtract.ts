@@ -7,10 +7,10 @@ import { findRefused, TooManyRefused, type RefusedObject } from './refusedObject
 import { runBuilder, type BuilderStage } from './tileBuilder.ts'
 import { ToolFailed, ToolKilled } from './valhallaTools.ts'
 
-/** Of one extract; with more than a few, it is the extract that is at fault, and each takes a time to find. */
+/** Of one extract. If there are more than a few, the extract is at fault, and each takes time to find. */
 const MOST_LEFT_OUT = 20
 
-/** What the builder's last words on an object mean. */
+/** The meaning of the builder's last message about an object. */
 const REASONS: readonly (readonly [cause: RegExp, reason: string])[] = [
   [/overlong string/, 'it has a text of more than 1,024 bytes'],
   [/invalid location/, 'its latitude or longitude is out of range'],
@@ -18,19 +18,21 @@ const REASONS: readonly (readonly [cause: RegExp, reason: string])[] = [
   [/exceeded maximum edge length/, 'it has a stretch that is too long for the routing engine'],
 ]
 
-/** Roads without their nodes: what the builder says of parts of an extract, and is no object's fault. */
+/** Roads without their nodes: the builder's message for incomplete extracts, which is no object's fault. */
 const NO_ROADS = /GraphId level exceeds|GraphId with invalid tile id/
 
 interface Job {
   readonly extract: string
-  /** Temporary files come beside it, under its name with an ending. */
+  /** Temporary files are created beside it, under its name with an ending. */
   readonly folder: string
   readonly threads: number
   readonly signal: AbortSignal
   readonly onNote: (sentence: string) => void
 }
 
-/** The extract as far as the builder can read it: the file itself, else a copy without the objects that end it. */
+/**
+ * The extract as far as the builder can read it: the file itself, or a copy without the objects that end the builder.
+ */
 export class ReadableExtract {
   readonly #job: Job
   #parts: ExtractParts | undefined
@@ -47,10 +49,10 @@ export class ReadableExtract {
   }
 
   /**
-   * Leaves out the objects that end the builder in this stage, and says which.
+   * Leaves out the objects that end the builder in this stage, and reports them.
    * @param failure how it ended
-   * @returns false where no object alone ends it
-   * @throws {ExtractRefused} where there are too many; and what the builder throws that no object is to blame for
+   * @returns false if no object alone ends it
+   * @throws {ExtractRefused} if there are too many; and errors of the builder that are no object's fault
    */
   async leaveOut(stage: BuilderStage, failure: Error): Promise<boolean> {
     const { extract, folder, signal, onNote } = this.#job
@@ -107,7 +109,10 @@ export class ReadableExtract {
   }
 }
 
-/** What can be at fault: all where the builder reads each object by itself, else what it reads together with the others. */
+/**
+ * The objects that can be at fault: all if the builder reads each object by itself, otherwise those that it reads
+ * together with others.
+ */
 function suspectsOf(stage: BuilderStage): ReadonlySet<OsmObject['type']> {
   if (stage === 'parsenodes') return new Set(['node'])
   if (stage === 'cleanup') return new Set(['way', 'relation'])

@@ -7,10 +7,12 @@ export interface RefusedObject {
   readonly failure: Error
 }
 
-/** The builder's way with a few blocks: the error it ends with; undefined where it reads them to the end. */
+/**
+ * Runs the builder with some blocks: returns the error with which it ends, or undefined if it reads them to the end.
+ */
 export type BuildAttempt = (blocks: readonly ExtractBlock[]) => Promise<Error | undefined>
 
-/** There are more such objects than are looked for. */
+/** There are more such objects than are searched for. */
 export class TooManyRefused extends Error {
   override name = 'TooManyRefused'
   readonly last: RefusedObject
@@ -41,7 +43,7 @@ export async function findRefused(
   const refused: RefusedObject[] = []
   const changed = new Map<ExtractBlock, ExtractBlock>()
   const isSuspect = ({ types }: ExtractBlock): boolean => !types.isDisjointFrom(suspects)
-  /** Some of the blocks that are searched, with all others, in the file's order. */
+  /** Some of the blocks that are searched, together with all others, in the file's order. */
   const among = (some: readonly ExtractBlock[]): Promise<Error | undefined> => {
     const byStart = new Map(some.map((block) => [block.start, block]))
     const chosen = blocks.map((block) => byStart.get(block.start) ?? (isSuspect(block) ? undefined : block))
@@ -56,7 +58,7 @@ export async function findRefused(
     const left = new Set(places)
     const some = (kept: readonly number[]): Promise<Error | undefined> =>
       among([{ ...block, kept: new Set([...others, ...kept]) }])
-    // Where all of its objects together are read, it was a text that none of them uses.
+    // If all of its objects together can be read, the fault was a text that none of them uses.
     if ((await some(searched)) !== undefined) {
       await search(searched, some, async (place, failure) => {
         const one = { object: objects[place]!, failure }
@@ -71,8 +73,8 @@ export async function findRefused(
 }
 
 /**
- * Calls found for each item on which, alone, the attempt fails.
- * @param items on which it failed
+ * Calls `found` for each item that makes the attempt fail alone.
+ * @param items with which it failed
  */
 async function search<Item>(
   items: readonly Item[],
@@ -87,7 +89,7 @@ async function search<Item>(
   const middle = items.length >> 1
   let isFound = false
   for (const half of [items.slice(0, middle), items.slice(middle)]) {
-    // A single one is tried once, below; a second half must be it where the first was not.
+    // A single item is tried once, below; a second half must be at fault if the first was not.
     const mustBe = half.length === 1 || (half[0] === items[middle] && !isFound)
     if (!mustBe && (await attempt(half)) === undefined) continue
     if (await search(half, attempt, found)) isFound = true

@@ -10,7 +10,10 @@ import { BUILDER_STAGES, runBuilder, type BuilderStage } from './tileBuilder.ts'
 import { ReadableExtract } from './readableExtract.ts'
 import { ToolFailed, ToolKilled } from './valhallaTools.ts'
 
-/** What the builder writes when a part is done, and how much of the whole is done then, as measured with extracts of cities. */
+/**
+ * The builder's messages when a part is done, with the share of the whole that is done then, measured with extracts
+ * of cities.
+ */
 const MILESTONES: readonly (readonly [line: string, share: number])[] = [
   ['pbfgraphparser.cc::ParseWays', 0.15],
   ['pbfgraphparser.cc::ParseRelations', 0.2],
@@ -24,10 +27,13 @@ const MILESTONES: readonly (readonly [line: string, share: number])[] = [
   ['graphvalidator.cc::Validate', 0.98],
 ]
 
-/** What the builder says before it gives up on a time zone; upgraded, it may no longer know a name that timeZones.ts gives. */
+/**
+ * The builder's message before it gives up on a time zone: after an upgrade, it may no longer know a name in
+ * timeZones.ts.
+ */
 const UNKNOWN_ZONE = /: (\S+) can't be resolved to a non-deprecated time zone/
 
-/** How the builder ends on extracts that it cannot use as a whole, and what that means. */
+/** The builder's messages for extracts that it cannot use at all, and their meaning. */
 const REFUSALS: readonly (readonly [cause: RegExp, meaning: string])[] = [
   [/unsorted input data/, 'is not sorted by type and id. `osmium sort` sorts it.'],
   [
@@ -36,24 +42,27 @@ const REFUSALS: readonly (readonly [cause: RegExp, meaning: string])[] = [
   ],
 ]
 
-/** What the import needs of the extract and of who asked for it. */
+/** The import's parameters for the tiles. */
 export interface TilesJob {
   readonly extract: string
   readonly facts: { readonly bounds: BoundingBox; readonly coverage: Coverage; readonly zoneAt: ZoneAt }
-  /** Is made anew; the tiles are then in the folder `tiles` in it. Beside it, others of its name with an ending come and go. */
+  /**
+   * Created for this; the tiles are then in its folder `tiles`. Temporary folders with its name and an ending are
+   * created beside it.
+   */
   readonly folder: string
-  /** Of the builder: with each it takes more memory. */
+  /** Of the builder, which takes more memory with each. */
   readonly threads: number
   readonly signal: AbortSignal
-  /** Told which share is done, 0 to 1. */
+  /** Called with the share that is done, 0 to 1. */
   readonly onProgress: (share: number) => void
-  /** Told, in a sentence, what the builder refused and the tiles are without. */
+  /** Called with a sentence for everything that the builder refused and the tiles lack. */
   readonly onNote: (sentence: string) => void
 }
 
 /**
- * Builds Valhalla's routing tiles of an extract, by its own executables in child processes. Objects and time zones that end the
- * builder are left out.
+ * Builds Valhalla's routing tiles from an extract, with its executables in child processes. Objects and time zones
+ * that end the builder are left out.
  * @throws {ExtractRefused} {@link ValhallaMissing}, {@link ToolFailed} and the system's errors
  */
 export async function buildTiles(job: TilesJob): Promise<void> {

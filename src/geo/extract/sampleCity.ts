@@ -22,7 +22,7 @@ const TILE_UNITS = 2 ** 20
 const WORLD_UNITS = 2 ** 32
 const TILE_NAME = /^12-(\d+)-(\d+)\.mvt$/
 
-/** In units of the world from its corner in the north-west. */
+/** In units of the world from its north-west corner. */
 interface Place {
   readonly x: number
   readonly y: number
@@ -33,7 +33,7 @@ interface Feature {
   readonly tags: OsmTags
   /** Seconds of the epoch. */
   readonly timestamp: number
-  /** Of a node one line of one place. */
+  /** For a node, one line with one place. */
   readonly lines: readonly (readonly Place[])[]
 }
 
@@ -63,7 +63,7 @@ export async function writeSampleCity(path: string): Promise<void> {
   writeOsmPbf(path, { dataOf, nodes: nodes.sorted(), ways, relations: [] })
 }
 
-/** Nodes by their place: one each, for ways that go through it. */
+/** Nodes by place: one for each, for the ways that go through it. */
 class SampleNodes {
   readonly #byPlace = new Map<string, OsmNode>()
   /** Further ones at a place. */
@@ -91,7 +91,7 @@ function keyOf({ x, y }: Place): string {
   return `${x},${y}`
 }
 
-/** Out of the Mercator projection of vector tiles, https://wiki.openstreetmap.org/wiki/Slippy_map_tilenames. */
+/** From the Mercator projection of vector tiles, https://wiki.openstreetmap.org/wiki/Slippy_map_tilenames. */
 function degrees({ x, y }: Place): { longitude: number; latitude: number } {
   const longitude = (x / WORLD_UNITS) * 360 - 180
   const latitude = (Math.atan(Math.sinh(Math.PI * (1 - (2 * y) / WORLD_UNITS))) * 180) / Math.PI
@@ -124,7 +124,7 @@ function tagsOf(properties: Readonly<Record<string, unknown>>): OsmTags {
   return tags
 }
 
-/** Loaded only then. @throws {SampleMissing} */
+/** Only loaded when needed. @throws {SampleMissing} */
 async function openPackages() {
   try {
     const folder = dirname(fileURLToPath(import.meta.resolve('@mapbox/mvt-fixtures/package.json')))

@@ -6,21 +6,24 @@ import { importMapRegion, type ImportStage } from './importMapRegion.ts'
 import { readManifest, mapRegionsFolder, wantsSample } from './mapRegionFiles.ts'
 import { writeSampleCity } from './sampleCity.ts'
 
-/** What the process that imports the sample tells the server that started it. */
+/** The messages of the process that imports the sample to the server that started it. */
 export type SampleNews =
   | { readonly stage: 'unpacking' | ImportStage; readonly share: number }
   | { readonly failed: string }
 
 const NAME = 'montevideo'
 
-/** How often and how many times it asks for the regions, which the import of a server that has just ended may still hold. */
+/**
+ * How often, and how many times, it tries to lock the folder, which the import of a server that has just ended may
+ * still hold.
+ */
 const LOCK_PAUSE_MILLISECONDS = 1000
 const LOCK_TRIES = 30
 
 /**
- * Imports the sample into a data folder that has no regions; the whole work of a process of its own.
- * @param lock takes the folder of the regions, which is made; throws where somebody else is changing them
- * @throws whatever keeps it from being imported, after it was told
+ * Imports the sample into a data folder without map regions; this is all that its process does.
+ * @param lock locks the folder of the map regions, and creates it; throws if another process is changing them
+ * @throws the error that prevents the import, after it was reported
  */
 export async function importSample(dataFolder: string, lock: (folder: string) => () => void): Promise<void> {
   // The server has ended; the tools that this process has started end with it.

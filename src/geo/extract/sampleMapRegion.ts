@@ -10,8 +10,9 @@ import type { SampleNews } from './sampleImport.ts'
 const PATIENCE_MILLISECONDS = 2000
 
 /**
- * The sample region, a real city to try with, which comes by itself at the first start: imported by a process of its own at low
- * priority, while the server is up. It comes once; a data folder that has regions does not get it.
+ * The sample map region, a real city to try things with, which is built automatically at the first start by a
+ * separate process with low priority, while the server is running. It is built once; a data folder with map regions
+ * does not get it.
  */
 export class SampleMapRegion implements Service {
   readonly name = 'sample region'
@@ -20,10 +21,10 @@ export class SampleMapRegion implements Service {
   readonly #logger: Logger
   #child: ChildProcess | undefined
   #condition = 'waiting'
-  /** Why it does not come. */
+  /** Why it was not built. */
   #failure: string | undefined
 
-  /** @param parts.imported looks for it among the regions */
+  /** @param parts.imported looks for it among the map regions */
   constructor(parts: {
     readonly dataFolder: string
     readonly imported: () => Promise<void>
@@ -34,7 +35,10 @@ export class SampleMapRegion implements Service {
     this.#logger = parts.logger
   }
 
-  /** How far it is, for everybody: `building routing tiles 40 %`, `ready`, or that it does not come; why has folders in it. */
+  /**
+   * Its progress, readable for everybody: `building routing tiles 40 %`, `ready`, or that it was not built; the
+   * reason contains folders, so it is not included.
+   */
   get condition(): string {
     return this.#failure === undefined ? this.#condition : 'failed; the log says why'
   }
@@ -43,9 +47,9 @@ export class SampleMapRegion implements Service {
   start(): void {
     const child = fork(SAMPLE_REGION_CHILD, [this.#dataFolder], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      // Nothing of our environment: it holds keys and passwords.
+      // Nothing of our environment, which contains keys and passwords.
       env: { PATH: process.env.PATH },
-      // It is to be small rather than quick.
+      // It should be small rather than quick.
       execArgv: ['--max-semi-space-size=4'],
     })
     this.#child = child
@@ -69,14 +73,14 @@ export class SampleMapRegion implements Service {
     })
   }
 
-  /** Lets an import go: the next start makes it. */
+  /** Ends a running import; the next start builds it. */
   async stop(): Promise<void> {
     const child = this.#child
     if (child === undefined) return
     child.removeAllListeners()
     const ended = once(child, 'exit')
     child.disconnect()
-    // While it unpacks it does not listen; then it has no tools yet that would be left.
+    // It does not react while it unpacks; but then it has not started any tools yet that would be left behind.
     const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MILLISECONDS)
     await ended
     clearTimeout(patience)

@@ -2,7 +2,10 @@ import { TILE_CACHE_BYTES } from './importNeeds.ts'
 import { tilesIn } from './mapRegionFiles.ts'
 import { runTool } from './valhallaTools.ts'
 
-/** Stages of Valhalla's builder that read the extract, in their order, and what it says as each begins; all that comes after is one. */
+/**
+ * Stages of Valhalla's builder that read the extract, in order, with its message at the beginning of each; everything
+ * after them is one stage.
+ */
 export const BUILDER_STAGES = [
   ['parseways', 'Parsing ways...'],
   ['parserelations', 'Parsing relations...'],
@@ -14,10 +17,10 @@ export type BuilderStage = 'initialize' | (typeof BUILDER_STAGES)[number][0]
 
 /**
  * Runs Valhalla's builder of tiles.
- * @param parts.folder gets the tiles and what else it writes
+ * @param parts.folder gets the tiles and its other files
  * @param parts.borders database of countries and time zones
- * @param parts.end last stage; all where it is absent
- * @throws {ToolFailed} and what else runTool does
+ * @param parts.end last stage; all if absent
+ * @throws {ToolFailed} and other errors of runTool
  */
 export async function runBuilder(parts: {
   readonly extract: string

@@ -38,12 +38,15 @@ const ZONE_OF = new Map(
   Object.entries(LINKS).flatMap(([zone, links]) => links.split(' ').map((link) => [link, zone] as const)),
 )
 
-/** The name of a zone as the builder of routing tiles knows it. @param name as {@link tzLookup} has it */
+/** The name of a zone for the builder of routing tiles. @param name from {@link tzLookup} */
 export function builderZone(name: string): string {
   return ZONE_OF.get(name) ?? name
 }
 
-/** The zone at a place, by a name that the builder of routing tiles knows; right to within 2 km of a border. Degrees. */
+/**
+ * The zone at a position, under a name that the builder of routing tiles knows; correct to within 2 km of a border.
+ * Degrees.
+ */
 export function timeZoneAt(longitude: number, latitude: number): string {
   return builderZone(tzLookup(latitude, longitude))
 }

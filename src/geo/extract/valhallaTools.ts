@@ -6,30 +6,30 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const PACKAGE = '@valhallajs/valhallajs'
-/** Of a tool's last words, which say what went wrong. */
+/** The number of a tool's last lines that are kept, because they say what went wrong. */
 const LAST_LINES = 20
-/** Of a program that the system cannot load. */
+/** Exit code of a program that the system cannot load. */
 const NOT_LOADED = 127
 
-/** The package is not installed, has nothing for this machine, or wants libraries that are not here. */
+/** The package is not installed, has nothing for this machine, or needs libraries that are missing. */
 export class ValhallaMissing extends Error {
   override name = 'ValhallaMissing'
 }
 
-/** An executable of Valhalla did not do what it was asked. */
+/** An executable of Valhalla has failed. */
 export class ToolFailed extends Error {
   override name = 'ToolFailed'
 }
 
-/** The system ended it, most likely for want of memory: what it read is not to blame. */
+/** The system ended it, most likely because of too little memory: its input is not at fault. */
 export class ToolKilled extends ToolFailed {
   override name = 'ToolKilled'
 }
 
 /**
  * Runs an executable of Valhalla to its end.
- * @param options.folder where it runs: it leaves notes there
- * @param options.onLine told each line that it writes; lines of its log begin with `[INFO]` or another level
+ * @param options.folder its working folder, where it leaves notes
+ * @param options.onLine called with each line that it writes; lines of its log begin with `[INFO]` or another level
  * @param options.signal kills it
  * @throws {ValhallaMissing} {@link ToolFailed} and the signal's reason
  */
@@ -47,7 +47,8 @@ export async function runTool(
   const child = spawn(join(toolsFolder(), tool), args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Nothing of our environment, which holds keys and passwords. Its threads would each keep a heap of their own.
+    // Nothing of our environment, which contains keys and passwords. Without this setting, each of its threads would
+    // have a separate heap.
     env: { PATH: process.env.PATH, MALLOC_ARENA_MAX: '2' },
   })
   const kill = (): void => void child.kill('SIGKILL')
@@ -83,7 +84,7 @@ export async function runTool(
   }
 }
 
-/** What a tool's last lines say went wrong, in a sentence: its last error, else the exception that ended it. */
+/** The cause in a tool's last lines, as a sentence: its last error, or the exception that ended it. */
 function causeIn(lines: readonly string[]): string {
   const error = lines.findLast((line) => /^\[(ERROR|FATAL)\]/.test(line))
   const exception = lines.findLast((line) => /^\s*what\(\): /.test(line))
@@ -93,7 +94,7 @@ function causeIn(lines: readonly string[]): string {
   return `it did not say why.${last === undefined ? '' : ` Its last line: ${last}`}`
 }
 
-/** Why there is no routing engine here, in a sentence; undefined where there is one. */
+/** Why there is no routing engine here, in a sentence; undefined if there is one. */
 export function whyMissing(): string | undefined {
   try {
     toolsFolder()

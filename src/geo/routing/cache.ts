@@ -13,11 +13,11 @@ interface Entry {
 }
 
 /**
- * Answers of the routing engines by the very text of the question. Those used last are kept, within a bound in bytes;
- * who asks what is being asked shares its answer.
+ * Answers of the routing engines by the very text of the question. The most recently used ones are kept, within a
+ * bound in bytes. Identical requests at the same time share one answer.
  *
- * Keys begin with what says which network was asked, so that another build of a region has other keys and the old
- * ones are driven out by use.
+ * Keys begin with the identity of the network, so another build of a map region has other keys, and use evicts the
+ * old ones.
  */
 export class AnswerCache {
   /** Undefined if it keeps nothing. */

@@ -9,9 +9,9 @@ import type { GeometryForm } from './geometryForm.ts'
 import type { Costing, CostingOptions, RoutingLocation, RoutingTime } from './port.ts'
 import type { Units } from './units.ts'
 
-/** The parameters that the routing endpoints share, and what they are to the engine. */
+/** The parameters that the routing endpoints share, and their meaning for the engine. */
 
-/** A road farther from a point than this is not the road that was meant: a point in the sea has none. */
+/** A road farther from a point than this is not the intended one: a point in the sea has none. */
 export const SNAP_METERS = 1000
 
 const COSTINGS: Readonly<Record<TravelMode, Costing>> = {
@@ -69,7 +69,7 @@ export function LocationsText(description: string) {
   })
 }
 
-/** One of some words. */
+/** One of several words. */
 function oneOf<T extends string>(values: readonly T[], description: string): TUnion<TLiteral<T>[]> {
   return Type.Union(
     values.map((value) => Type.Literal(value)),
@@ -81,7 +81,7 @@ function oneOf<T extends string>(values: readonly T[], description: string): TUn
 
 /**
  * Reads points that are separated by `|`.
- * @throws ApiError 400 naming the parameter, and which point it is
+ * @throws ApiError 400 naming the parameter and the point
  */
 export function parseLocations(param: string, text: string): PlacedPoint[] {
   return text.split('|').map((one, i, all) => {
@@ -91,8 +91,8 @@ export function parseLocations(param: string, text: string): PlacedPoint[] {
 }
 
 /**
- * {@link parseLocations} of a journey with stops.
- * @throws ApiError 400 naming the parameter `locations`, also where there are less than two or more than `most`
+ * {@link parseLocations} for a journey with stops.
+ * @throws ApiError 400 naming the parameter `locations`, also if there are fewer than two or more than `most`
  */
 export function parseStops(text: string, most: number): PlacedPoint[] {
   const points = parseLocations('locations', text)
@@ -114,7 +114,7 @@ export function parseAvoid(text: string | undefined): Avoidable[] {
 }
 
 /**
- * Reads words separated by commas, each once.
+ * Reads words separated by commas, without duplicates.
  * @throws ApiError 400 naming the parameter
  */
 export function parseWords<T extends string>(param: string, text: string, words: readonly T[]): T[] {
@@ -127,7 +127,7 @@ export function parseWords<T extends string>(param: string, text: string, words:
   return [...found]
 }
 
-/** `polyline` is what the web SDK's types call the one of five digits. */
+/** `polyline` is the web SDK's name for the form of five digits. */
 export function formOf(text: GeometryForm | 'polyline'): GeometryForm {
   return text === 'polyline' ? 'polyline5' : text
 }
@@ -148,7 +148,7 @@ export function textUnits(units: Units): 'kilometers' | 'miles' {
 }
 
 /**
- * When a journey from a point begins, as the engine wants it: on the wall clock there.
+ * When a journey from a point begins, in the engine's form: on the wall clock there.
  * @throws ApiError 400 naming the parameter `departureTime`
  */
 export function departureOf(
@@ -157,7 +157,7 @@ export function departureOf(
 ): { readonly date_time?: RoutingTime } {
   if (text === undefined) return {}
   const time = parseDate('departureTime', text)
-  // The engine knows no other centuries.
+  // The engine does not know other centuries.
   if (time < EARLIEST || time >= LATEST) throw badParam('departureTime', 'Must be from 1970 to 9998.')
   const local = new Date(time + offsetMs(tzLookup(latitude, longitude), time))
   return { date_time: { type: 1, value: local.toISOString().slice(0, 16) } }
@@ -166,7 +166,7 @@ export function departureOf(
 const EARLIEST = Date.UTC(1970)
 const LATEST = Date.UTC(9999)
 
-/** Nothing of what is to be avoided. There is no such rule for borders: crossing one costs as much as may be. */
+/** Excludes everything that must be avoided. There is no such rule for borders: crossing one gets the highest cost. */
 export function withoutAny(avoid: readonly Avoidable[]): CostingOptions {
   return {
     ...(avoid.includes('tolls') && { exclude_tolls: true }),
@@ -176,7 +176,7 @@ export function withoutAny(avoid: readonly Avoidable[]): CostingOptions {
   }
 }
 
-/** As little of what is to be avoided as there must be. */
+/** As little as possible of what must be avoided. */
 export function withLittle(avoid: readonly Avoidable[]): CostingOptions {
   return {
     ...(avoid.includes('tolls') && { use_tolls: 0 }),
@@ -186,5 +186,5 @@ export function withLittle(avoid: readonly Avoidable[]): CostingOptions {
   }
 }
 
-/** The highest penalty that Valhalla takes: twelve hours. */
+/** The highest penalty that Valhalla accepts: twelve hours. */
 const MOST_SECONDS = 43_200
