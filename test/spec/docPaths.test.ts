@@ -14,7 +14,7 @@ const ENDS = new Set(FILES.flatMap((file) => suffixes(file)))
 /** Names of files that are certainly meant as files of this repository, wherever they stand. */
 const SOURCE = /^[\w@./-]+\.(?:ts|mts|c|md)$/
 /** A path from the root. */
-const TOP = /^(?:src|workers|config|bench|test|docs|deploy|sdk|proto)\/[\w@./-]*$/
+const TOP = /^(?:src|workers|config|bench|test|docs|deploy|sdk|proto|demo|cluster|install)\/[\w@./-]*$/
 
 function parents(file: string): string[] {
   const parts = file.split('/')
@@ -48,15 +48,17 @@ function anchorsOf(page: string): Set<string> {
 t.test('files that pages name are there', async (t) => {
   let named = 0
   for (const page of PAGES) {
-    for (const [, quoted] of proseOf(page).matchAll(/`([^`\n]+)`/g)) {
-      const path = quoted!.replace(/\/$/, '')
+    const quoted = [...proseOf(page).matchAll(/`([^`\n]+)`/g)].map(([, text]) => text!)
+    // A command names files too.
+    for (const word of quoted.flatMap((text) => text.split(' '))) {
+      const path = word.replace(/\/$/, '')
       if (!SOURCE.test(path) && !TOP.test(path)) continue
       named++
       const isThere =
         ENDS.has(path.replace(/^\.\//, '')) ||
         FOLDERS.has(path) ||
         existsSync(join(ROOT, dirname(page), path))
-      if (!isThere) t.fail(`${page} names ${quoted}`)
+      if (!isThere) t.fail(`${page} names ${word}`)
     }
   }
   t.ok(named > 100, `${named} names`)
