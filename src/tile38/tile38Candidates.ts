@@ -24,16 +24,16 @@ export class Tile38Candidates implements CellSource {
   readonly #keys: Tile38Keys
   readonly #writer: () => string | undefined
   readonly #told: (scope: ScopeId, id: string, geofence: Geofence | undefined) => void
-  /** Undefined until {@link start}: the registry reads its geofences into indexes that are made here. */
+  /** Undefined until {@link start}, because the registry reads its geofences into indexes that are created here. */
   #registry: { readonly revision: number } | undefined
   readonly #indexes = new Set<Tile38Cells>()
-  /** Those whose scope is known: the first geofence of an index tells. */
+  /** The scopes that are known; the first geofence of an index tells its scope. */
   readonly #scopeOf = new Map<Tile38Cells, ScopeId>()
   readonly #indexOf = new Map<ScopeId, Tile38Cells>()
 
   /**
-   * @param parts.writer whose geofences are asked; undefined: it is not known, and memory answers
-   * @param parts.told of each change
+   * @param parts.writer the process whose geofences are queried; undefined: it is not known, and memory answers
+   * @param parts.told called for each change
    */
   constructor(parts: {
     readonly tile38: Tile38
@@ -51,20 +51,20 @@ export class Tile38Candidates implements CellSource {
     return this.#registry?.revision ?? 0
   }
 
-  /** An index whose candidates may be asked in Tile38. */
+  /** An index whose candidates may be queried in Tile38. */
   index(memory: GeofenceIndex): GeofenceIndex {
     const index = new Tile38Cells(memory, this)
     this.#indexes.add(index)
     return index
   }
 
-  /** From now on may be asked. What was put before has no revision. */
+  /** Queries may begin. What was put before has no revision. */
   start(registry: { readonly revision: number }): void {
     this.#registry = registry
     for (const index of this.#indexes) index.knowFrom(registry.revision)
   }
 
-  /** How many looks for candidates a cell answered, and how many memory did. */
+  /** How many look-ups of candidates were answered by a cell, and how many by memory. */
   get looks(): { readonly cells: number; readonly memory: number } {
     let [cells, memory] = [0, 0]
     for (const { looks } of this.#indexes) {
@@ -74,7 +74,7 @@ export class Tile38Candidates implements CellSource {
     return { cells, memory }
   }
 
-  /** See {@link Tile38Cells.prepare}, for places of any scope. */
+  /** See {@link Tile38Cells.prepare}, for positions in any scope. */
   async prepare(places: readonly (Point & { readonly scope: ScopeId })[]): Promise<void> {
     const byScope = Map.groupBy(places, ({ scope }) => scope)
     await Promise.all([...byScope].map(([scope, those]) => this.#indexOf.get(scope)?.prepare(those)))
@@ -93,7 +93,7 @@ export class Tile38Candidates implements CellSource {
     const scope = this.#scopeOf.get(index)
     const writer = this.#writer()
     if (scope === undefined || writer === undefined || this.#registry === undefined) return undefined
-    // Tile38 being gone or unwell is told by what writes to it.
+    // The part that writes to Tile38 reports if it is unreachable.
     return this.#ask(this.#keys.geofences(scope, writer), boxes).catch(() => undefined)
   }
 
@@ -110,7 +110,7 @@ export class Tile38Candidates implements CellSource {
       ])
       const done = noteOf(replies[0])
       const begun = noteOf(replies.at(-1))
-      // Of what is newer than the registry here, something may be gone that here is still there.
+      // If Tile38 is newer than the registry here, something may be gone there that still exists here.
       if (done === undefined || begun === undefined || begun > this.revision) return undefined
       revision = Math.min(revision, done)
       part.forEach(({ cell }, i) => {
@@ -125,12 +125,12 @@ function intersects(key: string, bounds: Bounds): Tile38Command {
   return ['INTERSECTS', key, 'LIMIT', NO_LIMIT, 'IDS', 'BOUNDS', ...cornersOf(bounds)]
 }
 
-/** A revision; undefined where nobody has noted one. */
+/** A revision; undefined if none was recorded. */
 function noteOf(reply: Tile38Reply | undefined): number | undefined {
   return typeof reply === 'string' ? Number(reply) : undefined
 }
 
-/** The parts of a box, whose east may be past 180, that lie within ±180 degrees. */
+/** The parts of a box within ±180 degrees; its east may be beyond 180. */
 function turnsOf({ west, south, east, north }: Readonly<Box>): Bounds[] {
   if (west < -180)
     return [

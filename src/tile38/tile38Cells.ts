@@ -5,44 +5,44 @@ import type { Geofence, GeofenceProperties, Outline, Shape } from '../model/geof
 import { CELL_DEGREES, edgeMeters, PAD_METERS, widen, type Box } from '../spatial/cellGrid.ts'
 import type { GeofenceIndex, Nearest } from '../spatial/port.ts'
 
-/** The level whose cells are asked for: 1.2 km of latitude, padded by 300 m. */
+/** The level of the cells that are queried: 1.2 km of latitude, padded by 300 m. */
 const LEVEL = 15
 const COLUMNS = 1 << LEVEL
 const SIZE = CELL_DEGREES[LEVEL]!
 const PAD = PAD_METERS[LEVEL]!
-/** The geometry kernel's distances are within 0.5 % anywhere, and 10 mm. */
+/** The geometry kernel's distances are accurate to 0.5 % and 10 mm everywhere. */
 const KERNEL_ERROR = 0.006
 const KERNEL_ERROR_METERS = 0.01
-/** Changes that are united with what a cell was answered; with more since, the cell counts for nothing. */
+/** Changes that are added to the answer of a cell; with more changes since, the cell is not used. */
 const MOST_CHANGES = 64
-/** Ids in all cells that are kept, some 50 bytes each. */
+/** Ids in all stored cells, about 50 bytes each. */
 const MOST_IDS = 1_000_000
-/** How long a batch of updates waits for cells; what comes later is there for the next. */
+/** How long a batch of updates waits for cells; cells that come later are there for the next. */
 const PREPARE_MS = 250
 
-/** A place, degrees. */
+/** A position in degrees. */
 export interface Point {
   readonly latitude: number
   readonly longitude: number
 }
 
-/** The geofences about some cells, as they stood at one time. */
+/** The geofences around some cells, as they were at one time. */
 export interface CellAnswers {
-  /** Of the registry: every change up to it is in the answers. */
+  /** Of the registry: the answers include every change up to it. */
   readonly revision: number
   /** By cell, in the order of the question. */
   readonly ids: readonly (readonly string[])[]
 }
 
-/** Who else knows which geofences are where. */
+/** Another source that knows which geofences are where. */
 export interface CellSource {
   /** Of the registry now. */
   readonly revision: number
-  /** Told of each change, once it is in the index. */
+  /** Called for each change once it is in the index. */
   changed(index: Tile38Cells, id: string, geofence: Geofence | undefined): void
   /**
-   * The ids of all geofences whose bounds meet each box, and maybe more. Undefined where that cannot be had now, or is
-   * ahead of the registry here. Never rejects.
+   * The ids of all geofences whose bounds meet each box, and perhaps more. Undefined if that is not available now, or
+   * is ahead of the registry here. Never rejects.
    */
   ask(index: Tile38Cells, boxes: readonly Readonly<Box>[]): Promise<CellAnswers | undefined>
 }
@@ -61,17 +61,17 @@ export interface CellSource {
  *   revision, and then it is among the changes, or not, and then it was in the answer.
  */
 export class Tile38Cells implements GeofenceIndex {
-  /** Looks that a cell answered, and those that memory did. */
+  /** Look-ups that a cell answered, and those that memory answered. */
   readonly looks = { cells: 0, memory: 0 }
   readonly #memory: GeofenceIndex
   readonly #source: CellSource
   readonly #cells = new Map<number, { readonly ids: readonly string[]; readonly revision: number }>()
   #ids = 0
-  /** Cells that are being asked for. */
+  /** Cells that are being queried. */
   readonly #asked = new Map<number, Promise<void>>()
-  /** An answer is overdue: until it comes nobody waits for another. */
+  /** An answer is overdue: until it comes, nothing waits for another. */
   #isLate = false
-  /** By id: the revision of the last change, the oldest first. */
+  /** By id: the revision of the last change, oldest first. */
   readonly #changes = new Map<string, number>()
   /** Changes up to this revision are not known. */
   #knownFrom = 0
@@ -81,7 +81,7 @@ export class Tile38Cells implements GeofenceIndex {
     this.#source = source
   }
 
-  /** What was put until now was up to this revision; when each was, is not known. */
+  /** Everything that was put until now belongs to revisions up to this one; the exact ones are not known. */
   knowFrom(revision: number): void {
     this.#changes.clear()
     this.#knownFrom = revision
@@ -134,8 +134,8 @@ export class Tile38Cells implements GeofenceIndex {
   }
 
   /**
-   * Resolves once the candidates about these places are at hand, or cannot be had now: then memory answers. Never
-   * rejects.
+   * Resolves once the candidates around these positions are available, or cannot be had now; then memory answers.
+   * Never rejects.
    */
   async prepare(places: Iterable<Point>): Promise<void> {
     if (this.#isLate) return

@@ -14,22 +14,22 @@ import {
 } from './tile38Port.ts'
 
 const CONNECT_MS = 3000
-/** For the answers to a pipeline; then the connection is given up: a server that is stopped says nothing. */
+/** For the answers to a pipeline; after it, the connection is given up, because a stopped server says nothing. */
 const ANSWER_MS = 5000
-/** How often a silent connection is asked whether it is one. */
+/** How often a silent connection is checked. */
 const PING_MS = 2000
 /** Between two attempts to connect. */
 const PAUSES: RetryPauses = { firstMs: 250, lastMs: 5000, isSpread: true }
 
-/** Where Tile38 is, and who we are. */
+/** The address of Tile38, and our password. */
 export interface Tile38Address {
-  /** `tile38://HOST:PORT`; `tile38s://` for TLS, which a proxy before Tile38 speaks. */
+  /** `tile38://HOST:PORT`; `tile38s://` for TLS, by a proxy in front of Tile38. */
   readonly url: string
   /** The empty text: none. */
   readonly password: string
 }
 
-/** Answered by nobody but a server that has read its file, and knows us: PING is answered before. */
+/** Only answered by a server that has read its file and accepts us; PING is answered earlier. */
 const ALIVE: Tile38Command = ['GET', 'ringfence', 'alive']
 
 type Client = RedisClientType<{}, {}, {}, 2>
@@ -67,11 +67,11 @@ export class Tile38Connection implements Tile38 {
   }
 
   get detail(): string {
-    // Anybody may ask for it: where the server is is for the log.
+    // Anybody may read this state. The server's address is only in the log.
     return this.isConnected ? 'connected' : 'not connected; the log says why'
   }
 
-  /** Begins to connect; that goes on in the background. */
+  /** Begins to connect, in the background. */
   start(): void {
     this.#running = this.#run()
   }
@@ -111,7 +111,7 @@ export class Tile38Connection implements Tile38 {
     return keepRunning((connected) => this.#runSession(connected), { pauses: PAUSES, signal, failed })
   }
 
-  /** From connecting to what ends the connection, which is thrown. */
+  /** One connection until its end; throws the reason. */
   async #runSession(connected: () => void): Promise<never> {
     const session = await Session.open(this.#address, this.#stopped.signal)
     connected()
@@ -128,9 +128,9 @@ export class Tile38Connection implements Tile38 {
   }
 }
 
-/** One connection for commands, from connecting to the first failure, and one beside it once somebody subscribes. */
+/** One connection for commands, until its first failure, and a second one as soon as there is a subscription. */
 class Session {
-  /** Resolves to what ended it. */
+  /** Resolves to the reason for its end. */
   readonly ended: Promise<Error>
   readonly #address: Tile38Address
   readonly #client: Client
@@ -146,11 +146,11 @@ class Session {
     void session.ended.then(() => stopped.removeEventListener('abort', stop))
     try {
       await session.#connect(session.#client)
-      // A password that is missing is told to the first command, not to the connection.
+      // A missing password is only reported to the first command, not to the connection.
       await session.send([ALIVE])
     } catch (error) {
       session.#end(error as Error)
-      // What ended it first is the cause; what the client says of its own end is not.
+      // The first reason is the cause; the client's own error about the end is not.
       throw await session.ended
     }
     void session.#watch()
@@ -173,7 +173,7 @@ class Session {
 
   async send(commands: readonly Tile38Command[]): Promise<readonly Tile38Reply[]> {
     if (this.#isEnded) throw new Tile38Unreachable('The connection to Tile38 has ended.')
-    // Sent in one turn, they are one pipeline; each has its own answer or error.
+    // Commands that are sent in one turn form one pipeline; each has its own answer or error.
     const answers = Promise.allSettled(commands.map((command) => this.#client.sendCommand([...command])))
     const outcomes = await this.#inTime(answers)
     return outcomes.map((outcome, i) => {
@@ -206,7 +206,7 @@ class Session {
     return client
   }
 
-  /** Asks now and then, whether the server is still there, on both connections. */
+  /** Checks now and then whether the server is still there, on both connections. */
   async #watch(): Promise<void> {
     while (!this.#isEnded) {
       await sleep(PING_MS, undefined, { ref: false })
@@ -218,7 +218,7 @@ class Session {
   #create(): Client {
     const { hostname, port, protocol } = new URL(this.#address.url)
     const client: Client = createClient({
-      // Tile38 has no HELLO, with which later versions begin.
+      // Tile38 does not have HELLO, with which later versions begin.
       RESP: 2,
       socket: {
         host: hostname,
@@ -244,7 +244,7 @@ class Session {
     }
   }
 
-  /** What is overdue ends the session. */
+  /** An overdue answer ends the session. */
   async #inTime<T>(answer: Promise<T>): Promise<T> {
     const done = new AbortController()
     const late = sleep(ANSWER_MS, undefined, { signal: done.signal, ref: false }).then(
@@ -267,7 +267,7 @@ function unreachable(error: Error): Tile38Unreachable {
   if (error instanceof Tile38Unreachable) return error
   // A host with several addresses fails with one error for each, and an empty message.
   const [first = error] = error instanceof AggregateError ? (error.errors as Error[]) : []
-  // The parser's word for a server of another kind.
+  // The parser's message for a server of another kind.
   const reason = /RESP type/.test(first.message)
     ? 'it does not answer as Tile38 does; check the port'
     : systemReason(first)

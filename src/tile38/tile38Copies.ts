@@ -11,22 +11,22 @@ import { Tile38Positions } from './tile38Positions.ts'
 import { Tile38Search } from './tile38Search.ts'
 import { Tile38Wholeness } from './tile38Wholeness.ts'
 
-/** What of Tile38 an operator sees. */
+/** The state of Tile38 for operators. */
 export interface Tile38Status {
   readonly connected: boolean
   /** Whether this process writes the geofences. */
   readonly writesGeofences: boolean
-  /** Geofences and devices of this process that Tile38 does not have as they are; Infinity while all are written. */
+  /** Geofences and devices of this process that are not up to date in Tile38; Infinity while all are being written. */
   readonly waiting: number
-  /** Looks for candidates that cells from Tile38 answered, and that memory did. */
+  /** Look-ups of candidates that cells from Tile38 answered, and those that memory answered. */
   readonly looks: { readonly cells: number; readonly memory: number }
   /** In words. */
   readonly detail: string
 }
 
 /**
- * What one process does with Tile38: what it keeps there for others to ask, and what it asks. Evaluation does not depend on it:
- * with Tile38 gone candidates come from memory, and all that Tile38 holds is written anew when it is back.
+ * One process's use of Tile38: the data that it stores there for others, and its queries. Evaluation does not depend
+ * on it: if Tile38 is gone, candidates come from memory, and everything is written to Tile38 again when it is back.
  */
 export class Tile38Copies {
   readonly name = 'Tile38'
@@ -66,7 +66,7 @@ export class Tile38Copies {
     return this.#candidates.prepare(places)
   }
 
-  /** An index whose geofences are copied, and may be asked for. */
+  /** An index whose geofences are copied and may be queried. */
   index(memory: GeofenceIndex): GeofenceIndex {
     return this.#candidates.index(memory)
   }
@@ -78,7 +78,7 @@ export class Tile38Copies {
     this.#connection.start()
   }
 
-  /** From now on, or until {@link yieldGeofences}, the geofences of all processes are this one's to write. */
+  /** From now on, or until {@link yieldGeofences}, this process writes the geofences of all processes. */
   writeGeofences(): void {
     this.#geofences.begin(this.#source!)
   }
@@ -104,9 +104,9 @@ export class Tile38Copies {
   }
 
   /**
-   * Asks for the devices that others write.
-   * @param shares names of all
-   * @param users answers what Tile38 does not
+   * Queries the devices that others write.
+   * @param shares names of all shares
+   * @param users answers what Tile38 cannot
    */
   readDevices(shares: readonly string[], users: Users): { positions: Tile38Positions; users: Users } {
     const { storeId } = this.#parts
@@ -128,7 +128,7 @@ export class Tile38Copies {
 interface Tile38CopiesParts {
   readonly address: Tile38Address
   readonly storeId: string
-  /** This run of the process; no other has the same. */
+  /** Identifies this run of the process. */
   readonly process: string
   /** See {@link Tile38Hooks}. */
   readonly hooksUrl: string

@@ -7,12 +7,12 @@ import { Tile38Unreachable, type Tile38, type Tile38Follower } from './tile38Por
 
 /** Between two writes of the same device. */
 const WRITE_MS = 1000
-/** Shares that are written at one time: each waits for the answers to its own. */
+/** Shares that are written at a time: each waits for its own answers. */
 const LANES = 8
 
-/** Partitions whose devices are this process's to write. */
+/** Partitions whose devices this process writes. */
 export interface DeviceShare {
-  /** Differs among all that are there at one time in all processes. */
+  /** Unique among all shares of all processes at the same time. */
   readonly name: string
   readonly partitions: readonly number[]
   readonly positions: CopiedPositions
@@ -39,7 +39,7 @@ export class Tile38Devices implements Tile38Follower {
     this.#parts = parts
   }
 
-  /** Devices that have moved or gone and are not written yet; Infinity: a share of them has to be written anew. */
+  /** Devices that have moved or gone and are not written yet; Infinity if a share of them must be written again. */
   get waiting(): number {
     let waiting = 0
     for (const share of this.#shares.values()) waiting += share.waiting
@@ -52,7 +52,7 @@ export class Tile38Devices implements Tile38Follower {
     this.#timer = setInterval(() => this.#write(), WRITE_MS)
   }
 
-  /** Writes what waits, if it can. */
+  /** Writes what is waiting, if possible. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     this.#write()
@@ -90,7 +90,7 @@ export class Tile38Devices implements Tile38Follower {
     this.#writing = this.#writeShares().finally(() => (this.#isWriting = false))
   }
 
-  /** Those that are whole first: what they say of it expires. */
+  /** Complete shares first, because their note expires. */
   async #writeShares(): Promise<void> {
     const { tile38, isLive } = this.#parts
     for (;;) {
@@ -107,7 +107,7 @@ export class Tile38Devices implements Tile38Follower {
     }
   }
 
-  /** Whether it could be written. */
+  /** Returns whether it could be written. */
   async #writeShare(share: Tile38Share): Promise<boolean> {
     try {
       await share.write()
@@ -124,15 +124,15 @@ export class Tile38Devices implements Tile38Follower {
 interface Tile38DevicesParts {
   readonly tile38: Tile38
   readonly storeId: string
-  /** This run of the process; no other has the same. */
+  /** Identifies this run of the process. */
   readonly writer: string
   /** Of the store. */
   readonly partitions: number
-  /** Those of now: the same objects as long as nothing has changed. */
+  /** The present ones: the same objects while nothing has changed. */
   readonly shares: () => readonly DeviceShare[]
-  /** Those that devices may be in. */
+  /** The scopes that may have devices. */
   readonly scopes: () => Iterable<ScopeId>
-  /** Whether the shares are certainly this process's: see `Ownership.isLive`. */
+  /** Whether the shares certainly belong to this process: see `Ownership.isLive`. */
   readonly isLive: () => boolean
   readonly logger: Logger
 }

@@ -14,35 +14,38 @@ import {
   type Tile38Reply,
 } from './tile38Port.ts'
 
-/** Commands of one pipeline: more wait longer for each other, fewer cost more for each. */
+/** Commands of one pipeline: with more they wait longer for each other, with fewer each costs more. */
 const PIPELINE = 512
-/** Changes that wait; with more, the scope is written anew. */
+/** Waiting changes; with more, the scope is written again. */
 const MOST_WAITING = 100_000
-/** Degrees, a centimetre: beyond any rounding on the way. */
+/** Degrees, about a centimetre: more than any rounding error on the way. */
 const PAD_DEGREES = 1e-7
-/** After the server refused something that it must take: it may be out of memory, or read-only. */
+/** The pause after the server refused a necessary command: it may be out of memory, or read-only. */
 const REFUSED_MS = 5000
-/** Between two looks whether all is still there, at which the notes go on to the registry's revision. */
+/** Between two checks whether everything is still there; each moves the notes to the registry's revision. */
 const BEAT_MS = 2000
 
-/** Where the geofences are that Tile38 is to have. */
+/** The source of the geofences for Tile38. */
 export interface GeofenceSource {
-  /** Rises with every change of any scope, the same in all processes; when an index is told of a change, it is that change's. */
+  /**
+   * Increases with every change of any scope, the same in all processes. When an index is told of a change, it is
+   * that change's revision.
+   */
   readonly revision: number
-  /** All of a scope as they stand when they are reached, while others change. */
+  /** All geofences of a scope, in their state when they are reached, while others change. */
   geofences(scope: ScopeId): Iterable<Geofence>
 }
 
-/** One scope, as far as it is written. */
+/** How far one scope is written. */
 interface Mirrored {
   readonly scope: ScopeId
-  /** `unknown`: has to be written anew. */
+  /** `unknown`: it must be written again. */
   state: 'unknown' | 'writing' | 'current'
   /** Revision of the last change here. */
   changedAt: number
   /** Of the last note. */
   noted: number
-  /** What is not written yet; undefined: was removed. */
+  /** What is not written yet; undefined: it was removed. */
   readonly waiting: Map<string, Geofence | undefined>
 }
 
@@ -78,13 +81,13 @@ export class Tile38Geofences implements Tile38Follower {
   #beat: NodeJS.Timeout | undefined
   #isBeatDue = false
   #renewHooksAt = 0
-  /** Nobody else's collections are there. */
+  /** There are no collections of other writers. */
   #isAlone = false
   #working = false
 
   /**
-   * @param parts.storeId keeps the data of one store apart from that of others in the same Tile38
-   * @param parts.writer this run of the process; no other has the same
+   * @param parts.storeId separates the data of one store from that of others in the same Tile38
+   * @param parts.writer identifies this run of the process
    * @param parts.hooksUrl see {@link Tile38Hooks}
    */
   constructor(parts: {
@@ -107,8 +110,8 @@ export class Tile38Geofences implements Tile38Follower {
   }
 
   /**
-   * Geofences that are here and not in Tile38 yet, or the other way about; Infinity: a scope has to be written anew. 0 while another
-   * process writes.
+   * Geofences that differ between here and Tile38; Infinity: a scope must be written again. 0 while another process
+   * writes.
    */
   get waiting(): number {
     if (!this.isWriting) return 0
@@ -145,7 +148,7 @@ export class Tile38Geofences implements Tile38Follower {
     this.#forgetAll()
   }
 
-  /** A geofence has changed; undefined: it is gone. */
+  /** A geofence has changed; undefined: it was removed. */
   changed(scope: ScopeId, id: string, geofence: Geofence | undefined): void {
     let mirrored = this.#scopes.get(scope)
     if (mirrored === undefined) {
@@ -168,12 +171,12 @@ export class Tile38Geofences implements Tile38Follower {
     for (const mirrored of this.#scopes.values()) this.#forget(mirrored)
   }
 
-  /** Writes what there is to write, one scope after the other, until nothing waits. */
+  /** Writes changes, one scope after the other, until nothing waits. */
   async #work(): Promise<void> {
     if (this.#working || this.#source === undefined || !this.#tile38.isConnected) return
     this.#working = true
     try {
-      // What changes in one turn of the event loop goes together.
+      // Changes in one turn of the event loop are written together.
       await new Promise((resolve) => setImmediate(resolve))
       for (;;) {
         const source: GeofenceSource | undefined = this.#source
@@ -189,7 +192,7 @@ export class Tile38Geofences implements Tile38Follower {
     }
   }
 
-  /** False: there is nothing to do. */
+  /** Returns false if there is nothing to do. */
   async #workOnce(source: GeofenceSource): Promise<boolean> {
     if (!this.#isAlone) {
       this.#isAlone = true
@@ -217,7 +220,10 @@ export class Tile38Geofences implements Tile38Follower {
     await this.#send(others.map((key) => ['DROP', key]))
   }
 
-  /** Whether all is still there, and as of now: what has no change waiting is at the registry's revision. */
+  /**
+   * Checks that everything is still there and up to date: a scope without waiting changes is at the registry's
+   * revision.
+   */
   async #look(source: GeofenceSource): Promise<void> {
     const { revision } = source
     const settled = [...this.#scopes.values()].filter(
@@ -244,7 +250,7 @@ export class Tile38Geofences implements Tile38Follower {
     mirrored.state = 'writing'
     const { changedAt } = mirrored
     this.#hooks.forget(scope)
-    // The notes go with it.
+    // The notes are removed with it.
     await this.#tile38.send([
       ['DROP', this.#key(scope)],
       ['SET', this.#key(scope), 'begun', 'STRING', '0'],
@@ -257,7 +263,7 @@ export class Tile38Geofences implements Tile38Follower {
       if (mirrored.state !== 'writing') return
       batch = []
     }
-    // Those that were reached late may be as newer changes left them.
+    // Geofences that were reached late may already include newer changes.
     await this.#tile38.send([
       ...this.#puts(scope, batch),
       this.#note(mirrored, 'begun', mirrored.changedAt),
@@ -283,7 +289,7 @@ export class Tile38Geofences implements Tile38Follower {
     }
   }
 
-  /** The boxes of a geofence have its id, and that with `/1`, …, where it has several. */
+  /** The boxes of a geofence have its id, and if there are several, that with `/1`, …. */
   #puts(scope: ScopeId, geofences: readonly Geofence[]): Tile38Command[] {
     const arena = new ShapeArena()
     return geofences.flatMap((geofence) => [
@@ -300,13 +306,16 @@ export class Tile38Geofences implements Tile38Follower {
     ])
   }
 
-  /** A second box may be left of a shape that the geofence had before its last: a superset all the same. */
+  /** A second box may be left from an earlier shape of the geofence: the result is still a superset. */
   #removal(scope: ScopeId, id: string): Tile38Command[] {
     const boxes = [id, `${id}/1`].map((each) => ['DEL', this.#key(scope), each])
     return [...boxes, ...this.#hooks.changed(scope, id, undefined)]
   }
 
-  /** Hooks of geofences that went, or are marked no more, while nobody wrote; without a gap for the others. */
+  /**
+   * Removes hooks of geofences that were deleted, or lost their mark, while nobody wrote, without a gap for the
+   * others.
+   */
   async #removeStrayHooks(scope: ScopeId): Promise<void> {
     if (!this.#hooks.areWanted) return
     const [reply] = await this.#tile38.send([['HOOKS', this.#keys.hook(scope, '*')]])
@@ -319,7 +328,7 @@ export class Tile38Geofences implements Tile38Follower {
     return this.#keys.geofences(scope, this.#writer)
   }
 
-  /** Where there is such a note. */
+  /** If there is such a note. */
   #note(mirrored: Mirrored, what: 'begun' | 'done', revision: number): Tile38Command {
     if (what === 'done') mirrored.noted = revision
     return ['SET', this.#key(mirrored.scope), what, 'XX', 'STRING', `${revision}`]

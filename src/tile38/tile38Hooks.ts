@@ -3,7 +3,7 @@ import { isLive, projectOf, type ScopeId } from '../model/scope.ts'
 import { numberText, type Tile38Keys } from './tile38Texts.ts'
 import type { Tile38Command } from './tile38Port.ts'
 
-/** A hook that nobody renews ends after so long. */
+/** A hook that nobody renews ends after this time. */
 const HOOK_SECONDS = 600
 /** How often hooks are renewed. */
 export const RENEW_HOOKS_MS = (HOOK_SECONDS / 2) * 1000
@@ -20,13 +20,13 @@ export class Tile38Hooks {
   readonly #url: string
   readonly #marked = new Map<string, Geofence>()
 
-  /** @param url `nats://HOST:PORT` as Tile38 reaches it; the empty text: there are no hooks */
+  /** @param url `nats://HOST:PORT` as reachable from Tile38; the empty text: there are no hooks */
   constructor(keys: Tile38Keys, url: string) {
     this.#keys = keys
     this.#url = url
   }
 
-  /** The commands that follow from a change of a geofence; undefined: it is gone. */
+  /** The commands for a change of a geofence; undefined: it was removed. */
   changed(scope: ScopeId, id: string, geofence: Geofence | undefined): Tile38Command[] {
     if (geofence?.metadata?.hooks === true && isActive(geofence) && this.#url !== '') {
       this.#marked.set(id, geofence)
@@ -39,12 +39,12 @@ export class Tile38Hooks {
     return this.#url !== ''
   }
 
-  /** Whether the hook of that name is one of a marked geofence. */
+  /** Whether the hook of that name belongs to a marked geofence. */
   has(scope: ScopeId, name: string): boolean {
     return this.#marked.has(name.slice(this.#keys.hook(scope, '').length))
   }
 
-  /** All of a scope are told again. */
+  /** All geofences of a scope will be reported again. */
   forget(scope: ScopeId): void {
     for (const [id, geofence] of this.#marked) if (geofence.scope === scope) this.#marked.delete(id)
   }

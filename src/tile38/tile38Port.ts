@@ -4,7 +4,10 @@ export type Tile38Command = readonly string[]
 /** A reply in the form of RESP 2; numbers that Tile38 writes as text stay text. */
 export type Tile38Reply = string | number | null | readonly Tile38Reply[]
 
-/** There is no connection, it was lost on the way, or the answer is overdue: the commands may have been done or not. */
+/**
+ * There is no connection, it was lost on the way, or the answer is overdue: the commands may or may not have been
+ * executed.
+ */
 export class Tile38Unreachable extends Error {
   override readonly name = 'Tile38Unreachable'
 }
@@ -14,29 +17,30 @@ export class Tile38Refused extends Error {
   override readonly name = 'Tile38Refused'
 }
 
-/** Who keeps something in Tile38. */
+/** A user of Tile38 that stores something there. */
 export interface Tile38Follower {
-  /** A connection is there; nothing is known of what the server holds: it may be another, or an empty one. */
+  /** There is a connection; nothing is known about the contents of the server, which may be another or an empty one. */
   connected(): void
-  /** The connection is gone, and with it the subscriptions. */
+  /** The connection is gone, and the subscriptions with it. */
   disconnected(): void
 }
 
 /**
- * A Tile38 server, as what is built on it sees it. It connects by itself, again and again.
+ * A Tile38 server for the code that is built on it. It reconnects by itself.
  *
- * Commands of one call are a pipeline: they go out together and are done in their order; those of calls after each other
- * too. Other clients' commands may come in between.
+ * The commands of one call form a pipeline: they are sent together and executed in order, and so are successive
+ * calls. Other clients' commands may come in between.
  */
 export interface Tile38 {
   readonly isConnected: boolean
   /** In words, without the password. */
   readonly detail: string
-  /** Told from now on, and at once where there is a connection. */
+  /** Informed from now on, and at once if there is a connection. */
   follow(follower: Tile38Follower): void
   /**
    * One reply per command.
-   * @throws {Tile38Unreachable} {@link Tile38Refused}, naming the first command that was refused; the others are done
+   * @throws {Tile38Unreachable} {@link Tile38Refused}, naming the first command that was refused; the others were
+   * executed
    */
   send(commands: readonly Tile38Command[]): Promise<readonly Tile38Reply[]>
   /**

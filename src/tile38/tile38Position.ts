@@ -3,7 +3,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Tile38Command } from './tile38Port.ts'
 import type { Tile38Keys } from './tile38Texts.ts'
 
-/** A device as it lies in Tile38: its point, and in the feature's properties what else there is to tell. */
+/** A device as stored in Tile38: its point, and its other data in the feature's properties. */
 interface PositionFeature {
   readonly type: 'Feature'
   readonly geometry: { readonly type: 'Point'; readonly coordinates: readonly [number, number] }
@@ -15,7 +15,7 @@ interface PositionFeature {
   }
 }
 
-/** The command that writes a position under its device, whose id in the collection is given. */
+/** The command that writes a position for its device, whose id in the collection is given. */
 export function positionCommand(keys: Tile38Keys, id: string, position: LivePosition): Tile38Command {
   const { scope, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
   const feature: PositionFeature = {
@@ -26,7 +26,7 @@ export function positionCommand(keys: Tile38Keys, id: string, position: LivePosi
   return ['SET', keys.devices(scope), id, 'OBJECT', JSON.stringify(feature)]
 }
 
-/** The inverse: of the object as its text or parsed; undefined where it is none of ours. */
+/** The inverse, from the object's text or parsed form; undefined if it is not one of ours. */
 export function readPosition(scope: ScopeId, deviceId: string, object: unknown): LivePosition | undefined {
   const feature = (typeof object === 'string' ? parse(object) : object) as PositionFeature | null | undefined
   const [longitude, latitude] = feature?.geometry?.coordinates ?? []

@@ -11,26 +11,26 @@ import { objectsOf } from './tile38Search.ts'
 import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Command, type Tile38Follower } from './tile38Port.ts'
 
-/** A channel that nobody renews ends after so long: a process that was killed leaves none behind for good. */
+/** A channel that nobody renews ends after this time, so a process that was killed leaves none behind for good. */
 const CHANNEL_SECONDS = 60
 const RENEW_MS = (CHANNEL_SECONDS / 2) * 1000
-/** How often it is looked who has stopped to look. */
+/** How often ended watches are removed. */
 const SWEEP_MS = 1000
-/** Degrees, a centimetre: beyond any rounding on the way. */
+/** Degrees, about a centimetre: more than any rounding error on the way. */
 const PAD_DEGREES = 1e-7
-/** Positions after which whoever looks may have a turn. */
+/** Positions after which the viewer gets a turn. */
 const PAUSE_POSITIONS = 500
 
-/** An area that somebody looks at. */
+/** A watched area. */
 interface Watched {
   readonly scope: ScopeId
   readonly viewer: PositionViewer
   /** One, or two at the antimeridian, with a channel each. */
   readonly bounds: readonly Bounds[]
   readonly channels: readonly string[]
-  /** By key of the device, those that are in the boxes: the latest record of each. */
+  /** By key of the device, for those in the boxes: the latest record of each. */
   readonly records: Map<string, string>
-  /** During a look: keys of those that were told of since it began. What it finds of them is older. */
+  /** During a look: keys of devices that were reported since it began; its results for them are older. */
   told: Set<string> | undefined
 }
 
@@ -57,7 +57,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
   #renewAt = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** @param parts.process tells this process's channels from those of others, and of its own life before */
+  /** @param parts.process distinguishes this process's channels from those of others and of its earlier runs */
   constructor(parts: {
     readonly tile38: Tile38
     readonly storeId: string
@@ -72,7 +72,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
     this.#logger = parts.logger
   }
 
-  /** Areas that somebody looks at. */
+  /** Watched areas. */
   get count(): number {
     return this.#watched.size
   }
@@ -93,7 +93,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
   disconnected(): void {}
 
   /**
-   * Shows who is in the area, and goes on telling the observer until the viewer has ended.
+   * Shows who is in the area, and then informs the observer until the viewer has ended.
    * @throws {ApiError} 503
    */
   async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
@@ -125,7 +125,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
     }
   }
 
-  /** Once all is there again: who was there is looked up, and the observer told. */
+  /** After a new connection: looks up who was there, and informs the observer. */
   async #openAgain(watched: Watched): Promise<void> {
     await this.#listen(watched)
     while (!(await this.#isWhole())) if (watched.viewer.isEnded || !this.#tile38.isConnected) return
@@ -153,7 +153,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
     }
   }
 
-  /** From now on is told what moves there. */
+  /** From now on, movements there are reported. */
   async #listen(watched: Watched): Promise<void> {
     watched.told = new Set()
     for (const channel of watched.channels)
@@ -161,7 +161,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
     await this.#tile38.send(this.#settings(watched))
   }
 
-  /** Shows who is there; of whom was told meanwhile, that is newer. */
+  /** Shows who is there, except for devices that were reported in the meantime, which is newer. */
   async #find(watched: Watched, found: (position: LivePosition) => void): Promise<void> {
     const { scope, viewer, bounds, records, told } = watched
     const boxes = bounds.map((box) => [
@@ -224,7 +224,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
     for (const channel of channels) await this.#tile38.unsubscribe(channel)
   }
 
-  /** The commands that make the channels, or renew them. */
+  /** The commands that create the channels, or renew them. */
   #settings({ scope, bounds, channels }: Watched): Tile38Command[] {
     return bounds.map((box, i) => [
       'SETCHAN',
@@ -242,11 +242,11 @@ export class Tile38Positions implements Positions, Tile38Follower {
   }
 }
 
-/** What a channel tells of one command. */
+/** A message of a channel about one command. */
 interface FenceMessage {
   readonly command: 'set' | 'del' | 'drop'
   readonly detect?: 'enter' | 'exit' | 'inside'
-  /** Of the device in its collection; absent where the whole collection is meant. */
+  /** Of the device in its collection; absent if the whole collection is meant. */
   readonly id?: string
   readonly object?: unknown
 }

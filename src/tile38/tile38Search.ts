@@ -7,11 +7,11 @@ import { deviceOf, numberText, Tile38Keys } from './tile38Texts.ts'
 import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Reply } from './tile38Port.ts'
 
-/** Tile38 measures on a sphere: so far it may be off, either way. */
+/** Tile38 measures on a sphere: its distances may be off by this much. */
 const SPHERE_ERROR = 0.006
-/** Devices that the first query asks for, at least; each after it asks for four times as many. */
+/** The smallest number of devices in the first query; each further query requests four times as many. */
 const FIRST_DEVICES = 64
-/** Records that are asked for at one time, at most: some 64 KB. */
+/** Records that are requested at a time: about 64 KB. */
 const RECORDS_AT_ONCE = 128
 
 /**
@@ -27,7 +27,7 @@ export class Tile38Search implements Users {
   readonly #wholeness: Tile38Wholeness
   readonly #users: Users
 
-  /** @param users answers all other questions, and this one's records */
+  /** @param users answers all other questions, and returns the records for this one */
   constructor(tile38: Tile38, storeId: string, wholeness: Tile38Wholeness, users: Users) {
     this.#tile38 = tile38
     this.#keys = new Tile38Keys(storeId)
@@ -67,7 +67,7 @@ export class Tile38Search implements Users {
     }
   }
 
-  /** The nearest devices in order; of what lies within `sureMeters` none is missing. */
+  /** The nearest devices in order; none within `sureMeters` is missing. */
   async #devices(scope: ScopeId, near: UsersNear, count: number) {
     const { latitude, longitude, radiusMeters } = near
     const [reply, marks] = await this.#tile38.send([
@@ -100,7 +100,7 @@ export class Tile38Search implements Users {
     return { devices, sureMeters: isAll ? Infinity : farthest * (1 - 2 * SPHERE_ERROR) }
   }
 
-  /** Those that are there, in the radius and wanted. An answer may end early, with as much as one should have. */
+  /** Those that exist, are within the radius and match. An answer may end early, at its largest size. */
   async #records(
     scope: ScopeId,
     near: UsersNear,
@@ -128,7 +128,7 @@ interface NearDevice {
   readonly distance: number
 }
 
-/** Metres; undefined where the record is not among those that are looked for. */
+/** Metres; undefined if the record is not among those that are searched. */
 function distanceOf(
   near: UsersNear,
   isWanted: ReturnType<typeof metadataMatcher>,

@@ -7,20 +7,20 @@ import { deviceKey, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
 import { type Tile38, type Tile38Command, type Tile38Reply } from './tile38Port.ts'
 
 const PIPELINE = 512
-/** Devices that wait; with more, all are written anew. */
+/** Waiting devices; with more, all are written again. */
 const MOST_WAITING = 200_000
-/** Said again with each write: a share of which nobody says so any more is not there. */
+/** Repeated with each write: a share without this note does not exist any more. */
 const WHOLE_SECONDS = 10
 const WORLD: AreaBox = { kind: 'box', west: -180, south: -90, east: 180, north: 90 }
 
-/** A removed record: the device goes with it, unless it has another one by now. */
+/** A removed record: the device is removed with it, unless it has another record by now. */
 interface Removal {
   readonly scope: ScopeId
   readonly deviceId: string
   readonly recordId: string
 }
 
-/** The share is not this process's any more, or Tile38 was emptied. */
+/** The share no longer belongs to this process, or Tile38 was emptied. */
 export class WriterElsewhere extends Error {
   override readonly name = 'WriterElsewhere'
 }
@@ -43,11 +43,11 @@ export class Tile38Share implements PositionObserver {
   readonly #waiting = new Map<ScopeId, Map<string, LivePosition>>()
   #removals: Removal[] = []
   #waitingCount = 0
-  /** Of them, those that are on the way. */
+  /** Of those, the ones in flight. */
   #sending = 0
   #isWhole = false
   readonly #ended = new AbortController()
-  /** Rises with what is forgotten: what was under way then is not whole. */
+  /** Increases when everything is forgotten: writes that were in flight then do not make it complete. */
   #life = 0
   #writes = 0
 
@@ -57,18 +57,18 @@ export class Tile38Share implements PositionObserver {
     this.#keys = new Tile38Keys(parts.storeId)
   }
 
-  /** Devices that have moved or gone and are not written yet; Infinity: all have to be written anew. */
+  /** Devices that have moved or gone and are not written yet; Infinity: all must be written again. */
   get waiting(): number {
     return this.isWhole ? this.#waitingCount + this.#removals.length + this.#sending : Infinity
   }
 
-  /** All of it is there, but for what waits. */
+  /** Everything is there, except for waiting changes. */
   get isWhole(): boolean {
     return this.#isWhole
   }
 
   moved(position: LivePosition): void {
-    // What is written anew later is looked up then.
+    // What is written again later is looked up then.
     if (!this.#tile38.isConnected) return
     const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
     let devices = this.#waiting.get(scope)
@@ -85,7 +85,7 @@ export class Tile38Share implements PositionObserver {
     this.#removals.push({ scope, deviceId, recordId })
   }
 
-  /** All is written anew. */
+  /** Everything will be written again. */
   forget(): void {
     this.#life++
     this.#isWhole = false
@@ -94,15 +94,15 @@ export class Tile38Share implements PositionObserver {
     this.#removals = []
   }
 
-  /** Nothing is written any more. */
+  /** Nothing will be written any more. */
   end(): void {
     this.#ended.abort()
     this.forget()
   }
 
   /**
-   * Writes what there is to write.
-   * @throws {WriterElsewhere} and what Tile38 throws; then nothing is known of what is there
+   * Writes changes.
+   * @throws {WriterElsewhere} and Tile38's errors; then nothing is known about its contents
    */
   async write(): Promise<void> {
     try {
@@ -115,7 +115,7 @@ export class Tile38Share implements PositionObserver {
     }
   }
 
-  /** Whether all is still there, and nobody else has written. */
+  /** Checks that everything is still there, and nobody else has written. */
   async #look(): Promise<void> {
     const { name, writer } = this.#parts
     const [last, whole] = await this.#tile38.send([
@@ -125,7 +125,7 @@ export class Tile38Share implements PositionObserver {
     if (last !== writer || whole === null) this.forget()
   }
 
-  /** Each is another, so that those who read see that it is new. */
+  /** Each is different, so that readers see that it is new. */
   #wholeNote(words: readonly string[]): Tile38Command {
     const { name, writer } = this.#parts
     const text = `${writer} ${++this.#writes}`
@@ -153,7 +153,7 @@ export class Tile38Share implements PositionObserver {
     )
   }
 
-  /** Devices are overwritten, not taken out before: whoever watches an area would see all of them leave. */
+  /** Devices are overwritten, not removed first, because watchers of an area would see all of them leave. */
   async #writeAll(): Promise<void> {
     const { name, writer, positions, scopes } = this.#parts
     const { signal } = this.#ended
@@ -167,7 +167,7 @@ export class Tile38Share implements PositionObserver {
         const part = commands
         commands = []
         sent = sent.then(() => this.#send(part))
-        // Awaited below; not to be taken for a failure that nobody handles until then.
+        // Awaited below; until then it must not count as an unhandled rejection.
         sent.catch(() => {})
       }
       const viewer: PositionViewer = {
@@ -180,7 +180,7 @@ export class Tile38Share implements PositionObserver {
         },
         pause: flush,
       }
-      // A partition that was lost may not answer any more.
+      // A partition that was lost may never answer.
       await Promise.race([positions.look(scope, WORLD, viewer), aborted(signal)])
       flush()
       await sent
@@ -191,7 +191,7 @@ export class Tile38Share implements PositionObserver {
     this.#isWhole = life === this.#life
   }
 
-  /** What is there of the share's partitions, and not among these. */
+  /** Removes devices of the share's partitions that are not among these. */
   async #takeOut(scope: ScopeId, there: ReadonlySet<string>): Promise<void> {
     const key = this.#keys.devices(scope)
     const replies = await this.#send(
@@ -251,7 +251,7 @@ interface Tile38ShareParts {
   readonly partitions: number
   /** See `DeviceShare`. */
   readonly name: string
-  /** The partitions that it is of. */
+  /** The partitions that it contains. */
   readonly of: readonly number[]
   readonly positions: Pick<Positions, 'look'>
   readonly scopes: () => Iterable<ScopeId>

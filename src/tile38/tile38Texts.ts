@@ -1,44 +1,44 @@
 import type { Bounds } from '../geometry/bounds.ts'
 import type { ScopeId } from '../model/scope.ts'
 
-/** A query without a limit is cut at 100, silently. */
+/** A query without a limit silently returns at most 100. */
 export const NO_LIMIT = '1000000000'
 
-/** What the collections, hooks and channels of one store are called; several may share a Tile38. */
+/** The names of one store's collections, hooks and channels; several stores may share a Tile38. */
 export class Tile38Keys {
   readonly #prefix: string
 
-  /** @param storeId of the data folder, or of what the processes share */
+  /** @param storeId of the data folder, or of the store that the processes share */
   constructor(storeId: string) {
     this.#prefix = `ringfence:${storeId}`
   }
 
-  /** Boxes of geofences as one writer has written them, and its notes. */
+  /** Boxes of geofences from one writer, and its notes. */
   geofences(scope: ScopeId, writer: string): string {
     return `${this.#prefix}:${scope}:geofences:${writer}`
   }
 
-  /** Pattern of those of all writers. */
+  /** Pattern for those of all writers. */
   get allGeofences(): string {
     return `${this.#prefix}:*:geofences:*`
   }
 
-  /** The hook of a geofence; with `*` the pattern of all of the scope. */
+  /** The hook of a geofence; with `*` the pattern for all of the scope. */
   hook(scope: ScopeId, geofenceId: string): string {
     return `${this.#prefix}:${scope}:hook:${geofenceId}`
   }
 
-  /** Where devices are. */
+  /** The positions of devices. */
   devices(scope: ScopeId): string {
     return `${this.#prefix}:${scope}:devices`
   }
 
-  /** Who has written last, by the name of a share. */
+  /** The last writer, by the name of a share. */
   get writers(): string {
     return `${this.#prefix}:devices:writers`
   }
 
-  /** The shares of which all devices are there, by name. */
+  /** The shares that are complete, by name. */
   get whole(): string {
     return `${this.#prefix}:devices:whole`
   }
@@ -50,8 +50,8 @@ export class Tile38Keys {
 }
 
 /**
- * The id of a device in its collection: ids lie in order there, so the devices of a partition can be asked for together. The inverse
- * is {@link deviceOf}.
+ * The id of a device in its collection: ids are sorted there, so the devices of a partition can be queried together.
+ * The inverse is {@link deviceOf}.
  */
 export function deviceKey(partition: number, deviceId: string): string {
   return `${partition}:${deviceId}`
@@ -61,7 +61,7 @@ export function deviceOf(key: string): string {
   return key.slice(key.indexOf(':') + 1)
 }
 
-/** As Tile38 has it: south, west, north, east. */
+/** In Tile38's order: south, west, north, east. */
 export function cornersOf({ west, south, east, north }: Bounds, padDegrees = 0): string[] {
   return [
     Math.max(-90, south - padDegrees),
@@ -71,7 +71,7 @@ export function cornersOf({ west, south, east, north }: Bounds, padDegrees = 0):
   ].map((degrees) => numberText(degrees))
 }
 
-/** Degrees or metres, without an exponent, which not every reader takes. */
+/** Degrees or metres without an exponent, which some readers do not accept. */
 export function numberText(value: number): string {
   return value.toFixed(12)
 }

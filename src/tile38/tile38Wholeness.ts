@@ -9,15 +9,15 @@ import {
   type Tile38Reply,
 } from './tile38Port.ts'
 
-/** How long a question waits for what is missing: those who write say once a second that all is there. */
+/** How long a question waits for missing shares: writers report once a second that theirs are complete. */
 const PATIENCE_MS = 2500
 const LOOK_AGAIN_MS = 100
 
 /**
- * Whether Tile38 holds the devices of all shares, for those who read them.
+ * Whether Tile38 has the devices of all shares, for readers.
  *
- * A server that comes back has what it had on its disk, with the notes that said it was whole. So with each connection a note
- * counts once it has changed: then its writer has found the server as it is now.
+ * A server that comes back has the contents of its disk, including the notes that said they were complete. So after
+ * each connection, a note only counts once it has changed: then its writer has found the server in its present state.
  */
 export class Tile38Wholeness implements Tile38Follower {
   readonly #tile38: Tile38
@@ -38,14 +38,14 @@ export class Tile38Wholeness implements Tile38Follower {
   connected(): void {
     this.#first = undefined
     this.#isFresh = false
-    // So that what asks first need not wait that long.
+    // So that the first question need not wait that long.
     this.#look().catch(() => {})
   }
 
   disconnected(): void {}
 
   /**
-   * Waits a moment for all to be there.
+   * Waits a moment for all shares to be complete.
    * @throws {ApiError} 503
    */
   async reached(): Promise<void> {
@@ -61,7 +61,10 @@ export class Tile38Wholeness implements Tile38Follower {
     }
   }
 
-  /** Asks with {@link isWhole}; it goes behind what is asked, for all may be gone in between. */
+  /**
+   * Asks for the input of {@link isWhole}; sent after the actual query, because the contents may disappear in
+   * between.
+   */
   get question(): Tile38Command {
     return ['SCAN', this.#keys.whole, 'LIMIT', NO_LIMIT, 'IDS']
   }
@@ -80,7 +83,7 @@ export class Tile38Wholeness implements Tile38Follower {
   }
 }
 
-/** Nobody can say now who is where. */
+/** Nobody can tell now who is where. */
 export function unavailable(): ApiError {
   const sentence = 'Positions cannot be searched now: Tile38 is unavailable or incomplete. Try again.'
   return new ApiError(503, sentence, { retryAfter: 5 })
