@@ -1,4 +1,7 @@
-/** The server, and its operator's commands. Which engine it runs, the settings say; embedded.ts and distributed.ts compose them. */
+/**
+ * The server, and its operator's commands. The settings decide which engine it runs; embedded.ts and distributed.ts
+ * compose them.
+ */
 import { readFileSync } from 'node:fs'
 import { helpText, loadOptions, type OptionError } from '../config/options.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -26,11 +29,11 @@ async function main(): Promise<void> {
   if (positionals.length > 0) return process.exit(await operate(positionals, options, console.log))
 
   const logger = createLogger(options.logLevel)
-  // Not refused: an orchestrator sets variables for services by their names.
+  // Not refused, because an orchestrator sets variables for services by their names.
   if (unknownVariables.length > 0)
     logger.warn({ variables: unknownVariables }, 'unknown environment variables; --help lists the known ones')
   if (options.engine === 'embedded') return runEmbedded(options, logger)
-  // Its clients, 45 ms and 15 MB, are loaded only then.
+  // Its clients, which take 45 ms and 15 MB, are only loaded then.
   const { runDistributed } = await import('./compose/distributed.ts')
   return runDistributed(options, logger)
 }

@@ -41,15 +41,15 @@ Exit code: 0 success, 1 failure, 2 wrong command.
 const DRAW_MILLISECONDS = 100
 const WRITE_MILLISECONDS = 10_000
 
-/** What the user has to change. */
+/** Something that the user has to change. */
 class UsageError extends Error {}
 
-/** Somebody else is changing the regions. */
+/** Another process is changing the map regions. */
 class Busy extends Error {}
 
 class Interrupted extends Error {}
 
-/** The commands, and what each is given. */
+/** The commands with their arguments. */
 const COMMANDS: ReadonlyMap<string, string | undefined> = new Map([
   ['import', 'FILE.osm.pbf'],
   ['list', undefined],
@@ -124,7 +124,7 @@ async function importing(
     throw new UsageError(`--name ${JSON.stringify(nameText)} must contain a letter or a digit.`)
   const shortage = memoryShortage(sizeOf(path), threads, process.availableMemory())
   if (shortage !== undefined) console.error(shortage)
-  // What serves devices goes first.
+  // The server, which serves devices, has priority.
   setPriority(constants.priority.PRIORITY_LOW)
   const interruption = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -149,7 +149,7 @@ async function importing(
   }
 }
 
-/** In bytes; 0 where it cannot be told: then the import says why. */
+/** In bytes; 0 if it cannot be read: then the import says why. */
 function sizeOf(path: string): number {
   try {
     return statSync(path).size
@@ -206,7 +206,7 @@ function withoutServer(data: string): RegionCommands['withoutServer'] {
   }
 }
 
-/** A line that rewrites itself on a terminal; elsewhere a line for each stage, and one now and then; to stderr. */
+/** A line that rewrites itself on a terminal; elsewhere a line for each stage, and an occasional one; to stderr. */
 class Progress {
   readonly #onTerminal = process.stderr.isTTY
   #stage: ImportStage | undefined

@@ -22,10 +22,10 @@ Exit code: 0 all rows were imported, 1 some were not, 2 nothing was done.
 /** How often the progress is drawn on a terminal, and written elsewhere. */
 const DRAW_MS = 100
 const WRITE_MS = 2000
-/** How often the server is asked how far it is. */
+/** How often the server is asked for its progress. */
 const ASK_MS = 500
 
-/** What the user has to change. */
+/** Something that the user has to change. */
 class UsageError extends Error {}
 
 class UnreadableFile extends Error {}
@@ -63,7 +63,7 @@ async function main(): Promise<number> {
   return answer.status === 'completed' && answer.refused === 0 ? 0 : 1
 }
 
-/** Undefined where only the help is wanted. */
+/** Undefined if only the help is wanted. */
 function options(): ImportUpload | undefined {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -103,7 +103,7 @@ function fileSize(path: string): number {
   throw new UnreadableFile(`${path} is not a file.`)
 }
 
-/** A line that rewrites itself on a terminal, a line now and then elsewhere; to stderr. */
+/** A line that rewrites itself on a terminal, or an occasional line elsewhere; to stderr. */
 class Progress {
   readonly #text: () => string
   readonly #onTerminal = process.stderr.isTTY

@@ -6,12 +6,12 @@ import { basename } from 'node:path'
 import { Transform } from 'node:stream'
 import { text } from 'node:stream/consumers'
 
-/** The server could not be reached, or broke off. */
+/** The server could not be reached, or ended the connection. */
 export class NoAnswer extends Error {
   override name = 'NoAnswer'
 }
 
-/** What is to be sent, and where. */
+/** The file to send, and its destination. */
 export interface ImportUpload {
   /** The server's, without a path. */
   readonly url: URL
@@ -22,7 +22,7 @@ export interface ImportUpload {
   readonly key: string
 }
 
-/** How far an upload is. */
+/** The progress of an upload. */
 export interface Sent {
   readonly bytes: number
   readonly lines: number
@@ -31,10 +31,10 @@ export interface Sent {
 const ASK_TIMEOUT_MS = 5000
 
 /**
- * Sends a file as the server takes it, and returns its answer: an answer that comes before the file is out ends the
- * sending.
- * @param onSent told after each piece
- * @throws {NoAnswer} and what reading the file throws
+ * Sends a file as fast as the server takes it, and returns its answer. An answer that comes before the end of the
+ * file ends the upload.
+ * @param onSent called after each piece
+ * @throws {NoAnswer} and errors of reading the file
  */
 export async function uploadImport(
   { url, kind, path, size, key }: ImportUpload,
@@ -63,8 +63,8 @@ export async function uploadImport(
 }
 
 /**
- * Rows of the upload under way that the server has imported or refused so far: what was sent may wait in buffers for as long as an
- * import takes. Undefined where the server does not say.
+ * Rows of the running upload that the server has imported or refused so far, because sent data may wait in buffers
+ * for as long as an import takes. Undefined if the server does not say.
  */
 export async function rowsDone({ url, kind, path, key }: ImportUpload): Promise<number | undefined> {
   try {
@@ -85,7 +85,7 @@ interface Running {
   readonly rows: number
 }
 
-/** As the history has it. */
+/** The name in the history. */
 function nameOf(path: string): string {
   return basename(path).slice(-256)
 }

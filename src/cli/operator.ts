@@ -44,23 +44,23 @@ const USAGES: Readonly<Record<string, string>> = {
   restore: RESTORE_USAGE,
 }
 
-/** Bound of reading and of writing, a second, while a server runs: the disk is its own. */
+/** Limit of reading and of writing, per second, while a server runs, because the server needs the disk. */
 const BESIDE_A_SERVER_BYTES = 128 << 20
-/** How often a long command tells how far it is. */
+/** How often a long command reports its progress. */
 const PROGRESS_MILLISECONDS = 1000
 
 type Print = (line: string) => void
 
-/** The text of `npm run <command> -- --help`; undefined where there is no such command. */
+/** The text of `npm run <command> -- --help`; undefined if there is no such command. */
 export function commandHelp(command: string | undefined): string | undefined {
   return command !== undefined && Object.hasOwn(USAGES, command) ? USAGES[command] : undefined
 }
 
 /**
  * Runs `npm run <command> -- …`.
- * @param line the command's name and what it takes
+ * @param line the command's name and its arguments
  * @returns the exit code: 0 done, 2 a wrong command
- * @throws whatever keeps it from being done, with a sentence that says so
+ * @throws the error that prevents it, with a sentence that says so
  */
 export async function operate(line: readonly string[], options: Options, print: Print): Promise<number> {
   const [command, folder] = line
@@ -114,7 +114,7 @@ async function backup(target: string, options: Options, print: Print): Promise<n
   print(
     `Backing up ${data}, ${server === undefined ? 'on which no server runs' : 'whose server keeps running'} …`,
   )
-  // What serves devices goes first.
+  // The server, which serves devices, has priority.
   setPriority(constants.priority.PRIORITY_LOW)
   const stopped = server === undefined ? await openStopped(data, options) : undefined
   const manifest = await writeBackup({
@@ -142,7 +142,7 @@ async function restore(from: string, data: string, print: Print): Promise<number
   return 0
 }
 
-/** The store of a folder on which no server runs; opened as a start would. */
+/** The store of a folder without a running server; opened as in a start. */
 async function openStopped(
   data: string,
   options: Options,
@@ -162,7 +162,7 @@ async function openStopped(
     log,
     events,
     pause: 0,
-    // Closed, it stays as it is: nobody opens it without the folder's lock.
+    // It stays unchanged, because nobody opens it without the folder's lock.
     registry: { revision, freeze: () => () => {} },
     snapshots,
     holdSnapshots: async () => () => {},
@@ -175,7 +175,7 @@ async function openStopped(
   return Object.assign(source, { close })
 }
 
-/** Prints how far it is, now and then. */
+/** Prints the progress now and then. */
 function reporter(print: Print): (done: number, total: number) => void {
   let next = clock.now() + PROGRESS_MILLISECONDS
   return (done, total) => {
@@ -185,7 +185,7 @@ function reporter(print: Print): (done: number, total: number) => void {
   }
 }
 
-/** Aborted by Ctrl-C and SIGTERM, so that what is half done is removed. */
+/** Aborted by Ctrl-C and SIGTERM, so that unfinished results are removed. */
 function interruption(): AbortSignal {
   const controller = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

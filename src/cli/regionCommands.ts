@@ -1,4 +1,4 @@
-/** What `npm run region` does, but for reading its arguments. */
+/** The commands of `npm run region`, except for reading their arguments. */
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { importMapRegion, type MapRegionImport } from '../geo/extract/importMapRegion.ts'
@@ -14,22 +14,23 @@ import {
 
 type Print = (line: string) => void
 
-/** No region has that name. */
+/** No map region has that name. */
 export class UnknownRegion extends Error {
   override name = 'UnknownRegion'
 }
 
-/** The commands, on the folder of all regions, whose lock is held but for {@link listRegions}. */
+/** The commands, on the folder of all map regions; its lock is held, except for {@link listRegions}. */
 export interface RegionCommands {
   readonly folder: string
   /**
-   * Runs the work while no server has the data folder; does nothing where one has: then that server removes what is no longer served.
+   * Runs the work while no server has the data folder. Does nothing if one has: then that server removes builds that
+   * are no longer served.
    */
   readonly withoutServer: (work: () => Promise<void>) => Promise<void>
   readonly print: Print
 }
 
-/** Prints the regions in the order of precedence. */
+/** Prints the map regions in the order of precedence. */
 export function listRegions(folder: string, print: Print): void {
   const records = fs.existsSync(folder)
     ? readManifest(folder).regions.map((region) => readRecord(join(folder, region.folder)))
@@ -40,7 +41,7 @@ export function listRegions(folder: string, print: Print): void {
     print(`${name}: its import is running or was interrupted`)
 }
 
-/** Imports the extract, and says what has come of it. */
+/** Imports the extract, and reports the result. */
 export async function runImport(
   { folder, withoutServer, print }: RegionCommands,
   job: Omit<MapRegionImport, 'folder' | 'isSample' | 'onNote'>,
@@ -51,7 +52,7 @@ export async function runImport(
   for (const line of described(record)) print(line)
 }
 
-/** Puts the region before all others where they overlap. @throws {UnknownRegion} */
+/** Gives the map region precedence over all others where they overlap. @throws {UnknownRegion} */
 export function useRegion({ folder, print }: RegionCommands, name: string): void {
   const manifest = readManifest(folder)
   const region = manifest.regions.find((one) => one.name === name)
@@ -61,7 +62,7 @@ export function useRegion({ folder, print }: RegionCommands, name: string): void
   print(`Where regions overlap, ${name} comes first.`)
 }
 
-/** Removes the region, and what an interrupted import of it left. @throws {UnknownRegion} */
+/** Removes the map region, and what an interrupted import of it left. @throws {UnknownRegion} */
 export async function removeRegion(
   { folder, withoutServer, print }: RegionCommands,
   name: string,

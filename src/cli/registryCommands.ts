@@ -32,7 +32,7 @@ export const PROJECTS_USAGE = `Usage: npm run projects -- <command>
 
 The commands work while the server runs and while it is stopped.`
 
-/** What the commands work on: the registry of the running server, or that of a folder without one. */
+/** The registry for the commands: that of the running server, or of a folder without one. */
 export interface OperatedRegistry {
   readonly keys: Keys
   readonly projects: Projects
@@ -47,10 +47,10 @@ export function isRegistryCommand(name: string | undefined): name is 'keys' | 'p
   return name === 'keys' || name === 'projects'
 }
 
-/** What was typed is no command; the message says what is wrong with it. */
+/** The input is not a command; the message says what is wrong with it. */
 class WrongCommand extends Error {}
 
-/** The command that was typed after `npm run`, or the text that says what is wrong with it and which there are. */
+/** The command that was typed after `npm run`, or the text that says what is wrong with it and lists the commands. */
 export function readRegistryCommand(line: readonly string[]): RegistryCommand | string {
   const [name, command, ...rest] = line
   const usageText = name === 'keys' ? KEYS_USAGE : PROJECTS_USAGE
@@ -65,7 +65,7 @@ export function readRegistryCommand(line: readonly string[]): RegistryCommand | 
 
 /**
  * Runs a command on the registry of this server; resolves to the exit code: 0 done, 2 a wrong command.
- * @throws ApiError 503 where it cannot be made durable
+ * @throws ApiError 503 if it cannot be made durable
  */
 export async function runRegistryCommand(
   line: readonly string[],
@@ -77,7 +77,7 @@ export async function runRegistryCommand(
     print(command)
     return 2
   }
-  // Told when it is done: an edit may run more than once.
+  // Printed when it is done, because an edit may run more than once.
   const { exit, lines } = await registry.edit(() => {
     const said: string[] = []
     return { exit: command(registry, (text) => said.push(text)), lines: said }
@@ -86,7 +86,7 @@ export async function runRegistryCommand(
   return exit
 }
 
-/** There is no registry to work on. */
+/** There is no registry. */
 export class NoRegistry extends Error {
   override name = 'NoRegistry'
 
@@ -98,8 +98,8 @@ export class NoRegistry extends Error {
 }
 
 /**
- * Opens the registry of a folder whose lock this process has, for as long as `work` takes.
- * @throws {NoRegistry} and what {@link RegistryDatabase} throws
+ * Opens the registry of a folder whose lock this process has, while `work` runs.
+ * @throws {NoRegistry} and the errors of {@link RegistryDatabase}
  */
 export function withRegistry<T>(folder: string, clock: Clock, work: (registry: OperatedRegistry) => T): T {
   if (!existsSync(join(folder, REGISTRY_FILE))) throw new NoRegistry(folder)
@@ -237,7 +237,7 @@ function projectsCommand(command: string, rest: readonly string[]): RegistryComm
 }
 
 /**
- * What stands before the word "until", and the date after it, in epoch milliseconds.
+ * The words before "until", and the date after it, in epoch milliseconds.
  * @throws {WrongCommand}
  */
 function untilOf(command: string, rest: readonly string[]): { words: readonly string[]; until?: number } {

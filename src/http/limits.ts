@@ -1,12 +1,12 @@
 import type { RateLimit, Route } from './route.ts'
 
 /**
- * Requests a second, by endpoint: the interface's table ("Limits"), and what it leaves open. An endpoint finds its row by
- * its method and path, so those that come later are limited from their first day.
+ * Requests a second, by endpoint: the interface's table ("Limits"), and what it leaves open. An endpoint finds its
+ * row by its method and path, so those that come later are limited from their first day.
  *
- * The calls that every device makes by itself with its app's one key (config, replay, conversions, logs) have no row: a
- * limit of the key would be one of the size of the fleet. Region sync, the dearest of them, has one that is that of a large fleet:
- * devices ask again once they have gone some kilometres.
+ * The calls that every device makes by itself with its app's one key (config, replay, conversions, logs) have no row:
+ * a limit of the key would be one of the size of the fleet. Region sync, the most expensive of them, has a row, with
+ * a limit for a large fleet: devices ask again once they have gone some kilometres.
  */
 const TABLE = {
   'POST /v1/track': { perSecond: 1, by: 'device' },

@@ -105,11 +105,12 @@ const ignore: RequestObserver = () => undefined
 /**
  * The HTTP server over a route table.
  *
- * What uWebSockets.js decides, with timers that tick each four seconds: a connection is closed that has not sent the
- * whole head of a request 10 seconds after it was opened or was last answered, however the bytes come; that sends less
- * than 160 KB of a body in 10 seconds; or that does not read its answer. One that waits for an answer is not. A client
- * that sends a request while another on the same connection still awaits its answer is disconnected, unless both can
- * be answered at once. HTTP/1.0 is answered 505, broken HTTP 400 and large headers 431, all three not as JSON.
+ * uWebSockets.js itself closes connections, with timers that tick every four seconds: if the complete head of a request
+ * has not arrived 10 seconds after the connection was opened or last answered, however the bytes come; if less than
+ * 160 KB of a body arrive in 10 seconds; or if the client does not read its answer. A connection that waits for an
+ * answer stays open. A client that sends a request while another on the same connection still waits for its answer is
+ * disconnected, unless both can be answered at once. HTTP/1.0 is answered 505, broken HTTP 400 and large headers 431,
+ * none of them as JSON.
  */
 export function createServer(options: ServerOptions): Server {
   const shared: Shared = {

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs'
 import { Marked } from 'marked'
 
 /**
- * The guides of docs/guides as web pages. They are written to be read as files too, so their links are those of files:
- * here a link to a guide leads to its page, and one to another file of the repository is only its text.
+ * The guides of docs/guides as web pages. They can also be read as files, so their links are those of files: here, a
+ * link to a guide leads to its page, and a link to another file of the repository becomes plain text.
  */
 
 export interface GuideEntry {
-  /** As in the address `/docs/guides/<name>`, and of the file `<name>.md`. */
+  /** As in the address `/docs/guides/<name>`, and in the file `<name>.md`. */
   readonly name: string
   readonly title: string
 }
 
-/** Where the pages are; the name of a guide or picture follows. */
+/** The address of the pages; the name of a guide or picture follows. */
 export const GUIDES_PATH = '/docs/guides'
 
 const FOLDER = new URL('../../docs/guides/', import.meta.url)
@@ -20,12 +20,12 @@ const FOLDER = new URL('../../docs/guides/', import.meta.url)
 /** A line of the list in docs/guides/README.md, a link and what the guide is about: the guides and their order. */
 const ENTRY = /^- \[([^[\]]+)\]\(((?:\.\.\/)?[a-z-]+)\.md\)/gm
 
-/** The index of the guides and where their files are, read once. */
+/** The index of the guides and the location of their files, read once. */
 export class Guides {
   readonly entries: readonly GuideEntry[]
   readonly #files: ReadonlyMap<string, URL>
 
-  /** @throws Error where the list of guides cannot be read */
+  /** @throws Error if the list of guides cannot be read */
   constructor() {
     const index = new URL('README.md', FOLDER)
     const listed = [...readFileSync(index, 'utf8').matchAll(ENTRY)].map(([, title, path]) => ({
@@ -37,18 +37,18 @@ export class Guides {
     this.#files = new Map([['README', index], ...listed.map(({ name, file }) => [name, file] as const)])
   }
 
-  /** The HTML of a guide's text; `README` is the list of guides. Undefined where there is no such guide. */
+  /** The HTML of a guide's text; `README` is the list of guides. Undefined if there is no such guide. */
   html(name: string): string | undefined {
     const file = this.#files.get(name)
     return file && this.#marked.parse(readFileSync(file, 'utf8'), { async: false })
   }
 
-  /** The picture of that file name, if it has the form of one. */
+  /** The picture with that file name, if the name is valid for one. */
   picture(name: string): URL | undefined {
     return /^[a-z][a-z-]*\.svg$/.test(name) ? new URL(name, FOLDER) : undefined
   }
 
-  /** The address of a page here for a link of a file; undefined where it leads to what is not served. */
+  /** The address here for a link in a file; undefined if its target is not served. */
   #target(href: string): string | undefined {
     if (/^(?:https?:|#|\/)/.test(href)) return href.replace(/^http:\/\/127\.0\.0\.1:8080(?=\/)/, '')
     const [, name, anchor = ''] = /^(?:(?:\.\.\/|guides\/)*)([\w-]+)\.md(#.*)?$/.exec(href) ?? []
@@ -73,7 +73,7 @@ export class Guides {
   })
 }
 
-/** As GitHub makes them, for headings of plain words. */
+/** Like GitHub's, for headings of plain words. */
 function anchorOf(html: string): string {
   return html
     .replaceAll(/<[^<>]+>|&\w+;/g, '')

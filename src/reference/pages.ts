@@ -27,21 +27,21 @@ export function guidePage(entries: readonly GuideEntry[], name: string | undefin
   })
 }
 
-/** The field that key.js keeps. @param placeholder how keys begin that the page can use */
+/** The field that key.js stores. @param placeholder the beginning of the keys that the page can use */
 export function keyField(placeholder: string): string {
   return `<form autocomplete="off"><label for="key">Key</label>
 <input id="key" type="password" spellcheck="false" autocomplete="off" placeholder="${placeholder}">
 <span id="kind" role="status"></span></form>`
 }
 
-/** Where styles and scripts are; the name follows. */
+/** The address of styles and scripts; the name follows. */
 export const ASSETS_PATH = '/docs/assets'
-/** Where directions are drawn. */
+/** The page that draws directions. */
 export const ROUTES_PATH = '/docs/routes'
 
 interface Page {
   readonly title: string
-  /** Which link of the bar leads here. */
+  /** The link of the bar that leads here. */
   readonly here: string
   readonly styles: readonly string[]
   readonly scripts: readonly string[]

@@ -35,7 +35,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
 }
 
-/** What a page may load and ask: this server. Swagger UI sets styles on elements and has icons as data. */
+/** What a page may load and request: only this server. Swagger UI sets styles on elements and has icons as data. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -47,10 +47,10 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** A picture brings its colours and loads nothing, opened by itself too. */
+/** A picture contains its colours and loads nothing, also when it is opened by itself. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
-/** `/`, `/docs`, its guides, its directions and what the pages load. The files are read when first asked for. */
+/** `/`, `/docs`, its guides, its directions and the files of the pages. Files are read at their first request. */
 export function referenceRoutes(): Route[] {
   const guides = new Guides()
   const files = new Map<string, Answer>()
@@ -123,7 +123,7 @@ function fileAnswer(name: string, content: Uint8Array): Answer {
   }
 }
 
-/** Without an etag: there is no version of what is not there. */
+/** Without an etag, because what does not exist has no version. */
 function notFoundAnswer({ bytes, headers }: Answer): Answer {
   const { contentType, content } = bytes!
   return { status: 404, bytes: { contentType, content }, headers: headers! }

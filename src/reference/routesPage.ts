@@ -1,6 +1,6 @@
 import { keyField, page, ROUTES_PATH } from './pages.ts'
 
-/** Addresses of the sample region to begin with, as OpenStreetMap has them there. */
+/** Addresses of the sample map region to begin with, from OpenStreetMap. */
 const PLACES: readonly (readonly [name: string, coordinates: string])[] = [
   ['Avenida 18 de Julio 1038', '-34.90622,-56.19400'],
   ['Bulevar España 2684', '-34.91362,-56.15544'],
@@ -43,7 +43,7 @@ const AVOIDABLE: readonly Choice[] = [
   ['borderCrossings', 'border crossings'],
 ]
 
-/** The page that asks for directions and draws them; routes.js does what it does. */
+/** The page that requests directions and draws them, with the script routes.js. */
 export function routesPage(): string {
   return page({
     title: 'Directions',
@@ -86,7 +86,7 @@ ${choiceField('lang', 'Language', LANGUAGES)}
   })
 }
 
-/** @param chosen index of the place that stands there at first */
+/** @param chosen index of the address that is chosen at first */
 function placeFields(name: string, label: string, chosen: number): string {
   const options = PLACES.map(([text, coordinates], i) => option([coordinates, text], i === chosen))
   return `<fieldset class="place"><legend>${label}</legend>

@@ -1,4 +1,4 @@
-/** How the reference shows `GET /v1/stream`, which is no route: the server lets WebSockets in beside its routes. */
+/** How the reference shows `GET /v1/stream`, which is not a route: the server accepts WebSockets beside its routes. */
 export const STREAM_OPERATION = {
   path: '/v1/stream',
   operation: {

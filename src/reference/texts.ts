@@ -4,7 +4,7 @@ import type { Examples } from '../http/openapiExamples.ts'
 import type { Route } from '../http/route.ts'
 import { STREAM_OPERATION } from './streamOperation.ts'
 
-/** What the reference says beyond the routes: its opening, its groups, and examples that are real answers. */
+/** The texts of the reference besides the routes: its introduction, its groups, and examples that are real answers. */
 export function referenceTexts(): ReferenceTexts {
   return { description: opening, tags: TAGS, examples: readExamples(), upgrades: [STREAM_OPERATION] }
 }
@@ -96,7 +96,7 @@ all limits are off.
 `
 }
 
-/** The limits of the routes as a table; those of calls for servers, where they are alike, in one row. */
+/** The limits of the routes as a table; equal limits of calls for servers share one row. */
 function limits(routes: readonly Route[]): string {
   const rows = new Map<string, string[]>()
   for (const { method, path, auth, limit } of routes) {
@@ -113,5 +113,5 @@ function limits(routes: readonly Route[]): string {
   return ['| call | requests per second | per |', '|---|---|---|', ...lines].join('\n')
 }
 
-/** More calls with the same limit than these are not named. */
+/** If more calls than this have the same limit, they are not named. */
 const MOST_CALLS_ALIKE = 5

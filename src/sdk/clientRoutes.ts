@@ -81,7 +81,7 @@ export function clientRoutes(registry: RegistryView): Route[] {
   ]
 }
 
-/** `meta.settings`: the identifiers that SDKs range, where there are any, wherever the beacons stand. */
+/** `meta.settings`: the identifiers that SDKs range, if there are any, wherever the beacons are. */
 function beaconSettings({ beaconUuids, beaconUids }: Settings) {
   return { beacons: { uuids: beaconUuids, uids: beaconUids } }
 }

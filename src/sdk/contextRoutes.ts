@@ -12,7 +12,7 @@ const Context = {
   geofences: Type.Array(GeofenceContextSchema, { description: 'The enabled geofences around the location.' }),
 }
 
-/** GET /v1/context: where a location lies, without a user and without a trace. */
+/** GET /v1/context: the geofences at a location, without a user and without storing anything. */
 export function contextRoutes(registry: RegistryView): Route[] {
   const evaluators = createEvaluators()
   return [
@@ -39,7 +39,7 @@ export function contextRoutes(registry: RegistryView): Route[] {
         const { userId } = call.query
         const spot = { view, latitude, longitude, userId, receivedAt: call.receivedAt }
         const { geofences } = contextOf(evaluators, spot)
-        // What is deleted meanwhile is left out.
+        // Geofences that are deleted in the meantime are left out.
         const texts = await mapInSlices(geofences, (geofence) => {
           const slot = view.index.slotOf(geofence.id)
           return slot < 0 ? undefined : geofenceText(geofence, view.index.outline(slot))

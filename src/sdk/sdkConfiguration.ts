@@ -2,9 +2,9 @@ import Type from 'typebox'
 import type { Settings } from '../model/settings.ts'
 
 /**
- * What GET /v1/config tells an SDK: the project settings that it foresees decisions by, and for all else the defaults of
- * the SDKs themselves, so that apps behave as they do without this answer. Tracking options are never among it: clients
- * store those, and they would outrank what the app has set in code.
+ * The contents of GET /v1/config for an SDK: the project settings with which it predicts decisions, and for
+ * everything else the defaults of the SDKs themselves, so that apps behave as they do without this answer. Tracking
+ * options are never included: clients store them, and they would override what the app has set in code.
  */
 
 const OFF = {
@@ -56,18 +56,22 @@ export const SdkConfiguration = Type.Object(
   },
 )
 
-/** SDKs that save calls count entries, exits and stays on the device; without these they would take buffers as on. */
+/**
+ * SDKs that save calls detect entries, exits and stays on the device; without these they would assume that buffers
+ * are on.
+ */
 export function sdkConfiguration(settings: Settings, forIos: boolean) {
   return {
     stopDetection: settings.stopDetection,
     bufferGeofenceEntries: settings.bufferEntries,
-    // A buffered entry is left by a buffered exit.
+    // A buffered entry needs a buffered exit.
     bufferGeofenceExits: settings.bufferExits || settings.bufferEntries,
-    // They read whole minutes; the later one, for the server decides by the update that they then send.
+    // They read whole minutes. The value is rounded up, because the server decides with the update that they send
+    // then.
     defaultGeofenceDwellThreshold: settings.dwellEvents ? Math.ceil(settings.dwellThreshold ?? 0) : 0,
     logLevel: 'info',
     skipForegroundCheck: true,
-    // The one default that the platforms do not share.
+    // The only default that differs between the platforms.
     useOpenedAppConversion: !forIos,
     networkAny: false,
     ...NUMBERS,
@@ -75,7 +79,7 @@ export function sdkConfiguration(settings: Settings, forIos: boolean) {
   }
 }
 
-/** What older SDKs read in place of the above: their defaults. */
+/** What older SDKs read instead of the above: their defaults. */
 export const FEATURE_SETTINGS = {
   usePersistence: false,
   extendFlushReplays: false,

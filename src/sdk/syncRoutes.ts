@@ -15,24 +15,24 @@ import { readableBeacons } from '../registry/beacons/readableBeacons.ts'
 import { inSlices, mapInSlices } from '../runtime/slices.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 
-/** A larger region is never answered: a client asks again long before its edge. */
+/** A larger region is never returned: a client asks again long before its edge. */
 const MAX_RADIUS_METERS = 10_000
-/** Of each kind; where there are more, the region is smaller. */
+/** Of each kind; if there are more, the region is smaller. */
 const MAX_RECORDS = 100
-/** Where so many geofences are of others, or disabled, the region ends where looking at them did. */
+/** If this many geofences belong to others, or are disabled, the region ends where the search did. */
 const MOST_LOOKED_AT = 5000
 
-/** Large answers that are made at one time: each is held in memory until it is out. */
+/** Large answers that are made at a time, because each is held in memory until it is sent. */
 const ANSWERS_AT_ONCE = 8
 
-/** Clients measure on a sphere, which is half a percent off. */
+/** Clients measure on a sphere, which is off by half a percent. */
 const SPHERE_MARGIN_METERS = 100
-/** With buffered entries a location enters from afar, by its accuracy. */
+/** With buffered entries, a location enters from a distance, depending on its accuracy. */
 const BUFFER_MARGIN_METERS = 1000
-/** How far away clients, and the server, take a beacon for in range. */
+/** The distance within which clients, and the server, take a beacon to be in range. */
 const BEACON_RANGE_METERS = 100
 
-/** POST /v1/sync/region: all that can happen around a client, so that it calls only when something does. */
+/** POST /v1/sync/region: everything that can happen around a client, so that it only calls when something does. */
 export function syncRoutes(registry: RegistryView): Route[] {
   const concurrency = new ConcurrencyLimit(ANSWERS_AT_ONCE)
   return [
@@ -88,7 +88,7 @@ export function syncRoutes(registry: RegistryView): Route[] {
   ]
 }
 
-/** What is deleted meanwhile is left out. */
+/** Geofences that are deleted in the meantime are left out. */
 function textsInSlices({ index }: ScopeView, geofences: readonly GeofenceProperties[]): Promise<string[]> {
   return mapInSlices(geofences, ({ id }) => {
     const slot = index.slotOf(id)
@@ -100,7 +100,7 @@ function textsInSlices({ index }: ScopeView, geofences: readonly GeofencePropert
 interface Surroundings {
   readonly geofences: readonly GeofenceProperties[]
   readonly beacons: readonly Beacon[]
-  /** Whoever stays this close to the point can meet no other geofence or beacon than these. */
+  /** A client that stays this close to the point can meet no geofences or beacons except these. */
   readonly radiusMeters: number
 }
 
@@ -113,7 +113,7 @@ async function around(
 ): Promise<Surroundings> {
   const margin = view.settings.bufferEntries ? BUFFER_MARGIN_METERS : SPHERE_MARGIN_METERS
   const beaconMargin = BEACON_RANGE_METERS + SPHERE_MARGIN_METERS
-  // One more than is told: it says where the next begins.
+  // One more than is returned: it tells where the next one begins.
   const limit = MAX_RECORDS + 1
   const at = new Probe().set(latitude, longitude)
   const search = await inSlices(

@@ -6,19 +6,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BackedUpFile } from './manifest.ts'
 
 const CHUNK_BYTES = 1 << 20
-/** What is written is flushed after so many bytes: one flush of gigabytes would hold up those of the commit log. */
+/** Written data is flushed after this many bytes: one flush of gigabytes would delay those of the commit log. */
 export const FLUSH_BYTES = 4 << 20
 export interface ReadOptions {
-  /** The first so many are read; absent: all. */
+  /** The first so many bytes are read; absent: all. */
   readonly bytes?: number | undefined
-  /** Infinity: as fast as it goes. */
+  /** Infinity: as fast as possible. */
   readonly bytesPerSecond: number
-  /** Told of each chunk that was read. */
+  /** Called for each chunk that was read. */
   readonly count: (bytes: number) => void
   readonly signal: AbortSignal
 }
 
-/** Reads a file; resolves to what it is. */
+/** Reads a file; resolves to its size and hash. */
 export async function hashFile(
   path: string,
   name: string,
@@ -50,7 +50,7 @@ export async function hashFile(
   return { name, bytes: position, sha256: hash.digest('hex') }
 }
 
-/** {@link hashFile}, into a new file that is durable when it resolves, but for its name. */
+/** {@link hashFile}, into a new file that is durable when it resolves, except for its name. */
 export async function copyFile(
   from: string,
   to: string,
@@ -74,7 +74,7 @@ export async function copyFile(
   }
 }
 
-/** A new small file, durable but for its name. */
+/** A new small file, durable except for its name. */
 export async function writeText(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {
@@ -85,7 +85,7 @@ export async function writeText(path: string, text: string): Promise<void> {
   }
 }
 
-/** Flushes a file that somebody else writes, or a folder's names. */
+/** Flushes a file that another process writes, or a folder's names. */
 export async function flush(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {
@@ -95,7 +95,7 @@ export async function flush(path: string): Promise<void> {
   }
 }
 
-/** Bytes of all files in a folder and those below it; 0 where there is none. */
+/** Bytes of all files in a folder and below it; 0 if it does not exist. */
 export function folderBytes(folder: string): number {
   if (!existsSync(folder)) return 0
   let bytes = 0

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FolderImage } from './port.ts'
 
-/** The file of a backup that says what is in it. */
+/** The file of a backup with its contents. */
 export const MANIFEST_FILE = 'manifest.json'
 const FORMAT = 1
 
@@ -15,14 +15,14 @@ export interface BackedUpFile {
 
 export interface Manifest extends Omit<FolderImage, 'files' | 'texts'> {
   readonly format: number
-  /** Of the Ringfence that wrote it. */
+  /** The version of Ringfence that wrote it. */
   readonly version: string
   /** ISO 8601. */
   readonly madeAt: string
   readonly files: readonly BackedUpFile[]
 }
 
-/** The folder is no backup, or not what it was when it was made. */
+/** The folder is not a backup, or was changed since it was made. */
 export class BackupDamaged extends Error {
   override name = 'BackupDamaged'
 
@@ -31,7 +31,7 @@ export class BackupDamaged extends Error {
   }
 }
 
-/** JSON whose last member covers all before it, in the order written here. */
+/** JSON whose last member covers all members before it, in the order written here. */
 export function encodeManifest(content: Omit<Manifest, 'format'>): string {
   const manifest = { format: FORMAT, ...content }
   return `${JSON.stringify({ ...manifest, sha256: sha256(JSON.stringify(manifest)) }, null, 1)}\n`

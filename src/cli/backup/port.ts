@@ -1,27 +1,27 @@
 /** A file of the data folder that is to be copied; its name is relative to the folder, with slashes. */
 export interface ImageFile {
   readonly name: string
-  /** The first so many bytes are meant; absent: all. */
+  /** The first so many bytes; absent: all. */
   readonly bytes?: number
 }
 
-/** What a data folder consists of at one moment, beside its event index, which is copied by then. */
+/** The contents of a data folder at one moment, besides its event index, which is copied by then. */
 export interface FolderImage {
   readonly storeId: string
   readonly partitions: number
   /** Of the last frame of the log. */
   readonly logPosition: number
-  /** Up to where the copied event index has the events; the log has the rest. */
+  /** The copied event index has the events up to here; the log has the rest. */
   readonly eventsPosition: number
   readonly registryRevision: number
   readonly files: readonly ImageFile[]
-  /** Files that must hold another text than those of the folder. */
+  /** Files whose text must differ from that in the folder. */
   readonly texts: readonly { readonly name: string; readonly text: string }[]
 }
 
 /** The image's files stay as they are until it is released. */
 export interface HeldImage extends FolderImage {
-  /** @throws when the files did not stay as they are until now: a copy of them is worth nothing */
+  /** @throws if the files did not stay unchanged until now: then a copy of them is worthless */
   release(): Promise<void>
 }
 

@@ -15,9 +15,9 @@ export class FolderNotEmpty extends Error {
   }
 }
 
-/** Without this file, beside a log, a folder is refused by every start. */
+/** Every start refuses a folder that has a log and lacks this file. */
 const LAST_FILE = 'store.json'
-/** Names that a backup may bring; a manifest cannot reach out of the data folder. */
+/** Names that a backup may contain; a manifest cannot reach out of the data folder. */
 const NAME = /^(?:(?:log|snapshots)\/)?[A-Za-z0-9][\w.-]*$/
 
 /**
@@ -68,7 +68,7 @@ export async function restoreBackup(
   }
 }
 
-/** A folder of somebody else, as volumes of containers are, stays as it is: what is put into it is closed. */
+/** A folder of another user, such as a container's volume, keeps its mode; what is put into it is closed. */
 function closeToOthers(folder: string): void {
   try {
     chmodSync(folder, 0o700)

@@ -11,11 +11,11 @@ export interface SourceParts {
   readonly pause: number
   readonly registry: { readonly revision: number; freeze(): () => void }
   readonly snapshots: CopyableSnapshots
-  /** No snapshot comes or goes, and the log is not trimmed, until the returned function is called. */
+  /** No snapshot is added or removed, and the log is not trimmed, until the returned function is called. */
   readonly holdSnapshots: () => Promise<() => void>
 }
 
-/** Somebody else is copying the store. */
+/** Another process is copying the store. */
 export class BackupUnderWay extends Error {
   override name = 'BackupUnderWay'
 

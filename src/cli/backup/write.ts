@@ -18,7 +18,7 @@ import type { BackupSource, FolderImage } from './port.ts'
 const EVENTS_FILE = 'events.sqlite'
 const DATABASES = [EVENTS_FILE, 'registry.sqlite']
 
-/** A backup was not made; what there was of it has been removed. */
+/** A backup was not made; its files have been removed. */
 export class BackupRefused extends Error {
   override name = 'BackupRefused'
 }
@@ -26,7 +26,7 @@ export class BackupRefused extends Error {
 export interface BackupOptions {
   /** The data folder, which exists. */
   readonly data: string
-  /** The folder to be made; absolute. */
+  /** The folder to create; absolute. */
   readonly target: string
   readonly source: BackupSource
   /** Of this Ringfence. */
@@ -90,7 +90,7 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
     return JSON.parse(text) as Manifest
   } catch (error) {
     rmSync(partial, { recursive: true, force: true })
-    // Who gave up knows why; what failed because of it does not.
+    // Whoever aborted knows the reason; the error that followed from it does not.
     throw signal.aborted ? signal.reason : error
   }
 }
@@ -117,13 +117,13 @@ function checkTarget(data: string, target: string, partial: string, bytes: numbe
   }
 }
 
-/** Root makes backups for a server that is not root, and that writes its event index into them. */
+/** Root makes backups for a server that does not run as root and writes its event index into them. */
 function giveToOwner(data: string, folder: string): void {
   const { uid, gid } = statSync(data)
   if (process.getuid?.() === 0 && uid !== 0) chownSync(folder, uid, gid)
 }
 
-/** Passes on how far the event index is, and flushes it as it comes: its owner does so at the end only. */
+/** Passes on the progress of the event index, and flushes it as it grows, because its owner only does so at the end. */
 function flusher(folder: string, progress: (copied: number) => void) {
   let flushed = 0
   let flushing = false
@@ -132,7 +132,7 @@ function flusher(folder: string, progress: (copied: number) => void) {
     if (flushing || copied - flushed < FLUSH_BYTES) return
     flushed = copied
     flushing = true
-    // Where it fails, the one who writes the file is told too.
+    // If it fails, the process that writes the file gets the error too.
     void flush(join(folder, EVENTS_FILE))
       .catch(() => {})
       .finally(() => (flushing = false))
@@ -163,7 +163,7 @@ async function copyImage(
   return files
 }
 
-/** A backup of damaged files would be found out when it is needed. */
+/** Otherwise, a backup of damaged files would be noticed only when it is needed. */
 function checkCopy(image: FolderImage, folder: string, options: BackupOptions): void {
   const position = options.checkLog(folder, image.storeId)
   if (position !== image.logPosition) {

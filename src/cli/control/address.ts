@@ -3,10 +3,10 @@ import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What the name of a Unix socket may have on every system, in bytes: 103 on macOS, 107 on Linux. */
+/** The longest name of a Unix socket that works on every system, in bytes: 103 on macOS, 107 on Linux. */
 const MAX_PATH_BYTES = 100
 
-/** The folder for the socket is open to others, who could listen in the server's place. */
+/** The folder for the socket is open to other users, who could listen in the server's place. */
 export class SocketFolderUnsafe extends Error {
   override name = 'SocketFolderUnsafe'
 
@@ -18,7 +18,7 @@ export class SocketFolderUnsafe extends Error {
 /**
  * Where the server of a data folder listens for its operator: `control.sock` in the folder. Where that path is too
  * long for a socket, a folder below the system's temporary one that nobody else can enter; on Windows a named pipe.
- * Server and operator come to the same path each by itself.
+ * Server and operator derive the same path independently.
  * @throws {SocketFolderUnsafe}
  */
 export function controlAddress(dataFolder: string): string {

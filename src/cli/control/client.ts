@@ -5,12 +5,12 @@ import type { BackupSource, FolderImage, HeldImage } from '../backup/port.ts'
 import { controlAddress } from './address.ts'
 import type { ControlReply, ControlRequest } from './protocol.ts'
 
-/** What a running server says no to, in its words. */
+/** A refusal of the running server, in its words. */
 export class ControlRefused extends Error {
   override name = 'ControlRefused'
 }
 
-/** The server ended, or was ended, before its last word. */
+/** The server ended before its last message. */
 export class ServerGone extends Error {
   override name = 'ServerGone'
 
@@ -19,7 +19,7 @@ export class ServerGone extends Error {
   }
 }
 
-/** A connection to the server that runs on the data folder, for one command; undefined where none runs. */
+/** A connection to the server that runs on the data folder, for one command; undefined if none is running. */
 export async function connectControl(dataFolder: string): Promise<ControlClient | undefined> {
   if (!existsSync(dataFolder)) return undefined
   const socket = connect({ path: controlAddress(dataFolder), allowHalfOpen: true })

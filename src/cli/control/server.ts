@@ -8,22 +8,22 @@ import type { Logger } from '../../runtime/logger.ts'
 import { controlAddress } from './address.ts'
 import type { ControlReply, ControlRequest } from './protocol.ts'
 
-/** More than a command line may have. */
+/** More than a command line can have. */
 const MAX_LINE_LENGTH = 4 * 1024 * 1024
 
 export interface ControlParts {
   readonly dataFolder: string
-  /** Runs a command; answers its exit code. */
+  /** Runs a command; returns its exit code. */
   readonly run: (command: readonly string[], print: (line: string) => void) => Promise<number>
   readonly store: BackupSource
   readonly logger: Logger
 }
 
 /**
- * The operator's socket of a running server. There are no keys: who may open the data folder is the operator.
+ * The operator's socket of a running server. There are no keys: whoever may open the data folder is the operator.
  *
- * What a killed server left of its socket is replaced, because the lock of the data folder has decided who lives. Where
- * the file system knows no sockets the server runs without: then commands need it stopped.
+ * The socket of a killed server is replaced, because the lock of the data folder shows that it is gone. If the file
+ * system has no sockets, the server runs without one; then commands need it to be stopped.
  */
 export class ControlServer implements Service {
   readonly name = 'operator socket'
@@ -45,7 +45,7 @@ export class ControlServer implements Service {
     try {
       const address = controlAddress(this.parts.dataFolder)
       if (process.platform !== 'win32') rmSync(address, { force: true })
-      // Nobody else may open it from its first moment on: it is made within listen().
+      // Nobody else may ever open it, and it is created within listen().
       const mask = process.umask(0o177)
       try {
         this.server.listen(address)
@@ -61,7 +61,7 @@ export class ControlServer implements Service {
     }
   }
 
-  /** A backup that is under way is given up. */
+  /** A running backup is given up. */
   async stop(): Promise<void> {
     this.server.close()
     const served = [...this.open.values()]
@@ -103,14 +103,14 @@ export class ControlServer implements Service {
   }
 }
 
-/** Undefined where the connection ends before there is one. */
+/** Undefined if the connection ends before there is one. */
 function firstLine(socket: Socket): Promise<ControlRequest | undefined> {
   return new Promise((resolve, reject) => {
     let text = ''
     socket.setEncoding('utf8').on('data', (part: string) => {
       text += part
       if (text.length > MAX_LINE_LENGTH) socket.destroy(new Error('The command is too long.'))
-      // Not in the whole text, which would be looked through again with each part.
+      // Not in the whole text, which would be searched again with each part.
       if (!part.includes('\n')) return
       try {
         resolve(requestIn(text))

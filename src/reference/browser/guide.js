@@ -1,4 +1,4 @@
-/* A guide: commands name this server, and can be copied by a click. */
+/* A guide: commands contain this server's address, and can be copied with a click. */
 
 for (const block of document.querySelectorAll('code')) {
   for (const text of textsIn(block))
@@ -19,7 +19,7 @@ function copyButton(block) {
   button.type = 'button'
   button.textContent = 'Copy'
   button.addEventListener('click', async () => {
-    // Not there over plain HTTP from another machine: then the text is selected, ready for the keyboard.
+    // Not available over plain HTTP from another machine: then the text is selected, ready for the keyboard.
     if (navigator.clipboard === undefined) {
       getSelection().selectAllChildren(block)
       return

@@ -1,4 +1,4 @@
-/* The key of a page's calls, in the field of its bar. The page's own script reads it there. */
+/* The key for a page's calls, in the field of its bar, where the page's own script reads it. */
 
 const STORED_KEY = 'ringfence.key'
 const KEY = /^prj_(test|live)_(pk|sk)_[0-9a-f]{40}$/

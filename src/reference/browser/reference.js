@@ -1,4 +1,4 @@
-/* The reference: Swagger UI over this server's own document, with calls that carry the key of the page's field. */
+/* The reference: Swagger UI for this server's own document, with calls that carry the key in the page's field. */
 
 // Swagger UI has its own way to be dark.
 const dark = matchMedia('(prefers-color-scheme: dark)')
@@ -23,7 +23,7 @@ function withoutDialogs() {
   return { wrapComponents: { authorizeBtn: nothing, authorizeOperationBtn: nothing } }
 }
 
-/** A stream has no end that a trial could show: no form for it. */
+/** A stream has no end that a trial could show, so it gets no form. */
 function withoutTrialsOfStreams() {
   const allowTryItOutFor = (original, system) => (state, path, method) => {
     const responses = system.specSelectors.specJson().getIn(['paths', path, method, 'responses'])
@@ -32,15 +32,15 @@ function withoutTrialsOfStreams() {
   return { statePlugins: { spec: { wrapSelectors: { allowTryItOutFor } } } }
 }
 
-/** A link to an operation shows it below the bar: by the browser, which knows scroll-padding-top. */
+/** A link to an operation shows it below the bar. The browser does this, because it applies scroll-padding-top. */
 function withScrollPadding() {
   const scrollToElement = () => (element) => element.scrollIntoView()
   return { statePlugins: { layout: { wrapActions: { scrollToElement } } } }
 }
 
 /**
- * Gives the device of the first examples a name of its own each time that the page is opened: a device that is inside a geofence
- * already does not enter it.
+ * Gives the device of the first examples a new name each time the page is opened, because a device that is inside a
+ * geofence already does not enter it.
  */
 function withNewDevice() {
   const name = `docs-visitor-${Math.random().toString(36).slice(2, 8)}`

@@ -1,22 +1,22 @@
-/* A drawing of routes, to scale, north up: to be moved and zoomed by pointer, wheel, fingers and keys. */
+/* A drawing of routes, to scale, north up, which can be moved and zoomed by pointer, wheel, fingers and keys. */
 
 const SVG = 'http://www.w3.org/2000/svg'
 
 /** Metres of a degree on a sphere of the mean radius of the Earth, 6,371,008.8 m. */
 const DEGREE_METERS = 111_195.08
 
-/** Free room about what is shown as a whole, in pixels. */
+/** Free room around the content, in pixels. */
 const MARGIN = 36
-/** Pixels a metre. */
+/** Pixels per metre. */
 const LARGEST_SCALE = 5
 const SMALLEST_SCALE = 1e-5
 const PAN_PIXELS = 60
 const ZOOM_STEP = 1.5
-/** A pointer that moved less than so many pixels has clicked. */
+/** A pointer that moved by fewer pixels has clicked. */
 const CLICK_PIXELS = 4
 const SCALE_BAR_PIXELS = 110
 
-/** Lengths in metres of what a scale bar counts in, the larger first. */
+/** The units of a scale bar with their lengths in metres, the larger first. */
 const SCALE_UNITS = {
   metric: [
     ['km', 1000],
@@ -29,8 +29,8 @@ const SCALE_UNITS = {
 }
 
 /**
- * Inside, a place is in metres east and south of the first route's middle, in an equirectangular projection that is true along that
- * middle's parallel; the view is the place in the centre and pixels a metre.
+ * Internally, a position is in metres east and south of the first route's middle, in an equirectangular projection
+ * that is exact along that middle's parallel; the view is the position in the centre and the pixels per metre.
  */
 export class RouteDrawing {
   #box
@@ -46,16 +46,17 @@ export class RouteDrawing {
   /** Each `{path, points, steps}`; the points of a step, and of the whole way, in metres. */
   #routes = []
   #chosen = 0
-  /** What keeps its size when the view changes: `{element, at}`. */
+  /** Elements that keep their size when the view changes: `{element, at}`. */
   #pins = []
   #view = { x: 0, y: 0, scale: 1 }
-  /** By its id, where each pointer that is down was last. */
+  /** The last position of each pressed pointer, by its id. */
   #pointers = new Map()
   #pressed
 
   /**
    * @param box the element to draw in; it can have the focus
-   * @param on `onStep(index)`: a turn is pointed at, undefined when no longer; `onRoute(index)`: a way was clicked
+   * @param on `onStep(index)`: the pointer is over a turn, undefined when it no longer is; `onRoute(index)`: a way
+   * was clicked
    */
   constructor(box, on) {
     this.#box = box
@@ -131,7 +132,7 @@ export class RouteDrawing {
       turn.classList.toggle('marked', i + 1 === index)
   }
 
-  /** Shows the piece of a step as large as it can be. */
+  /** Shows the piece of a step as large as possible. */
   showStep(index) {
     this.#fit(this.#routes[this.#chosen].steps[index].points, 1)
   }
@@ -163,7 +164,7 @@ export class RouteDrawing {
       south = Math.max(south, y)
     }
     const { clientWidth, clientHeight } = this.#svg
-    // Infinite for a way of one place.
+    // Infinite for a way with one position.
     const scale = Math.min(
       (clientWidth - 2 * MARGIN) / (east - west),
       (clientHeight - 2 * MARGIN) / (south - north),
@@ -173,7 +174,7 @@ export class RouteDrawing {
     this.#update()
   }
 
-  /** Zooms so that what is under a place of the drawing, in pixels, stays there. */
+  /** Zooms so that the content at this position of the drawing, in pixels, stays there. */
   #zoomAt(left, top, factor) {
     const { x, y, scale } = this.#view
     const next = Math.min(Math.max(scale * factor, SMALLEST_SCALE), LARGEST_SCALE)
@@ -225,7 +226,10 @@ export class RouteDrawing {
     act()
   }
 
-  /** Who scrolls the page across the drawing goes on scrolling; it zooms for who has clicked into it, or pinches. */
+  /**
+   * A page that is scrolled across the drawing continues to scroll; the wheel zooms only after a click into the
+   * drawing, or with a pinch.
+   */
   #onWheel(event) {
     if (!event.ctrlKey && document.activeElement !== this.#box) return
     event.preventDefault()
@@ -248,7 +252,7 @@ export class RouteDrawing {
     const other = [...this.#pointers].find(([id]) => id !== pointerId)?.[1]
     if (other === undefined && !this.#box.hasPointerCapture(pointerId)) {
       if (distance(this.#pressed, { clientX, clientY }) < CLICK_PIXELS) return
-      // Not before it has moved: a click of a captured pointer would not say on what.
+      // Not before it has moved, because a click of a captured pointer would not tell its target.
       this.#box.setPointerCapture(pointerId)
     }
     const now = { clientX, clientY }
@@ -257,7 +261,7 @@ export class RouteDrawing {
       this.#pan(clientX - before.clientX, clientY - before.clientY)
       return
     }
-    // Two fingers: the place between them stays between them.
+    // Two fingers: the position between them stays between them.
     this.#pan((clientX - before.clientX) / 2, (clientY - before.clientY) / 2)
     const { left, top } = this.#svg.getBoundingClientRect()
     const factor = distance(now, other) / Math.max(distance(before, other), 1)
@@ -279,7 +283,7 @@ function projection([longitude, latitude]) {
   }
 }
 
-/** The longest round length that is no longer. */
+/** The longest round length that is not longer than this. */
 function scaleBar(mostMeters, units) {
   const [unit, unitMeters] =
     SCALE_UNITS[units].find(([, meters]) => meters <= mostMeters) ?? SCALE_UNITS[units].at(-1)

@@ -1,8 +1,8 @@
-/* Directions: asks this server for them, and shows them as a drawing and as a list. */
+/* Directions: requests them from this server, and shows them as a drawing and as a list. */
 
 import { RouteDrawing } from './routeDrawing.js'
 
-/** Where the server does not say when to try again. */
+/** If the server does not say when to try again. */
 const RETRY_SECONDS = 10
 
 const element = (id) => document.getElementById(id)
@@ -24,7 +24,7 @@ form.addEventListener('submit', (event) => {
 for (const button of document.querySelectorAll('[data-zoom]'))
   button.addEventListener('click', () => drawing.zoom(button.dataset.zoom))
 
-/** The address that is chosen is written as coordinates; coordinates that are no address's choose none. */
+/** The chosen address is written as coordinates; coordinates that belong to no address choose none. */
 function linkPlace(choice, text) {
   choice.addEventListener('change', () => {
     if (choice.value === '') text.select()
@@ -34,11 +34,11 @@ function linkPlace(choice, text) {
     choice.value = text.value.trim()
     if (choice.selectedIndex < 0) choice.value = ''
   })
-  // A reload may bring back the text alone.
+  // A reload may only restore the text.
   text.dispatchEvent(new Event('input'))
 }
 
-/** Asks what the form says; the answer to an earlier question is no longer waited for. */
+/** Sends the form's question; the answer to an earlier question is ignored from then on. */
 async function ask() {
   asking.abort()
   clearTimeout(retry)
@@ -76,7 +76,7 @@ function question() {
   })
 }
 
-/** The region may be on its way: it is asked for again, by itself. */
+/** The map region may be on its way, so the request is repeated automatically. */
 function waitFor(answer, { meta }) {
   const seconds = Number(answer.headers.get('Retry-After')) || RETRY_SECONDS
   clear()
@@ -84,7 +84,7 @@ function waitFor(answer, { meta }) {
   retry = setTimeout(ask, seconds * 1000)
 }
 
-/** An error as the server says it, at the field that it is about. */
+/** The server's error message, at the field that it concerns. */
 function showTrouble({ code, param, message }) {
   clear()
   // Sentences about a parameter begin with its name.
