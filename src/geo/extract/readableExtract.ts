@@ -4,7 +4,7 @@ import { ExtractParts, type ExtractBlock } from './extractParts.ts'
 import { ExtractRefused } from './osmPbfBlobs.ts'
 import type { OsmObject } from './osmPbfObjects.ts'
 import { findRefused, TooManyRefused, type RefusedObject } from './refusedObjects.ts'
-import { runBuilder, type BuilderStage } from './tileBuilder.ts'
+import { NoRoads, runBuilder, type BuilderStage } from './tileBuilder.ts'
 import { ToolFailed, ToolKilled } from './valhallaTools.ts'
 
 /** Of one extract. If there are more than a few, the extract is at fault, and each takes time to find. */
@@ -17,9 +17,6 @@ const REASONS: readonly (readonly [cause: RegExp, reason: string])[] = [
   [/sto(i|l|ul|f|d)\b/, 'one of its tags has no number where the routing engine expects one'],
   [/exceeded maximum edge length/, 'it has a stretch that is too long for the routing engine'],
 ]
-
-/** Roads without their nodes: the builder's message for incomplete extracts, which is no object's fault. */
-const NO_ROADS = /GraphId level exceeds|GraphId with invalid tile id/
 
 interface Job {
   readonly extract: string
@@ -102,7 +99,8 @@ export class ReadableExtract {
       return undefined
     } catch (error) {
       if (!(error instanceof ToolFailed) || error instanceof ToolKilled) throw error
-      return NO_ROADS.test(error.message) ? undefined : error
+      // Roads without their nodes are the fault of a part, not of an object.
+      return error instanceof NoRoads ? undefined : error
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }

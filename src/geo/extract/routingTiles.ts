@@ -6,7 +6,7 @@ import type { Coverage } from './coverage.ts'
 import { isFull } from './importNeeds.ts'
 import { ExtractRefused } from './osmPbfBlobs.ts'
 import type { BoundingBox } from './port.ts'
-import { BUILDER_STAGES, runBuilder, type BuilderStage } from './tileBuilder.ts'
+import { BUILDER_STAGES, NoRoads, runBuilder, type BuilderStage } from './tileBuilder.ts'
 import { ReadableExtract } from './readableExtract.ts'
 import { ToolFailed, ToolKilled } from './valhallaTools.ts'
 
@@ -33,14 +33,13 @@ const MILESTONES: readonly (readonly [line: string, share: number])[] = [
  */
 const UNKNOWN_ZONE = /: (\S+) can't be resolved to a non-deprecated time zone/
 
-/** The builder's messages for extracts that it cannot use at all, and their meaning. */
-const REFUSALS: readonly (readonly [cause: RegExp, meaning: string])[] = [
-  [/unsorted input data/, 'is not sorted by type and id. `osmium sort` sorts it.'],
-  [
-    /GraphId level exceeds|GraphId with invalid tile id/,
-    'has no roads that the routing engine can use, or not their nodes.',
-  ],
-]
+/** Why the builder cannot use an extract at all; undefined if that is not the failure. */
+function refusalOf(failure: ToolFailed): string | undefined {
+  if (failure instanceof NoRoads) return 'has no roads that the routing engine can use, or not their nodes.'
+  if (failure.message.includes('unsorted input data'))
+    return 'is not sorted by type and id. `osmium sort` sorts it.'
+  return undefined
+}
 
 /** The import's parameters for the tiles. */
 export interface TilesJob {
@@ -81,8 +80,8 @@ export async function buildTiles(job: TilesJob): Promise<void> {
         return
       } catch (error) {
         if (!(error instanceof ToolFailed) || error instanceof ToolKilled || isFull(job.folder)) throw error
-        const refusal = REFUSALS.find(([cause]) => cause.test(error.message))
-        if (refusal !== undefined) throw new ExtractRefused(`${job.extract} ${refusal[1]}`, { cause: error })
+        const refusal = refusalOf(error)
+        if (refusal !== undefined) throw new ExtractRefused(`${job.extract} ${refusal}`, { cause: error })
         const zone = UNKNOWN_ZONE.exec(error.message)?.[1]
         if (zone === undefined) {
           if (!(await readable.leaveOut(stage, error))) throw error

@@ -1,6 +1,7 @@
+import { readdirSync } from 'node:fs'
 import { TILE_CACHE_BYTES } from './importNeeds.ts'
 import { tilesIn } from './mapRegionFiles.ts'
-import { runTool } from './valhallaTools.ts'
+import { runTool, ToolFailed, ToolKilled } from './valhallaTools.ts'
 
 /**
  * Stages of Valhalla's builder that read the extract, in order, with its message at the beginning of each; everything
@@ -15,12 +16,24 @@ export const BUILDER_STAGES = [
 
 export type BuilderStage = 'initialize' | (typeof BUILDER_STAGES)[number][0]
 
+/** The builder has read the extract, and found nothing in it to make tiles of. */
+export class NoRoads extends ToolFailed {
+  override readonly name = 'NoRoads'
+}
+
+/**
+ * How the builder ends if it has no tiles to validate. It reads memory that nobody has written, so in one of twenty
+ * runs it says nothing at all.
+ */
+const VALIDATING = 'Validating, finishing and binning tiles'
+const NO_TILES = /GraphId level exceeds|GraphId with invalid tile id/
+
 /**
  * Runs Valhalla's builder of tiles.
  * @param parts.folder gets the tiles and its other files
  * @param parts.borders database of countries and time zones
  * @param parts.end last stage; all if absent
- * @throws {ToolFailed} and other errors of runTool
+ * @throws {NoRoads} {@link ToolFailed} and other errors of runTool
  */
 export async function runBuilder(parts: {
   readonly extract: string
@@ -42,5 +55,20 @@ export async function runBuilder(parts: {
     },
   }
   const args = ['--inline-config', JSON.stringify(config), '--end', end, extract]
-  await runTool('valhalla_build_tiles', args, { folder, signal, onLine })
+  let isValidating = false
+  const hear = (line: string): void => {
+    isValidating ||= line.includes(VALIDATING)
+    onLine(line)
+  }
+  try {
+    await runTool('valhalla_build_tiles', args, { folder, signal, onLine: hear })
+  } catch (error) {
+    if (!(error instanceof ToolFailed) || error instanceof ToolKilled) throw error
+    const hasNoRoads = NO_TILES.test(error.message) || (isValidating && !hasTiles(tilesIn(folder)))
+    throw hasNoRoads ? new NoRoads(error.message, { cause: error }) : error
+  }
+}
+
+function hasTiles(folder: string): boolean {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).some((name) => name.endsWith('.gph'))
 }
