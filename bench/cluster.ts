@@ -313,7 +313,7 @@ function ratioOf({ standings }: Outcome): number {
   return standings['distributed']!.cpuMicrosPerUpdate / standings['embedded']!.cpuMicrosPerUpdate
 }
 
-function report(results: readonly Result[], flushMilliseconds: number, partial: boolean): number {
+function report(results: readonly Result[], flushTimeMs: number, partial: boolean): number {
   const rows = results.map(({ single, outcome, shares, eventsPerUpdate, updatesPerFrame }) => {
     const { embedded, distributed } = outcome.standings
     const { gateway, nats, ...hosts } = shares
@@ -353,7 +353,7 @@ function report(results: readonly Result[], flushMilliseconds: number, partial: 
       seed,
       windows,
       windowSeconds: seconds,
-      flushMs: rounded(flushMilliseconds, 3),
+      flushMs: rounded(flushTimeMs, 3),
       smoke: options.smoke,
       partial,
     }),

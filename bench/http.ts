@@ -90,7 +90,7 @@ function report(
   contenders: readonly HttpContender[],
   shape: AnswerShape,
   generator: Generator,
-  flushMilliseconds: number,
+  flushTimeMs: number,
 ): number {
   const { standings } = outcome
   const cpu = (name: string) => standings[name]!.cpuMicrosPerUpdate
@@ -135,7 +135,7 @@ function report(
       answerBodyBytes: shape.bodyBytes,
       generator: generator.kind,
       ...(generator.reason === undefined ? {} : { generatorReason: generator.reason }),
-      flushMs: rounded(flushMilliseconds, 3),
+      flushMs: rounded(flushTimeMs, 3),
       smoke: options.smoke,
     }),
   )

@@ -118,7 +118,7 @@ async function measureOverhead() {
     tiles,
     name: 'bench',
     threads: 2,
-    timeoutMilliseconds: 60_000,
+    timeoutMs: 60_000,
     memoryBytes: 2 ** 30,
     maxWaiting: 10,
     logger: createLogger('warn'),
@@ -129,7 +129,7 @@ async function measureOverhead() {
     cache: new AnswerCache(0, systemClock),
     attribution: undefined,
     key: 'bench',
-    maxAgeMilliseconds: 0,
+    maxAgeMs: 0,
     observer: { asked() {} },
   })
   const rows = []

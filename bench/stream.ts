@@ -246,7 +246,7 @@ function ratioOf({ standings }: Outcome): number {
   return standings['bare']!.cpuMicrosPerUpdate / standings['ringfence']!.cpuMicrosPerUpdate
 }
 
-function report(results: readonly Result[], flushMilliseconds: number): number {
+function report(results: readonly Result[], flushTimeMs: number): number {
   const rows = results.map(({ single, outcome, skipRate, eventsPerUpdate }) => ({
     case: nameOf(single),
     ...tableRow(outcome),
@@ -270,7 +270,7 @@ function report(results: readonly Result[], flushMilliseconds: number): number {
       seed,
       windows,
       windowSeconds: seconds,
-      flushMs: rounded(flushMilliseconds, 3),
+      flushMs: rounded(flushTimeMs, 3),
       smoke: options.smoke,
       partial: results.length < CASES.length,
     }),

@@ -38,8 +38,8 @@ Exit code: 0 success, 1 failure, 2 wrong command.
 `
 
 /** How often the progress is drawn on a terminal, and written elsewhere. */
-const DRAW_MILLISECONDS = 100
-const WRITE_MILLISECONDS = 10_000
+const DRAW_MS = 100
+const WRITE_MS = 10_000
 
 /** Something that the user has to change. */
 class UsageError extends Error {}
@@ -214,7 +214,7 @@ class Progress {
 
   show(stage: ImportStage, share: number): void {
     const now = performance.now()
-    const pause = this.#onTerminal ? DRAW_MILLISECONDS : WRITE_MILLISECONDS
+    const pause = this.#onTerminal ? DRAW_MS : WRITE_MS
     if (stage === this.#stage && now - this.#shownAt < pause) return
     this.#stage = stage
     this.#shownAt = now

@@ -60,7 +60,7 @@ const MAX_ON_THEIR_WAY = 4096
 const QUIET_MS = 500
 const LOOK_MS = 20
 /** Nothing at all was answered for so long: the server has failed. */
-const PATIENCE_MS = 60_000
+const GIVE_UP_MS = 60_000
 
 const { values: options } = parseArgs({
   options: { updates: { type: 'string' }, rounds: { type: 'string' }, devices: { type: 'string' } },
@@ -185,7 +185,7 @@ class Session {
       const timer = setInterval(() => {
         try {
           this.#check()
-          if (performance.now() - answeredAt > PATIENCE_MS) throw new Error('nothing is answered')
+          if (performance.now() - answeredAt > GIVE_UP_MS) throw new Error('nothing is answered')
         } catch (error) {
           clearInterval(timer)
           reject(error as Error)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Longer than the server takes to note an answer. */
-const NOTED_MILLISECONDS = 200
+const NOTED_MS = 200
 
 /** The receiver of the story's webhook: thanks for everything. */
 export class Receiver {
@@ -33,7 +33,7 @@ export class Receiver {
   /** Resolves once that many requests have come and the sender knows that they have. */
   async until(requests: number): Promise<void> {
     while (this.#requests < requests) await sleep(10)
-    await sleep(NOTED_MILLISECONDS)
+    await sleep(NOTED_MS)
   }
 
   close(): void {

@@ -40,7 +40,7 @@ export interface Examples {
 const STORY_START = Date.UTC(2025, 4, 2, 9, 0, 0)
 const MINUTE = 60_000
 /** Longer than a server takes to start. */
-const START_MILLISECONDS = 10 * MINUTE
+const START_MS = 10 * MINUTE
 const DATE = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\b/g
 const OBJECT_ID = /(?<=\b|_)[0-9a-f]{24}\b/g
 const KEY = /\b(prj_(?:test|live)_(?:pk|sk)_)[0-9a-f]{40}\b/g
@@ -154,7 +154,7 @@ export class Recording {
   /** A time of the recording, or of the server's start before it, as the minute of its request; others as they are. */
   #stableDate(date: string): string {
     const time = Date.parse(date)
-    if (time < this.#sentAt[0]! - START_MILLISECONDS || time > Date.now()) return date
+    if (time < this.#sentAt[0]! - START_MS || time > Date.now()) return date
     const next = this.#sentAt.findIndex((sent) => sent > time)
     const step = next === -1 ? this.#sentAt.length - 1 : next - 1
     return new Date(STORY_START + step * MINUTE).toISOString()

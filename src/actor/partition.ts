@@ -29,7 +29,7 @@ import { Unmeasured, type Measured } from '../rules/measured.ts'
 import { createEvaluators, evaluate } from '../rules/evaluators.ts'
 import { identify, type Identity } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
-import { goesOn, profileAfter, saysNothingNew } from './profile.ts'
+import { isInNewestStream, profileAfter, saysNothingNew } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import {
   MAX_EVENT_CHARACTERS,
@@ -323,7 +323,7 @@ export class Partition {
       return false
     if (repeats) return true
     const profile = table.profile(row)
-    return goesOn(profile, update) && saysNothingNew(profile, update)
+    return isInNewestStream(profile, update) && saysNothingNew(profile, update)
   }
 
   /** @param settled whether the profile stays unchanged */

@@ -42,7 +42,7 @@ function sameMetadata(a: Metadata, b: Metadata | undefined): boolean {
 }
 
 /** Whether the update belongs to the newest mark's stream, or to none: then the marks do not change the profile. */
-export function goesOn({ marks }: Profile, { stream }: Update): boolean {
+export function isInNewestStream({ marks }: Profile, { stream }: Update): boolean {
   return stream === undefined || marks.at(-1)?.stream === stream
 }
 
@@ -54,7 +54,7 @@ export function profileAfter(
   newId: () => string,
 ): Profile {
   const { visits, approaches } = before ?? NO_STATE
-  if (before !== undefined && goesOn(before, update) && isSameState(before, state)) {
+  if (before !== undefined && isInNewestStream(before, update) && isSameState(before, state)) {
     if (saysNothingNew(before, update)) return before
   }
   return {

@@ -47,7 +47,7 @@ const USAGES: Readonly<Record<string, string>> = {
 /** Limit of reading and of writing, per second, while a server runs, because the server needs the disk. */
 const BESIDE_A_SERVER_BYTES = 128 << 20
 /** How often a long command reports its progress. */
-const PROGRESS_MILLISECONDS = 1000
+const PROGRESS_MS = 1000
 
 type Print = (line: string) => void
 
@@ -177,10 +177,10 @@ async function openStopped(
 
 /** Prints the progress now and then. */
 function reporter(print: Print): (done: number, total: number) => void {
-  let next = clock.now() + PROGRESS_MILLISECONDS
+  let next = clock.now() + PROGRESS_MS
   return (done, total) => {
     if (clock.now() < next) return
-    next = clock.now() + PROGRESS_MILLISECONDS
+    next = clock.now() + PROGRESS_MS
     print(`${Math.min(99, Math.floor((done / total) * 100))} % of ${megabytes(total)}`)
   }
 }

@@ -24,7 +24,7 @@ import { Metrics } from '../ops/metrics.ts'
 import { runRegistryCommand } from '../cli/registryCommands.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
-import { DRAIN_MILLISECONDS, Lifecycle } from '../runtime/lifecycle.ts'
+import { DRAIN_MS, Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { openDelivery } from './deliveryRole.ts'
@@ -67,7 +67,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   registerProcessMetrics(metrics, registry)
   registerDistributedMetrics(metrics, { nats, registry, partitions: options.partitions, owned: owners })
 
-  const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
+  const lifecycle = new Lifecycle(logger, DRAIN_MS)
   lifecycle.add({ name: 'data folder', stop: release })
   lifecycle.add({ name: 'NATS', stop: () => nats.close() })
   lifecycle.add({ name: 'registry', stop: () => registry.stop() })

@@ -43,7 +43,7 @@ import { openRegistry } from '../registry/registry.ts'
 import { openRoutingService } from './routing.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
-import { DRAIN_MILLISECONDS, Lifecycle } from '../runtime/lifecycle.ts'
+import { DRAIN_MS, Lifecycle } from '../runtime/lifecycle.ts'
 import { progressLog, type Logger } from '../runtime/logger.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
 import { closeDataFolder } from '../runtime/privateFiles.ts'
@@ -53,7 +53,7 @@ import { encodeEvent } from '../stream/protobufCodec.ts'
 import { geofencesOf, openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
 /** The event index is copied with at most 60 MB a second, because the commit log needs the disk. */
-const BACKUP_PAUSE_MILLISECONDS = 4
+const BACKUP_PAUSE_MS = 4
 
 /** Starts the process; a signal ends it. */
 export async function runEmbedded(options: Options, logger: Logger): Promise<void> {
@@ -190,7 +190,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     })
   }
 
-  const lifecycle = new Lifecycle(logger, DRAIN_MILLISECONDS)
+  const lifecycle = new Lifecycle(logger, DRAIN_MS)
   lifecycle.add({ name: 'data folder', stop: () => store.release() })
   lifecycle.add({ name: 'registry', stop: () => registry.close() })
   lifecycle.add({ name: 'event index', stop: () => events.close() })
@@ -224,7 +224,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
         ...store,
         log,
         events,
-        pause: BACKUP_PAUSE_MILLISECONDS,
+        pause: BACKUP_PAUSE_MS,
         registry,
         snapshots,
         holdSnapshots: () => checkpointer.hold(),

@@ -54,7 +54,7 @@ import { Subscriptions } from '../stream/subscriptions.ts'
 import { Watches } from '../stream/watches.ts'
 import { userRoutes } from '../users/userRoutes.ts'
 
-const DAY_MILLISECONDS = 86_400_000
+const DAY_MS = 86_400_000
 
 export interface PublicApiParts {
   readonly options: Options
@@ -204,8 +204,8 @@ export function openWebhooks(parts: {
     userJson: async (scope, id) => (await users.ask({ scope, ask: 'record', id })).users[0]?.user,
     time,
     random: Math.random,
-    retryMilliseconds: options.webhookRetrySeconds * 1000,
-    retentionMilliseconds: options.eventsDays * DAY_MILLISECONDS,
+    retryMs: options.webhookRetrySeconds * 1000,
+    retentionMs: options.eventsDays * DAY_MS,
     logger,
   })
 }

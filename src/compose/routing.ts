@@ -27,7 +27,7 @@ import { Troubles } from '../runtime/troubles.ts'
 import type { TravelTimes } from '../users/travelSearch.ts'
 
 /** A remote network may change without notice. */
-const REMOTE_ANSWER_MILLISECONDS = 300_000
+const REMOTE_ANSWER_MS = 300_000
 
 export interface RoutingService {
   readonly routes: readonly Route[]
@@ -91,7 +91,7 @@ function openRouting(parts: {
   const cache = new AnswerCache(options.routingCacheBytes, clock)
   const observer = watchRouting(metrics)
   const limits = {
-    timeoutMilliseconds: options.routingTimeoutSeconds * 1000,
+    timeoutMs: options.routingTimeoutSeconds * 1000,
     maxWaiting: options.routingQueue,
   }
   // Ready without it: tracking needs no roads.
@@ -106,7 +106,7 @@ function openRouting(parts: {
       cache,
       attribution: undefined,
       key: options.routingUrl,
-      maxAgeMilliseconds: REMOTE_ANSWER_MILLISECONDS,
+      maxAgeMs: REMOTE_ANSWER_MS,
       observer,
     })
     registerRoutingMetrics(metrics, { cache, engines: () => [valhalla] })

@@ -65,9 +65,9 @@ export interface EndpointParts {
   /** From 0 to below 1. */
   readonly random: () => number
   /** How long a delivery is tried, milliseconds. */
-  readonly retryMilliseconds: number
+  readonly retryMs: number
   /** How long the event log keeps events, milliseconds. */
-  readonly retentionMilliseconds: number
+  readonly retentionMs: number
   /** For waiting events in memory; beyond it, they are read again when their turn comes. */
   readonly memory: ByteBound
   readonly counters: EndpointCounters
@@ -135,7 +135,7 @@ export class WebhookEndpoint {
   /** When undelivered events would be gone, as far as is known now; see {@link WebhookState.lostBefore}. */
   get lostBefore(): number | undefined {
     const { pause, lostBefore } = this.#state
-    const oldest = this.#parts.time.now() - this.#parts.retentionMilliseconds
+    const oldest = this.#parts.time.now() - this.#parts.retentionMs
     return pause !== undefined && pause.since < oldest ? oldest : lostBefore
   }
 
@@ -429,10 +429,10 @@ export class WebhookEndpoint {
 
   /** Records the result of an attempt, and what comes next. */
   #conclude(signal: AbortSignal, line: Line, before: Delivery, outcome: AttemptOutcome): void {
-    const { time, random, counters, retryMilliseconds } = this.#parts
+    const { time, random, counters, retryMs } = this.#parts
     const { failingSince, resumedAt } = this.#state
     const now = time.now()
-    const context = { now, failingSince, resumedAt, retryMilliseconds, random: random() }
+    const context = { now, failingSince, resumedAt, retryMs, random: random() }
     const { delivery, pauseReason } = conclude(before, outcome, context)
     this.#lastError = outcome.error
     if (outcome.error === undefined) {

@@ -16,7 +16,7 @@ export interface RetryContext {
   /** When the endpoint's last pause ended, it was enabled again, or got another address. */
   readonly resumedAt: number | undefined
   /** How long a delivery is tried, milliseconds. */
-  readonly retryMilliseconds: number
+  readonly retryMs: number
   /** From 0 to below 1. */
   readonly random: number
 }
@@ -33,7 +33,7 @@ export interface Conclusion {
  * failed for that long, the endpoint is at fault: it is paused, and the delivery stays pending.
  */
 export function conclude(before: Delivery, outcome: AttemptOutcome, context: RetryContext): Conclusion {
-  const { now, failingSince, resumedAt = 0, retryMilliseconds } = context
+  const { now, failingSince, resumedAt = 0, retryMs } = context
   const { at, latency, status, error, body } = outcome
   const attempt: Attempt = {
     at,
@@ -56,11 +56,11 @@ export function conclude(before: Delivery, outcome: AttemptOutcome, context: Ret
   const failed: Delivery = { ...tried, failures }
   if (status === 410) return { delivery: failed, pauseReason: 'The endpoint responded with 410 Gone.' }
   const failingFor = now - (failingSince ?? at)
-  if (failingFor >= retryMilliseconds) {
+  if (failingFor >= retryMs) {
     const pauseReason = `Every attempt failed for ${durationText(failingFor)}; the last one: ${error}.`
     return { delivery: failed, pauseReason }
   }
-  const end = Math.max(triedSince, resumedAt) + retryMilliseconds
+  const end = Math.max(triedSince, resumedAt) + retryMs
   if (now >= end) return { delivery: { ...failed, status: 'failed' } }
   const ceiling = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1))
   const delay = Math.ceil(context.random * ceiling)

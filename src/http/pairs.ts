@@ -86,16 +86,16 @@ function add(node: PairNode | undefined, levels: readonly string[], depth: numbe
     return branch
   }
   const last = branch.items.at(-1)
-  if (last !== undefined && goesOn(last, levels, depth + 1)) add(last, levels, depth + 1, text)
+  if (last !== undefined && takesMore(last, levels, depth + 1)) add(last, levels, depth + 1, text)
   else branch.items.push(add(undefined, levels, depth + 1, text))
   return branch
 }
 
 /** `beacons[][uuid]=…&beacons[][major]=…` is one item until a name is repeated, as in Rack. */
-function goesOn(node: PairNode, levels: readonly string[], depth: number): boolean {
+function takesMore(node: PairNode, levels: readonly string[], depth: number): boolean {
   if (depth === levels.length || levels[depth] === '' || isTexts(node)) return false
   const member = node.members.get(levels[depth]!)
-  return member === undefined || goesOn(member, levels, depth + 1)
+  return member === undefined || takesMore(member, levels, depth + 1)
 }
 
 /** Undefined for an invalid escape. */

@@ -65,10 +65,10 @@ export interface Server {
   listen(host: string, port: number): Promise<number>
   /**
    * Stops listening, answers requests that have arrived completely, refuses the rest with 503, and closes every
-   * connection. Resolves when that is done, or after `graceMilliseconds`, when requests that still have no answer are
+   * connection. Resolves when that is done, or after `graceMs`, when requests that still have no answer are
    * cut off.
    */
-  close(graceMilliseconds?: number): Promise<void>
+  close(graceMs?: number): Promise<void>
   /** Requests that have not been answered yet, including those whose body is still arriving. */
   readonly inFlight: number
   /** Bytes of bodies that are arriving or being handled. */
@@ -87,7 +87,7 @@ const NO_SUCH_PATH = 'Not found. GET /v1/openapi.json lists the paths.'
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 const DEFAULT_MAX_HELD_BYTES = 64 * 1024 * 1024
 const DEFAULT_MAX_UNREAD_BYTES = 64 * 1024 * 1024
-const DEFAULT_GRACE_MILLISECONDS = 10_000
+const DEFAULT_GRACE_MS = 10_000
 
 /** `LIBUS_LISTEN_EXCLUSIVE_PORT`, which the typings lack: otherwise two processes share a port unnoticed. */
 const LISTEN_EXCLUSIVE_PORT = 1
@@ -284,14 +284,14 @@ export function createServer(options: ServerOptions): Server {
     })
   }
 
-  async function close(graceMilliseconds = DEFAULT_GRACE_MILLISECONDS): Promise<void> {
+  async function close(graceMs = DEFAULT_GRACE_MS): Promise<void> {
     if (listenSocket !== undefined) uWS.us_listen_socket_close(listenSocket)
     listenSocket = undefined
     shared.draining = true
     for (const arriving of shared.bodies.arriving) arriving.cutOff(shuttingDown())
     if (shared.handling > 0) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, graceMilliseconds)
+        const timer = setTimeout(resolve, graceMs)
         shared.onIdle = () => {
           clearTimeout(timer)
           resolve()

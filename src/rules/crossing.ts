@@ -1,6 +1,6 @@
 import type { GeofenceTransition, Waypoint } from '../model/event.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
-import { delayMilliseconds, ineligibility, needsStop, operatingAt } from './geofenceRules.ts'
+import { delayMs, ineligibility, needsStop, operatingAt } from './geofenceRules.ts'
 import { type Circumstances } from './circumstances.ts'
 
 /** A geofence that lies between two updates, both of which are outside it. */
@@ -26,8 +26,8 @@ export function crossingOf(
   const { geofence, entered, exited } = crossing
   const { settings } = now
   if (settings.minimumConfidence > 1 || needsStop(geofence, settings)) return undefined
-  const insideMilliseconds = exited.time - entered.time
-  if (insideMilliseconds < delayMilliseconds(settings.entryDelaySeconds)) return undefined
+  const insideMs = exited.time - entered.time
+  if (insideMs < delayMs(settings.entryDelaySeconds)) return undefined
   if (ineligibility(geofence, { ...now, time: entered.time }) !== undefined) return undefined
   const entry: GeofenceTransition = {
     type: 'user.entered_geofence',
@@ -42,7 +42,7 @@ export function crossingOf(
     geofence,
     confidence: 1,
     at: exited,
-    duration: insideMilliseconds / 60_000,
+    duration: insideMs / 60_000,
     ...operating(geofence, exited.time),
   }
   return [entry, exit]

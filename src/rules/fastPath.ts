@@ -1,4 +1,4 @@
-import { dwellMilliseconds } from './geofenceRules.ts'
+import { dwellMs } from './geofenceRules.ts'
 import { type Circumstances } from './circumstances.ts'
 import type { Visit } from '../model/device.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
@@ -23,7 +23,7 @@ export function unchangedLimits(
   now: Circumstances,
 ): ZoneLimits | undefined {
   const { dwellEvents, dwellThreshold } = now.settings
-  const dwellMs = dwellEvents && dwellThreshold !== null ? dwellMilliseconds(dwellThreshold) : Infinity
+  const thresholdMs = dwellEvents && dwellThreshold !== null ? dwellMs(dwellThreshold) : Infinity
   let meters = clearance
   let until = Infinity
   for (let i = 0; i < visits.length; i++) {
@@ -33,8 +33,8 @@ export function unchangedLimits(
     if (distance > 0 || visit.leavingSince !== undefined) return undefined
     meters = Math.min(meters, -distance)
     if (visit.dwelled) continue
-    if (now.time - visit.enteredAt > dwellMs) return undefined
-    until = Math.min(until, visit.enteredAt + dwellMs)
+    if (now.time - visit.enteredAt > thresholdMs) return undefined
+    until = Math.min(until, visit.enteredAt + thresholdMs)
   }
   return { meters, until, untilReceived: Infinity }
 }

@@ -124,12 +124,12 @@ export function dwellMinutes(geofence: GeofenceProperties, settings: Settings): 
  * In whole milliseconds: 2.01 · 60,000 is a little less than 120,600, and then the rule and the deadline would
  * disagree.
  */
-export function dwellMilliseconds(minutes: number): number {
+export function dwellMs(minutes: number): number {
   return Math.round(minutes * 60_000)
 }
 
-/** In whole milliseconds, like {@link dwellMilliseconds}: 16.1 · 1000 is a little more than 16,100. */
-export function delayMilliseconds(seconds: number): number {
+/** In whole milliseconds, like {@link dwellMs}: 16.1 · 1000 is a little more than 16,100. */
+export function delayMs(seconds: number): number {
   return Math.round(seconds * 1000)
 }
 
@@ -164,7 +164,7 @@ function decideOutside(fact: Fact, now: Circumstances, approachingSince: number 
   if (withheld !== undefined)
     return decision('entryWithheld', undefined, confidence, ineligible, withheld, open)
   const since = approachingSince ?? now.time
-  if (now.time - since < delayMilliseconds(settings.entryDelaySeconds))
+  if (now.time - since < delayMs(settings.entryDelaySeconds))
     return decision('entryWithheld', undefined, confidence, undefined, 'delayed', open, since)
   return decision('entered', 'user.entered_geofence', confidence, undefined, undefined, open)
 }
@@ -184,7 +184,7 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   const leaving = now.accuracyKnown ? exitConfidence(distance, now.accuracy) : 1
   const leaves = beyond && leaving >= settings.minimumConfidence
   const since = leaves ? (visit.leavingSince ?? now.time) : undefined
-  if (since !== undefined && now.time - since >= delayMilliseconds(settings.exitDelaySeconds)) {
+  if (since !== undefined && now.time - since >= delayMs(settings.exitDelaySeconds)) {
     if (ineligible !== undefined)
       return decision('leftSilently', undefined, leaving, ineligible, ineligible, open)
     return decision('exited', 'user.exited_geofence', leaving, undefined, undefined, open)
@@ -213,7 +213,7 @@ function entryReach({ settings, accuracy }: Circumstances): number {
  */
 export function isDwellDue(visit: Visit, geofence: GeofenceProperties, now: Circumstances): boolean {
   const minutes = dwellMinutes(geofence, now.settings)
-  return minutes !== undefined && !visit.dwelled && now.time - visit.enteredAt > dwellMilliseconds(minutes)
+  return minutes !== undefined && !visit.dwelled && now.time - visit.enteredAt > dwellMs(minutes)
 }
 
 /** With stop detection, an entry requires that the device has stopped or that its app is in the foreground. */

@@ -6,7 +6,7 @@ import type { DeviceState } from './deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot, Step } from './evaluator.ts'
 import { explainGeofences } from './geofenceExplanation.ts'
 import { GeofenceFinder, type GeofenceFacts, type NothingChanges } from './geofenceFinder.ts'
-import { delayMilliseconds, isMeantFor } from './geofenceRules.ts'
+import { delayMs, isMeantFor } from './geofenceRules.ts'
 import { step } from './geofenceStep.ts'
 import type { Unmeasured } from './measured.ts'
 import type { DeviceRows } from './port.ts'
@@ -81,6 +81,6 @@ function lastPlace({ now, rows, row = -1 }: Situation): Waypoint | undefined {
   const { detectCrossings, maxGapSeconds } = now.settings
   if (!detectCrossings || rows === undefined || rows.isIgnored(row)) return undefined
   const time = rows.updatedAt(row)
-  if (now.time - time > delayMilliseconds(maxGapSeconds)) return undefined
+  if (now.time - time > delayMs(maxGapSeconds)) return undefined
   return { time, latitude: rows.latitude(row), longitude: rows.longitude(row) }
 }

@@ -1,6 +1,6 @@
 import type { Visit } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
-import { dwellMilliseconds, dwellMinutes, isMeantFor, isMeantForAddress, type Fact } from './geofenceRules.ts'
+import { dwellMs, dwellMinutes, isMeantFor, isMeantForAddress, type Fact } from './geofenceRules.ts'
 import { type Circumstances } from './circumstances.ts'
 
 /**
@@ -112,7 +112,7 @@ function limitsOf(
     )
     const minutes = dwellMinutes(geofence, settings)
     if (minutes !== undefined && !visits[i]!.dwelled) {
-      until = Math.min(until, visits[i]!.enteredAt + dwellMilliseconds(minutes))
+      until = Math.min(until, visits[i]!.enteredAt + dwellMs(minutes))
     }
   }
   for (const { geofence, distance } of candidates) {

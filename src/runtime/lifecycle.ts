@@ -21,22 +21,22 @@ export interface Service {
 }
 
 /** Longer than any batch takes; after it, a hanging part is named and the process ends. */
-export const DRAIN_MILLISECONDS = 15_000
+export const DRAIN_MS = 15_000
 
 /** Signals this soon after the first are duplicates of it. */
-const ECHO_MILLISECONDS = 500
+const ECHO_MS = 500
 
 export class Lifecycle {
   readonly #logger: Logger
-  readonly #drainMilliseconds: number
+  readonly #drainMs: number
   readonly #services: Service[] = []
   #started = 0
   #stopping: Promise<number> | undefined
 
-  /** @param drainMilliseconds bound on the time that stopping all services may take, > 0 */
-  constructor(logger: Logger, drainMilliseconds: number) {
+  /** @param drainMs bound on the time that stopping all services may take, > 0 */
+  constructor(logger: Logger, drainMs: number) {
     this.#logger = logger
-    this.#drainMilliseconds = drainMilliseconds
+    this.#drainMs = drainMs
   }
 
   add(service: Service): void {
@@ -85,12 +85,12 @@ export class Lifecycle {
     }
     let timer: NodeJS.Timeout | undefined
     const bound = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), this.#drainMilliseconds)
+      timer = setTimeout(() => resolve(false), this.#drainMs)
     })
     const drained = await Promise.race([drain(), bound])
     clearTimeout(timer)
     if (!drained) {
-      const seconds = this.#drainMilliseconds / 1000
+      const seconds = this.#drainMs / 1000
       this.#logger.error({ service: current }, `${current} did not drain within ${seconds} s; giving up`)
     }
     return drained && !failed ? 0 : 1
@@ -105,7 +105,7 @@ export class Lifecycle {
     const onSignal = (signal: NodeJS.Signals) => {
       if (askedAt !== undefined) {
         // Ctrl-C reaches npm and the server, and npm passes its own on, so the same signal comes twice.
-        if (performance.now() - askedAt < ECHO_MILLISECONDS) return
+        if (performance.now() - askedAt < ECHO_MS) return
         this.#logger.warn({ signal }, 'second signal, exiting without draining')
         host.exit(1)
         return

@@ -34,7 +34,7 @@ export function createLogger(level: string, target: LogTarget = process.stderr):
 }
 
 /** The interval between progress lines. */
-const PROGRESS_MILLISECONDS = 1000
+const PROGRESS_MS = 1000
 
 /**
  * Logs progress, in any unit, at most once a second and not in the first second, so that short work logs nothing.
@@ -45,10 +45,10 @@ export function progressLog(
   clock: { now(): number },
   message: string,
 ): (done: number, total: number) => void {
-  let next = clock.now() + PROGRESS_MILLISECONDS
+  let next = clock.now() + PROGRESS_MS
   return (done, total) => {
     if (clock.now() < next) return
-    next = clock.now() + PROGRESS_MILLISECONDS
+    next = clock.now() + PROGRESS_MS
     logger.info({ done, total }, message)
   }
 }

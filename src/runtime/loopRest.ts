@@ -27,22 +27,22 @@ export class LoopRest {
    * @param milliseconds its planned length; the last one may have been far longer if the process was suspended
    */
   begin(milliseconds: number): void {
-    const { idleMilliseconds, sleep } = this.#parts
-    this.#idleBefore = idleMilliseconds()
+    const { idleMs, sleep } = this.#parts
+    this.#idleBefore = idleMs()
     this.#rested = this.#spare < LEAST_SPARE_MS ? 0 : Math.min(this.#spare, milliseconds) * SHARE
     if (this.#rested > 0) sleep(this.#rested)
   }
 
   /** The time that began last is over. */
   end(): void {
-    this.#spare = this.#parts.idleMilliseconds() - this.#idleBefore + this.#rested
+    this.#spare = this.#parts.idleMs() - this.#idleBefore + this.#rested
   }
 }
 
 /** The required parts of an event loop. */
 export interface LoopParts {
   /** How long the loop has waited for work in all. */
-  idleMilliseconds(): number
+  idleMs(): number
   /** Blocks the thread. */
   sleep(milliseconds: number): void
 }
@@ -56,6 +56,6 @@ const SHARE = 0.7
 const never = new Int32Array(new SharedArrayBuffer(4))
 
 const ownLoop: LoopParts = {
-  idleMilliseconds: () => performance.eventLoopUtilization().idle,
+  idleMs: () => performance.eventLoopUtilization().idle,
   sleep: (milliseconds) => void Atomics.wait(never, 0, 0, milliseconds),
 }

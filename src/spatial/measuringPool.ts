@@ -11,7 +11,7 @@ import type { Measurer } from './port.ts'
  */
 const MOST_WAITING = 64
 /** A thread takes about 10 MB. It ends after this long without a batch. */
-const IDLE_MILLISECONDS = 60_000
+const IDLE_MS = 60_000
 
 /**
  * Threads that measure shapes in memory that all threads share. They start with the first batch, and most servers
@@ -32,7 +32,7 @@ export class MeasuringPool implements Measurer {
       minThreads: 0,
       maxThreads: Math.max(1, availableParallelism() - 1),
       maxQueue: MOST_WAITING,
-      idleTimeout: IDLE_MILLISECONDS,
+      idleTimeout: IDLE_MS,
       recordTiming: false,
     })
     // A thread ended by itself. Its batch, if any, is rejected separately.

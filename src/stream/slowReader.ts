@@ -2,7 +2,7 @@ import { CLOSE } from './closeCodes.ts'
 import type { StreamConnection } from './port.ts'
 
 /** Milliseconds that a client has to read what was sent. */
-const PATIENCE_MS = 60_000
+const GIVE_UP_MS = 60_000
 
 /**
  * Limits how long a connection may leave a feature's messages unread. Nothing more is sent in the meantime, so a
@@ -13,7 +13,7 @@ export class SlowReaderTimer {
   readonly #milliseconds: number
   #timer: NodeJS.Timeout | undefined
 
-  constructor(connection: StreamConnection, milliseconds = PATIENCE_MS) {
+  constructor(connection: StreamConnection, milliseconds = GIVE_UP_MS) {
     this.#connection = connection
     this.#milliseconds = milliseconds
   }

@@ -79,20 +79,20 @@ class SubscriptionOutlet implements Outlet {
   readonly format: string
   readonly #id: string
   readonly #connection: StreamConnection
-  readonly #patience: SlowReaderTimer
+  readonly #slowReader: SlowReaderTimer
   readonly #all: Subscriptions
 
   /** @param id chosen by the client; it is in each message */
-  constructor(id: string, connection: StreamConnection, patience: SlowReaderTimer, all: Subscriptions) {
+  constructor(id: string, connection: StreamConnection, slowReader: SlowReaderTimer, all: Subscriptions) {
     this.format = `${connection.codec.protocol} ${id}`
     this.#id = id
     this.#connection = connection
-    this.#patience = patience
+    this.#slowReader = slowReader
     this.#all = all
   }
 
   get isBehind(): boolean {
-    return this.#patience.isTried
+    return this.#slowReader.isTried
   }
 
   encode({ json }: StoredEvent): Encoded {
@@ -123,14 +123,14 @@ class ConnectionSubscriptions implements StreamFeature {
   readonly #connection: StreamConnection
   readonly #feed: EventFeed
   readonly #all: Subscriptions
-  readonly #patience: SlowReaderTimer
+  readonly #slowReader: SlowReaderTimer
   readonly #subscriptions = new Map<string, Subscription>()
 
   constructor(connection: StreamConnection, feed: EventFeed, all: Subscriptions) {
     this.#connection = connection
     this.#feed = feed
     this.#all = all
-    this.#patience = new SlowReaderTimer(connection)
+    this.#slowReader = new SlowReaderTimer(connection)
   }
 
   receive(message: RawMessage): void {
@@ -139,12 +139,12 @@ class ConnectionSubscriptions implements StreamFeature {
   }
 
   drained(): void {
-    this.#patience.restore()
+    this.#slowReader.restore()
     for (const { reader } of this.#subscriptions.values()) reader?.advance()
   }
 
   closed(): void {
-    this.#patience.restore()
+    this.#slowReader.restore()
     for (const id of this.#subscriptions.keys()) this.#end(id)
   }
 
@@ -199,7 +199,7 @@ class ConnectionSubscriptions implements StreamFeature {
 
   #begin(id: string, filter: EventFilter, subscription: Subscription, offset: number): void {
     const { scope } = this.#connection
-    const outlet = new SubscriptionOutlet(id, this.#connection, this.#patience, this.#all)
+    const outlet = new SubscriptionOutlet(id, this.#connection, this.#slowReader, this.#all)
     const reader = new EventReader(scope, filter, offset, outlet, this.#all.audiences)
     subscription.reader = reader
     this.#all.count++

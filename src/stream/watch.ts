@@ -53,7 +53,7 @@ export interface Stay {
 /** What a watch needs from its owner. */
 export interface WatchOwner {
   readonly connection: StreamConnection
-  readonly patience: SlowReaderTimer
+  readonly slowReader: SlowReaderTimer
   /** Memory of the devices in its areas. */
   readonly devices: Share
   /** The stay is over, and the client knows it. */
@@ -78,7 +78,7 @@ export class Watch {
   /** Of the last {@link send}, or earlier. */
   #now = 0
   /** More due messages are sent in the next turn. */
-  #goesOn = false
+  #isContinuing = false
   /** Stays with a message less than an interval ago, in the order of those messages. */
   readonly #resting = new Set<Stay>()
 
@@ -135,15 +135,15 @@ export class Watch {
       this.#resting.delete(stay)
       if (stay.hasMoved) this.#due.add(stay)
     }
-    if (!this.#goesOn) this.#sendParts()
+    if (!this.#isContinuing) this.#sendParts()
   }
 
   #sendParts(): void {
     for (let parts = 0; this.#hasToSend; parts++) {
       if (parts === PARTS_A_TURN) {
-        this.#goesOn = true
+        this.#isContinuing = true
         setImmediate(() => {
-          this.#goesOn = false
+          this.#isContinuing = false
           this.#sendParts()
         })
         return
@@ -153,7 +153,7 @@ export class Watch {
   }
 
   get #hasToSend(): boolean {
-    return this.#due.size > 0 && !this.isEnded && !this.owner.patience.isTried
+    return this.#due.size > 0 && !this.isEnded && !this.owner.slowReader.isTried
   }
 
   /** If the clock was set back, nothing is delayed for longer than the interval. */

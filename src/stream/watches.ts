@@ -205,7 +205,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
 /** The watches of one connection. */
 class ConnectionWatches implements StreamFeature, WatchOwner {
   readonly connection: StreamConnection
-  readonly patience: SlowReaderTimer
+  readonly slowReader: SlowReaderTimer
   readonly devices: Share
   readonly #scope: WatchedScope
   readonly #all: Watches
@@ -213,7 +213,7 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
 
   constructor(connection: StreamConnection, scope: WatchedScope, devices: KeyedBound, all: Watches) {
     this.connection = connection
-    this.patience = new SlowReaderTimer(connection)
+    this.slowReader = new SlowReaderTimer(connection)
     this.devices = devices.share(connection.keyName)
     this.#scope = scope
     this.#all = all
@@ -225,13 +225,13 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
   }
 
   drained(): void {
-    this.patience.restore()
+    this.slowReader.restore()
     this.#all.send(this.#watches.values())
     rotate(this.#watches)
   }
 
   closed(): void {
-    this.patience.restore()
+    this.slowReader.restore()
     for (const watch of this.#watches.values()) this.#all.end(watch, this.#scope)
     this.#watches.clear()
   }

@@ -10,7 +10,7 @@ import {
 } from './tile38Port.ts'
 
 /** How long a question waits for missing shares: writers report once a second that theirs are complete. */
-const PATIENCE_MS = 2500
+const GIVE_UP_MS = 2500
 const LOOK_AGAIN_MS = 100
 
 /**
@@ -49,7 +49,7 @@ export class Tile38Wholeness implements Tile38Follower {
    * @throws {ApiError} 503
    */
   async reached(): Promise<void> {
-    const until = performance.now() + PATIENCE_MS
+    const until = performance.now() + GIVE_UP_MS
     while (!this.#isFresh) {
       const isFresh = await this.#look().catch((error: unknown) => {
         if (error instanceof Tile38Unreachable) return false

@@ -23,9 +23,9 @@ const MAX_UPDATES = 1000
 const MAX_NAME = 256
 const MAX_SHORT_NAME = 64
 /** Smaller Unix times are in seconds. */
-const FIRST_MILLISECONDS = 1e11
+const FIRST_MS = 1e11
 /** The end of the year 9999. */
-const LAST_MILLISECONDS = 253_402_300_799_999
+const LAST_MS = 253_402_300_799_999
 
 /** A frame and one of its updates, while a scanner reads it. Setters return false if the fast path does not apply. */
 export class TrackDraft extends SenderTexts {
@@ -114,7 +114,7 @@ export class TrackDraft extends SenderTexts {
         return value > 0 && value < Infinity
       case FIELD.updatedAt:
         this.#updatedAt = Math.round(value)
-        return value >= FIRST_MILLISECONDS && value <= LAST_MILLISECONDS
+        return value >= FIRST_MS && value <= LAST_MS
       case FIELD.sequence:
         this.#sequence = value
         return Number.isSafeInteger(value) && value >= 0

@@ -37,7 +37,7 @@ t.test('a gateway', { skip }, async (t) => {
     },
   )
 
-  const gateway = gatewayOf(new NatsCalls(await reconnecting(t, [nats])), world, { patienceMs: 300 })
+  const gateway = gatewayOf(new NatsCalls(await reconnecting(t, [nats])), world, { giveUpMs: 300 })
   const engine = { intake: gateway, users: gateway, registry: world }
   const quotas = { take() {}, giveBack() {} }
   const logger = { error: (context: object, message: string) => t.fail(message, context) }

@@ -205,7 +205,7 @@ export function gatewayOf(
   world: World,
   options: {
     readonly mailboxBytes?: number
-    readonly patienceMs?: number
+    readonly giveUpMs?: number
     readonly partitions?: number
     readonly pause?: () => Promise<unknown>
   } = {},

@@ -99,7 +99,7 @@ t.test('over NATS', { skip }, async (t) => {
   })
 
   t.test('without an owner: 503, for as long as that is so', async (t) => {
-    const { gateway, servers, clock } = await cluster(t, 1, { patienceMs: 200 })
+    const { gateway, servers, clock } = await cluster(t, 1, { giveUpMs: 200 })
     const next = (deviceId: string, place: typeof HERE) => update({ clock }, deviceId, place)
     const refused = await track(gateway, next('n', HERE))
     t.ok(refused instanceof ApiError)
@@ -144,7 +144,7 @@ type Server = ReturnType<typeof serverOf>
 async function cluster(
   t: Test,
   hosts: number,
-  options: { readonly mailboxBytes?: number; readonly patienceMs?: number } = {},
+  options: { readonly mailboxBytes?: number; readonly giveUpMs?: number } = {},
 ) {
   const { connection, manager } = await withStreams(t, { partitions: PARTITIONS })
   const clock = new ManualClock(NOON)

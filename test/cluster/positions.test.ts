@@ -58,7 +58,7 @@ function openRemote(t: Test) {
     }
     return owner
   })
-  const positions = new RemotePositions({ calls, gateway: 'g', partitions: PARTITIONS, patienceMs: 700 })
+  const positions = new RemotePositions({ calls, gateway: 'g', partitions: PARTITIONS, giveUpMs: 700 })
   t.teardown(() => positions.stop())
   return { owners, gateway: gatewayOf(calls, world), positions, clock }
 }

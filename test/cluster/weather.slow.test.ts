@@ -170,7 +170,7 @@ t.test('who was told that the owner is busy is let in once there is room', async
     },
   })
   for (let n = 0; n < PARTITIONS; n++) await server.acquire(n)
-  const [a, b] = [gatewayOf(calls, engine.world), gatewayOf(calls, engine.world, { patienceMs: 3000 })]
+  const [a, b] = [gatewayOf(calls, engine.world), gatewayOf(calls, engine.world, { giveUpMs: 3000 })]
   const first = track(a, engine.update({ ...HERE, deviceId: 'd' }))
   await asked.promise
   let isTold = false

@@ -34,9 +34,9 @@ export class Bystander {
     await this.#running
   }
 
-  /** Whether every gateway has the edits; one that does not yet is asked again for `patienceMs`. */
-  async compare(patienceMs: number): Promise<void> {
-    const until = performance.now() + patienceMs
+  /** Whether every gateway has the edits; one that does not yet is asked again for `giveUpMs`. */
+  async compare(giveUpMs: number): Promise<void> {
+    const until = performance.now() + giveUpMs
     for (const [i, call] of this.#gateways.entries()) {
       let behind = await this.#behind(call)
       for (; behind !== undefined && performance.now() < until; behind = await this.#behind(call))

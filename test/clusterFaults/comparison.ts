@@ -28,7 +28,7 @@ export interface Totals {
 }
 
 /** Events are published, indexed and delivered behind the answers; nothing new for so long, and no more is expected. */
-const PATIENCE_MS = 20_000
+const GIVE_UP_MS = 20_000
 const LOOK_AGAIN_MS = 100
 const PAGE = 1000
 const QUESTIONS_AT_ONCE = 8
@@ -73,10 +73,10 @@ export async function compare(parts: Compared): Promise<Totals> {
 /** Waits until there are so many, or no more come. */
 async function grown(count: () => Promise<number>, expected: number): Promise<void> {
   let most = -1
-  for (let until = performance.now() + PATIENCE_MS; performance.now() < until; await sleep(LOOK_AGAIN_MS)) {
+  for (let until = performance.now() + GIVE_UP_MS; performance.now() < until; await sleep(LOOK_AGAIN_MS)) {
     const now = await count()
     if (now >= expected) return
-    if (now > most) until = performance.now() + PATIENCE_MS
+    if (now > most) until = performance.now() + GIVE_UP_MS
     most = Math.max(most, now)
   }
 }

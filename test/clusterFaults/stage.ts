@@ -27,7 +27,7 @@ const LOAD_MS = 1500
 const MAX_FAULTS = 20
 const ANSWER_MS = 20_000
 /** Longer than anything that is survived may take. */
-const PATIENCE_MS = 60_000
+const GIVE_UP_MS = 60_000
 const LOOK_AGAIN_MS = 100
 /** What a commit takes on a machine with other work, and then many times that. */
 const LONGEST_COMMIT_MS = 10
@@ -218,7 +218,7 @@ export class Stage {
 
   async #until(otherwise: string, done: () => boolean | Promise<boolean>): Promise<void> {
     for (const from = performance.now(); !(await done()); await sleep(LOOK_AGAIN_MS))
-      if (performance.now() - from > PATIENCE_MS) throw new Error(`${otherwise} after ${seconds(from)}`)
+      if (performance.now() - from > GIVE_UP_MS) throw new Error(`${otherwise} after ${seconds(from)}`)
   }
 
   async #play(scenario: Scenario): Promise<void> {
@@ -233,7 +233,7 @@ export class Stage {
     await this.happens('all is well again', () => {})
     await Promise.all([load.stop(), this.#bystander.stop()])
     await Promise.all(cluster.members.map((member) => member.ready()))
-    await this.#bystander.compare(PATIENCE_MS)
+    await this.#bystander.compare(GIVE_UP_MS)
     this.#tell(
       await compare({
         load,

@@ -20,7 +20,7 @@ const ABOUT_THE_GATE = `search/users?near=${GATE.latitude},${GATE.longitude}&rad
 /** Of a search, whatever Tile38 does: it is given up after 5 s. */
 const LONGEST_SEARCH_MS = 15_000
 const LOOK_AGAIN_MS = 100
-const PATIENCE_MS = 60_000
+const GIVE_UP_MS = 60_000
 
 export const tile38Killed: Scenario = {
   ...setting,
@@ -114,7 +114,7 @@ async function findsAll(stage: Stage): Promise<void> {
     const found = (await search(stage))?.toSorted()
     if (found?.join() === wanted.join()) break
     // What is told is whole, but for devices that came in the last second.
-    if (performance.now() - from > PATIENCE_MS) {
+    if (performance.now() - from > GIVE_UP_MS) {
       stage.fault(`a search finds ${found?.join() ?? 'nobody'}, not ${wanted.join()}`)
       return
     }

@@ -17,7 +17,7 @@ const CALLS = 'pwrite64,fsync,fdatasync,rename,unlink,ftruncate,mkdir'
 /** A first start makes 39 of them in its busiest thread, a recovery some more. */
 const MOST_CALLS = 60
 /** A start that has used no CPU for so long is held by strace; one that works, on a slow machine too, is not. */
-const HELD_MILLISECONDS = 2000
+const HELD_MS = 2000
 const ENV = { RINGFENCE_SEGMENT_BYTES: '65536' }
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -59,7 +59,7 @@ async function killedStart(data: string, count: number): Promise<void> {
   const watch = setInterval(() => {
     const now = cpuTicks(child.pid!)
     if (now !== ticks) [ticks, since] = [now, performance.now()]
-    else if (performance.now() - since > HELD_MILLISECONDS) kill()
+    else if (performance.now() - since > HELD_MS) kill()
   }, 100)
   await ended
   clearInterval(watch)

@@ -212,8 +212,8 @@ export class World {
         after: (milliseconds, work) => this.time.after(milliseconds, () => life.over || work()),
       },
       random: () => this.random(),
-      retryMilliseconds: 24 * 3_600_000,
-      retentionMilliseconds: 365 * 24 * 3_600_000,
+      retryMs: 24 * 3_600_000,
+      retentionMs: 365 * 24 * 3_600_000,
       logger: createLogger('silent'),
     })
   }

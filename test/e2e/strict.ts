@@ -14,7 +14,7 @@ export const MIB = 1024 * 1024
 const TABLE = new Set([200, 400, 403, 404, 405, 409, 413, 415])
 
 /** What takes longer hangs, also on a loaded machine with slow cores. */
-const DEADLINE_MILLISECONDS = 120_000
+const DEADLINE_MS = 120_000
 
 /** Requests as {@link Api.call} that must be answered by the table, in time, and with the name of a bad parameter. */
 export function strictCall(api: Api) {
@@ -34,8 +34,8 @@ export function strictCall(api: Api) {
 }
 
 async function overdue(where: string): Promise<never> {
-  await sleep(DEADLINE_MILLISECONDS, undefined, { ref: false })
-  throw new Error(`no answer within ${DEADLINE_MILLISECONDS} ms: ${where}`)
+  await sleep(DEADLINE_MS, undefined, { ref: false })
+  throw new Error(`no answer within ${DEADLINE_MS} ms: ${where}`)
 }
 
 /** Eight at a time. */
@@ -70,7 +70,7 @@ export async function metrics<T extends readonly string[]>(
 }
 
 /** So long may a server that should come to rest change nothing. */
-const REST_PATIENCE_MILLISECONDS = 30_000
+const REST_PATIENCE_MS = 30_000
 
 /** Waits until nothing is in flight but the question itself, and nothing is held. */
 export async function settled(t: Test, api: Api): Promise<void> {
@@ -93,7 +93,7 @@ export async function settled(t: Test, api: Api): Promise<void> {
       since = performance.now()
       progress()
     }
-    if (isAtRest || performance.now() - since > REST_PATIENCE_MILLISECONDS) {
+    if (isAtRest || performance.now() - since > REST_PATIENCE_MS) {
       t.equal(inFlight, 1, 'requests in flight: this one')
       t.equal(held, 0, 'bytes of bodies held')
       t.equal(mailbox, 0, 'bytes in the mailbox')

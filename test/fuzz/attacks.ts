@@ -11,7 +11,7 @@ import fc from '../kit/fastCheck.ts'
 import { render, type Rendered, type Target } from './exchange.ts'
 import type { DrawnRequest } from './requests.ts'
 import { Closed, Connection, type WireAnswer } from './wire.ts'
-import { checkMarks, PATIENCE_MS, Violation } from './world.ts'
+import { checkMarks, GIVE_UP_MS, Violation } from './world.ts'
 
 /** One hostile client. */
 export type Attack =
@@ -196,7 +196,7 @@ export class Attacks {
     // Of several requests at once one may have had no key.
     const scope = sent.find((one) => one.scope !== undefined)?.scope
     const heads = sent.map(({ isHead }) => isHead)
-    const deadline = performance.now() + Math.max(milliseconds, PATIENCE_MS)
+    const deadline = performance.now() + Math.max(milliseconds, GIVE_UP_MS)
     let isOver = false
     while (!isOver && performance.now() < deadline)
       isOver = (await connection.closes(LOOK_MS)) || connection.isEndless

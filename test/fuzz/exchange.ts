@@ -2,7 +2,7 @@
 import type { Api, Json } from '../e2e/contract.ts'
 import { ID, MARK, type DrawnRequest } from './requests.ts'
 import { Closed, Connection, type WireAnswer } from './wire.ts'
-import { checkMarks, keyOf, MARKS, PATIENCE_MS, Violation, type ScopeName } from './world.ts'
+import { checkMarks, keyOf, MARKS, GIVE_UP_MS, Violation, type ScopeName } from './world.ts'
 
 const CONNECTIONS = 8
 /** What bad and good input may be answered. 503 only with the time after which to try again. */
@@ -157,8 +157,8 @@ export class Exchanges {
       const wasUsed = connection.used
       try {
         connection.write(rendered.bytes)
-        const answer = await connection.answer(PATIENCE_MS, rendered.isHead)
-        if (answer === undefined) throw new Violation(`no answer within ${PATIENCE_MS} ms`)
+        const answer = await connection.answer(GIVE_UP_MS, rendered.isHead)
+        if (answer === undefined) throw new Violation(`no answer within ${GIVE_UP_MS} ms`)
         if (answer.headers.get('content-type') === 'text/event-stream' && !rendered.isHead) {
           await connection.closes(STREAM_MS)
           checkMarks(connection.received.toString(), rendered.scope)

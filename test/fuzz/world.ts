@@ -44,7 +44,7 @@ const MIB = 1024 * 1024
 const MAX_RESIDENT_BYTES = 1024 * MIB
 const CANARY_PAUSE_MS = 100
 /** A client that has waited this long is hung; two cores may be shared by a dozen busy processes. */
-export const PATIENCE_MS = 60_000
+export const GIVE_UP_MS = 60_000
 /** How many ids of a kind and scope are kept to be named again. */
 const REMEMBERED_IDS = 40
 const UNTOUCHED_LISTS = [
@@ -191,8 +191,8 @@ export class World implements Target {
 
   async #step(latitude: number): Promise<Json> {
     const update = { deviceId: 'canary', latitude, longitude: 10, accuracy: 5 }
-    const late = sleep(PATIENCE_MS, undefined, { ref: false }).then(() => {
-      throw new Violation(`no answer within ${PATIENCE_MS} ms`)
+    const late = sleep(GIVE_UP_MS, undefined, { ref: false }).then(() => {
+      throw new Violation(`no answer within ${GIVE_UP_MS} ms`)
     })
     return Promise.race([this.api.track(update, SECOND.testPublishable), late])
   }

@@ -271,7 +271,7 @@ async function facts(tiles: string, [west, south]: Position): Promise<unknown[]>
     tiles,
     name: 'test',
     threads: 1,
-    timeoutMilliseconds: 300_000,
+    timeoutMs: 300_000,
     memoryBytes: 256 << 20,
     maxWaiting: 10,
     logger,

@@ -44,7 +44,7 @@ function startProcess(tiles: string): ValhallaProcess {
     tiles,
     name: 'grid city',
     threads: 2,
-    timeoutMilliseconds: 300_000,
+    timeoutMs: 300_000,
     memoryBytes: 1024 * MIB,
     maxWaiting: 1000,
     logger,
@@ -58,7 +58,7 @@ function engineOf(valhalla: Valhalla, cache = new AnswerCache(0, new ManualClock
     cache,
     attribution: undefined,
     key: 'test',
-    maxAgeMilliseconds: Infinity,
+    maxAgeMs: Infinity,
     observer: SILENT,
   })
 }
@@ -101,7 +101,7 @@ const TECHNOLOGIES: Record<string, (t: Test) => Promise<Valhalla>> = {
     const url = await serve(t, asServer(local))
     const remote = new RemoteValhalla({
       url: `${url}/valhalla/`,
-      timeoutMilliseconds: 300_000,
+      timeoutMs: 300_000,
       maxWaiting: 100,
       logger,
     })
@@ -110,7 +110,7 @@ const TECHNOLOGIES: Record<string, (t: Test) => Promise<Valhalla>> = {
   },
   "Valhalla's own server": async (t) => {
     const url = await startValhalla(t, city.tiles)
-    const remote = new RemoteValhalla({ url, timeoutMilliseconds: 300_000, maxWaiting: 100, logger })
+    const remote = new RemoteValhalla({ url, timeoutMs: 300_000, maxWaiting: 100, logger })
     t.teardown(() => remote.stop())
     return remote
   },
@@ -268,7 +268,7 @@ t.test('a server that is busy, slow, gone, or none at all', async (t) => {
     if (answer === undefined) return
     response.writeHead(answer.status, answer.headers).end(answer.body)
   })
-  const remote = new RemoteValhalla({ url, timeoutMilliseconds: 1500, maxWaiting: 2, logger })
+  const remote = new RemoteValhalla({ url, timeoutMs: 1500, maxWaiting: 2, logger })
   t.teardown(() => remote.stop())
   const cache = new AnswerCache(MIB, new ManualClock())
   const engine = engineOf(remote, cache)
@@ -297,7 +297,7 @@ t.test('a server that is busy, slow, gone, or none at all', async (t) => {
   const lines: string[] = []
   const nobody = new RemoteValhalla({
     url: 'http://127.0.0.1:1',
-    timeoutMilliseconds: 5000,
+    timeoutMs: 5000,
     maxWaiting: 2,
     logger: createLogger('info', { write: (line) => lines.push(line) }),
   })

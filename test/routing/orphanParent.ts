@@ -9,7 +9,7 @@ const valhalla = new ValhallaProcess({
   tiles: '/nowhere',
   name: 'orphan',
   threads: 1,
-  timeoutMilliseconds: 300_000,
+  timeoutMs: 300_000,
   memoryBytes: 2 ** 30,
   maxWaiting: 10,
   logger: createLogger('silent'),

@@ -31,7 +31,7 @@ export async function serveRoutes(t: Test, tiles: string): Promise<Served> {
     tiles,
     name: 'test',
     threads: 1,
-    timeoutMilliseconds: 300_000,
+    timeoutMs: 300_000,
     memoryBytes: 2e9,
     maxWaiting: 1000,
     logger,
@@ -42,7 +42,7 @@ export async function serveRoutes(t: Test, tiles: string): Promise<Served> {
     cache: new AnswerCache(0, clock),
     attribution: '© OpenStreetMap contributors',
     key: 'test',
-    maxAgeMilliseconds: Infinity,
+    maxAgeMs: Infinity,
     observer: { asked() {} },
   })
   const server = createServer({

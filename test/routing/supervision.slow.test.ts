@@ -19,7 +19,7 @@ const STAND_IN = new URL('./standInChild.ts', import.meta.url)
 
 interface Settings {
   readonly threads?: number
-  readonly timeoutMilliseconds?: number
+  readonly timeoutMs?: number
   readonly memoryBytes?: number
   readonly maxWaiting?: number
   readonly child?: URL
@@ -32,7 +32,7 @@ function start(t: Test, settings: Settings = {}) {
     tiles: '/nowhere',
     name: 'test',
     threads: 1,
-    timeoutMilliseconds: 20_000,
+    timeoutMs: 20_000,
     memoryBytes: 1024 * MIB,
     maxWaiting: 100,
     logger: createLogger('silent'),
@@ -128,7 +128,7 @@ t.test('a request that brings it down fails alone, however often', async (t) => 
 
 t.test('a search without end is ended with its process; what was behind it is tried again', async (t) => {
   // Longer than a start takes on a busy machine.
-  const { ask, ends } = start(t, { timeoutMilliseconds: 6000 })
+  const { ask, ends } = start(t, { timeoutMs: 6000 })
   const { pid } = await ask('answer')
   const endless = settled(ask('hold'))
   process.kill(pid, 'SIGSTOP')
@@ -169,7 +169,7 @@ t.test('so many requests wait, and so many bytes', async (t) => {
 t.test('a child that does not start is tried ever more slowly, and who waits too long is told', async (t) => {
   const { ask, ends } = start(t, {
     child: new URL('./notThere.ts', import.meta.url),
-    timeoutMilliseconds: 1500,
+    timeoutMs: 1500,
   })
   const refusal = { constructor: RoutingOverloaded, code: 503 }
   t.match(await settled(ask('answer')), refusal)

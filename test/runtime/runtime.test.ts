@@ -73,9 +73,9 @@ t.test('logger', async (t) => {
 
 t.test('lifecycle', async (t) => {
   /** Services that write what happens to them into one list. */
-  function services(overrides: Record<string, Partial<Service>> = {}, drainMilliseconds = 50) {
+  function services(overrides: Record<string, Partial<Service>> = {}, drainMs = 50) {
     const { lines, logger } = recordingLogger()
-    const lifecycle = new Lifecycle(logger, drainMilliseconds)
+    const lifecycle = new Lifecycle(logger, drainMs)
     const happened: string[] = []
     for (const name of ['log', 'engine', 'http']) {
       lifecycle.add({
@@ -223,13 +223,13 @@ t.test('the loop rests for what it would have been idle, and not where it was bu
   let idle = 0
   const slept: number[] = []
   const rest = new LoopRest({
-    idleMilliseconds: () => idle,
+    idleMs: () => idle,
     sleep: (milliseconds) => slept.push(Math.round(milliseconds * 100) / 100),
   })
-  const pass = (idleMilliseconds: number) => {
+  const pass = (idleMs: number) => {
     slept.length = 0
     rest.begin(2)
-    idle += idleMilliseconds
+    idle += idleMs
     rest.end()
     return slept
   }

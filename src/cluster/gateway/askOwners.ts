@@ -10,7 +10,7 @@ export interface OwnersQuestion {
   readonly subject: string
   readonly partitions: Iterable<number>
   /** How long one of them may remain without an answer. */
-  readonly patienceMs: number
+  readonly giveUpMs: number
   encode(partitions: readonly number[]): Uint8Array
   /** The partitions that an answer is for; `take` is called if none of them was answered for before. */
   decode(answer: Uint8Array): { readonly partitions: readonly number[]; readonly take: () => void }
@@ -41,7 +41,7 @@ export async function askOwners(question: OwnersQuestion): Promise<void> {
     })
     const send = () => call.send(question.encode([...missing]))
     const again = setInterval(send, ASK_AGAIN_MS)
-    const end = setTimeout(() => settle(false), question.patienceMs)
+    const end = setTimeout(() => settle(false), question.giveUpMs)
     send()
   })
   if (isComplete) return

@@ -4,7 +4,7 @@ import type { Update } from '../../model/update.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { mergeAnswers } from '../../users/userAnswers.ts'
 import { askOwners } from './askOwners.ts'
-import { Departures, PartitionClient, PATIENCE_MS, type PartitionClientParts } from './partitionClient.ts'
+import { Departures, PartitionClient, GIVE_UP_MS, type PartitionClientParts } from './partitionClient.ts'
 import { ownerSubject, usersSubject } from '../nats/subjects.ts'
 import { decodeAnswer, encodeQuestion } from '../protocol/partitionProtocol.ts'
 import type { CommandKind } from '../../actor/command.ts'
@@ -76,13 +76,13 @@ export class Gateway implements Intake, Users {
   }
 
   async ask(question: UserQuestion): Promise<UserAnswer> {
-    const { calls, registry, patienceMs = PATIENCE_MS } = this.#options
+    const { calls, registry, giveUpMs = GIVE_UP_MS } = this.#options
     const answers: UserAnswer[] = []
     await askOwners({
       calls,
       subject: usersSubject,
       partitions: this.#partitionsOf(question),
-      patienceMs,
+      giveUpMs,
       encode: (partitions) => encodeQuestion({ revision: registry.revision, partitions, question }),
       decode(bytes) {
         const { partitions, answer } = decodeAnswer(bytes)

@@ -17,7 +17,7 @@ import type { NumberedUpdate } from '../protocol/updateRows.ts'
  *
  * Invariants
  * - LANE-1: A request is sent again, unchanged and under its number, until it is answered, or until nobody has
- *   answered for {@link PATIENCE_MS}.
+ *   answered for {@link GIVE_UP_MS}.
  * - LANE-2: Each update carries a stream and a number, so that sending it again applies it once (G9).
  * - LANE-3: Updates that wait behind others (backlog.ts) go into a request after all the others, and only as many as
  *   make it no slower than {@link BEHIND_MS}, but at least one. What arrives meanwhile waits for the answer.
@@ -71,15 +71,15 @@ export interface PartitionClientParts {
   readonly gateway: string
   readonly registry: { readonly revision: number }
   readonly mailbox: ByteBound
-  /** How long the owner may be missing or silent before waiting updates are refused; {@link PATIENCE_MS} if absent. */
-  readonly patienceMs?: number
+  /** How long the owner may be missing or silent before waiting updates are refused; {@link GIVE_UP_MS} if absent. */
+  readonly giveUpMs?: number
   /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
   readonly pause?: Pause
 }
 
 /** See docs/adr/0030-the-engine-behind-a-port.md. */
-export const PATIENCE_MS = 10_000
+export const GIVE_UP_MS = 10_000
 /** A commit takes some milliseconds. An owner whose NATS servers elect a new leader takes seconds, and answers once. */
 const ANSWER_MS = 1000
 const FIRST_PAUSE_MS = 20
@@ -225,8 +225,8 @@ export class PartitionClient {
 
   /** Undefined if nobody answered in time. */
   async #exchange(batch: Batch, request: Uint8Array): Promise<PartitionReply | undefined> {
-    const { calls, patienceMs = PATIENCE_MS, troubled, pause = sleep } = this.#parts
-    const deadline = performance.now() + patienceMs
+    const { calls, giveUpMs = GIVE_UP_MS, troubled, pause = sleep } = this.#parts
+    const deadline = performance.now() + giveUpMs
     let retried = false
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {

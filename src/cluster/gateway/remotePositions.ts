@@ -2,7 +2,7 @@ import type { ScopeId } from '../../model/scope.ts'
 import type { LiveArea } from '../../spatial/liveAreas.ts'
 import { askOwners } from './askOwners.ts'
 import type { Calls, OpenCall } from '../nats/calls.ts'
-import { PATIENCE_MS } from './partitionClient.ts'
+import { GIVE_UP_MS } from './partitionClient.ts'
 import { decodeJson, encodeJson, type LookAnswer, type PositionNews } from '../protocol/positionProtocol.ts'
 import type { PositionObserver, Positions, PositionViewer } from '../../actor/port.ts'
 import { INTEREST_MS } from '../owner/positionServer.ts'
@@ -24,7 +24,7 @@ export interface RemotePositionsParts {
   readonly gateway: string
   /** Of the store. */
   readonly partitions: number
-  readonly patienceMs?: number
+  readonly giveUpMs?: number
 }
 
 /** Between two requests that positions are still wanted. */
@@ -60,7 +60,7 @@ export class RemotePositions implements Positions {
   }
 
   async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
-    const { calls, partitions: count, patienceMs = PATIENCE_MS } = this.#parts
+    const { calls, partitions: count, giveUpMs = GIVE_UP_MS } = this.#parts
     const look = { scope, told: new Set<string>() }
     this.#looks.add(look)
     try {
@@ -68,7 +68,7 @@ export class RemotePositions implements Positions {
         calls,
         subject: lookSubject,
         partitions: Array.from({ length: count }, (_, partition) => partition),
-        patienceMs,
+        giveUpMs,
         encode: (partitions) => encodeJson({ scope, area, partitions }),
         decode(bytes) {
           const { partitions, found } = decodeJson<LookAnswer>(bytes)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The registry's changes come within milliseconds, if they come at all. */
 const LOOK_AGAIN_MS = 5
-const PATIENCE_MS = 5000
+const GIVE_UP_MS = 5000
 
 /** The registry of this process is older than the one with which others have evaluated. */
 export class RegistryBehind extends Error {
@@ -19,7 +19,7 @@ export async function revisionReached(
   revision: number,
   ended: AbortSignal,
 ): Promise<void> {
-  const until = performance.now() + PATIENCE_MS
+  const until = performance.now() + GIVE_UP_MS
   while (registry.revision < revision) {
     if (ended.aborted || performance.now() > until)
       throw new RegistryBehind(`The registry is at revision ${registry.revision}, and ${revision} is needed.`)

@@ -28,8 +28,8 @@ import {
   tilesIn,
 } from './mapRegionFiles.ts'
 
-const LOOK_MILLISECONDS = 1000
-const KEEP_MILLISECONDS = 60_000
+const LOOK_MS = 1000
+const KEEP_MS = 60_000
 
 export interface MapRegionStoreParts {
   readonly dataFolder: string
@@ -131,7 +131,7 @@ export class MapRegionStore implements MapRegions, Service {
   }
 
   #letGo(id: string, region: string): void {
-    this.#after(KEEP_MILLISECONDS, () => {
+    this.#after(KEEP_MS, () => {
       rm(join(this.#folder, id), { recursive: true, force: true }).catch((error: Error) =>
         this.#parts.logger.warn(
           { ...failureFields(error), region },
@@ -142,7 +142,7 @@ export class MapRegionStore implements MapRegions, Service {
   }
 
   #lookLater(): void {
-    this.#after(LOOK_MILLISECONDS, () => void this.look().then(() => this.#lookLater()))
+    this.#after(LOOK_MS, () => void this.look().then(() => this.#lookLater()))
   }
 
   #after(milliseconds: number, work: () => void): void {

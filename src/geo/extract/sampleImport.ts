@@ -17,7 +17,7 @@ const NAME = 'montevideo'
  * How often, and how many times, it tries to lock the folder, which the import of a server that has just ended may
  * still hold.
  */
-const LOCK_PAUSE_MILLISECONDS = 1000
+const LOCK_PAUSE_MS = 1000
 const LOCK_TRIES = 30
 
 /**
@@ -68,7 +68,7 @@ async function patiently<Result>(attempt: () => Result): Promise<Result> {
       return attempt()
     } catch (error) {
       if (tries === LOCK_TRIES) throw error
-      await sleep(LOCK_PAUSE_MILLISECONDS)
+      await sleep(LOCK_PAUSE_MS)
     }
   }
 }

@@ -7,7 +7,7 @@ import { importText } from './mapRegionFiles.ts'
 import type { SampleNews } from './sampleImport.ts'
 
 /** How long an import may take to end. */
-const PATIENCE_MILLISECONDS = 2000
+const PATIENCE_MS = 2000
 
 /**
  * The sample map region, a real city to try things with, which is built automatically at the first start by a
@@ -81,9 +81,9 @@ export class SampleMapRegion implements Service {
     const ended = once(child, 'exit')
     child.disconnect()
     // It does not react while it unpacks; but then it has not started any tools yet that would be left behind.
-    const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MILLISECONDS)
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
     await ended
-    clearTimeout(patience)
+    clearTimeout(killTimer)
   }
 
   #fail(reason: string): void {

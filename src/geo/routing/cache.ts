@@ -56,12 +56,12 @@ export class AnswerCache {
   /**
    * The answer to a question.
    * @param ask called if it is not known; a failure goes to all that asked in the meantime, and is not kept
-   * @param maxAgeMilliseconds of an answer that may be used again
+   * @param maxAgeMs of an answer that may be used again
    */
-  answer(key: string, maxAgeMilliseconds: number, ask: () => Promise<Buffer>): Promise<Buffer> {
+  answer(key: string, maxAgeMs: number, ask: () => Promise<Buffer>): Promise<Buffer> {
     const kept = this.#entries?.get(key)
     if (kept !== undefined) {
-      if (this.#clock.now() - kept.keptAt <= maxAgeMilliseconds) {
+      if (this.#clock.now() - kept.keptAt <= maxAgeMs) {
         this.#hits++
         return Promise.resolve(kept.json)
       }

@@ -29,7 +29,7 @@ export interface CachedEngineParts {
   /** Different for each network and for each build of a map region. */
   readonly key: string
   /** How long an answer may be used: a remote network changes without notice. */
-  readonly maxAgeMilliseconds: number
+  readonly maxAgeMs: number
   /**
    * Whether the network still exists; called after a refusal, because a network whose files are gone has no roads
    * anywhere. Absent: it always exists.
@@ -54,14 +54,14 @@ export class CachedEngine implements RoutingEngine {
     request: RoutingActions[A]['request'],
   ): Promise<RoutingActions[A]['answer']>
   async ask(action: RoutingAction, request: object): Promise<unknown> {
-    const { cache, maxAgeMilliseconds } = this.#parts
+    const { cache, maxAgeMs } = this.#parts
     const text = JSON.stringify(request)
     const key = `${this.#parts.key} ${action} ${text}`
     // A question about the present has another answer later.
     const ofNow = action === 'status' || (request as { date_time?: { type: number } }).date_time?.type === 0
     const json = ofNow
       ? await this.#call(action, text)
-      : await cache.answer(key, maxAgeMilliseconds, () => this.#call(action, text))
+      : await cache.answer(key, maxAgeMs, () => this.#call(action, text))
     try {
       return JSON.parse(json.toString())
     } catch (cause) {

@@ -56,7 +56,7 @@ const METHODS = {
   status: 'status',
 } as const satisfies Record<RoutingAction, string>
 
-const ALIVE_MILLISECONDS = 1000
+const ALIVE_MS = 1000
 
 /**
  * Serves the parent from now on.
@@ -79,7 +79,7 @@ async function open(load: () => Promise<BindingPackage>, { config, farConfig }: 
     return tell({ is: 'unusable', reason: (error as Error).message })
   }
   process.on('message', (message) => void answer(ask, message as EngineRequest))
-  setInterval(() => tell({ is: 'alive', residentBytes: process.memoryUsage.rss() }), ALIVE_MILLISECONDS)
+  setInterval(() => tell({ is: 'alive', residentBytes: process.memoryUsage.rss() }), ALIVE_MS)
   tell({ is: 'ready' })
 }
 

@@ -64,14 +64,14 @@ export class MapRegionEngines implements RoutingEngines {
     const { cache, observer, open } = this.#parts
     const valhalla = open(region)
     const { id: key, attribution } = region
-    const maxAgeMilliseconds = Infinity
+    const maxAgeMs = Infinity
     const isThere = () => hasFiles(region.tiles)
     const engine = new CachedEngine({
       valhalla,
       cache,
       attribution,
       key,
-      maxAgeMilliseconds,
+      maxAgeMs,
       isThere,
       observer,
     })

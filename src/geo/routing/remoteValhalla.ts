@@ -18,7 +18,7 @@ const MAX_REQUEST_BYTES = 32 * MIB
 const MAX_ANSWER_BYTES = 64 * MIB
 /** The server decides how many requests it computes at a time; the rest waits there. */
 const CONNECTIONS = 64
-const KEEP_ALIVE_MILLISECONDS = 10_000
+const KEEP_ALIVE_MS = 10_000
 /** Seconds for a client to wait, if the server names none. */
 const RETRY_SECONDS = 1
 const MAX_RETRY_SECONDS = 60
@@ -27,7 +27,7 @@ export interface RemoteValhallaOptions {
   /** `http://HOST:PORT`, with a path if the server is not at its root. */
   readonly url: string
   /** From the request to the answer's last byte. */
-  readonly timeoutMilliseconds: number
+  readonly timeoutMs: number
   /** Requests at a time. */
   readonly maxWaiting: number
   readonly logger: Logger
@@ -49,8 +49,8 @@ export class RemoteValhalla implements Valhalla {
     this.#base = options.url.replace(/(?<!\/)\/+$/, '')
     this.#agent = new Agent({
       connections: CONNECTIONS,
-      keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
-      connect: { timeout: options.timeoutMilliseconds },
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connect: { timeout: options.timeoutMs },
       maxResponseSize: MAX_ANSWER_BYTES,
       // The whole request has a limit; these would only hide whose it was.
       headersTimeout: 0,
@@ -90,8 +90,8 @@ export class RemoteValhalla implements Valhalla {
 
   /** @throws {RoutingTimedOut} {@link RoutingGone} */
   async #ask(action: RoutingAction, request: string): Promise<RemoteAnswer> {
-    const { timeoutMilliseconds } = this.#options
-    const signal = AbortSignal.timeout(timeoutMilliseconds)
+    const { timeoutMs } = this.#options
+    const signal = AbortSignal.timeout(timeoutMs)
     try {
       const { origin, pathname } = new URL(`${this.#base}/${action}`)
       const { statusCode, headers, body } = await this.#agent.request({
@@ -105,7 +105,7 @@ export class RemoteValhalla implements Valhalla {
       const retryAfter = Number(headers['retry-after'])
       return { status: statusCode, retryAfter, body: Buffer.from(await body.arrayBuffer()) }
     } catch (cause) {
-      const seconds = timeoutMilliseconds / 1000
+      const seconds = timeoutMs / 1000
       const failure = signal.aborted
         ? new RoutingTimedOut(`The routing server did not respond within ${seconds} s.`, RETRY_SECONDS)
         : new RoutingGone('The routing server cannot be reached.', RETRY_SECONDS, cause)

@@ -39,8 +39,8 @@ import { valhallaConfig } from './valhallaConfig.ts'
 
 /** Of requests that wait, together. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024
-const IDLE_MILLISECONDS = 600_000
-const TICK_MILLISECONDS = 1000
+const IDLE_MS = 600_000
+const TICK_MS = 1000
 /** A child tells every second that it is alive. Counted in ticks of ours, for when it is we who stood still. */
 const MAX_SILENT_TICKS = 10
 /** What a machine takes to start one that is busy with everything else. */
@@ -48,9 +48,9 @@ const MAX_STARTING_TICKS = 60
 /** Between the starts of children that fail, from the second failure on. */
 const PAUSES: RetryPauses = { firstMs: 100, lastMs: 5000 }
 /** A child that has lived that long has not failed at its start. */
-const SOUND_MILLISECONDS = 30_000
+const SOUND_MS = 30_000
 /** How long a machine on which the package could not be loaded is believed to be so. */
-const MISSING_MILLISECONDS = 60_000
+const MISSING_MS = 60_000
 /** Seconds for a client to wait. */
 const RETRY_SECONDS = 1
 /** Of the bound on a child's memory: for tiles, and for those of matrices of places that are far apart. */
@@ -65,7 +65,7 @@ export interface ValhallaProcessOptions {
   /** Searches at one time, > 0. */
   readonly threads: number
   /** For a request to wait, and again for it to be answered; > 0. */
-  readonly timeoutMilliseconds: number
+  readonly timeoutMs: number
   /** Resident memory of the child after which it is replaced. */
   readonly memoryBytes: number
   /** Requests that may wait. */
@@ -196,13 +196,10 @@ export class ValhallaProcess implements Valhalla {
   }
 
   #giveUp(child: Child, { action, reject }: Call): void {
-    const { name, timeoutMilliseconds } = this.#options
+    const { name, timeoutMs } = this.#options
     this.#options.logger.warn({ region: name, action }, 'a routing request took too long; ending its process')
     reject(
-      new RoutingTimedOut(
-        `The routing engine did not respond within ${timeoutMilliseconds / 1000} s.`,
-        RETRY_SECONDS,
-      ),
+      new RoutingTimedOut(`The routing engine did not respond within ${timeoutMs / 1000} s.`, RETRY_SECONDS),
     )
     this.#kill(child, 'hung')
   }
@@ -223,7 +220,7 @@ export class ValhallaProcess implements Valhalla {
   #bound(call: Call, late: () => void): void {
     clearTimeout(call.timer)
     // What came while we stood still is read before the clock is believed.
-    call.timer = setTimeout(() => setImmediate(late), this.#options.timeoutMilliseconds)
+    call.timer = setTimeout(() => setImmediate(late), this.#options.timeoutMs)
   }
 
   #start(): void {
@@ -261,7 +258,7 @@ export class ValhallaProcess implements Valhalla {
     const farConfig = valhallaConfig({ tiles, tileCacheBytes: tileCache(FAR_TILES_SHARE), isFar: true })
     forked.send({ config, farConfig } satisfies OpenEngine, () => {})
     this.#usedAt = performance.now()
-    this.#ticking ??= setInterval(() => this.#tick(), TICK_MILLISECONDS).unref()
+    this.#ticking ??= setInterval(() => this.#tick(), TICK_MS).unref()
   }
 
   #hear(child: Child, reply: EngineReply): void {
@@ -272,7 +269,7 @@ export class ValhallaProcess implements Valhalla {
         return this.#pump()
       case 'unusable':
         this.#options.logger.error({ reason: reply.reason }, 'the routing engine cannot be loaded')
-        this.#missingUntil = performance.now() + MISSING_MILLISECONDS
+        this.#missingUntil = performance.now() + MISSING_MS
         return this.#kill(child, 'missing')
       case 'alive':
         child.residentBytes = reply.residentBytes
@@ -307,7 +304,7 @@ export class ValhallaProcess implements Valhalla {
         'the routing process does not respond; ending it',
       )
       this.#kill(child, 'silent')
-    } else if (child.calls.size === 0 && performance.now() - this.#usedAt > IDLE_MILLISECONDS) {
+    } else if (child.calls.size === 0 && performance.now() - this.#usedAt > IDLE_MS) {
       this.#retire(child, 'idle')
     }
   }
@@ -384,8 +381,8 @@ export class ValhallaProcess implements Valhalla {
   }
 
   /** The next start waits, the longer the more have failed. */
-  #pauseAfter(livedMilliseconds: number): void {
-    const isFirst = !this.#hasFailed || livedMilliseconds > SOUND_MILLISECONDS
+  #pauseAfter(livedMs: number): void {
+    const isFirst = !this.#hasFailed || livedMs > SOUND_MS
     this.#hasFailed = true
     if (isFirst) return this.#backoff.reset()
     this.#pause = setTimeout(() => {
@@ -413,7 +410,7 @@ function gone(message: string): RoutingGone {
 function missing(): RoutingMissing {
   return new RoutingMissing(
     'Routing needs the package @valhallajs/valhallajs, which cannot be loaded on this machine.',
-    MISSING_MILLISECONDS / 1000,
+    MISSING_MS / 1000,
   )
 }
 

@@ -51,7 +51,7 @@ const RANDOM_BYTES = 20
 const MAX_KEY_LENGTH = 128
 /** How long a replaced key may stay valid. */
 const MAX_OVERLAP_DAYS = 90
-const DAY_MILLISECONDS = 86_400_000
+const DAY_MS = 86_400_000
 /** Replaced keys of one kind that are still valid. */
 const MAX_OLD_KEYS = 10
 
@@ -243,7 +243,7 @@ export interface Rotation {
 /** @throws {OverlapRefused} */
 function checkOverlap(validUntil: number, now: number, oldKeys: number): void {
   if (!(validUntil > now)) throw new OverlapRefused('The date must be in the future.')
-  if (validUntil > now + MAX_OVERLAP_DAYS * DAY_MILLISECONDS)
+  if (validUntil > now + MAX_OVERLAP_DAYS * DAY_MS)
     throw new OverlapRefused(`The date must be at most ${MAX_OVERLAP_DAYS} days from now.`)
   if (oldKeys >= MAX_OLD_KEYS)
     throw new OverlapRefused(
