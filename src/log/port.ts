@@ -24,17 +24,18 @@ export interface LogEvent {
 }
 
 /**
- * A frame, as its log hands it out once it is durable: the one thing that replies, readers of events and the publisher are fed with,
- * in both engines. The states in memory are then those right after the frame. Embedded, its events are then in the index and the
- * feed; distributed, once the publisher has brought them into the stream that all gateways follow, as frames of one event each.
+ * A frame that its log hands out once it is durable: the only source of replies, readers of events and the publisher,
+ * in both engines. The states in memory are then those directly after the frame. In the embedded engine, its events
+ * are then in the index and the feed. In the distributed engine, they are there once the publisher has brought them
+ * into the stream that all gateways follow, as frames of one event each.
  *
  * Invariants
  * - COMMITTED-1: When a frame is handed out, it is durable, and nobody outside has seen anything of it (G1, G5).
- * - COMMITTED-2: A process hands out each frame once, in the order of positions, and to everybody before the next is appended
- *   (G3).
+ * - COMMITTED-2: A process hands out each frame once, in the order of positions, and to everybody before the next is
+ *   appended (G3).
  * - COMMITTED-3: Whoever passes events on is handed a frame before replies to its updates go out.
- * - COMMITTED-4: After a crash, a consumer is handed again what the log has behind the position that it kept, and ignores
- *   positions that it has (G2).
+ * - COMMITTED-4: After a crash, a consumer is handed again what the log has behind the position that it kept, and
+ *   ignores positions that it has (G2).
  */
 export interface Committed<E = LogEvent> {
   /** Of the frame in its log. */

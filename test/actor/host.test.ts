@@ -351,7 +351,7 @@ t.test('nobody is told before the frame is durable, and reads see what is durabl
   t.equal(recovered.recovered.frames, 3)
 })
 
-t.test('who is told of an update finds its events', async (t) => {
+t.test('whoever gets the answer to an update finds its events', async (t) => {
   const engine = engineWithGeofence()
   const { host, events } = engine
   for (const place of [HERE, AWAY, HERE]) {

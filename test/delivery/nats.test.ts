@@ -147,7 +147,7 @@ t.test('events say where their geofences lie', { skip }, async (t) => {
 })
 
 t.test(
-  'without NATS all goes on, and what it missed comes in order once it is there',
+  'without NATS everything else works, and it gets what it missed, in order, when it is back',
   { skip },
   async (t) => {
     const nats = await natsServer(t, { stopped: true })

@@ -91,7 +91,7 @@ const ENDS: readonly (readonly [
 ]
 
 for (const [name, mode, end, message] of ENDS) {
-  t.test(`a thread that ${name} takes all calls with it, and is told of once`, async (t) => {
+  t.test(`a thread that ${name} fails all calls, and is reported once`, async (t) => {
     const { calls, told } = start(mode)
     await calls.opened
     const ended = end(calls)
