@@ -45,13 +45,10 @@ export function errorOf(refused: Refused): ApiError {
 }
 
 function tooManyEvents(): ApiError {
-  return new ApiError(
-    400,
-    'metadata: Too large, because each of the many events of this update repeats it.',
-    {
-      param: 'metadata',
-    },
-  )
+  const sentence =
+    'metadata: The many events of this update would be too large together: each repeats the metadata of the user ' +
+    'and of its geofence.'
+  return new ApiError(400, sentence, { param: 'metadata' })
 }
 
 function tooManyRecords(): ApiError {
