@@ -60,6 +60,11 @@ t.test('first and last touch are where a walk in small steps finds them', async 
 
         const inside = Array.from({ length: STEPS + 1 }, (_, i) => contains(shape, at(i / STEPS)))
         const any = inside.indexOf(true)
+        // The walk itself steps over a corner that is cut by less than one of its steps.
+        const isCorner = (step: number) =>
+          Array.from({ length: 2001 }, (_, i) => step + (i - 1000) / 1000).some((near) =>
+            contains(shape, at(near / STEPS)),
+          )
         // Corners that are cut by less than this may be stepped over.
         const isLong = (i: number) => inside.slice(i, i + LONG).every(Boolean)
         const first = inside.findIndex((_, i) => isLong(i))
@@ -68,9 +73,11 @@ t.test('first and last touch are where a walk in small steps finds them', async 
           const last = inside.findLastIndex((_, i) => i >= LONG && isLong(i - LONG)) - 1
           if (found === undefined) throw new Error(`not found: inside from step ${first} to ${last}`)
           const [begin, end] = [found.first * STEPS, found.last * STEPS]
-          if (begin < any - 4 || begin > first + 4) throw new Error(`first ${begin}, not ${any} to ${first}`)
+          if ((begin < any - 4 && !isCorner(begin)) || begin > first + 4)
+            throw new Error(`first ${begin}, not ${any} to ${first}`)
           const anyLast = inside.lastIndexOf(true)
-          if (end < last - 4 || end > anyLast + 4) throw new Error(`last ${end}, not ${last} to ${anyLast}`)
+          if (end < last - 4 || (end > anyLast + 4 && !isCorner(end)))
+            throw new Error(`last ${end}, not ${last} to ${anyLast}`)
         } else if (any < 0) {
           passed++
           if (found !== undefined && (found.last - found.first) * STEPS > 2) throw new Error('found nothing')
