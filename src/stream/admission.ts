@@ -59,7 +59,10 @@ export class Admission {
     return this.#bound.share(key)
   }
 
-  /** Whether a message of this many bytes may be read now. If so, it counts as read. */
+  /**
+   * Whether a message may be read now. If so, it counts as read.
+   * @param bytes with what even the smallest message costs: half a megabyte of empty ones would take half a second
+   */
   passes(bytes: number): boolean {
     if (!this.#queue.isEmpty || this.#spent >= TURN_BYTES || !this.#intake.hasRoom) return false
     this.#spend(bytes)

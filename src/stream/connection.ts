@@ -35,7 +35,7 @@ import { rotate } from './rotation.ts'
 
 /** Bytes of frames that are not durable yet, per connection. */
 const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024
-/** Memory for a frame besides its bytes. */
+/** Memory for a frame besides its bytes; also, in the same unit, the work that even the smallest message takes. */
 const FRAME_OVERHEAD_BYTES = 512
 /** A client with more unread bytes than this is sent nothing more. A single message may be larger. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024
@@ -173,7 +173,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     const held = this.#inFlightBytes + this.waiting.used
     const fits = held === 0 || held + size <= MAX_IN_FLIGHT_BYTES
     const isFirst = this.waiting.used === 0
-    if (fits && isFirst && admission.passes(bytes.length)) this.#read(buffer, receivedAt)
+    if (fits && isFirst && admission.passes(size)) this.#read(buffer, receivedAt)
     else if (fits && this.waiting.tryAcquire(size) === undefined)
       admission.push(this, bytes, size, receivedAt)
     else this.#refuseUnread(buffer)

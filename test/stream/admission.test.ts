@@ -195,3 +195,25 @@ t.test('what has no id to be seen, and no room, ends the stream', async (t) => {
   t.equal(streams.waitingBytes, 0)
   await engine.host.drained()
 })
+
+for (const encoding of ENCODINGS) {
+  t.test(`${encoding}: tiny messages of one stream are read in many turns`, async (t) => {
+    const engine = new Engine({ partitions: 8 })
+    const streams = serverOf(engine)
+    const { connection, answers, state } = open(streams, encoding)
+    // Half a megabyte on the wire has 80,000 messages of a byte: each is answered with an error.
+    const COUNT = 8000
+    for (let i = 0; i < COUNT; i++) connection.message(Uint8Array.of(0x78), encoding !== 'json')
+    let most = answers.length
+    let before = most
+    for (let turn = 0; turn < COUNT && answers.length < COUNT; turn++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      most = Math.max(most, answers.length - before)
+      before = answers.length
+    }
+    t.equal(answers.length, COUNT, 'each is answered')
+    t.ok(most <= 1100, `${most} were read in one turn`)
+    t.equal(state.closed, 0)
+    t.equal(streams.waitingBytes, 0)
+  })
+}
