@@ -62,6 +62,8 @@ export class Exchange implements Reply, BodyHolder {
    */
   #isLast = false
   #isCutOff = false
+  /** It is being read: an answer now would be written in the same turn. */
+  #isArriving = true
   /** The end of the body has arrived, or none is read. */
   #isWhole = true
   /** Ends the answer. Set between an answer and the end of the body, if the answer comes first. */
@@ -96,19 +98,29 @@ export class Exchange implements Reply, BodyHolder {
     try {
       this.#admit(req, segments)
     } catch (error) {
-      if (this.#isLast) res.onAborted(() => this.#abort())
+      res.onAborted(() => this.#abort())
       this.fail(error)
+      this.#isArriving = false
       return
     }
     res.onAborted(() => this.#abort())
     if (this.#endpoint.takesBody) {
       this.#isWhole = false
-      res.onData((chunk, isLast) => this.#receive(chunk, isLast))
+      res.onData((chunk, isLast) => {
+        this.#receive(chunk, isLast)
+        this.#isArriving = !isLast
+      })
     } else {
       if (this.#endpoint.route.upload !== undefined) this.#openUpload(this.#endpoint.route.upload.maxBytes)
       this.#begin()
       this.#handle()
+      this.#isArriving = false
     }
+  }
+
+  /** Whether the answer is written in the next turn, because nothing behind the request is to be read before. */
+  #isForLater(): boolean {
+    return this.#isLast || (this.#isArriving && this.#shared.turn.isTooLong())
   }
 
   /**
@@ -303,12 +315,19 @@ export class Exchange implements Reply, BodyHolder {
   }
 
   async #await(result: Promise<Answer>): Promise<void> {
+    const { turn } = this.#shared
+    const { number } = turn
     this.#running++
     try {
-      this.send(await result)
+      const answer = await result
+      // Promises that are settled before the next turn resume before the rest of a pipeline is read.
+      this.#isArriving = turn.number === number
+      this.send(answer)
     } catch (error) {
+      this.#isArriving = turn.number === number
       this.fail(error)
     }
+    this.#isArriving = false
     this.#running--
     this.#leave()
   }
@@ -333,9 +352,10 @@ export class Exchange implements Reply, BodyHolder {
         if (bytes.etag !== undefined && hasVersion(this.#ifNoneMatch, bytes.etag))
           this.#headAlone(304, JSON_CONTENT_TYPE, headers)
         else {
-          // They are valid during the call only; the last answer of a connection is written later.
-          const kept = this.#isLast ? Uint8Array.from(bytes.content) : bytes.content
-          this.#write(status, bytes.contentType, kept, headers)
+          // They are valid during the call only.
+          const isLater = this.#isForLater()
+          const kept = isLater ? Uint8Array.from(bytes.content) : bytes.content
+          this.#write(status, bytes.contentType, kept, headers, isLater)
         }
         return
       }
@@ -373,12 +393,18 @@ export class Exchange implements Reply, BodyHolder {
 
   #headAlone(status: number, contentType: string, headers: string | undefined): void {
     const res = this.#res
+    const isLater = this.#isForLater()
     this.#beginAnswer()
-    res.cork(() => {
-      writeHead(res, status, contentType, this.requestId, headers)
-      res.endWithoutBody()
-    })
-    this.#settle(status)
+    const write = (): void => {
+      if (this.aborted) return
+      res.cork(() => {
+        writeHead(res, status, contentType, this.requestId, headers)
+        res.endWithoutBody()
+      })
+      this.#settle(status)
+    }
+    if (isLater) setImmediate(write)
+    else write()
   }
 
   /** The first piece is made before the head is written, because until then an error can be answered like any other. */
@@ -449,19 +475,21 @@ export class Exchange implements Reply, BodyHolder {
     this.#release()
   }
 
-  /** @param content bytes that nobody changes until they are written: the last answer of a connection is written later */
+  /** @param content with `isLater`, bytes that nobody changes until they are written */
   #write(
     status: number,
     contentType: string,
     content: string | Uint8Array,
     headers: string | undefined,
+    isLater = this.#isForLater(),
   ): void {
     this.#beginAnswer()
-    if (!this.#isLast) return this.#writeNow(status, contentType, content, headers)
+    if (!isLater) return this.#writeNow(status, contentType, content, headers)
     const write = (): void => this.#writeNow(status, contentType, content, headers)
     // While it waits for its answer, uWebSockets.js disconnects clients that send another request. So nothing after
     // this one is read.
-    if (this.#isWhole || this.#isCutOff || status === 413 || this.#shared.draining) setImmediate(write)
+    if (!this.#isLast || this.#isWhole || this.#isCutOff || status === 413 || this.#shared.draining)
+      setImmediate(write)
     // Not begun before the end of the body, because an answer that has begun cannot close the connection.
     else this.#endAnswer = () => setImmediate(write)
   }

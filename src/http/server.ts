@@ -20,6 +20,7 @@ import type { ErrorLog } from '../runtime/logger.ts'
 import type { Shared } from './shared.ts'
 import type { SocketHandler } from './socket.ts'
 import { RequestHeaders } from './requestHeaders.ts'
+import { Turn } from './turn.ts'
 import { upgradeRefusal, serveSockets, UPGRADE_HEADERS } from './upgrade.ts'
 import { JSON_CONTENT_TYPE } from './answerText.ts'
 import { endHead, writeHead } from './wire.ts'
@@ -109,7 +110,7 @@ const ignore: RequestObserver = () => undefined
  * has not arrived 10 seconds after the connection was opened or last answered, however the bytes come; if less than
  * 160 KB of a body arrive in 10 seconds; or if the client does not read its answer. A connection that waits for an
  * answer stays open. A client that sends a request while another on the same connection still waits for its answer is
- * disconnected, unless both can be answered at once. HTTP/1.0 is answered 505, broken HTTP 400 and large headers 431,
+ * disconnected, unless both can be answered at once ({@link Turn}). HTTP/1.0 is answered 505, broken HTTP 400 and large headers 431,
  * none of them as JSON.
  */
 export function createServer(options: ServerOptions): Server {
@@ -119,6 +120,7 @@ export function createServer(options: ServerOptions): Server {
     addresses: new ClientAddress(options.trustedProxies),
     peers: new Peers(),
     headers: new RequestHeaders(),
+    turn: new Turn(),
     clock: options.clock,
     log: options.logger,
     maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
@@ -211,7 +213,7 @@ export function createServer(options: ServerOptions): Server {
   /** Reads the headers of a request without an endpoint. If they are faulty, it is answered here. */
   function hasFault(res: HttpResponse, req: HttpRequest, mayHaveBody: boolean): boolean {
     const fault = shared.headers.read(req).fault(mayHaveBody)
-    if (fault !== undefined) refuseLast(res, req.getCaseSensitiveMethod() === 'HEAD', fault, undefined)
+    if (fault !== undefined) refuseLater(res, req.getCaseSensitiveMethod() === 'HEAD', fault, undefined, true)
     return fault !== undefined
   }
 
@@ -223,26 +225,42 @@ export function createServer(options: ServerOptions): Server {
 
   function preflight(res: HttpResponse, req: HttpRequest): void {
     const headers = preflightHeaders(req.getHeader('access-control-request-headers'))
-    writeHead(res, 204, JSON_CONTENT_TYPE, nextRequestId(), headers)
-    res.endWithoutBody()
-    observeUnknown(204, 0)
+    const write = (): void => {
+      writeHead(res, 204, JSON_CONTENT_TYPE, nextRequestId(), headers)
+      res.endWithoutBody()
+      observeUnknown(204, 0)
+    }
+    if (shared.turn.isTooLong()) writeLater(res, write)
+    else write()
   }
 
   function refuse(res: HttpResponse, isHead: boolean, error: unknown, headers: string | undefined): void {
-    if (shared.headers.isChunked) refuseLast(res, isHead, error, headers)
+    if (shared.headers.isChunked || shared.turn.isTooLong())
+      refuseLater(res, isHead, error, headers, shared.headers.isChunked)
     else writeRefusal(res, isHead, error, headers, shared.draining)
   }
 
+  /** @param isLast the end of the request is not certain: the connection is closed after the answer */
+  function refuseLater(
+    res: HttpResponse,
+    isHead: boolean,
+    error: unknown,
+    headers: string | undefined,
+    isLast: boolean,
+  ): void {
+    writeLater(res, () => writeRefusal(res, isHead, error, headers, isLast || shared.draining))
+  }
+
   /**
-   * Answers a request whose end is not certain, and closes the connection. While a request waits for its answer,
-   * uWebSockets.js disconnects a client that sends another one, so nothing after it is read.
+   * Answers a request in the next turn. While a request waits for its answer, uWebSockets.js disconnects a client that
+   * sends another one, so nothing after it is read.
    */
-  function refuseLast(res: HttpResponse, isHead: boolean, error: unknown, headers: string | undefined): void {
+  function writeLater(res: HttpResponse, write: () => void): void {
     let isGone = false
     res.onAborted(() => (isGone = true))
     setImmediate(() => {
       if (isGone) observeUnknown(CLIENT_CLOSED, 0)
-      else res.cork(() => writeRefusal(res, isHead, error, headers, true))
+      else res.cork(write)
     })
   }
 

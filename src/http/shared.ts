@@ -5,6 +5,7 @@ import type { BodyRoom } from './bodyRoom.ts'
 import type { ClientAddress, Peers } from './clientAddress.ts'
 import type { Exchange } from './exchange.ts'
 import type { RequestHeaders } from './requestHeaders.ts'
+import type { Turn } from './turn.ts'
 
 /** The state that all requests of a server share. */
 export interface Shared {
@@ -14,6 +15,7 @@ export interface Shared {
   readonly peers: Peers
   /** Of the request whose first callback is running. */
   readonly headers: RequestHeaders
+  readonly turn: Turn
   readonly clock: Clock
   readonly log: ErrorLog | undefined
   readonly maxBodyBytes: number

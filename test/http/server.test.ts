@@ -254,6 +254,36 @@ t.test('pipelined requests', async (t) => {
   t.equal(toy.server.inFlight, 0)
 })
 
+t.test('a long pipeline does not keep the turn of the event loop', async (t) => {
+  const toy = await toyServer(t)
+  const track = `POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\nContent-Length: 2\r\n\r\n{}`
+  const requests = [
+    'GET /v1/things/1 HTTP/1.1\r\nHost: x\r\n\r\n',
+    'HEAD /v1/things/1 HTTP/1.1\r\nHost: x\r\n\r\n',
+    'GET /outcome/promise HTTP/1.1\r\nHost: x\r\n\r\n',
+    'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n',
+    'PATCH /v1/track HTTP/1.1\r\nHost: x\r\n\r\n',
+    'OPTIONS /v1/track HTTP/1.1\r\nHost: x\r\n\r\n',
+    track,
+  ]
+  for (const request of requests) {
+    const few = await RawConnection.open(t, toy.port)
+    few.write(request.repeat(8))
+    await few.until(() => answersOf(few) === 8)
+    few.socket.destroy()
+
+    const COUNT = 30_000
+    const many = await RawConnection.open(t, toy.port)
+    many.socket.on('error', () => undefined)
+    many.write(request.repeat(COUNT))
+    await many.end()
+    t.ok(answersOf(many) < COUNT, `${request.split('\r')[0]}: ${answersOf(many)} of ${COUNT} are answered`)
+    t.equal((await toy.call('/v1/things/2')).status, 200)
+  }
+  t.equal(toy.server.inFlight, 0)
+  t.equal(toy.server.heldBytes, 0)
+})
+
 t.test('aborted requests leave nothing behind', async (t) => {
   const toy = await toyServer(t)
   const upload = await RawConnection.open(t, toy.port)
@@ -473,3 +503,7 @@ t.test('each connection is known by its own address', { skip: OTHER_LOOPBACK }, 
     await connection.until(() => connection.received.endsWith(`"ip":"${ip}"}`))
   }
 })
+
+function answersOf({ received }: RawConnection): number {
+  return [...received.matchAll(/HTTP\/1.1 \d+/g)].length
+}

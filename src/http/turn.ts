@@ -1,0 +1,46 @@
+/**
+ * Milliseconds for which requests that arrive together are answered at once. Half of the longest stretch that one client
+ * may cause (G7), because the last of them may itself take long.
+ */
+const AT_ONCE_MS = 10
+/** Answers that are written at once however long the turn takes, so that a short pipeline is answered on a busy machine too. */
+const MIN_AT_ONCE = 8
+
+/**
+ * The turn of the event loop in which requests arrive.
+ *
+ * uWebSockets.js parses half a megabyte of one connection at a time. That may be 20,000 pipelined requests, and if each
+ * is answered at once, no other client is served in between. After some milliseconds, answers are therefore written in
+ * the next turn. While a request waits for its answer, uWebSockets.js disconnects a client that sends another one, so
+ * the rest of a long pipeline is not read. Clients that wait for their answers do not notice.
+ */
+export class Turn {
+  #began = 0
+  #answers = 0
+  #number = 0
+  #isOpen = false
+  readonly #end = (): void => {
+    this.#isOpen = false
+    this.#number++
+  }
+
+  /** Differs from turn to turn. */
+  get number(): number {
+    this.#open()
+    return this.#number
+  }
+
+  /** Counts an answer. Returns whether this turn has taken so long that it is written in the next. */
+  isTooLong(): boolean {
+    this.#open()
+    return ++this.#answers > MIN_AT_ONCE && performance.now() - this.#began > AT_ONCE_MS
+  }
+
+  #open(): void {
+    if (this.#isOpen) return
+    this.#isOpen = true
+    this.#answers = 0
+    this.#began = performance.now()
+    setImmediate(this.#end)
+  }
+}
