@@ -1,7 +1,7 @@
-import { failureFields } from '../runtime/errors.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { every, type Job } from '../jobs/port.ts'
 import type { EventIndex } from '../events/port.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { ActorHost } from './host.ts'
 import { REMOVAL } from './removal.ts'
@@ -18,14 +18,10 @@ export interface HousekeepingParts {
   readonly hosts: () => readonly ActorHost[]
   /** Undefined if another process removes them. */
   readonly events: Pick<EventIndex, 'prune'> | undefined
-  readonly checkpointer: {
-    /** Takes the snapshots that are due. */
-    tick(): void
-    /** Waits for running ones. */
-    stop(): Promise<void>
-  }
+  /** Takes the snapshots that are due. */
+  readonly checkpoint: () => void
   readonly clock: Clock
-  readonly logger: Logger
+  readonly logger: Pick<Logger, 'info'>
   /** Devices that were silent for this long are packed. */
   readonly idleMinutes: number
   /** Days since the server received the last update of a user, after which the record is removed. */
@@ -34,76 +30,84 @@ export interface HousekeepingParts {
   readonly eventsDays: number
 }
 
-/** Regular work: snapshots, packing of idle devices, retention. */
-export class Housekeeping implements Service {
-  readonly name = 'housekeeping'
-  private readonly parts: HousekeepingParts
-  private readonly timers: NodeJS.Timeout[] = []
-  private stopped = false
+/** The jobs of each process with partitions or events: snapshots, packing of idle devices, retention. */
+export function housekeepingJobs(parts: HousekeepingParts): Job[] {
+  const own = { isShared: false } as const
+  return [
+    {
+      ...own,
+      name: 'snapshots',
+      dueAt: every(CHECKPOINT_EVERY_MS),
+      run: async () => parts.checkpoint(),
+    },
+    {
+      ...own,
+      name: 'packing',
+      dueAt: every(PACK_EVERY_MS),
+      run: (signal) => packIdle(parts, signal),
+    },
+    {
+      ...own,
+      name: 'retention',
+      dueAt: every(RETENTION_EVERY_MS),
+      run: (signal) => enforceRetention(parts, signal),
+    },
+  ]
+}
 
-  constructor(parts: HousekeepingParts) {
-    this.parts = parts
+/** Packs one partition after another, so that updates come in between. */
+async function packIdle(
+  { hosts, clock, idleMinutes }: HousekeepingParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = clock.now() - idleMinutes * 60_000
+  for (const { table } of hosts().flatMap((host) => host.partitions)) {
+    if (signal.aborted) return
+    table.packIdle(before)
+    await nextTurn()
   }
+}
 
-  start(): void {
-    this.timers.push(
-      setInterval(() => this.parts.checkpointer.tick(), CHECKPOINT_EVERY_MS),
-      setInterval(() => this.packIdle(), PACK_EVERY_MS),
-      setInterval(() => void this.enforceRetention(), RETENTION_EVERY_MS),
-    )
-    void this.enforceRetention()
+/** Removes users and events after their retention. */
+async function enforceRetention(parts: HousekeepingParts, signal: AbortSignal): Promise<void> {
+  const { events, clock, logger, usersDays, eventsDays } = parts
+  const prunedEvents =
+    events === undefined ? 0 : await pruneEvents(events, clock.now() - eventsDays * DAY_MS, signal)
+  let prunedUsers = 0
+  for (const host of parts.hosts())
+    prunedUsers += await pruneUsers(host, clock.now() - usersDays * DAY_MS, signal)
+  if (prunedEvents + prunedUsers > 0)
+    logger.info({ events: prunedEvents, users: prunedUsers }, 'retention: removed old events and users')
+}
+
+async function pruneEvents(
+  events: Pick<EventIndex, 'prune'>,
+  before: number,
+  signal: AbortSignal,
+): Promise<number> {
+  let removed = 0
+  while (!signal.aborted) {
+    const some = await events.prune(before)
+    if (some === 0) break
+    removed += some
   }
+  return removed
+}
 
-  async stop(): Promise<void> {
-    this.stopped = true
-    for (const timer of this.timers) clearInterval(timer)
-    await this.parts.checkpointer.stop()
-  }
-
-  /** Packs one partition after another, so that updates come in between. */
-  private packIdle(): void {
-    const { hosts, clock, idleMinutes } = this.parts
-    const before = clock.now() - idleMinutes * 60_000
-    const partitions = hosts().flatMap((host) => host.partitions)
-    let next = 0
-    const packOne = () => {
-      if (this.stopped || next === partitions.length) return
-      partitions[next++]!.table.packIdle(before)
-      setImmediate(packOne)
-    }
-    packOne()
-  }
-
-  /** Removes users and events after their retention. */
-  async enforceRetention(): Promise<void> {
-    const { events, clock, logger, usersDays, eventsDays } = this.parts
-    try {
-      const prunedEvents = (await events?.prune(clock.now() - eventsDays * DAY_MS)) ?? 0
-      let prunedUsers = 0
-      for (const host of this.parts.hosts())
-        prunedUsers += await this.pruneUsers(host, clock.now() - usersDays * DAY_MS)
-      if (prunedEvents + prunedUsers > 0)
-        logger.info({ events: prunedEvents, users: prunedUsers }, 'retention: removed old events and users')
-    } catch (error) {
-      if (!this.stopped) logger.error(failureFields(error), 'retention failed; retrying')
-    }
-  }
-
-  private async pruneUsers(host: ActorHost, before: number): Promise<number> {
-    let removed = 0
-    for (const partition of host.partitions) {
-      const { table } = partition
-      let removals: Promise<boolean>[] = []
-      for (let row = 0; row < table.length && !this.stopped; row++) {
-        if (!table.exists(row) || table.receivedAt(row) >= before) continue
-        const removal = { scope: table.scope(row), recordId: table.peek(row).id }
-        removals.push(host.executeIn(partition, REMOVAL, removal, 0))
-        if (removals.length < REMOVALS_AT_ONCE) continue
-        removed += (await Promise.all(removals)).filter(Boolean).length
-        removals = []
-      }
+async function pruneUsers(host: ActorHost, before: number, signal: AbortSignal): Promise<number> {
+  let removed = 0
+  for (const partition of host.partitions) {
+    const { table } = partition
+    let removals: Promise<boolean>[] = []
+    for (let row = 0; row < table.length && !signal.aborted; row++) {
+      if (!table.exists(row) || table.receivedAt(row) >= before) continue
+      const removal = { scope: table.scope(row), recordId: table.peek(row).id }
+      removals.push(host.executeIn(partition, REMOVAL, removal, 0))
+      if (removals.length < REMOVALS_AT_ONCE) continue
       removed += (await Promise.all(removals)).filter(Boolean).length
+      removals = []
     }
-    return removed
+    removed += (await Promise.all(removals)).filter(Boolean).length
   }
+  return removed
 }

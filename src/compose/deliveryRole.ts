@@ -5,14 +5,14 @@ import type { Served } from '../cluster/nats/calls.ts'
 import { Gateway } from '../cluster/gateway/gateway.ts'
 import { serveRoutes } from '../cluster/gateway/remoteRoutes.ts'
 import { webhooksSubject } from '../cluster/nats/subjects.ts'
-import type { Lease, LeaseHolder } from '../cluster/ownership/jetStreamLease.ts'
+import type { LeaseHolder } from '../jobs/port.ts'
 import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
 import { openWebhooks } from './publicApi.ts'
 import type { Events } from './gatewayRole.ts'
-import { type DistributedParts, type RoleParts, openLease } from './distributedParts.ts'
+import { type DistributedParts, type RoleParts, leases } from './distributedParts.ts'
 
 /** Webhooks, sent by one process at a time. */
 export async function openDelivery(
@@ -43,11 +43,11 @@ export async function openDelivery(
       logger.info('no longer delivering webhooks')
     },
   }
-  let lease: Lease | undefined
+  let lease: Pick<LeaseHolder, 'end'> | undefined
   const service: Service = {
     name: webhooks.name,
     async start() {
-      lease = await openLease(ground, 'delivery', holder)
+      lease = await leases(ground)('delivery', holder)
     },
     async stop() {
       webhooks.endTests()

@@ -11,7 +11,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROLES, type Options } from '../../config/options.ts'
-import { Housekeeping } from '../actor/housekeeping.ts'
+import { housekeepingJobs } from '../actor/housekeeping.ts'
 import { createServer } from '../http/server.ts'
 import type { BackupSource } from '../cli/backup/port.ts'
 import { ControlServer } from '../cli/control/server.ts'
@@ -20,9 +20,13 @@ import { takeFolder } from '../log/store.ts'
 import { registerDistributedMetrics } from '../ops/distributedMetrics.ts'
 import { registerProcessMetrics, registerServerMetrics } from '../ops/engineMetrics.ts'
 import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
+import { Jobs } from '../jobs/jobs.ts'
+import type { Job } from '../jobs/port.ts'
+import { registerJobMetrics } from '../ops/jobMetrics.ts'
 import { Metrics } from '../ops/metrics.ts'
+import { DateSweep } from '../registry/geofences/dateSweep.ts'
 import { runRegistryCommand } from '../cli/registryCommands.ts'
-import { systemClock as clock } from '../runtime/clock.ts'
+import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { DRAIN_MS, Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -30,7 +34,7 @@ import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { openDelivery } from './deliveryRole.ts'
 import { listen, welcome } from './publicApi.ts'
 import { openEvents, openGateway, openGatewayFront } from './gatewayRole.ts'
-import { type DistributedParts, openDistributedParts, groundChecks, leased } from './distributedParts.ts'
+import { type DistributedParts, openDistributedParts, groundChecks, leases } from './distributedParts.ts'
 import { openOwners } from './ownerRole.ts'
 import { rolesOf } from './roles.ts'
 import { openRoutingService } from './routing.ts'
@@ -67,17 +71,21 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   registerProcessMetrics(metrics, registry)
   registerDistributedMetrics(metrics, { nats, registry, partitions: options.partitions, owned: owners })
 
+  const jobs = new Jobs({ time, logger, openLease: leases(ground) })
+  registerJobMetrics(metrics, jobs)
+
   const lifecycle = new Lifecycle(logger, DRAIN_MS)
   lifecycle.add({ name: 'data folder', stop: release })
   lifecycle.add({ name: 'NATS', stop: () => nats.close() })
   lifecycle.add({ name: 'registry', stop: () => registry.stop() })
   for (const service of events?.services ?? []) lifecycle.add(service)
   for (const service of roads?.services ?? []) lifecycle.add(service)
-  if (roads !== undefined) lifecycle.add(leased(ground, 'isochrones', roads.isochrones, roads.areThere))
+  if (roads !== undefined) lifecycle.add(jobs.service(roads.isochrones))
+  if (owners !== undefined) lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
   lifecycle.add({ name: 'Tile38', stop: () => tile38?.copies.stop() })
   for (const service of owners?.services ?? []) lifecycle.add(service)
-  lifecycle.add(housekeeping(ground, events?.index, owners))
+  for (const job of housekeeping(ground, events?.index, owners)) lifecycle.add(jobs.service(job))
   if (asking !== undefined) lifecycle.add({ name: 'updates under way', stop: () => asking.gateway.drained() })
   for (const service of delivery?.services ?? []) lifecycle.add(service)
   lifecycle.add({
@@ -124,13 +132,12 @@ function housekeeping(
   { options, logger }: DistributedParts,
   events: EventIndex | undefined,
   owners: Awaited<ReturnType<typeof openOwners>> | undefined,
-): Housekeeping {
-  return new Housekeeping({
+): Job[] {
+  return housekeepingJobs({
     ...options,
     hosts: () => owners?.hosts ?? [],
     events,
-    // Partitions wait for their own snapshots when they are given away.
-    checkpointer: { tick: () => owners?.checkpoint(), stop: () => Promise.resolve() },
+    checkpoint: () => owners?.checkpoint(),
     clock,
     logger,
   })

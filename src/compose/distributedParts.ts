@@ -8,7 +8,7 @@ import type { Calls } from '../cluster/nats/calls.ts'
 import { NatsCalls } from '../cluster/nats/natsCalls.ts'
 import { storeSalt, type StoreSalt } from '../events/ids.ts'
 import { NatsLink, persistently } from '../cluster/nats/jetStreamConnection.ts'
-import { Lease, makeLeases, type LeaseHolder } from '../cluster/ownership/jetStreamLease.ts'
+import { Lease, makeLeases } from '../cluster/ownership/jetStreamLease.ts'
 import {
   findStreams,
   openStreams,
@@ -18,6 +18,7 @@ import {
 import { natsConnectionOptions } from '../cluster/nats/natsConnection.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import { Metrics } from '../ops/metrics.ts'
+import type { OpenLease } from '../jobs/port.ts'
 import { openEditStream } from '../cluster/registry/jetStreamEdits.ts'
 import { openUsageSums } from '../cluster/registry/jetStreamUsage.ts'
 import { parseKeys } from '../registry/projects/keys.ts'
@@ -111,7 +112,7 @@ export async function openDistributedParts(
     unreadable: (entry, reason) => logger.error({ entry, reason }, 'an entry of the registry cannot be read'),
     troubled,
     onProgress: progressLog(logger, clock, 'reading geofences'),
-    onSweepFailure: (err) => logger.error(failureFields(err), 'the registry cannot be written; retrying'),
+    onUsageFailure: (err) => logger.error(failureFields(err), 'the registry cannot be written; retrying'),
   })
   process.once('exit', () => registry.close())
   tile38?.copies.open(geofencesOf(registry))
@@ -162,31 +163,11 @@ export interface RoleParts {
   readonly checks: readonly ReadinessCheck[]
 }
 
-/** Waits for the servers, and from then on for the lease, which one of all processes has at a time. */
-export function openLease(
-  { id, nats, troubled }: DistributedParts,
-  name: string,
-  holder: LeaseHolder,
-  isAble = () => true,
-): Promise<Lease> {
-  const options = { connection: nats.connection, name, holderId: id, ttlMs: LEASE_TTL_MS, isAble, troubled }
-  return persistently(() => Lease.open(options, holder), troubled)
-}
-
-/** A service that runs in one of all able processes at a time. */
-export function leased(
-  ground: DistributedParts,
-  name: string,
-  work: Service,
-  isAble: () => boolean,
-): Service {
-  const holder: LeaseHolder = { begin: async () => work.start?.(), end: async () => work.stop() }
-  let lease: Lease | undefined
-  return {
-    name,
-    async start() {
-      lease = await openLease(ground, name, holder, isAble)
-    },
-    stop: () => lease?.end(),
+/** Leases among all processes. Opening one waits for the servers. */
+export function leases({ id, nats, troubled }: DistributedParts): OpenLease<Lease> {
+  const { connection } = nats
+  return (name, holder, isAble) => {
+    const options = { connection, name, holderId: id, ttlMs: LEASE_TTL_MS, isAble, troubled }
+    return persistently(() => Lease.open(options, holder), troubled)
   }
 }

@@ -11,7 +11,7 @@ import { Checkpointer } from '../actor/checkpoint.ts'
 import { ActorHost } from '../actor/host.ts'
 import { Partition } from '../actor/partition.ts'
 import { recover } from '../actor/recovery.ts'
-import { Housekeeping } from '../actor/housekeeping.ts'
+import { housekeepingJobs } from '../actor/housekeeping.ts'
 import { OpenStore } from '../cli/backup/source.ts'
 import { ControlServer } from '../cli/control/server.ts'
 import type { NatsBridge } from '../delivery/natsBridge.ts'
@@ -34,15 +34,19 @@ import {
   registerMailboxMetrics,
   registerProcessMetrics,
 } from '../ops/engineMetrics.ts'
+import { registerJobMetrics } from '../ops/jobMetrics.ts'
 import { Metrics } from '../ops/metrics.ts'
 import { registerNatsMetrics } from '../ops/natsMetrics.ts'
 import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
 import { runRegistryCommand } from '../cli/registryCommands.ts'
 import { parseKeys } from '../registry/projects/keys.ts'
 import { openRegistry } from '../registry/registry.ts'
+import { DateSweep } from '../registry/geofences/dateSweep.ts'
+import { Jobs } from '../jobs/jobs.ts'
+import { aloneWith } from '../jobs/port.ts'
 import { openRoutingService } from './routing.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
-import { systemClock as clock } from '../runtime/clock.ts'
+import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import { DRAIN_MS, Lifecycle } from '../runtime/lifecycle.ts'
 import { progressLog, type Logger } from '../runtime/logger.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
@@ -80,7 +84,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     createIndex: () => tile38?.index(createGeofenceIndex()) ?? createGeofenceIndex(),
     firstKeys,
     onProgress: progressLog(logger, clock, 'reading geofences'),
-    onSweepFailure: (err) => logger.error(failureFields(err), 'the registry cannot be written; retrying'),
+    onUsageFailure: (err) => logger.error(failureFields(err), 'the registry cannot be written; retrying'),
   })
   // However the process ends: a write-ahead log that a refused start left would be applied to a restored registry.
   process.once('exit', () => registry.close())
@@ -171,11 +175,13 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     metrics,
   })
   const { server } = front
+  const jobs = new Jobs({ time, logger, openLease: aloneWith })
   registerActorMetrics(metrics, { hosts: () => [host], measurer })
   registerLogMetrics(metrics, log)
   registerMailboxMetrics(metrics, mailbox)
   registerEventMetrics(metrics, events)
   registerProcessMetrics(metrics, registry)
+  registerJobMetrics(metrics, jobs)
   if (nats !== undefined) registerNatsMetrics(metrics, nats)
   registerWebhookMetrics(metrics, webhooks)
   if (tile38 !== undefined) {
@@ -196,10 +202,14 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({ name: 'event index', stop: () => events.close() })
   lifecycle.add({ name: 'commit log', stop: () => log.close() })
   for (const service of roads.services) lifecycle.add(service)
-  lifecycle.add(roads.isochrones)
+  lifecycle.add(jobs.service(roads.isochrones))
+  lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   if (nats !== undefined) lifecycle.add(nats)
   if (tile38 !== undefined) lifecycle.add(tile38)
-  lifecycle.add(new Housekeeping({ ...options, hosts: () => [host], events, checkpointer, clock, logger }))
+  lifecycle.add({ name: 'snapshots under way', stop: () => checkpointer.stop() })
+  const housekeeping = { ...options, hosts: () => [host], events, clock, logger }
+  for (const job of housekeepingJobs({ ...housekeeping, checkpoint: () => checkpointer.tick() }))
+    lifecycle.add(jobs.service(job))
   lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })
   lifecycle.add({ name: 'outgoing requests', stop: () => outgoing.close() })

@@ -12,7 +12,7 @@ import { EventPublisher } from '../cluster/journal/eventPublisher.ts'
 import { persistently } from '../cluster/nats/jetStreamConnection.ts'
 import { JetStreamEvents } from '../cluster/journal/jetStreamEvents.ts'
 import { JetStreamJournal } from '../cluster/journal/jetStreamJournal.ts'
-import type { LeaseHolder } from '../cluster/ownership/jetStreamLease.ts'
+import type { LeaseHolder } from '../jobs/port.ts'
 import { openJetStreamLog } from '../cluster/journal/jetStreamLog.ts'
 import { joinHosts } from '../cluster/ownership/jetStreamOwnership.ts'
 import { openJetStreamSnapshots } from '../cluster/journal/jetStreamSnapshots.ts'
@@ -20,7 +20,7 @@ import type { Ownership, OwnershipHandlers } from '../log/port.ts'
 import { registerActorMetrics } from '../ops/engineMetrics.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
-import { type DistributedParts, openLease } from './distributedParts.ts'
+import { type DistributedParts, leases } from './distributedParts.ts'
 import { scopesOf } from './tile38.ts'
 
 const MIB = 1024 * 1024
@@ -132,7 +132,7 @@ export async function openOwners(ground: DistributedParts) {
     ok: isLive(),
     detail: `${server.hosts.length} of ${partitions} partitions are here`,
   })
-  const taking = (holder: LeaseHolder) => openLease(ground, 'tile38', holder)
+  const taking = (holder: LeaseHolder) => leases(ground)('tile38', holder)
   return {
     services: [service, ...(tile38 === undefined ? [] : [tile38.writing(taking)])],
     checks: [{ name: service.name, check }],

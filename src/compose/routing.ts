@@ -1,5 +1,4 @@
 /** Road networks, and what this server uses them for. Part of the composition roots. */
-import { failureFields } from '../runtime/errors.ts'
 import { availableParallelism } from 'node:os'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../http/route.ts'
@@ -8,6 +7,7 @@ import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { registerIsochroneMetrics, registerRoutingMetrics, watchRouting } from '../ops/routingMetrics.ts'
 import { openMapRegions } from './mapRegions.ts'
+import type { Job } from '../jobs/port.ts'
 import { IsochroneWorker } from '../registry/geofences/isochroneWorker.ts'
 import type { AreaSource } from '../registry/geofences/areaSource.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -23,7 +23,6 @@ import { ValhallaProcess } from '../geo/routing/valhallaProcess.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { Troubles } from '../runtime/troubles.ts'
 import type { TravelTimes } from '../users/travelSearch.ts'
 
 /** A remote network may change without notice. */
@@ -35,10 +34,7 @@ export interface RoutingService {
   readonly checks: readonly ReadinessCheck[]
   /** Started before the server accepts requests. */
   readonly services: readonly Service[]
-  /** Whether there is a road network now. */
-  readonly areThere: () => boolean
-  /** Runs in one of the processes that share a registry and have roads, at a time. */
-  readonly isochrones: IsochroneWorker
+  readonly isochrones: Job
   /** Started when the server listens, because tracking does not wait for it. */
   readonly sample: Service
 }
@@ -53,21 +49,15 @@ export function openRoutingService(parts: {
   const { options, logger, metrics, registry } = parts
   const { regions, sample, check } = openMapRegions(parts)
   const routing = openRouting({ options, logger, metrics, regions })
-  const { tell: troubled } = new Troubles(clock, (err) =>
-    logger.warn(failureFields(err), 'the area of an isochrone cannot be computed now; retrying'),
-  )
-  const isochrones = new IsochroneWorker(
-    registry.geofences,
-    new RoadAreas(routing.engines, routing.networks),
-    troubled,
-  )
+  const areThere = () => options.routingUrl !== '' || regions.all.length > 0
+  const areas = new RoadAreas(routing.engines, routing.networks)
+  const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
   return {
     routes: routingRoutes(routing.engines),
     times: new RoadTravelTimes(routing.engines),
     checks: [check, routing.check],
     services: [regions, routing.service],
-    areThere: () => options.routingUrl !== '' || regions.all.length > 0,
     isochrones,
     sample,
   }

@@ -1,6 +1,7 @@
 /** Tile38 beside either engine, if it is configured. Part of the composition roots. */
 import type { Options } from '../../config/options.ts'
-import type { Lease, LeaseHolder } from '../cluster/ownership/jetStreamLease.ts'
+import type { Lease } from '../cluster/ownership/jetStreamLease.ts'
+import type { LeaseHolder } from '../jobs/port.ts'
 import { scopeId, type ScopeId } from '../model/scope.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'

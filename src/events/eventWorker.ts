@@ -1,17 +1,16 @@
 import type { MessagePort } from 'node:worker_threads'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CallRefused, serveCalls } from '../runtime/workerCalls.ts'
 import { EventDatabase } from './eventDatabase.ts'
 import type { PackedEvents } from './eventDatabase.ts'
 
-/** The index's calls to its thread; answered in order, except for a prune and a copy, which let others pass. */
+/** The index's calls to its thread; answered in order, except for a copy, which lets others pass. */
 export interface EventThread extends Pick<
   EventDatabase,
   'list' | 'read' | 'offsetOf' | 'get' | 'verify' | 'delete'
 > {
   add(position: number, rows: PackedEvents, bytes: number): void
   /** How many events were removed. */
-  prune(before: number): Promise<number>
+  prune(before: number): number
   /**
    * The copy's position.
    * @throws {CallRefused} if the copy failed; everything else continues
@@ -85,13 +84,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
         get: (scope, id) => database.get(scope, id),
         verify: (scope, id, verdict) => database.verify(scope, id, verdict),
         delete: (scope, id) => database.delete(scope, id),
-        async prune(before) {
-          for (let removed = 0; ; await nextTurn()) {
-            const some = database.pruneSome(before)
-            if (some === 0) return removed
-            removed += some
-          }
-        },
+        prune: (before) => database.pruneSome(before),
         async copy(path, pause) {
           let told = 0
           isCopyEnded = false

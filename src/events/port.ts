@@ -128,7 +128,10 @@ export interface EventIndex {
   verify(scope: ScopeId, id: string, verdict: Verdict): Promise<string | undefined>
   /** Whether it existed. */
   delete(scope: ScopeId, id: string): Promise<boolean>
-  /** Removes events that the server created before that time (epoch milliseconds); resolves to their number. */
+  /**
+   * Removes some of the events that the server created before that time (epoch milliseconds), so that other calls wait
+   * only milliseconds; resolves to their number, which is 0 when none are left.
+   */
   prune(before: number): Promise<number>
   close(): Promise<void>
 }

@@ -45,11 +45,8 @@ export interface RegistrySurroundings {
   readonly clock: Clock
   /** An empty geofence index for one scope. */
   readonly createIndex: () => GeofenceIndex
-  /**
-   * Called when the effects of a date, or the projects' counts of requests, could not be stored; it is tried again.
-   * Reads follow the dates regardless.
-   */
-  readonly onSweepFailure?: (error: unknown) => void
+  /** Called when the projects' counts of requests could not be stored; it is tried again. */
+  readonly onUsageFailure?: (error: unknown) => void
   /** If other processes count requests too. */
   readonly usage?: UsageSums
   /** Collections besides the registry's own kinds; {@link Registry.collection} has their records. */
@@ -95,7 +92,7 @@ export class Registry implements RegistryView {
 
   /** @param image with complete rows, and nothing in memory yet */
   constructor(image: RegistryReplica, edits: EditLog, surroundings: RegistrySurroundings) {
-    const { clock, createIndex, collections = [], onSweepFailure = () => {}, onProgress } = surroundings
+    const { clock, createIndex, collections = [], onUsageFailure = () => {}, onProgress } = surroundings
     this.#image = image
     this.#database = image.database
     this.#edits = edits
@@ -111,13 +108,12 @@ export class Registry implements RegistryView {
       changed,
       store: (scope) => this.scope(scope).geofences,
       scopes: () => this.#scopes.keys(),
-      onSweepFailure,
     })
     this.beacons = new Collection(BEACONS, { ...parts, changed, store: (scope) => this.scope(scope).beacons })
     this.webhooks = new WebhookRegistry(parts)
     this.#collections = new Map(collections.map((entity) => [entity, new Collection(entity, parts)]))
     this.keys = new Keys(image, edits, clock)
-    this.projects = new Projects(image, edits, clock, onSweepFailure, surroundings.usage)
+    this.projects = new Projects(image, edits, clock, onUsageFailure, surroundings.usage)
     try {
       this.imports = new ImportHistory(image, edits, clock)
       this.#database.readAll(() => {
@@ -184,7 +180,6 @@ export class Registry implements RegistryView {
   }
 
   close(): void {
-    this.geofences.close()
     this.#edits.close()
     this.projects.close()
     this.#database.close()

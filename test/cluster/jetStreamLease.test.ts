@@ -2,6 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Lease, makeLeases } from '../../src/cluster/ownership/jetStreamLease.ts'
+import { Jobs } from '../../src/jobs/jobs.ts'
+import { every, type OpenLease } from '../../src/jobs/port.ts'
+import { systemTime } from '../../src/runtime/clock.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
 import { until } from '../kit/waiting.ts'
@@ -73,3 +76,39 @@ t.test('work that cannot begin is ended, and tried again', { skip }, async (t) =
   t.strictSame(a.notes, ['begun', 'ended', 'begun', 'ended', 'begun'])
   t.ok(a.lease.isHeld)
 })
+
+t.test(
+  'of several processes one does a shared job, and another when that one is gone',
+  { skip },
+  async (t) => {
+    const server = await natsServer(t)
+    const processes = await Promise.all(['a', 'b', 'c'].map((name) => working(t, server, name)))
+    const runs = () => processes.map(({ job }) => job.runs)
+    await until(() => Math.max(...runs()) >= 3)
+    await sleep(2 * TTL_MS)
+    t.equal(runs().filter((count) => count > 0).length, 1)
+    const first = processes.find(({ job }) => job.runs > 0)!
+    await first.service.stop()
+    const before = first.job.runs
+    await until(() => processes.some((each) => each !== first && each.job.runs >= 3))
+    t.equal(first.job.runs, before, 'none after the stop')
+    const second = processes.find((each) => each !== first && each.job.runs > 0)!
+    // Like a process that is killed: nobody releases the lease.
+    await second.connection.close()
+    await until(() => processes.every(({ job }) => job.runs >= 3))
+  },
+)
+
+/** A process that competes for a job that is due all the time. */
+async function working(t: Test, server: NatsServer, name: string) {
+  const connection = await reconnecting(t, [server])
+  await makeLeases(connection, 1, TTL_MS)
+  const job = { name: 'dates', isShared: true, runs: 0, dueAt: every(50), run: async () => void job.runs++ }
+  const lease = { connection, holderId: name, ttlMs: TTL_MS, troubled() {} }
+  const openLease: OpenLease = (of, holder, isAble) => Lease.open({ ...lease, name: of, isAble }, holder)
+  const jobs = new Jobs({ time: systemTime, logger: { warn() {} } as never, openLease })
+  const service = jobs.service(job)
+  await service.start!()
+  t.teardown(() => service.stop())
+  return { connection, job, service }
+}

@@ -130,6 +130,7 @@ const PUBLISHERS: Readonly<Record<string, readonly User[]>> = {
   '$KV.ringfence-hosts.x': ['actors'],
   '$KV.ringfence-partitions.0': ['actors'],
   '$KV.ringfence-leases.delivery': ['delivery'],
+  '$KV.ringfence-leases.dates': ['actors', 'delivery'],
   '$O.ringfence-snapshots.M.x': ['actors'],
   'usage.202601.1': ['gateway'],
   'ringfence.partition.0': ['gateway'],

@@ -89,6 +89,13 @@ const queries = fc.array(
   { minLength: 1, maxLength: 20, size: 'max' },
 )
 
+/** Removes all that is before that time, as the job of retention does. Returns how many were removed. */
+export async function pruneAll(index: EventIndex, before: number): Promise<number> {
+  let removed = 0
+  for (let some = 1; some > 0; removed += some) some = await index.prune(before)
+  return removed
+}
+
 /** What every implementation of the event index is held to. `open` makes an empty one. */
 export function eventIndexContract(t: Test, name: string, open: () => Promise<EventIndex>): void {
   t.test(`${name}: lists what an array would, seeing all that was added before`, async (t) => {
@@ -255,7 +262,7 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
       event(i, { scope: i % 2, createdAt: 7, actualCreatedAt: i }),
     )
     index.add(1, events)
-    t.equal(await index.prune(4990), 4990)
+    t.equal(await pruneAll(index, 4990), 4990)
     t.equal(await index.prune(4990), 0)
     t.same(await index.list(1, { limit: 10 }), oracle(events.slice(4990), 1, { limit: 10 }))
   })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { EventDatabase, READ_OF_SCOPE } from '../../src/events/eventDatabase.ts'
 import { openEventIndex } from '../../src/events/eventIndex.ts'
 import type { EventIndex, StoredEvent } from '../../src/events/port.ts'
-import { event, whole } from './contract.ts'
+import { event, pruneAll, whole } from './contract.ts'
 
 /** Files of older versions, and indexes of several blocks. */
 
@@ -124,7 +124,7 @@ t.test(
     t.teardown(() => index.close())
     await check(index, 'version 3')
 
-    t.equal(await index.prune(2_060_000), 60_000 - 2)
+    t.equal(await pruneAll(index, 2_060_000), 60_000 - 2)
     for (const each of events) if (each.actualCreatedAt < 2_060_000) gone.add(each)
     await check(index, 'after old ones were removed')
     const left = new Database(file, { readonly: true })

@@ -24,20 +24,21 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['model', []],
   ['runtime', ['model']],
   ['http', ['model', 'runtime']],
+  ['jobs', ['runtime']],
   ['geometry', ['model']],
   ['log', ['model', 'runtime']],
   ['spatial', ['model', 'runtime', 'geometry']],
   ['rules', ['model', 'geometry', 'spatial']],
   ['wire', ['model', 'runtime', 'http']],
   ['events', ['model', 'runtime', 'http', 'log']],
-  ['actor', ['model', 'runtime', 'geometry', 'log', 'spatial', 'rules', 'events']],
+  ['actor', ['model', 'runtime', 'jobs', 'geometry', 'log', 'spatial', 'rules', 'events']],
   ['registry/store', ['runtime']],
   ['registry/projects', ['model', 'runtime', 'http', 'registry/store']],
   ['registry/records', ['model', 'runtime', 'http', 'spatial', 'registry/store']],
   ['registry/beacons', ['model', 'runtime', 'http', 'spatial', 'rules', 'registry/records']],
   [
     'registry/geofences',
-    ['model', 'runtime', 'http', 'geometry', 'spatial', 'registry/store', 'registry/records'],
+    ['model', 'runtime', 'jobs', 'http', 'geometry', 'spatial', 'registry/store', 'registry/records'],
   ],
   [
     'registry/settings',
@@ -115,7 +116,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['cluster/nats', ['runtime']],
   ['cluster/protocol', ['model', 'runtime', 'spatial', 'wire', 'actor']],
   ['cluster/journal', ['model', 'runtime', 'log', 'events', 'cluster/nats']],
-  ['cluster/ownership', ['runtime', 'log']],
+  ['cluster/ownership', ['runtime', 'jobs', 'log']],
   [
     'cluster/owner',
     [
@@ -155,7 +156,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['geo/extract', ['model', 'runtime']],
   ['geo/routing', ['model', 'runtime', 'http', 'geometry', 'registry/geofences', 'geo/extract']],
   ['reference', ['runtime', 'http']],
-  ['ops', ['model', 'runtime', 'http', 'log', 'rules', 'events', 'actor']],
+  ['ops', ['model', 'runtime', 'jobs', 'http', 'log', 'rules', 'events', 'actor']],
   ['cli/backup', ['log', 'events']],
   ['cli/control', ['runtime', 'cli/backup']],
   [
@@ -178,6 +179,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
     [
       'model',
       'runtime',
+      'jobs',
       'http',
       'log',
       'spatial',

@@ -1,14 +1,16 @@
 /** Isochrones: areas that are computed in the background, by a source that the test plays. */
 import t, { type Test } from 'tap'
 import { isActive, type Position, type TravelMode } from '../../src/model/geofence.ts'
+import { Jobs } from '../../src/jobs/jobs.ts'
+import { aloneWith, type Job } from '../../src/jobs/port.ts'
 import { scopeId } from '../../src/model/scope.ts'
 import { IsochroneWorker } from '../../src/registry/geofences/isochroneWorker.ts'
 import { AreaRefused, AreaTimedOut, type AreaSource } from '../../src/registry/geofences/areaSource.ts'
 import { geofenceCells } from '../../src/registry/transfer/exportCells.ts'
 import { geofenceRecord } from '../../src/registry/geofences/geofenceRecord.ts'
 import { parseGeofence } from '../../src/registry/geofences/parseGeofence.ts'
-import { openRegistry } from '../../src/registry/registry.ts'
-import { ManualClock } from '../../src/runtime/clock.ts'
+import { openRegistry, type Registry } from '../../src/registry/registry.ts'
+import { ManualClock, systemTime } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import { MemoryStream } from './memoryStream.ts'
 import { openReplica } from './replicatedKit.ts'
@@ -57,18 +59,19 @@ function open(t: Test) {
   const reopen = () => openRegistry({ folder, clock, createIndex: createGeofenceIndex })
   const source = new Squares()
   const troubles: string[] = []
-  const state = { registry: reopen(), worker: undefined as unknown as IsochroneWorker }
-  const begin = () => {
-    state.worker = new IsochroneWorker(state.registry.geofences, source, (error) =>
-      troubles.push(error.message),
-    )
-    state.worker.start()
+  const begin = (registry: Registry) => {
+    const worker = new IsochroneWorker(registry.geofences, source, () => true)
+    const running = run(worker, (error) => troubles.push(error))
+    const stop = async () => {
+      await (
+        await running
+      )()
+      registry.close()
+    }
+    return { registry, worker, stop }
   }
-  begin()
-  t.teardown(async () => {
-    await state.worker.stop()
-    state.registry.close()
-  })
+  let state = begin(reopen())
+  t.teardown(() => state.stop())
   return {
     source,
     troubles,
@@ -90,12 +93,19 @@ function open(t: Test) {
     },
     worker: () => state.worker,
     async restart() {
-      await state.worker.stop()
-      state.registry.close()
-      state.registry = reopen()
-      begin()
+      await state.stop()
+      state = begin(reopen())
     },
   }
+}
+
+/** Does the job from now on. Returns how to stop. */
+async function run(job: Job, failed: (reason: string) => void): Promise<() => Promise<void>> {
+  const warn = ({ reason }: { reason: string }) => failed(reason)
+  const jobs = new Jobs({ time: systemTime, logger: { warn } as never, openLease: aloneWith })
+  const service = jobs.service(job)
+  await service.start!()
+  return async () => service.stop()
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -226,9 +236,8 @@ t.test('where the registry is shared, those that are computed together are one e
     await registry.edit(() => registry.geofences.put(SCOPE, parseGeofence({ ...all, externalId })))
   }
   const before = stream.history.length
-  const worker = new IsochroneWorker(registry.geofences, new Squares(), (error) => t.fail(error))
-  t.teardown(() => worker.stop())
-  worker.start()
+  const worker = new IsochroneWorker(registry.geofences, new Squares(), () => true)
+  t.teardown(await run(worker, (reason) => t.fail(reason)))
   await until(() => worker.pending === 0)
   t.equal(stream.history.length, before + 1)
 })

@@ -18,9 +18,13 @@ import { generateKeys, KEY_KINDS, type KeySet, parseKeys } from '../../src/regis
 import type { RecordQuery } from '../../src/registry/records/recordList.ts'
 import type { Registry, RegistryOptions } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
+import { DateSweep } from '../../src/registry/geofences/dateSweep.ts'
+import { Jobs } from '../../src/jobs/jobs.ts'
+import { aloneWith } from '../../src/jobs/port.ts'
 import type { ScopeStore } from '../../src/registry/scopeStore.ts'
-import { ManualClock } from '../../src/runtime/clock.ts'
+import { ManualClock, systemTime } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { SimulatedTime } from '../kit/simulatedTime.ts'
 
 const TEST = scopeId(1, false)
 const LIVE = scopeId(1, true)
@@ -261,19 +265,45 @@ t.test('dates act by themselves, to the millisecond, and are written down by the
   t.equal(reopened.scope(TEST).geofences.records.size, 3, 'what fell due while stopped is done at start')
 })
 
+t.test('the job of dates is woken by an earlier date, and stores each when it is due', async (t) => {
+  const time = new SimulatedTime(START)
+  const registry = openRegistry({ folder: t.testdir(), clock: time, createIndex: createGeofenceIndex })
+  t.teardown(() => registry.close())
+  const jobs = new Jobs({ time, logger: { warn: t.fail } as never, openLease: aloneWith })
+  const service = jobs.service(new DateSweep(registry.geofences))
+  await service.start!()
+  registry.geofences.put(TEST, circle('1', { deleteAfter: START + 3_600_000 }))
+  await time.runUntil(START + 1000)
+  registry.geofences.put(TEST, circle('2', { disableAfter: START + 30_000 }))
+  const revisionAt = async (seconds: number) => {
+    await time.runUntil(START + seconds * 1000)
+    return registry.revision
+  }
+  const { revision } = registry
+  t.equal(await revisionAt(29), revision)
+  t.equal(await revisionAt(30), revision + 1)
+  t.equal(await revisionAt(3599), revision + 1)
+  t.equal(await revisionAt(3600), revision + 2)
+  t.equal(registry.scope(TEST).geofences.records.size, 1)
+  await service.stop()
+})
+
 t.test('the timer fires for due dates, and not for those months away', async (t) => {
   const warnings: string[] = []
   const listen = (warning: Error) => warnings.push(warning.name)
   process.on('warning', listen)
   t.teardown(() => process.off('warning', listen))
-  const clock = { now: () => Date.now() }
-  const { registry } = open(t, { clock })
+  const { registry } = open(t, { clock: systemTime })
+  const jobs = new Jobs({ time: systemTime, logger: { warn: t.fail } as never, openLease: aloneWith })
+  const service = jobs.service(new DateSweep(registry.geofences))
+  await service.start!()
   const now = Date.now()
   registry.geofences.put(TEST, circle('far', { deleteAfter: now + 400 * 86_400_000 }))
   registry.geofences.put(TEST, circle('soon', { deleteAfter: now + 30 }))
   registry.geofences.put(TEST, circle('past', { deleteAfter: now - 1 }))
   while (registry.scope(TEST).geofences.records.size > 1)
     await new Promise((resolve) => setTimeout(resolve, 5))
+  await service.stop()
   t.equal(listed(registry.scope(TEST), { limit: 9 }).geofences[0]!.externalId, 'far')
   t.strictSame(warnings, [], 'no timer overflowed')
 })

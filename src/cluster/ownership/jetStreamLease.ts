@@ -1,14 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kvm, type KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
-
-/** The work of the holder of a lease. */
-export interface LeaseHolder {
-  /** Called each time that the lease was taken. If it rejects, the lease is released, and taken again later. */
-  begin(): Promise<void>
-  /** Called after each {@link begin}, whether that resolved or not: the lease is given up, or was lost. */
-  end(): Promise<void>
-}
+import type { LeaseHolder } from '../../jobs/port.ts'
 
 export interface LeaseOptions {
   readonly connection: NatsConnection
@@ -18,7 +11,7 @@ export interface LeaseOptions {
   /** A holder that is silent for this long has lost the lease: that of {@link makeLeases}. */
   readonly ttlMs: number
   /** Whether it could do the work now; while it could not, it leaves the lease to others. By default it always can. */
-  readonly isAble?: () => boolean
+  readonly isAble?: (() => boolean) | undefined
   /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
 }

@@ -23,10 +23,7 @@ export interface ReplicatedRegistryOptions
   extends RegistrySurroundings, Omit<ReplicatedOptions, 'image' | 'codec' | 'stream'> {
   /** The data folder: its file is a copy, from which a start is quick; it may be lost. */
   readonly folder: string
-  /**
-   * Whether this process gives a new stream its first entries, and writes down what dates do. Others wait for one that does, and may
-   * be allowed no more than to read.
-   */
+  /** Whether this process fills a new stream. The others wait until it is filled; they may only have the right to read. */
   readonly isMaintainer: boolean
   /** Opens the stream; where it is made now, its first sequence should be the given one. */
   readonly openStream: (firstSequence: number) => Promise<EditStream>
@@ -89,7 +86,6 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
     if (firstKeys !== undefined) {
       await again(() => opened.edit(() => opened.createFirstProject(firstKeys)))
     }
-    if (options.isMaintainer) opened.geofences.sweepWhenDue()
     return opened
   } catch (error) {
     if (registry === undefined) database.close()

@@ -14,12 +14,7 @@ export interface GeofenceParts extends Omit<CollectionParts<Geofence, GeofencePr
   readonly store: (scope: ScopeId) => GeofenceStore
   /** The existing scopes. */
   readonly scopes: () => Iterable<ScopeId>
-  /** Called when the effects of dates could not be stored; it is tried again. Reads follow the dates regardless. */
-  readonly onSweepFailure: (error: unknown) => void
 }
-
-/** The longest time between two checks of the due dates; it limits the effect of a machine clock that jumps. */
-const MAX_SLEEP_MS = 60_000
 
 /**
  * The geofences of all scopes. Besides what every collection does: the time zone of a geofence, the areas of
@@ -27,9 +22,8 @@ const MAX_SLEEP_MS = 60_000
  */
 export class Geofences extends Collection<GeofenceDefinition, Geofence, GeofenceProperties> {
   readonly #parts: GeofenceParts
-  /** When a date is next due; 0 until the first sweep. */
   #nextDue = 0
-  #timer: NodeJS.Timeout | undefined
+  #onDate = () => {}
   #onIsochrone: (geofence: GeofenceProperties) => void = () => {}
 
   constructor(parts: GeofenceParts) {
@@ -44,6 +38,16 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
   /** Called with each isochrone that is put, from now on. */
   set onIsochrone(told: (geofence: GeofenceProperties) => void) {
     this.#onIsochrone = told
+  }
+
+  /** When a date is next due, in epoch milliseconds; 0 until the first sweep. */
+  get nextDue(): number {
+    return this.#nextDue
+  }
+
+  /** Called when {@link nextDue} has become earlier, from now on. */
+  set onDate(told: () => void) {
+    this.#onDate = told
   }
 
   /** The isochrones of all scopes, as stored. */
@@ -70,36 +74,20 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
     if (changes.length > 0) this.edits.commit(changes)
   }
 
-  /** Stores the effects of `disableAfter` and `deleteAfter` up to now. It runs by itself when something is due. */
+  /** Stores the effects of `disableAfter` and `deleteAfter` up to now. */
   sweep(): void {
     if (this.clock.now() < this.#nextDue) return
     for (;;) {
       const { changes, next } = this.#dueChanges()
       if (changes.length === 0) {
         this.#nextDue = next
-        return this.#arm()
+        return
       }
       const { revision } = this.#parts.image
       this.edits.commit(changes)
       // In an edit that is not made yet, the dates are still due; it runs again.
       if (this.#parts.image.revision === revision) return
     }
-  }
-
-  /** Sweeps now, and then whenever something is due. */
-  sweepWhenDue(): void {
-    this.edit(() => this.sweep()).then(
-      () => this.#arm(),
-      (error) => {
-        this.#parts.onSweepFailure(error)
-        this.#sleep(MAX_SLEEP_MS)
-      },
-    )
-  }
-
-  /** Sweeps no more. */
-  close(): void {
-    clearTimeout(this.#timer)
   }
 
   protected override beforeEdit(): void {
@@ -110,7 +98,7 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
     const due = dueAt(geofence)
     if (due !== undefined && due < this.#nextDue) {
       this.#nextDue = due
-      this.#arm()
+      this.#onDate()
     }
     if (geofence.isochrone !== undefined) this.#onIsochrone(geofence)
   }
@@ -156,16 +144,6 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
       }
     }
     return { changes, next }
-  }
-
-  #arm(): void {
-    clearTimeout(this.#timer)
-    if (this.#nextDue !== Infinity) this.#sleep(this.#nextDue - this.clock.now())
-  }
-
-  #sleep(milliseconds: number): void {
-    this.#timer = setTimeout(() => this.sweepWhenDue(), Math.min(Math.max(milliseconds, 1), MAX_SLEEP_MS))
-    this.#timer.unref()
   }
 }
 

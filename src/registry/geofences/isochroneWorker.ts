@@ -1,18 +1,17 @@
+import type { Job } from '../../jobs/port.ts'
 import type { GeofenceProperties } from '../../model/geofence.ts'
-import { Backoff, type RetryPauses } from '../../runtime/retry.ts'
 import type { IsochroneOutcome } from './isochrone.ts'
 import { AreaRefused, AreaTimedOut, type AreaSource } from './areaSource.ts'
 import type { Geofences } from './geofences.ts'
 
 /** Computed at a time, so that requests for routes find room, too. */
 const AT_A_TIME = 2
-const PAUSES: RetryPauses = { firstMs: 500, lastMs: 60_000 }
 /** An area that takes too long this often always does. */
 const MOST_TIMEOUTS = 3
 
 /**
- * Computes the areas of isochrones in the background: of those that are new, and of all whose road network is another one than they
- * were computed on.
+ * The job that computes the areas of isochrones: of those that are new, and of those that were computed on another
+ * road network than the present one.
  *
  * Invariants
  * - ISOCHRONES-1: While a new area is computed the previous one stays. A failure that another attempt would repeat is
@@ -22,14 +21,12 @@ const MOST_TIMEOUTS = 3
  *   made pending.
  * - ISOCHRONES-4: A record whose computation has failed waits for those that have not failed.
  */
-export class IsochroneWorker {
+export class IsochroneWorker implements Job {
   readonly name = 'isochrones'
+  readonly isShared = true
+  readonly isAble: () => boolean
   readonly #geofences: Geofences
   readonly #source: AreaSource
-  readonly #troubled: (error: Error) => void
-  #ended = new AbortController()
-  #running: Promise<void> = Promise.resolve()
-  #wake: (() => void) | undefined
   /** Those that were put since the last complete check, the newest last; some may have been put again, or be done. */
   readonly #fresh: GeofenceProperties[] = []
   /** The rest of those that the last complete check found; undefined if another check is needed. */
@@ -37,10 +34,11 @@ export class IsochroneWorker {
   /** How often the computation of an area failed, by geofence id, and how often because it took too long. */
   readonly #failed = new Map<string, { attempts: number; timeouts: number }>()
 
-  constructor(geofences: Geofences, source: AreaSource, troubled: (error: Error) => void) {
+  /** @param isAble whether this process has a road network now */
+  constructor(geofences: Geofences, source: AreaSource, isAble: () => boolean) {
     this.#geofences = geofences
     this.#source = source
-    this.#troubled = troubled
+    this.isAble = isAble
   }
 
   /** Isochrones whose area does not belong to the present road network. */
@@ -48,52 +46,39 @@ export class IsochroneWorker {
     return this.#todo().length
   }
 
-  start(): void {
-    this.#ended = new AbortController()
-    this.#running = this.#run()
-  }
-
-  async stop(): Promise<void> {
-    this.#ended.abort()
-    this.#wake?.()
-    await this.#running
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#ended
+  begin(wake: () => void): () => void {
     this.#fresh.length = 0
     this.#backlog = undefined
     this.#geofences.onIsochrone = (geofence) => {
       if (this.#networkFor(geofence) === undefined) return
       this.#failed.delete(geofence.id)
       this.#fresh.push(geofence)
-      this.#wake?.()
+      wake()
     }
     const forget = this.#source.onChange(() => {
       this.#backlog = undefined
       this.#failed.clear()
-      this.#wake?.()
+      wake()
     })
-    const backoff = new Backoff(PAUSES)
-    while (!signal.aborted) {
-      const woken = new Promise<void>((resolve) => (this.#wake = resolve))
-      const some = this.#next()
-      if (some.length === 0) {
-        this.#failed.clear()
-        await woken
-        continue
-      }
-      const failure = await this.#settle(some)
-      if (failure === undefined) {
-        backoff.reset()
-        continue
-      }
-      this.#troubled(failure)
-      this.#backlog = undefined
-      await backoff.pause(signal)
+    return () => {
+      forget()
+      this.#geofences.onIsochrone = () => {}
     }
-    forget()
-    this.#geofences.onIsochrone = () => {}
+  }
+
+  dueAt(): number {
+    return this.#fresh.length > 0 || this.#backlog?.length !== 0 ? 0 : Infinity
+  }
+
+  /** Computes a few of them. */
+  async run(): Promise<void> {
+    const some = this.#next()
+    if (some.length === 0) return this.#failed.clear()
+    const failure = await this.#settle(some)
+    if (failure === undefined) return
+    // The next run finds it again.
+    this.#backlog = undefined
+    throw failure
   }
 
   /** The next ones to compute; none if all are done. */
@@ -110,7 +95,7 @@ export class IsochroneWorker {
     return some
   }
 
-  /** @returns why some must be tried again */
+  /** Computes and stores them. Returns the reason if some must be tried again. */
   async #settle(some: readonly GeofenceProperties[]): Promise<Error | undefined> {
     let failure: Error | undefined
     const outcomes = await Promise.all(

@@ -1,0 +1,33 @@
+import { ManualClock, type Time } from '../../src/runtime/clock.ts'
+
+/** A clock whose alarms go off when it is moved past them. */
+export class SimulatedTime extends ManualClock implements Time {
+  readonly #alarms = new Set<{ readonly at: number; readonly work: () => void }>()
+
+  after(milliseconds: number, work: () => void): () => void {
+    const alarm = { at: this.time + milliseconds, work }
+    this.#alarms.add(alarm)
+    return () => this.#alarms.delete(alarm)
+  }
+
+  /** Lets everything happen that needs no time; then, while something is set, moves on to it. Up to that time. */
+  async runUntil(end: number): Promise<void> {
+    for (;;) {
+      await settle()
+      const next = [...this.#alarms].reduce<number>((least, { at }) => Math.min(least, at), Infinity)
+      if (next > end) break
+      this.time = Math.max(this.time, next)
+      for (const alarm of this.#alarms) {
+        if (alarm.at > this.time) continue
+        this.#alarms.delete(alarm)
+        alarm.work()
+      }
+    }
+    this.time = Math.max(this.time, end)
+  }
+}
+
+/** Everything that needs no time has happened. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve))
+}
