@@ -71,8 +71,12 @@ export interface HostCounters extends UpdateCounters {
  */
 const EVENT_BACKLOG_BYTES = 64 * 1024 * 1024
 const EVENTS_WAIT_MS = 10
-/** From here on the backlog is not evaluated: the rest of the room is for others. */
-const BACKLOG_EVENT_BYTES = EVENT_BACKLOG_BYTES / 4
+/**
+ * From here on the backlog is not evaluated: the rest of the room is for others. It is no more than a fraction of an
+ * expensive update's events, so that the index has stored them before the next such update: it writes to the same disk
+ * as the log, and others would wait longer for their flush.
+ */
+const BACKLOG_EVENT_BYTES = EVENT_BACKLOG_BYTES / 32
 /** Memory of a waiting update besides the bytes in which it came. */
 const UPDATE_OVERHEAD_BYTES = 512
 /**

@@ -352,13 +352,12 @@ export class Partition {
     for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
     if (evaluated instanceof Unmeasured) return evaluated
     const { state, zone, transitions } = evaluated
-    const unwritten = writing && this.unwritten(transitions)
-    if (unwritten !== undefined) return unwritten
     const profile = profileAfter(before, update, state, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
-    const events = transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, view, time)
-    if (events === undefined) return TOO_MANY_EVENTS
+    const events =
+      transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, view, time, writing)
+    if (events === TOO_MANY_EVENTS || events instanceof Unwritten) return events
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.move(row, update, view.settings, time, profile === before)
     this.setZone(row, update, zone, view)
@@ -385,22 +384,15 @@ export class Partition {
     table.setZone(row, latitude, longitude, zoneCosine(latitude), zone, view.revision)
   }
 
-  /** The geofences whose texts for events are missing, if there are many; otherwise undefined. */
-  private unwritten(transitions: readonly Transition[]): Unwritten | undefined {
-    if (transitions.length < MANY_TEXTS) return undefined
-    const missing = transitions.flatMap(({ geofence }) =>
-      geofence === undefined || this.geofenceTexts.has(geofence) ? [] : [geofence],
-    )
-    return missing.length < MANY_TEXTS ? undefined : new Unwritten(missing)
-  }
-
+  /** The texts of the events, or why there are none; then nothing was changed. */
   private emit(
     transitions: readonly Transition[],
     profile: Profile,
     update: Update,
     view: ScopeView,
     time: number,
-  ): readonly string[] | undefined {
+    writing: 'before' | undefined,
+  ): readonly string[] | typeof TOO_MANY_EVENTS | Unwritten {
     const first = this.newEvents.length
     const firstIndex = this.eventIndex
     let characters = 0
@@ -425,10 +417,11 @@ export class Partition {
       const id = this.nextEventId()
       const json = written.json(id, transition)
       characters += json.length
-      if (characters > MAX_EVENT_CHARACTERS) {
+      const takesLong = writing === 'before' && written.made >= MANY_TEXTS
+      if (takesLong || characters > MAX_EVENT_CHARACTERS) {
         this.newEvents.length = first
         this.eventIndex = firstIndex
-        return undefined
+        return takesLong ? this.unwritten(transitions) : TOO_MANY_EVENTS
       }
       texts.push(json)
       this.newEvents.push({
@@ -447,6 +440,13 @@ export class Partition {
     }
     this.eventBytes += characters
     return texts
+  }
+
+  private unwritten(transitions: readonly Transition[]): Unwritten {
+    const missing = transitions.flatMap(({ geofence }) =>
+      geofence === undefined || this.geofenceTexts.has(geofence) ? [] : [geofence],
+    )
+    return new Unwritten(missing)
   }
 }
 

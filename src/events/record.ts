@@ -77,6 +77,8 @@ export class EventTexts {
   readonly #first: string
   readonly #middle: string
   readonly #last: string
+  /** Texts of geofences that were not in the cache. */
+  made = 0
 
   /** @param geofences the cache of their texts, as {@link geofenceText} makes them */
   constructor(context: EventContext, geofences?: TextCache<GeofenceProperties>) {
@@ -94,8 +96,10 @@ export class EventTexts {
     this.#last = `,"replayed":${context.replayed},"foreground":${context.foreground},"stopped":${context.stopped}}`
   }
 
-  readonly #textOf = (geofence: GeofenceProperties): string =>
-    geofenceText(geofence, this.#context.outlineOf(geofence))
+  readonly #textOf = (geofence: GeofenceProperties): string => {
+    this.made++
+    return geofenceText(geofence, this.#context.outlineOf(geofence))
+  }
 
   /** The event record of one of the update's transitions. */
   json(id: string, transition: Transition): string {

@@ -48,6 +48,11 @@ export const MAX_RADIUS_METERS = 20_000
 /** Distances to boundaries may be off by 0.1 % and a millimetre. */
 const MARGIN_SHARE = 0.998
 const MARGIN_METERS = 0.01
+/**
+ * When so many stays change, the limits are left to the next update: relating the stays to their facts would take
+ * longer than one evaluation.
+ */
+const MANY_STAYS = 1000
 /** Nearer to a pole the planar distance is not accurate enough. */
 export const MAX_ZONE_LATITUDE = 80
 
@@ -64,6 +69,7 @@ export function geofenceLimits(
   now: Circumstances,
 ): ZoneLimits {
   if (visits === before) return limitsOf(visits, visited, candidates, clearance, now)
+  if (visits.length + before.length > MANY_STAYS) return NOWHERE_SAFE
   const others = new Map<string, Fact>()
   for (const fact of candidates) others.set(fact.geofence.id, fact)
   for (const fact of visited) if (fact !== undefined) others.set(fact.geofence.id, fact)
